@@ -7,8 +7,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use garrick_actor::{Actor, Context, Ended, Next, NoReply, Reply, System};
-use garrick_cluster::placement::LocalPlacement;
+use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System};
+use garrick_cluster::placement::{Change, LocalPlacement, News, Placement};
 use garrick_cluster::{
     Carrier, ENTITY_KEY_BYTES_MAX, Entities, EntityError, Kind, KindOptions, LocalNet, Node, Wire,
 };
@@ -349,6 +349,89 @@ fn messages_whose_code_panics_harm_no_others() {
     let asked = far.ask(Order::Get);
     guest.entities.leave();
     assert_eq!(asked.wait(), Err(NoReply::Dropped));
+}
+
+/// Uses a kind for the first time, and then panics.
+struct Uses(Entities);
+
+impl Actor for Uses {
+    type Msg = ();
+    type Outcome = ();
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {
+        self.0.get(COUNTER, "a").unwrap();
+        panic!("for this test");
+    }
+}
+
+#[test]
+fn a_kind_that_was_used_in_a_turn_that_is_undone_can_be_used() {
+    silence_panics();
+    let cluster = Cluster::new();
+    let place = cluster.place("one");
+    let uses = place.system.spawn(Uses(place.entities.clone())).unwrap();
+    let (ended, ends) = channel();
+    let _watch = uses.watch(move |how| ended.send(how).unwrap());
+    uses.send(()).unwrap();
+    assert!(matches!(wait(&ends), Ended::Failed(_)));
+    place.host(KindOptions::new());
+    assert_eq!(place.counter("a").ask(Order::Get).wait(), Ok(0));
+}
+
+#[test]
+fn a_node_drains_entities_that_cannot_be_created() {
+    silence_panics();
+    let cluster = Cluster::new();
+    let place = cluster.place("one");
+    let make = |_: &str| -> Counter { panic!("for this test") };
+    place
+        .entities
+        .host(COUNTER, KindOptions::new(), make)
+        .unwrap();
+    let asked = place.counter("a").ask(Order::Get);
+    until(|| place.active() == 1);
+    place.entities.drain().wait().unwrap();
+    assert!(asked.wait().is_err());
+}
+
+/// A placement that loses the first claim of a shard.
+struct Forgetful(LocalPlacement, Arc<AtomicU64>);
+
+impl Placement for Forgetful {
+    fn read(&self, since: u64, to: &Address<News>) {
+        self.0.read(since, to);
+    }
+
+    fn change(&self, change: Change, to: &Address<News>) {
+        if change.key.starts_with("shard.") && self.1.fetch_add(1, SeqCst) == 0 {
+            return;
+        }
+        self.0.change(change, to);
+    }
+
+    fn watch(&self, to: &Address<News>) {
+        self.0.watch(to);
+    }
+}
+
+#[test]
+fn a_drain_ends_without_the_answer_to_a_claim() {
+    let system = System::new().unwrap();
+    let node = Node::join(&system.handle(), LocalNet::new(), "test", "one").unwrap();
+    let claims = Arc::<AtomicU64>::default();
+    let placement = LocalPlacement::new(&system.handle()).unwrap();
+    let entities = Entities::start(&node, Forgetful(placement, claims.clone())).unwrap();
+    let make = |_: &str| Counter {
+        sum: 0,
+        key: String::new(),
+        node: String::new(),
+    };
+    entities
+        .host(COUNTER, KindOptions::new().shards(1), make)
+        .unwrap();
+    until(|| claims.load(SeqCst) == 1);
+    entities.drain().wait().unwrap();
+    assert_eq!(claims.load(SeqCst), 1, "it has claimed nothing more");
 }
 
 #[test]

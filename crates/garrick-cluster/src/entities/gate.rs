@@ -51,7 +51,7 @@ impl Gate {
         self.is_closed.store(true, Relaxed);
     }
 
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         !self.is_closed.load(Relaxed)
     }
 }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use garrick_actor::{Actor, Address, Ask, Internal};
 use hashbrown::HashMap;
@@ -34,7 +34,8 @@ struct Used {
     /// The `Address<RegionMsg<M>>` of the region.
     region: Box<dyn Any + Send + Sync>,
     gate: Arc<Gate>,
-    is_hosted: bool,
+    /// Exists as long as the host of the kind. A turn that was undone has given the region no host.
+    host: Weak<()>,
 }
 
 struct Shared {
@@ -143,7 +144,7 @@ impl Entities {
     fn used<M: Travels>(
         &self,
         kind: Kind<M>,
-        hosts: bool,
+        host: Option<&Arc<()>>,
     ) -> Result<(Address<RegionMsg<M>>, Arc<Gate>), EntityError> {
         kind.check()?;
         let (shared, name) = (&*self.shared, kind.name());
@@ -151,14 +152,24 @@ impl Entities {
         if let Some(used) = kinds.get_mut(name) {
             let region: Option<&Address<RegionMsg<M>>> = used.region.downcast_ref();
             let region = region.ok_or(EntityError::Message { kind: name })?.clone();
-            if hosts && used.is_hosted {
-                return Err(EntityError::Hosted { kind: name });
+            // If the region was created in a turn that was undone, there is none.
+            let was_undone = region.is_stopped() && used.gate.is_open();
+            if !was_undone {
+                if let Some(host) = host {
+                    if used.host.strong_count() > 0 {
+                        return Err(EntityError::Hosted { kind: name });
+                    }
+                    used.host = Arc::downgrade(host);
+                }
+                return Ok((region, used.gate.clone()));
             }
-            used.is_hosted |= hosts;
-            return Ok((region, used.gate.clone()));
+            kinds.remove(name);
         }
         if kinds.len() >= KINDS_MAX {
             return Err(EntityError::Kinds);
+        }
+        if shared.placer.is_stopped() {
+            return Err(EntityError::Closed);
         }
         let (node, gate) = (&shared.node, Arc::<Gate>::default());
         let region = Region::new(
@@ -172,15 +183,10 @@ impl Entities {
         let region = region.map_err(|_| EntityError::Closed)?;
         let from_others = region.contramap(RegionMsg::From);
         node.offer(&Region::<M>::service(name), &from_others);
-        let used = PlacerMsg::Use {
-            kind: name.into(),
-            region: Arc::new(region.clone()),
-        };
-        shared.placer.send(used).map_err(|_| EntityError::Closed)?;
         let used = Used {
             region: Box::new(region.clone()),
             gate: gate.clone(),
-            is_hosted: hosts,
+            host: host.map(Arc::downgrade).unwrap_or_default(),
         };
         kinds.insert(name, used);
         Ok((region, gate))
@@ -212,8 +218,9 @@ impl Entities {
             return Err(EntityError::Shards { shards });
         }
         let handle = self.shared.node.handle().clone();
-        let (region, _) = self.used(kind, true)?;
-        let host = HostOf::new(handle, kind.name(), options.idle, make)?;
+        let exists = Arc::new(());
+        let (region, _) = self.used(kind, Some(&exists))?;
+        let host = HostOf::new(handle, kind.name(), options.idle, make, exists)?;
         let closed = |_| EntityError::Closed;
         region
             .send(RegionMsg::Host(Arc::new(host)))
@@ -233,13 +240,14 @@ impl Entities {
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
-    /// uses the kind with other messages, if it uses too many kinds, or if it has left.
+    /// uses the kind with other messages, if it uses too many kinds, or if it has left before the
+    /// first use of the kind.
     pub fn get<M: Travels>(&self, kind: Kind<M>, key: &str) -> Result<Address<M>, EntityError> {
         let bytes = key.len();
         if !(1..=ENTITY_KEY_BYTES_MAX).contains(&bytes) {
             return Err(EntityError::Key { bytes });
         }
-        let (region, gate) = self.used(kind, false)?;
+        let (region, gate) = self.used(kind, None)?;
         let cluster = self.shared.node.lines().cluster();
         Ok(entity_address(cluster, kind.name(), key, region, gate))
     }

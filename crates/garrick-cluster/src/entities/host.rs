@@ -70,6 +70,8 @@ pub(super) struct HostOf<F> {
     tree: Tree,
     make: Arc<F>,
     idle: Option<Duration>,
+    /// Tells others that the host exists.
+    _exists: Arc<()>,
 }
 
 impl<F> HostOf<F> {
@@ -79,6 +81,7 @@ impl<F> HostOf<F> {
         kind: &'static str,
         idle: Option<Duration>,
         make: F,
+        exists: Arc<()>,
     ) -> Result<Self, EntityError> {
         let supervisor = Supervisor::new(kind, Strategy::OneForOne);
         // An entity that fails again and again does not stop the others.
@@ -89,6 +92,7 @@ impl<F> HostOf<F> {
             handle,
             make: Arc::new(make),
             idle,
+            _exists: exists,
         })
     }
 }

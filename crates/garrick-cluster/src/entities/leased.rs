@@ -39,14 +39,14 @@ impl<A: Actor> Actor for Leased<A> {
         if self.lease.is_over() {
             return Next::Stop;
         }
+        let mut next = Next::Continue;
         if A::STARTS && !self.has_started {
-            let next = self.actor.started(cx).into_next();
-            if next != Next::Continue {
-                return next;
-            }
+            next = self.actor.started(cx).into_next();
         }
-        self.has_started = true;
-        let next = self.actor.receive(message, cx).into_next();
+        if next == Next::Continue {
+            self.has_started = true;
+            next = self.actor.receive(message, cx).into_next();
+        }
         let now = cx.lease_now();
         // If the actor has left the commit to its journal, that decides: it accepts no event after
         // another node has opened the entity.

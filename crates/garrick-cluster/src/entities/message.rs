@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use garrick_sched::Nanos;
 use garrick_wire::Wire;
 
 use super::host::Host;
@@ -49,5 +50,6 @@ pub(super) enum RegionMsg<M> {
         key: Arc<str>,
         generation: u64,
     },
-    Tick,
+    /// Time for which the look was planned. If another one is planned, this one is not needed.
+    Tick(Nanos),
 }

@@ -45,14 +45,18 @@ impl Lease {
         self.until.load(Relaxed) == 0
     }
 
-    /// Makes the lease valid until a time, unless it is valid for longer or over. Commits the turns
-    /// that were held.
-    pub(crate) fn renew(&self, until: Nanos) {
+    /// Makes the lease valid until a time, unless it is valid for longer or over. If it is valid
+    /// now, commits the turns that were held. A renewal that is confirmed too late commits nothing:
+    /// another node may have taken the shards over.
+    pub(crate) fn renew(&self, until: Nanos, now: Nanos) {
         let mut held = lock(&self.held);
         if self.is_over() {
             return;
         }
         self.until.fetch_max(until, Relaxed);
+        if !self.is_valid(now) {
+            return;
+        }
         let turns = mem::take(&mut *held);
         drop(held);
         turns.into_iter().for_each(Pending::commit);
@@ -87,5 +91,46 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use garrick_actor::{Actor, Context, Reply, System};
+
+    use super::{Lease, lock};
+
+    /// Answers in turns that end at time 20.
+    struct Late(Arc<Lease>);
+
+    impl Actor for Late {
+        type Msg = Reply<()>;
+        type Outcome = ();
+        const COMMITS_LATER: bool = true;
+
+        fn receive(&mut self, reply: Reply<()>, cx: &mut Context<'_, Reply<()>>) {
+            reply.send(());
+            let lease = self.0.clone();
+            cx.commit_later(move |turn| lease.hold(turn, 20));
+        }
+    }
+
+    #[test]
+    fn a_renewal_that_is_confirmed_too_late_commits_nothing() {
+        let system = System::new().unwrap();
+        let lease = Arc::new(Lease::new());
+        lease.renew(10, 0);
+        let late = system.spawn(Late(lease.clone())).unwrap();
+        let asked = late.ask(|reply| reply);
+        while lock(&lease.held).is_empty() {
+            thread::yield_now();
+        }
+        lease.renew(25, 30);
+        assert_eq!(lock(&lease.held).len(), 1);
+        lease.renew(40, 30);
+        assert_eq!(asked.wait(), Ok(()));
     }
 }

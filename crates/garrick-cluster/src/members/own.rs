@@ -30,6 +30,13 @@ enum Standing {
     },
 }
 
+/// A change of the own record.
+struct Sent {
+    beat: u64,
+    at: Nanos,
+    is_creation: bool,
+}
+
 /// The own membership of a node.
 ///
 /// A node that is no member tries to create its record. If another record is there, of an earlier
@@ -42,8 +49,8 @@ pub(crate) struct Own {
     attempt: u64,
     standing: Standing,
     beat: u64,
-    /// Times at which the last changes of the record were sent, by their beats.
-    sent: VecDeque<(u64, Nanos)>,
+    /// The last changes of the record.
+    sent: VecDeque<Sent>,
     /// Beat of the change without an answer.
     unanswered: Option<u64>,
     pub(crate) hosts: Vec<Arc<str>>,
@@ -116,7 +123,11 @@ impl Own {
         if self.sent.len() == SENT_MAX {
             self.sent.pop_front();
         }
-        self.sent.push_back((self.beat, now));
+        self.sent.push_back(Sent {
+            beat: self.beat,
+            at: now,
+            is_creation: matches!(self.standing, Standing::Outside),
+        });
         self.unanswered = Some(self.beat);
         let (epoch, revision) = match self.standing {
             Standing::Outside => (0, 0),
@@ -161,14 +172,14 @@ impl Own {
 
     /// Handles the answer to a change of the record. Returns true if it came in time and is no
     /// failure, and whether the node has become a member.
-    pub(crate) fn answered(&mut self, beat: u64, outcome: &Outcome) -> (bool, Look) {
+    pub(crate) fn answered(&mut self, beat: u64, outcome: &Outcome, now: Nanos) -> (bool, Look) {
         // Changes of earlier memberships are forgotten, and so are very old ones.
-        let is_known = self.sent.iter().any(|(sent, _)| *sent == beat);
+        let is_known = self.sent.iter().any(|sent| sent.beat == beat);
         if self.unanswered == Some(beat) {
             self.unanswered = None;
         }
         match outcome {
-            Outcome::Changed(revision) if is_known => (true, self.renewed(beat, *revision)),
+            Outcome::Changed(revision) if is_known => (true, self.renewed(beat, *revision, now)),
             Outcome::Changed(_) => (true, Look::Same),
             // If a change without an answer has taken place, or the record is gone, the next look
             // tells.
@@ -177,35 +188,42 @@ impl Own {
         }
     }
 
-    /// The record has a revision, which the change of a beat has made.
-    fn renewed(&mut self, beat: u64, now: u64) -> Look {
-        let sent = self.sent.iter().find(|(sent, _)| *sent == beat);
-        let until = sent.map_or(0, |(_, at)| at.saturating_add(nanos(OWN_LEASE)));
-        match &mut self.standing {
-            Standing::Outside => {
-                let lease = Arc::new(Lease::new());
-                lease.renew(until);
-                self.standing = Standing::Member {
-                    epoch: now,
-                    revision: now,
-                    lease,
-                };
-                Look::Joined
+    /// The change of a beat has taken place, and has made a revision.
+    fn renewed(&mut self, beat: u64, made: u64, now: Nanos) -> Look {
+        if let Standing::Member { revision, .. } = &self.standing {
+            let sent = self.sent.iter().find(|sent| sent.beat == beat);
+            // A later creation has begun another membership: the next look tells that this one has
+            // ended.
+            if made > *revision && sent.is_some_and(|sent| !sent.is_creation) {
+                self.confirm(beat, made, now);
             }
-            Standing::Member {
-                revision, lease, ..
-            } => {
-                if now > *revision {
-                    *revision = now;
-                    lease.renew(until);
-                }
-                Look::Same
-            }
+            return Look::Same;
+        }
+        self.standing = Standing::Member {
+            epoch: made,
+            revision: made,
+            lease: Arc::new(Lease::new()),
+        };
+        self.confirm(beat, made, now);
+        Look::Joined
+    }
+
+    /// The record of this membership has a revision, which the change of a beat has made.
+    fn confirm(&mut self, beat: u64, made: u64, now: Nanos) {
+        let sent = self.sent.iter().find(|sent| sent.beat == beat);
+        // A very old change is forgotten. Its lease would have ended.
+        let until = sent.map_or(0, |sent| sent.at.saturating_add(nanos(OWN_LEASE)));
+        if let Standing::Member {
+            revision, lease, ..
+        } = &mut self.standing
+        {
+            *revision = made;
+            lease.renew(until, now);
         }
     }
 
     /// Looks at the own record after a reading.
-    pub(crate) fn look(&mut self, view: &View) -> Look {
+    pub(crate) fn look(&mut self, view: &View, now: Nanos) -> Look {
         let is_own = |seen: &Seen<Member>| {
             seen.value.life == self.life && seen.value.attempt == self.attempt
         };
@@ -213,18 +231,23 @@ impl Own {
         match (&self.standing, found) {
             (Standing::Outside, None) => Look::Same,
             (Standing::Outside, Some(seen)) if seen.value.epoch == 0 => {
-                self.renewed(seen.value.beat, seen.revision)
+                self.renewed(seen.value.beat, seen.revision, now)
             }
             // It was removed, and a late answer shows it: the node waits until it sees that.
             (Standing::Outside, Some(_)) => Look::Same,
-            (Standing::Member { revision, .. }, Some(seen)) => {
+            (
+                Standing::Member {
+                    epoch, revision, ..
+                },
+                Some(seen),
+            ) if seen.epoch() == *epoch => {
                 if seen.revision > *revision {
-                    self.renewed(seen.value.beat, seen.revision);
+                    self.confirm(seen.value.beat, seen.revision, now);
                 }
                 Look::Same
             }
-            (Standing::Member { revision, .. }, None) if view.revision() < *revision => Look::Same,
-            (Standing::Member { .. }, None) => {
+            (Standing::Member { revision, .. }, _) if view.revision() < *revision => Look::Same,
+            (Standing::Member { .. }, _) => {
                 self.lose();
                 Look::Lost
             }
@@ -240,5 +263,50 @@ impl Own {
         self.attempt += 1;
         self.sent.clear();
         self.unanswered = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Look, NodeName, Outcome, Own, View};
+    use crate::placement::Record;
+
+    fn view(change: &Change, revision: u64) -> View {
+        let record = Record {
+            key: change.key.clone(),
+            revision,
+            value: change.value.clone(),
+        };
+        let mut view = View::default();
+        view.apply(&[record], revision, true, |_, _| {});
+        view
+    }
+
+    #[test]
+    fn a_late_answer_to_a_creation_does_not_continue_a_membership_that_has_ended() {
+        let mut own = Own::new(NodeName::new("a").unwrap(), 1);
+        let (first, second) = (own.renewal(0), own.renewal(1));
+        let beats = [first, second.clone()].map(|change| Own::beat_of(change.ticket).unwrap());
+        // The record of revision 10 was removed, and created again with revision 12.
+        let answer = own.answered(beats[0], &Outcome::Changed(10), 2);
+        assert_eq!(answer, (true, Look::Joined));
+        let answer = own.answered(beats[1], &Outcome::Changed(12), 2);
+        assert_eq!(answer, (true, Look::Same));
+        assert_eq!(own.look(&view(&second, 12), 2), Look::Lost);
+        assert_eq!(own.epoch(), None);
+    }
+
+    #[test]
+    fn a_renewal_that_was_forgotten_is_found_in_the_record() {
+        let mut own = Own::new(NodeName::new("a").unwrap(), 1);
+        let creation = own.renewal(0);
+        let beat = Own::beat_of(creation.ticket).unwrap();
+        own.answered(beat, &Outcome::Changed(10), 1);
+        let stored = own.renewal(2);
+        for beat in 0..30 {
+            assert_eq!(own.renewal(3 + beat).expected, 10);
+        }
+        assert_eq!(own.look(&view(&stored, 11), 40), Look::Same);
+        assert_eq!(own.renewal(41).expected, 11);
     }
 }

@@ -35,6 +35,11 @@ const MOVES_MAX: usize = 8;
 /// Number of shards that a node hands over at the same time before it leaves.
 const DRAINS_MAX: usize = 64;
 
+/// Returns true if an answer to what was sent at a time is late.
+fn is_late(since: Nanos, now: Nanos) -> bool {
+    now.saturating_sub(since) >= nanos(READ_AGAIN)
+}
+
 /// A message to the placer.
 pub(crate) enum PlacerMsg {
     Beat,
@@ -59,11 +64,6 @@ pub(crate) enum PlacerMsg {
     Drain(Reply<()>),
     /// Leaves at once.
     Leave,
-}
-
-/// Returns true if a request of some time ago will probably not be answered any more.
-fn is_late(since: Nanos, now: Nanos) -> bool {
-    now.saturating_sub(since) >= nanos(READ_AGAIN)
 }
 
 /// Keeps a node a member, and decides who owns the shards.
@@ -139,6 +139,7 @@ impl Placer {
             self.has_watched = true;
             self.placement.watch(&Self::news(cx));
         }
+        // Those that are late may never be answered, and may be sent again.
         self.pending.retain(|_, (_, since)| !is_late(*since, now));
         self.renew(cx);
         self.read(cx);
@@ -217,7 +218,7 @@ impl Placer {
             Outcome::Changed(_) | Outcome::Refused => {}
         }
         if let Some(beat) = Own::beat_of(ticket) {
-            let (is_good, look) = self.own.answered(beat, outcome);
+            let (is_good, look) = self.own.answered(beat, outcome, cx.lease_now());
             if !is_good {
                 self.roster.is_unsure(cx.lease_now());
             }
@@ -296,7 +297,7 @@ impl Placer {
                 let (now, roster) = (cx.lease_now(), &mut self.roster);
                 let saw = |name: &NodeName, revision| roster.saw(name, revision, now);
                 let is_different = self.view.apply(&records, revision, is_whole, saw);
-                let look = self.own.look(&self.view);
+                let look = self.own.look(&self.view, now);
                 self.looked(&look);
                 if is_different || look != Look::Same {
                     self.settle(now);
@@ -421,6 +422,14 @@ impl Placer {
         }
     }
 
+    /// Names a kind in the record of this node if the node runs it and has a region for it. A node
+    /// gets no shards before its region can take messages.
+    fn host_if_used(&mut self, kind: Arc<str>) {
+        if self.used.contains_key(&kind) && self.hosted.contains_key(&kind) {
+            self.own.hosts.push(kind);
+        }
+    }
+
     /// Leaves when the last shard was handed over.
     fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
         if self.drains.is_empty() {
@@ -499,12 +508,13 @@ impl Actor for Placer {
                     region.order(Order::Joined(lease.clone()));
                 }
                 self.own.uses.push(kind.clone());
-                self.used.insert(kind, UsedKind::new(region));
+                self.used.insert(kind.clone(), UsedKind::new(region));
+                self.host_if_used(kind);
                 self.renew_soon(cx);
             }
             PlacerMsg::Host { kind, shards } => {
-                self.own.hosts.push(kind.clone());
-                self.hosted.insert(kind, shards);
+                self.hosted.insert(kind.clone(), shards);
+                self.host_if_used(kind);
                 self.renew_soon(cx);
             }
             PlacerMsg::Emptied {

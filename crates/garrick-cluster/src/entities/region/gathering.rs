@@ -1,6 +1,7 @@
 //! Messages to other nodes, which are gathered until an activation of the region ends.
 
 use garrick_actor::{Context, SendError};
+use hashbrown::HashSet;
 
 use super::{LOOK, Leaving, Region, is_late};
 use crate::entities::message::{RegionMsg, ToRegion};
@@ -12,6 +13,7 @@ impl<M: Travels> Region<M> {
     /// to a node is one batch, which costs much less than many.
     pub(super) fn send_gathered(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         let mut refused: Vec<(u32, Waiting<M>)> = Vec::new();
+        let mut blocked: HashSet<u32> = HashSet::new();
         for leaving in std::mem::take(&mut self.leaving) {
             let Leaving {
                 to,
@@ -19,7 +21,7 @@ impl<M: Travels> Region<M> {
                 revision,
                 waiting,
             } = leaving;
-            if refused.iter().any(|(of, _)| *of == shard) {
+            if blocked.contains(&shard) {
                 // In order.
                 refused.push((shard, waiting));
                 continue;
@@ -39,6 +41,7 @@ impl<M: Travels> Region<M> {
             // A panic of the encoding is caught by the door, and the message is lost.
             if let Err(SendError(ToRegion::Message { message, .. })) = cx.send(&to, parcel) {
                 // Too much waits for that node, or it was lost.
+                blocked.insert(shard);
                 refused.push((
                     shard,
                     Waiting {

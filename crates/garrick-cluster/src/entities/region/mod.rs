@@ -384,7 +384,7 @@ impl<M: Travels> Region<M> {
         let at = cx.now().saturating_add(nanos(time));
         if self.looks_at.is_none_or(|known| at < known) {
             let me = cx.address();
-            if cx.send_after(time, &me, RegionMsg::Tick).is_ok() {
+            if cx.send_after(time, &me, RegionMsg::Tick(at)).is_ok() {
                 self.looks_at = Some(at);
             }
         }
@@ -425,7 +425,22 @@ impl<M: 'static> Shard<M> {
 impl<M: Travels> Actor for Region<M> {
     type Msg = RegionMsg<M>;
     type Outcome = Next;
-    const STARTS: bool = false;
+
+    fn started(&mut self, cx: &mut Context<'_, RegionMsg<M>>) -> Next {
+        // Also if the placer has ended before it has heard of this region, or has failed.
+        let _ = cx.watch(&self.placer, |_| RegionMsg::Order(Order::Left));
+        // In its own turn: the one that has created the region may be undone.
+        let used = PlacerMsg::Use {
+            kind: self.kind.clone(),
+            region: Arc::new(cx.address()),
+        };
+        if cx.send(&self.placer, used).is_err() {
+            // The node has left.
+            self.gate.close();
+            return Next::Stop;
+        }
+        Next::Continue
+    }
 
     fn receive(&mut self, message: RegionMsg<M>, cx: &mut Context<'_, RegionMsg<M>>) -> Next {
         let mut next = Next::Continue;
@@ -439,7 +454,9 @@ impl<M: Travels> Actor for Region<M> {
                 key,
                 generation,
             } => self.ended(shard, &key, generation, cx),
-            RegionMsg::Tick => self.tick(cx),
+            // Another look was planned since: looks must not become more and more.
+            RegionMsg::Tick(at) if self.looks_at != Some(at) => {}
+            RegionMsg::Tick(_) => self.tick(cx),
         }
         let is_last = next == Next::Stop || !cx.has_more();
         if is_last || self.leaving.len() >= GATHERED_MAX {
