@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 
 use super::order::{Order, Regional};
 use super::own::{Look, Own};
-use super::plan::{hash, ideal};
+use super::plan::{Candidate, hash, ideal};
 use super::record::{Key, KindRecord, Shard, encode};
 use super::roster::Roster;
 use super::sample::MembersSample;
@@ -347,7 +347,7 @@ impl Placer {
     }
 
     fn plan_kind(&mut self, kind: &Arc<str>, shards: u32, now: Nanos, cx: &Context<'_, PlacerMsg>) {
-        let hosts: Vec<NodeName> = self.view.hosts(kind).cloned().collect();
+        let hosts: Vec<_> = self.view.hosts(kind).map(Candidate::new).collect();
         let is_settled = now.saturating_sub(self.hosts.1) >= nanos(SETTLED);
         let of_kind = hash(kind);
         let own = |seen: &Seen<Shard>| {
@@ -364,7 +364,7 @@ impl Placer {
             (false, false) => 0,
         };
         for number in 0..shards {
-            let best = ideal(of_kind, number, hosts.iter());
+            let best = ideal(of_kind, number, &hosts);
             let is_best = best == Some(&self.own.name);
             let known = self.view.shard(kind, number);
             let revision = known.map_or(0, |seen| seen.revision);

@@ -13,27 +13,41 @@ pub(crate) fn hash(text: &str) -> u64 {
     mix(fnv)
 }
 
+/// A node that may own shards, with the hash of its name.
+pub(crate) struct Candidate {
+    name: NodeName,
+    hash: u64,
+}
+
+impl Candidate {
+    pub(crate) fn new(name: &NodeName) -> Self {
+        Self {
+            name: name.clone(),
+            hash: hash(name.as_str()),
+        }
+    }
+}
+
 /// Returns the node that should own a shard of the kind with a hash: the one with the largest
 /// hash of node and shard (rendezvous hashing). So only the shards of a node that comes or goes
 /// move.
-pub(crate) fn ideal<'a>(
-    kind: u64,
-    shard: u32,
-    nodes: impl Iterator<Item = &'a NodeName>,
-) -> Option<&'a NodeName> {
-    let weight = |node: &NodeName| mix(hash(node.as_str()) ^ mix(kind ^ u64::from(shard)));
-    nodes.max_by_key(|node| (weight(node), *node))
+pub(crate) fn ideal(kind: u64, shard: u32, nodes: &[Candidate]) -> Option<&NodeName> {
+    let of_shard = mix(kind ^ u64::from(shard));
+    let weight = |node: &&Candidate| mix(node.hash ^ of_shard);
+    let best = nodes.iter().max_by_key(|node| (weight(node), &node.name));
+    best.map(|node| &node.name)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
 
-    use super::{NodeName, hash, ideal};
+    use super::{Candidate, NodeName, hash, ideal};
 
     fn owners(nodes: &[NodeName]) -> Vec<NodeName> {
         let kind = hash("account");
-        let owner = |shard| ideal(kind, shard, nodes.iter()).unwrap().clone();
+        let nodes: Vec<_> = nodes.iter().map(Candidate::new).collect();
+        let owner = |shard| ideal(kind, shard, &nodes).unwrap().clone();
         (0..256).map(owner).collect()
     }
 
@@ -69,6 +83,6 @@ mod tests {
 
     #[test]
     fn without_nodes_there_is_no_owner() {
-        assert_eq!(ideal(1, 1, [].iter()), None);
+        assert_eq!(ideal(1, 1, &[]), None);
     }
 }

@@ -14,6 +14,9 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
+/// Number of times of entities from which on those of ended ones may be forgotten.
+const IDLE_MIN: usize = 1_024;
+
 impl<M: Travels> Region<M> {
     /// Gives a message to an entity of this node, which is created if it does not run.
     pub(super) fn deliver(
@@ -66,6 +69,7 @@ impl<M: Travels> Region<M> {
         self.gate.active.fetch_add(1, Relaxed);
         self.gate.created.fetch_add(1, Relaxed);
         if let Some(idle) = host.idle() {
+            self.forget_ended();
             self.idle.push_back(Idle {
                 at: cx.now().saturating_add(nanos(idle)),
                 shard: number,
@@ -83,6 +87,18 @@ impl<M: Travels> Region<M> {
         };
         self.shards[number as usize].entities.insert(key, entity);
         self.deliver(number, waiting, cx);
+    }
+
+    /// Forgets the times of entities that have ended, if these are most of them.
+    fn forget_ended(&mut self) {
+        if self.idle.len() <= 2 * self.gate.active.load(Relaxed) + IDLE_MIN {
+            return;
+        }
+        let shards = &self.shards;
+        self.idle.retain(|idle| {
+            let entity = shards[idle.shard as usize].entities.get(&idle.key);
+            entity.is_some_and(|entity| entity.generation == idle.generation)
+        });
     }
 
     /// Handles the end of an entity. Creates it again if messages wait for it.
