@@ -185,7 +185,9 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     }
     let (crew, seat) = shared.place_of(worker.index);
     worker.give_next_seat();
-    worker.end_timed();
+    if worker.lane.counts() {
+        worker.lane.end(worker.turns(), || worker.now());
+    }
     let left = shared.lanes.leave(cell.table(), || worker.now());
     let journey = worker.carry(cell);
     worker.ends_visit();
@@ -202,8 +204,13 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     if !is_counted {
         shared.let_in(shared.away.come_back());
     }
-    // The task is in use, so its label cannot be requested.
-    worker.begin_other(cell, |_| worker.look_at(cell, false));
+    if worker.lane.counts() {
+        // The task is in use, so its label cannot be requested.
+        let look = |_| worker.look_at(cell, false);
+        worker
+            .lane
+            .begin(cell.table(), cell.id(), worker.turns(), look);
+    }
     worker.resume(journey);
     result.unwrap_or_else(|panic| panic.resume())
 }

@@ -9,7 +9,6 @@ use garrick_core::park::Spin;
 
 use super::crew::Hand;
 use super::idle::{Awake, Came};
-use super::lookout::Lookout;
 use super::{Handle, Shared};
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
@@ -49,8 +48,6 @@ pub struct Here {
     /// True while the tasks are run. During this time, other foreign code, such as the clock of the
     /// world, may be called in the middle of a turn.
     runs: Cell<bool>,
-    /// Thread that glances at the tasks, if the work of each kind of task is counted.
-    _lookout: Option<Lookout>,
     /// Makes the type not `Send`, because the tasks stay on this thread.
     here: PhantomData<*const ()>,
 }
@@ -69,14 +66,11 @@ impl Here {
         let worker = Box::new(Worker::new(shared.homes[0], shared.clone(), None));
         let hand = Hand::new(shared, 0, None);
         hand.open(SEAT, worker);
-        let here = Self {
-            _lookout: Lookout::start(&hand.shared),
+        Self {
             hand,
             runs: Cell::new(false),
             here: PhantomData,
-        };
-        here.pauses();
-        here
+        }
     }
 
     pub(crate) fn worker(&self) -> &Worker {
@@ -146,44 +140,26 @@ impl Here {
             current::worker().is_none() && !self.runs.replace(true),
             "a task must not run the other tasks of its thread"
         );
-        self.resumes();
-        Running(self)
-    }
-}
-
-impl Here {
-    /// Records that the tasks are not run for some time.
-    fn pauses(&self) {
-        self.runs.set(false);
-        let worker = self.worker();
-        worker.settle_vitals();
-        worker.lane.pauses(worker.progress(), || worker.now());
-    }
-
-    /// Records that the tasks are run again.
-    fn resumes(&self) {
-        let worker = self.worker();
-        worker.lane.resumes(|| worker.now());
+        Running(&self.runs)
     }
 }
 
 /// Guard that marks that a [`Here`] runs its tasks.
-struct Running<'a>(&'a Here);
+struct Running<'a>(&'a Cell<bool>);
 
 impl Running<'_> {
     /// Calls foreign code between two turns. The foreign code may run the tasks itself.
     fn pause<R>(&self, foreign: impl FnOnce() -> R) -> R {
-        self.0.pauses();
+        self.0.set(false);
         let result = foreign();
-        self.0.runs.set(true);
-        self.0.resumes();
+        self.0.set(true);
         result
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.pauses();
+        self.0.set(false);
     }
 }
 

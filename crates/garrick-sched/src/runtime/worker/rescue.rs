@@ -368,7 +368,10 @@ impl Worker {
         let table = cell.table();
         self.visiting.envelope.set(envelope);
         self.shown.name(cell);
-        self.begin_other(cell, |wants_label| self.look_at(cell, wants_label));
+        if self.lane.counts() {
+            let look = |wants_label| self.look_at(cell, wants_label);
+            self.lane.begin(table, cell.id(), self.turns(), look);
+        }
         let worker = NonNull::from(self).cast();
         // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is
         // of its type.
@@ -378,7 +381,9 @@ impl Worker {
             Ok(()) => Outcome::Done,
             Err(panic) => self.fail_on_visit(cell, panic),
         };
-        self.end_timed();
+        if self.lane.counts() {
+            self.lane.end(self.turns(), || self.now());
+        }
         self.shown.name_none();
         self.visiting.envelope.set(ptr::null_mut());
         outcome
