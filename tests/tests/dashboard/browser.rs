@@ -8,7 +8,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,6 +18,9 @@ use tokio::runtime::{self, Runtime};
 
 /// Time limit that keeps a test from hanging. No step takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Number of times that chromedriver is started at most.
+const STARTS: u32 = 5;
 
 /// Output of chromedriver once it listens, before the number of its port.
 const LISTENS: &str = "started successfully on port ";
@@ -66,8 +69,19 @@ impl Screen {
 struct Driver(Child);
 
 impl Driver {
-    /// Starts chromedriver at a port of its choice, and returns its address.
+    /// Starts chromedriver at a port of its choice, and returns its address. It chooses a port for
+    /// IPv4, and ends if another process has that port for IPv6: then it is started again.
     fn start() -> (Self, String) {
+        for _ in 1..STARTS {
+            if let Ok(started) = Self::try_start() {
+                return started;
+            }
+        }
+        Self::try_start().unwrap_or_else(|ended| panic!("chromedriver ended: {ended}"))
+    }
+
+    /// Starts chromedriver once. Returns its status if it has ended.
+    fn try_start() -> Result<(Self, String), ExitStatus> {
         let child = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -83,10 +97,10 @@ impl Driver {
             let (_, port) = line.split_once(LISTENS)?;
             Some(port.trim_end_matches('.').to_owned())
         });
-        let Some(port) = port else {
-            panic!("chromedriver ended: {:?}", driver.0.wait());
-        };
-        (driver, format!("http://127.0.0.1:{port}"))
+        match port {
+            Some(port) => Ok((driver, format!("http://127.0.0.1:{port}"))),
+            None => Err(driver.0.wait().expect("it is our child")),
+        }
     }
 }
 
