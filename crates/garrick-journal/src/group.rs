@@ -121,6 +121,22 @@ impl Group {
         self.payloads.len() + self.entries.len() * size_of::<Entry>()
     }
 
+    /// Checks the size of all payloads. Used by implementations of [`Log`](crate::Log).
+    ///
+    /// # Errors
+    /// Returns [`JournalError::TooLarge`] if they have more than 256 MiB.
+    pub fn check_size(&self) -> Result<(), JournalError> {
+        let bytes = self.bytes();
+        if bytes > GROUP_MAX {
+            return Err(JournalError::TooLarge {
+                what: "a group",
+                bytes,
+                limit: GROUP_MAX,
+            });
+        }
+        Ok(())
+    }
+
     /// Removes all events, and keeps the memory.
     pub fn clear(&mut self) {
         self.entries.clear();

@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::error::JournalError;
 use crate::event::{Event, EventKind};
-use crate::group::{GROUP_MAX, Group, JournalId, check_state};
+use crate::group::{Group, JournalId, check_state};
 use crate::log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 use crate::name::check_name;
 use crate::notices::Notices;
@@ -192,13 +192,7 @@ impl Log for MemoryLog {
     }
 
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError> {
-        if group.bytes() > GROUP_MAX {
-            return Err(JournalError::TooLarge {
-                what: "a group",
-                bytes: group.bytes(),
-                limit: GROUP_MAX,
-            });
-        }
+        group.check_size()?;
         let mut store = self.store();
         let refused = store.refused(group);
         let journals: HashSet<JournalId> = refused.iter().map(|refused| refused.journal).collect();

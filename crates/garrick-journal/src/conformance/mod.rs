@@ -3,7 +3,8 @@
 //! A [`Store`] opens the log. The macro [`log_conformance`](crate::log_conformance) defines a
 //! module with the tests.
 
-mod model;
+#[doc(hidden)]
+pub mod model;
 
 #[doc(hidden)]
 pub mod cases;

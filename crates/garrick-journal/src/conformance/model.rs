@@ -77,7 +77,7 @@ impl Expected {
 }
 
 /// Kind of all saved states.
-pub(crate) const KIND_OF_STATES: EventKind = EventKind { tag: 9, version: 4 };
+pub const KIND_OF_STATES: EventKind = EventKind { tag: 9, version: 4 };
 
 /// Reads the events of a journal, page by page.
 pub(crate) fn read_all(log: &dyn Log, journal: JournalId, from: u64) -> Vec<(u64, Written)> {
@@ -104,7 +104,7 @@ pub(crate) fn read_all(log: &dyn Log, journal: JournalId, from: u64) -> Vec<(u64
 }
 
 /// Returns a plain event.
-pub(crate) fn event(number: u64, payload: &[u8]) -> Event<'_> {
+pub fn event(number: u64, payload: &[u8]) -> Event<'_> {
     Event {
         number,
         kind: EventKind { tag: 7, version: 3 },
@@ -114,12 +114,12 @@ pub(crate) fn event(number: u64, payload: &[u8]) -> Event<'_> {
 }
 
 /// Begins to read a journal.
-pub(crate) fn start(log: &dyn Log, name: &str) -> Start {
+pub fn start(log: &dyn Log, name: &str) -> Start {
     log.start(name, true).unwrap().expect("it waits")
 }
 
 /// Appends events as one group.
-pub(crate) fn append(log: &dyn Log, events: &[(JournalId, Event<'_>)]) -> Vec<Refused> {
+pub fn append(log: &dyn Log, events: &[(JournalId, Event<'_>)]) -> Vec<Refused> {
     let mut group = Group::new();
     for (journal, event) in events {
         group.add(*journal, *event).unwrap();

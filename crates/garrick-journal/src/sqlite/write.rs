@@ -11,7 +11,7 @@ use super::read::SAVED;
 use super::row::{checksum, event_of};
 use crate::error::{JournalError, describe};
 use crate::event::{Event, EventKind};
-use crate::group::{GROUP_MAX, Group, JournalId, check_state};
+use crate::group::{Group, JournalId, check_state};
 use crate::log::Refused;
 
 /// Number of pages at which the write-ahead log is copied to the database.
@@ -55,13 +55,7 @@ impl SqliteLog {
         if group.is_empty() {
             return Ok(Vec::new());
         }
-        if group.bytes() > GROUP_MAX {
-            return Err(JournalError::TooLarge {
-                what: "a group",
-                bytes: group.bytes(),
-                limit: GROUP_MAX,
-            });
-        }
+        group.check_size()?;
         let pages = group.bytes() as u64 / PAGE_BYTES + 2 * group.len() as u64 + 2;
         let appended = self.transact("append a group to", pages, |connection| {
             let parts = match self.look(connection, group) {

@@ -31,9 +31,6 @@ use super::store::{Store, engine};
 use super::subject::Kind;
 use crate::nats::publish::Published;
 
-/// Maximum size of a group in bytes.
-const GROUP_MAX: usize = 256 << 20;
-
 /// Shortest and longest time between two attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
@@ -82,13 +79,7 @@ impl NatsLog {
         if group.is_empty() {
             return Ok(Vec::new());
         }
-        if group.bytes() > GROUP_MAX {
-            return Err(JournalError::TooLarge {
-                what: "a group",
-                bytes: group.bytes(),
-                limit: GROUP_MAX,
-            });
-        }
+        group.check_size()?;
         let doing = "append a group to";
         let stream = self.store.name(Kind::Events);
         self.store

@@ -42,8 +42,8 @@ const GRACE: Duration = Duration::from_secs(15);
 /// [`JournalError::Conflict`], and nothing of its group is stored in that journal. After that, it
 /// must begin again with [`Log::start`].
 ///
-/// What is acknowledged is on the disk of the server, or of a majority of the servers. When a
-/// server writes to its disk is its own setting: see `sync_interval` in `docs/cluster.md`.
+/// Acknowledged events are stored by the server, or by a majority of the servers. Their setting
+/// `sync_interval` determines when they are on the disk: see `docs/cluster.md`.
 ///
 /// Each call ends within the time limit, 20 s by default. If a message was not acknowledged, the
 /// log appends another one without events in its place: then it is known whether the first one was
