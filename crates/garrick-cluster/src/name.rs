@@ -1,5 +1,6 @@
 //! Names of nodes.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,6 +51,13 @@ impl NodeName {
     /// Returns the shared text.
     pub(crate) fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
+    }
+}
+
+/// Names are looked up by their texts.
+impl Borrow<str> for NodeName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

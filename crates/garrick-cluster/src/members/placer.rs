@@ -93,7 +93,6 @@ pub(crate) struct Placer {
     /// Hash of the hosts of all kinds, and the time since which they are the same.
     hosts: (u64, Nanos),
     drains: Vec<Reply<()>>,
-    has_watched: bool,
 }
 
 impl Placer {
@@ -120,7 +119,6 @@ impl Placer {
             renews_again: false,
             hosts: (0, 0),
             drains: Vec::new(),
-            has_watched: false,
         }
     }
 
@@ -134,10 +132,6 @@ impl Placer {
         let me = cx.address();
         if self.own.is_unanswered() {
             self.roster.is_unsure(now);
-        }
-        if !self.has_watched {
-            self.has_watched = true;
-            self.placement.watch(&Self::news(cx));
         }
         // Those that are late may never be answered, and may be sent again.
         self.pending.retain(|_, (_, since)| !is_late(*since, now));
@@ -342,22 +336,17 @@ impl Placer {
             }
         }
         self.tell_owners();
-        self.finish_drain(cx);
-        self.publish();
+        let owned = self.owned();
+        self.finish_drain(owned, cx);
+        self.publish(owned);
     }
 
     fn plan_kind(&mut self, kind: &Arc<str>, shards: u32, now: Nanos, cx: &Context<'_, PlacerMsg>) {
         let hosts: Vec<_> = self.view.hosts(kind).map(Candidate::new).collect();
         let is_settled = now.saturating_sub(self.hosts.1) >= nanos(SETTLED);
         let of_kind = hash(kind);
-        let own = |seen: &Seen<Shard>| {
-            seen.value.node == self.own.name.as_str() && Some(seen.value.epoch) == self.own.epoch()
-        };
-        let is_moving = |number: &u32| {
-            let shard = self.view.shard(kind, *number);
-            shard.is_some_and(|seen| own(seen) && seen.value.is_draining)
-        };
-        let mut moves = (0..shards).filter(is_moving).count();
+        let own = (0..shards).filter_map(|number| self.owned_shard(kind, number));
+        let mut moves = own.filter(|seen| seen.value.is_draining).count();
         let moves_max = match (self.own.is_draining, is_settled) {
             (true, _) => DRAINS_MAX,
             (false, true) => MOVES_MAX,
@@ -375,7 +364,7 @@ impl Placer {
                     self.change(&key(), revision, value, cx);
                 }
                 None => {}
-                Some((name, seen)) if name == self.own.name => {
+                Some((name, seen)) if *name == self.own.name => {
                     let is_emptied =
                         self.emptied.get(&(kind.clone(), number)) == Some(&seen.revision);
                     if seen.value.is_draining && is_emptied {
@@ -390,6 +379,12 @@ impl Placer {
                 Some(_) => {}
             }
         }
+    }
+
+    /// Returns the record of a shard if this node owns it.
+    fn owned_shard(&self, kind: &str, number: u32) -> Option<&Seen<Shard>> {
+        let (name, seen) = self.view.owner(kind, number)?;
+        (*name == self.own.name).then_some(seen)
     }
 
     /// Returns a record of a shard of this node.
@@ -431,13 +426,13 @@ impl Placer {
     }
 
     /// Leaves when the last shard was handed over.
-    fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
+    fn finish_drain(&self, owned: usize, cx: &Context<'_, PlacerMsg>) {
         if self.drains.is_empty() {
             return;
         }
         let seen = self.view.member(&self.own.name);
         let is_known = seen.is_none_or(|seen| seen.value.is_draining);
-        let is_empty = self.owned() == 0 && self.pending.is_empty();
+        let is_empty = owned == 0 && self.pending.is_empty();
         if is_known && is_empty {
             let me = cx.address();
             let _ = cx.send(&me, PlacerMsg::Leave);
@@ -449,19 +444,17 @@ impl Placer {
         let kinds = self.hosted.keys();
         let owned = kinds.map(|kind| {
             let shards = 0..self.view.shards(kind).unwrap_or(0);
-            let owner = |number: &u32| self.view.owner(kind, *number);
-            let is_own =
-                |number: &u32| owner(number).is_some_and(|(name, _)| name == self.own.name);
-            shards.filter(is_own).count()
+            let owned = shards.filter_map(|number| self.owned_shard(kind, number));
+            owned.count()
         });
         owned.sum()
     }
 
-    fn publish(&self) {
+    /// Updates the numbers of this node, which owns a number of shards.
+    fn publish(&self, owned: usize) {
         let mut members: Vec<NodeName> =
             self.view.members().map(|(name, _)| name.clone()).collect();
         members.sort_unstable();
-        let owned = self.owned();
         let mut sample = lock(&self.sample);
         sample.is_member = self.own.epoch().is_some();
         sample.members = members;
@@ -478,7 +471,7 @@ impl Placer {
         for used in self.used.values() {
             used.order(Order::Left);
         }
-        self.publish();
+        self.publish(self.owned());
         for reply in self.drains.drain(..) {
             reply.send(());
         }
@@ -490,6 +483,7 @@ impl Actor for Placer {
     type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, PlacerMsg>) -> Next {
+        self.placement.watch(&Self::news(cx));
         let me = cx.address();
         let _ = cx.send(&me, PlacerMsg::Beat);
         Next::Continue

@@ -66,10 +66,10 @@ fn owner_of(kind: &str, shard: u32, view: &View, own: &NodeName) -> Owner {
     let Some((name, seen)) = view.owner(kind, shard) else {
         return Owner::Nobody;
     };
-    match (name == *own, seen.value.is_draining) {
+    match (name == own, seen.value.is_draining) {
         (true, false) => Owner::Here,
-        (false, false) => Owner::Far(name),
-        (false, true) => Owner::Leaving(name),
+        (false, false) => Owner::Far(name.clone()),
+        (false, true) => Owner::Leaving(name.clone()),
         (true, true) => {
             let others = view.members();
             let others = others.filter(|(name, seen)| *name != own && seen.uses(kind));

@@ -86,11 +86,10 @@ impl View {
     }
 
     /// Returns the owner of a shard, if its membership has not ended, with the record.
-    pub(crate) fn owner(&self, kind: &str, number: u32) -> Option<(NodeName, &Seen<Shard>)> {
+    pub(crate) fn owner(&self, kind: &str, number: u32) -> Option<(&NodeName, &Seen<Shard>)> {
         let shard = self.shard(kind, number)?;
-        let name = NodeName::new(&shard.value.node).ok()?;
-        let is_current = self.member(&name)?.epoch() == shard.value.epoch;
-        is_current.then_some((name, shard))
+        let (name, member) = self.members.get_key_value(shard.value.node.as_str())?;
+        (member.epoch() == shard.value.epoch).then_some((name, shard))
     }
 
     /// Applies what was read up to a revision. `changed` is called for each member that has

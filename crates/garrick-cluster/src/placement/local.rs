@@ -8,7 +8,7 @@ use bytes::Bytes;
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
 use hashbrown::HashMap;
 
-use super::{Change, News, Outcome, Placement, Record};
+use super::{Change, News, Outcome, Placement, Record, Request};
 use crate::error::JoinError;
 
 /// A placement within a process, for clusters without a server, for tests and for simulations.
@@ -19,13 +19,6 @@ use crate::error::JoinError;
 #[derive(Clone)]
 pub struct LocalPlacement {
     store: Address<Request>,
-}
-
-/// A request of a node.
-enum Request {
-    Read { since: u64, to: Address<News> },
-    Change { change: Change, to: Address<News> },
-    Watch(Address<News>),
 }
 
 /// The records.

@@ -80,6 +80,13 @@ pub struct Change {
     pub ticket: u64,
 }
 
+/// A request of a node, as a message to the actor of a placement.
+pub(crate) enum Request {
+    Read { since: u64, to: Address<News> },
+    Change { change: Change, to: Address<News> },
+    Watch(Address<News>),
+}
+
 /// Implemented by stores of records that all nodes of a cluster share. A record is changed by
 /// comparison of its revision, so of several nodes that want to change it, one succeeds.
 ///

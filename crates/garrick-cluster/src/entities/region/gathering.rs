@@ -1,9 +1,11 @@
 //! Messages to other nodes, which are gathered until an activation of the region ends.
 
+use std::collections::VecDeque;
+
 use garrick_actor::{Context, SendError};
 use hashbrown::HashSet;
 
-use super::{LOOK, Leaving, Region, is_late};
+use super::{Leaving, Region, is_late};
 use crate::entities::message::{RegionMsg, ToRegion};
 use crate::entities::shard::Waiting;
 use crate::line::Travels;
@@ -57,12 +59,9 @@ impl<M: Travels> Region<M> {
             waiting.wait_from(cx.now());
             if is_late(waiting.since, cx.now()) {
                 self.expires(waiting);
-                continue;
+            } else {
+                self.wait(number, waiting, VecDeque::push_front, cx);
             }
-            self.gate.waits();
-            self.shards[number as usize].queue.push_front(waiting);
-            self.unsettled.insert(number);
-            self.look_within(LOOK, cx);
         }
     }
 }

@@ -218,13 +218,24 @@ impl<M: Travels> Region<M> {
         } else {
             Some(waiting)
         };
-        if let Some(mut waiting) = refused {
-            self.gate.waits();
-            waiting.wait_from(cx.now());
-            self.shards[number as usize].queue.push_back(waiting);
-            self.unsettled.insert(number);
-            self.look_within(LOOK, cx);
+        if let Some(waiting) = refused {
+            self.wait(number, waiting, VecDeque::push_back, cx);
         }
+    }
+
+    /// Lets a message wait for its shard. `put` adds it to the queue, at one of its ends.
+    fn wait(
+        &mut self,
+        number: u32,
+        mut waiting: Waiting<M>,
+        put: impl FnOnce(&mut VecDeque<Waiting<M>>, Waiting<M>),
+        cx: &Context<'_, RegionMsg<M>>,
+    ) {
+        self.gate.waits();
+        waiting.wait_from(cx.now());
+        put(&mut self.shards[number as usize].queue, waiting);
+        self.unsettled.insert(number);
+        self.look_within(LOOK, cx);
     }
 
     /// Passes a message on before those that wait. Returns it if it must wait.
@@ -333,19 +344,17 @@ impl<M: Travels> Region<M> {
 
     /// Does what a shard waits for, as far as it is possible now.
     fn settle(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
-        let now = cx.now();
-        let node = self.node.to_string();
         let shard = &mut self.shards[number as usize];
         match &mut shard.place {
             Place::Leaving(to) => {
                 // What was gathered before was sent.
-                let held = ToRegion::Held {
+                let held = || ToRegion::Held {
                     shard: number,
                     revision: shard.revision,
-                    node,
+                    node: self.node.to_string(),
                 };
                 if let Some(region) = to
-                    && cx.send(region, held).is_ok()
+                    && cx.send(region, held()).is_ok()
                 {
                     *to = None;
                 }
@@ -353,7 +362,7 @@ impl<M: Travels> Region<M> {
             Place::HandsOver {
                 phase: Phase::Waits { nodes, until },
                 ..
-            } if nodes.is_empty() || now >= *until => self.stop_entities(number, cx),
+            } if nodes.is_empty() || cx.now() >= *until => self.stop_entities(number, cx),
             _ => {}
         }
         self.pass_waiting(number, cx);

@@ -120,24 +120,14 @@ impl<M: Travels> Region<M> {
         self.gate.waits_no_more(queue.len());
         let is_stopping = match shard.place {
             Place::Here { .. } => false,
-            Place::HandsOver {
-                phase: Phase::Waits { .. },
-                ..
-            } => false,
-            Place::HandsOver {
-                phase: Phase::Stops,
-                ..
-            } => true,
+            Place::HandsOver { ref phase, .. } => matches!(phase, Phase::Stops),
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => {
                 // The shard was lost. What has come from this node goes to the next owner.
-                for mut waiting in queue.into_iter().rev() {
+                for waiting in queue.into_iter().rev() {
                     if waiting.by.is_none() {
-                        self.gate.waits();
-                        waiting.wait_from(cx.now());
-                        shard.queue.push_front(waiting);
+                        self.wait(number, waiting, VecDeque::push_front, cx);
                     } else {
-                        self.gate.strays.fetch_add(1, Relaxed);
-                        discard(waiting);
+                        self.strays(waiting);
                     }
                 }
                 return self.settle(number, cx);

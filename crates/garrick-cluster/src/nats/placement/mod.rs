@@ -29,7 +29,7 @@ use super::names;
 use crate::error::JoinError;
 use crate::lock::lock;
 use crate::name::NodeName;
-use crate::placement::{Change, News, Placement, VALUE_BYTES_MAX};
+use crate::placement::{Change, News, Placement, Request, VALUE_BYTES_MAX};
 
 /// Time after the time limit until the runtime counts as standing still.
 const GRACE: Duration = Duration::from_secs(15);
@@ -60,13 +60,6 @@ const HEADERS: usize = 1_024;
 #[derive(Clone)]
 pub struct NatsPlacement {
     desk: Address<Request>,
-}
-
-/// A request of a node.
-enum Request {
-    Read { since: u64, to: Address<News> },
-    Change { change: Change, to: Address<News> },
-    Watch(Address<News>),
 }
 
 /// Passes requests on to the connection. A request of a turn comes when the turn commits.
