@@ -17,116 +17,108 @@ use program::{Plan, program};
 /// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
 const SEEDS: u64 = 100;
 
+/// Runs the program of a plan with faults.
 #[track_caller]
-fn check(name: &str, program: impl Fn(&mut Sim) + Send + Sync + 'static) {
+fn check(name: &str, plan: Plan, faults: fn(&mut Sim)) {
     let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();
     let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
-    match Check::new(name).seeds(seeds).run(program) {
+    let run = move |sim: &mut Sim| {
+        program(sim, plan);
+        faults(sim);
+    };
+    match Check::new(name).seeds(seeds).run(run) {
         Ok(report) => println!("{name}: {report}"),
         Err(failed) => panic!("{failed}"),
     }
 }
 
+fn no_faults(_: &mut Sim) {}
+
+/// Lets a node crash and restart.
+fn crashes(sim: &mut Sim, node: &str, times: u32) {
+    let after = Duration::ZERO..Duration::from_secs(8);
+    sim.faults().crash_and_restart(node, times, after);
+}
+
+/// Cuts a node off from all others.
+fn cuts(sim: &mut Sim, node: &str, times: u32) {
+    let lasts = Duration::from_millis(100)..Duration::from_secs(12);
+    sim.faults().partition([node], times, lasts);
+}
+
+fn all_faults(sim: &mut Sim) {
+    sim.links().all().loses(50);
+    crashes(sim, "node-2", 1);
+    cuts(sim, "node-1", 1);
+    cuts(sim, "store", 1);
+}
+
 #[test]
 fn on_a_good_network_each_message_is_handled() {
-    check("calm", |sim| program(sim, Plan::calm()));
+    check("calm", Plan::calm(), no_faults);
 }
 
 #[test]
 fn when_nodes_come_and_leave_each_message_is_handled() {
-    check("moving", |sim| program(sim, Plan::moving()));
+    check("moving", Plan::moving(), no_faults);
 }
 
 #[test]
 fn nodes_leave_in_spite_of_losses() {
-    check("leaving", |sim| {
-        program(sim, Plan::leaving());
+    check("leaving", Plan::leaving(), |sim| {
         sim.links().all().loses(150);
     });
 }
 
 #[test]
 fn a_crashed_node_is_replaced() {
-    check("crashing", |sim| {
-        program(sim, Plan::rough());
-        let after = Duration::ZERO..Duration::from_secs(8);
-        sim.faults().crash_and_restart("node-1", 2, after);
-    });
+    check("crashing", Plan::rough(), |sim| crashes(sim, "node-1", 2));
 }
 
 #[test]
 fn a_node_that_is_cut_off_does_nothing_that_is_seen() {
-    check("cut", |sim| {
-        program(sim, Plan::rough());
-        let lasts = Duration::from_millis(100)..Duration::from_secs(12);
-        sim.faults().partition(["node-1"], 3, lasts);
-    });
+    check("cut", Plan::rough(), |sim| cuts(sim, "node-1", 3));
 }
 
 #[test]
 fn a_placement_that_is_cut_off_moves_nothing() {
-    check("without placement", |sim| {
-        program(sim, Plan::without_placement());
-        let lasts = Duration::from_millis(100)..Duration::from_secs(12);
-        sim.faults().partition(["store"], 3, lasts);
+    check("without placement", Plan::without_placement(), |sim| {
+        cuts(sim, "store", 3);
     });
 }
 
 #[test]
 fn lost_messages_are_sent_again_or_told() {
-    check("lossy", |sim| {
-        program(sim, Plan::rough());
+    check("lossy", Plan::rough(), |sim| {
         sim.links().all().loses(100);
     });
 }
 
 #[test]
 fn all_at_once() {
-    check("all at once", |sim| {
-        program(sim, Plan::rough());
-        sim.links().all().loses(50);
-        let after = Duration::ZERO..Duration::from_secs(8);
-        sim.faults().crash_and_restart("node-2", 1, after);
-        let lasts = Duration::from_millis(100)..Duration::from_secs(12);
-        sim.faults().partition(["node-1"], 1, lasts.clone());
-        sim.faults().partition(["store"], 1, lasts);
-    });
+    check("all at once", Plan::rough(), all_faults);
 }
 
 #[test]
 fn durable_entities_answer_all_calls_while_nodes_come_and_leave() {
-    check("durable moving", |sim| {
-        program(sim, Plan::moving().durable());
-    });
+    check("durable moving", Plan::moving().durable(), no_faults);
 }
 
 #[test]
 fn durable_entities_of_a_crashed_node_are_linearizable() {
-    check("durable crashing", |sim| {
-        program(sim, Plan::rough().durable());
-        let after = Duration::ZERO..Duration::from_secs(8);
-        sim.faults().crash_and_restart("node-1", 2, after);
+    check("durable crashing", Plan::rough().durable(), |sim| {
+        crashes(sim, "node-1", 2);
     });
 }
 
 #[test]
 fn durable_entities_of_a_node_that_is_cut_off_are_linearizable() {
-    check("durable cut", |sim| {
-        program(sim, Plan::rough().durable());
-        let lasts = Duration::from_millis(100)..Duration::from_secs(12);
-        sim.faults().partition(["node-1"], 3, lasts);
+    check("durable cut", Plan::rough().durable(), |sim| {
+        cuts(sim, "node-1", 3);
     });
 }
 
 #[test]
 fn durable_entities_are_linearizable_with_all_at_once() {
-    check("durable all at once", |sim| {
-        program(sim, Plan::rough().durable());
-        sim.links().all().loses(50);
-        let after = Duration::ZERO..Duration::from_secs(8);
-        sim.faults().crash_and_restart("node-2", 1, after);
-        let lasts = Duration::from_millis(100)..Duration::from_secs(12);
-        sim.faults().partition(["node-1"], 1, lasts.clone());
-        sim.faults().partition(["store"], 1, lasts);
-    });
+    check("durable all at once", Plan::rough().durable(), all_faults);
 }

@@ -15,8 +15,7 @@ fn messages_answers_and_ends_cross_a_server() {
     let Some(server) = Server::start("") else {
         return;
     };
-    let place = |name| Place::new(NatsNet::builder(server.address()), "test", name);
-    let (there, here) = (place("there"), place("here"));
+    let (there, here) = Place::pair(&server.address());
     let far = here.far("there");
     for number in 0..10_000 {
         far.send(Msg::Note(number)).unwrap();
@@ -47,7 +46,7 @@ fn messages_answers_and_ends_cross_a_server() {
     assert_eq!(there.net.sample().name, NameState::Left);
     until("its record is deleted", || here.net.sample().nodes == 1);
     // The name is free at once, and its next life is known.
-    let again = place("there");
+    let again = Place::in_test(&server.address(), "there");
     assert_eq!(far.ask(Msg::Count).wait(), Ok(0));
     drop(again);
     let sample = here.net.sample();
@@ -85,9 +84,7 @@ fn nothing_comes_twice_or_late_if_the_server_is_killed() {
     let Some(mut server) = Server::start("") else {
         return;
     };
-    let address = server.address();
-    let place = |name| Place::new(NatsNet::builder(&address), "test", name);
-    let (there, here) = (place("there"), place("here"));
+    let (there, here) = Place::pair(&server.address());
     let far = here.far("there");
     let (is_over, next) = (AtomicBool::new(false), AtomicU64::new(0));
     let answers = std::thread::scope(|scope| {
@@ -147,7 +144,7 @@ fn nothing_comes_twice_or_late_if_the_server_is_killed() {
     );
     assert_eq!(here.net.sample().connects, 4);
     // The nodes hear of others again.
-    let _third = place("third");
+    let _third = Place::in_test(&server.address(), "third");
     until("the new node is known", || here.net.sample().nodes == 3);
 }
 

@@ -24,9 +24,7 @@ fn what_is_sent_while_the_server_is_away_for_two_seconds_is_not_lost() {
     let Some(mut server) = Server::start("") else {
         return;
     };
-    let address = server.address();
-    let place = |name| Place::new(NatsNet::builder(&address), "test", name);
-    let (there, here) = (place("there"), place("here"));
+    let (there, here) = Place::pair(&server.address());
     let far = here.far("there");
     server.kill();
     let began = Instant::now();

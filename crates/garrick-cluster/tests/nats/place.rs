@@ -67,6 +67,17 @@ impl Place {
         }
     }
 
+    /// Starts a node of the cluster `test`.
+    pub(crate) fn in_test(address: &str, name: &str) -> Self {
+        Self::new(NatsNet::builder(address), "test", name)
+    }
+
+    /// Starts the nodes `there` and `here` of the cluster `test`, in this order.
+    pub(crate) fn pair(address: &str) -> (Self, Self) {
+        let place = |name| Self::in_test(address, name);
+        (place("there"), place("here"))
+    }
+
     /// Returns the counter of another node, which has answered.
     pub(crate) fn far(&self, node: &str) -> Address<Msg> {
         let far: Address<Msg> = self.node.service(node, "counter").unwrap();
