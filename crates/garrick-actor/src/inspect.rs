@@ -1,4 +1,4 @@
-//! Inspection of a single actor: its worker and its supervisor are asked.
+//! Inspection of a single actor. Its worker and its supervisor provide the data.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub struct Inspection {
     /// Name of the actor's type, without modules. For a [`door`](crate::door) without an actor, the
     /// name of the door.
     pub task: String,
-    /// Name of the actor. For a child of a supervisor that has no name of its own, the name by
-    /// which the supervisor shows it. `None` for any other actor without a name.
+    /// Name of the actor. For a child of a supervisor without a name of its own, the name that the
+    /// supervisor shows. `None` for any other actor without a name.
     pub name: Option<String>,
     /// Path of the actor. For an actor without a name, the path consists of the actor's type and
     /// id. `None` if no worker has answered and the actor has no supervisor.
@@ -61,23 +61,24 @@ pub enum ActorState {
     Child(ChildState),
     /// The actor has ended.
     Ended,
-    /// There is no actor, but a [`door`](crate::door), or the caller is in a turn, which must not
-    /// wait.
+    /// The state is not known, because the address leads to a [`door`](crate::door) instead of an
+    /// actor, or because the caller is in a turn, which must not wait.
     Unknown,
 }
 
 impl Handle {
-    /// Returns what is known of the actor with this address, which must belong to this system.
+    /// Returns what is known about the actor with this address. The actor must belong to this
+    /// system.
     ///
     /// The worker of the actor answers between two activations, and the supervisor's records are
     /// read. No turn of the actor runs for this, the order of its messages stays as it is, and no
     /// other actor waits. The call waits at most 200 ms for the worker. If the worker is in a
-    /// longer turn, the result contains what is known without it. During a turn, the call does not
-    /// wait.
+    /// longer turn, the result contains what is known without the worker's answer. During a turn,
+    /// the call does not wait.
     ///
     /// A [`Local`](crate::Local) answers only while its thread runs its actors.
     ///
-    /// The worker takes about 1 ns for each of its ready actors to answer.
+    /// To answer, the worker needs about 1 ns for each of its ready actors.
     ///
     /// # Examples
     /// ```
@@ -130,7 +131,7 @@ impl Handle {
 }
 
 impl System {
-    /// Returns what is known of the actor with this address, like [`Handle::inspect`].
+    /// Returns what is known about the actor with this address, like [`Handle::inspect`].
     #[must_use]
     pub fn inspect<M: 'static>(&self, address: &Address<M>) -> Inspection {
         self.as_handle().inspect(address)

@@ -3,22 +3,22 @@
 //! Each turn has a `tracing` span at the level `TRACE`. If a subscriber with the layer of
 //! [tracing-opentelemetry](https://docs.rs/tracing-opentelemetry) records this span, the context of
 //! the span travels with the messages that the turn sends. The spans of the turns that handle these
-//! messages are its children, also on other workers and in other systems of the process. The same
-//! holds for questions and answers.
+//! messages are children of this span, even on other workers and in other systems of the process.
+//! Questions and answers carry the context too.
 //!
 //! The context of a message is lost in the following cases. The span of the turn that handles the
 //! message then begins a trace of its own.
 //!
 //! - The message comes from a timer, or from another node.
 //! - The message waited in a supervisor's seat because its actor was being restarted.
-//! - A durable actor has sent it.
-//! - Another worker has handled it because the own worker was in a long turn.
+//! - A durable actor has sent the message.
+//! - Another worker has handled the message, because the receiver's own worker was in a long turn.
 //!
 //! In a mailbox with priorities, a context travels with the arrival of a message, so the turn that
 //! handles the message may be part of another trace.
 //!
-//! Without a recorded span, a message costs the same as without this feature: a turn with a context
-//! sends through the path for messages to other workers, and all other turns are unchanged.
+//! Without a recorded span, a message costs the same as without this feature: only a turn with a
+//! context sends its messages on the slower path for messages to other workers.
 
 use garrick_sched::{Trail, Turn, trails_from_outside};
 use opentelemetry::Context;

@@ -21,8 +21,9 @@ pub(crate) enum Wake {
     /// A channel has reached the count that the stage waits for, a channel was closed, or a stop of
     /// the graph was requested.
     Note,
-    /// A future of the stage was woken. Handled like [`Wake::Note`]. A simulation distinguishes
-    /// them, because an answer may come from another node, and a note of a channel may not.
+    /// A future of the stage was woken. Stages handle it like [`Wake::Note`]. A simulation
+    /// distinguishes the two, because a future may be woken by an answer from another node, but a
+    /// channel is always on the same node.
     Ring,
     /// The time that the stage waits for has been reached.
     Timer,
@@ -54,7 +55,7 @@ struct Held {
     steps: u32,
 }
 
-/// Removes and returns the wake-ups that `by` has to send after one more step.
+/// Counts a step of `by`. Removes and returns the wake-ups that `by` must send now.
 fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
     HELD.with_borrow_mut(|held| {
         let due = |held: &mut Held| {
@@ -109,7 +110,7 @@ impl Post {
         self.simulated.woken_from_elsewhere.swap(false, Relaxed)
     }
 
-    /// Records a wake-up by the calling thread.
+    /// Records that the calling thread wakes a stage, if it is not the thread of the simulation.
     pub(crate) fn note_thread(&self) {
         let home = self.simulated.home.get();
         if home.is_some_and(|home| *home != std::thread::current().id()) {

@@ -115,7 +115,7 @@ pub trait Log: Send + Sync + 'static {
     /// Returns [`JournalError::Name`] if the name is not accepted by
     /// [`check_name`](crate::check_name), [`JournalError::Broken`] if the newest events may be
     /// unknown, [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be
-    /// read and the events that they cover were removed, and any error of the disk.
+    /// read and the events that they cover were removed, and any I/O error.
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError>;
 
     /// Adds the next events of a journal to `events`, oldest first, from the event with the number
@@ -125,7 +125,7 @@ pub trait Log: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if an event is not as it
-    /// was written, and any error of the disk. `events` may have the events before it.
+    /// was written, and any I/O error. `events` may have the events before it.
     fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError>;
 
     /// Appends the events of a group, and makes them durable. After a crash, all events of a
@@ -140,7 +140,7 @@ pub trait Log: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payloads have more than 256 MiB,
-    /// [`JournalError::Full`] if there is no space, and any error of the disk. Then no event of the
+    /// [`JournalError::Full`] if there is no space, and any I/O error. Then no event of the
     /// group is in the log, except after [`JournalError::Broken`]. The next group can be appended.
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError>;
 
@@ -150,7 +150,7 @@ pub trait Log: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns [`JournalError::Conflict`] if there is no event with this number yet, or a snapshot
-    /// with this number or a greater one, and any error of the disk. Earlier snapshots and all
+    /// with this number or a greater one, and any I/O error. Earlier snapshots and all
     /// events remain.
     fn save(
         &self,

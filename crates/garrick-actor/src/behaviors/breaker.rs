@@ -211,7 +211,7 @@ enum State {
         until: Nanos,
     },
     HalfOpen {
-        /// Time at which new probes are passed if the current ones have not been answered.
+        /// Time at which new probes are passed if the current probes have not been answered.
         until: Nanos,
         /// Number of probes that were passed to the service.
         out: u32,

@@ -286,8 +286,8 @@ where
     })
 }
 
-/// Asks the services one after another, for one question. Only the pending reply keeps this actor
-/// alive.
+/// Asks each service one after another, to answer a single question. Only the pending reply keeps
+/// this actor alive.
 struct Steps<Q, R: 'static> {
     services: Arc<[Service<Q, R>]>,
     question: Q,

@@ -35,8 +35,8 @@ impl Folder {
     /// Opens a folder.
     ///
     /// # Errors
-    /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is nothing at `path`, and
-    /// [`NotADirectory`](io::ErrorKind::NotADirectory) if it is no folder.
+    /// Returns [`NotFound`](io::ErrorKind::NotFound) if nothing exists at `path`, and
+    /// [`NotADirectory`](io::ErrorKind::NotADirectory) if `path` is not a folder.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         if !fs::metadata(&path)?.is_dir() {
@@ -46,11 +46,11 @@ impl Folder {
         Ok(Self { path })
     }
 
-    /// Opens a folder, and creates it if it does not exist. Creates its parents, too, and makes the
+    /// Opens a folder, and creates it if it does not exist. Also creates its parents, and makes the
     /// new names durable.
     ///
     /// # Errors
-    /// Returns the errors of [`Folder::open`] except `NotFound`, and any error of the disk.
+    /// Returns the errors of [`Folder::open`] except `NotFound`, and any I/O error.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let missing: Vec<_> = (path.ancestors())
@@ -129,15 +129,15 @@ impl Files for Folder {
     }
 }
 
-/// A file that is locked against other processes and this one, until it is dropped. The operating
-/// system releases the lock when the process ends.
+/// A locked file. Until this value is dropped, no other code in this or another process can lock
+/// the file. The operating system releases the lock when the process ends.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct LockedFile(fs::File);
 
 impl LockedFile {
-    /// Locks a file, which is created if it does not exist. Writes the number of this process to
-    /// it. `what` is the locked thing, for errors.
+    /// Locks a file, and writes the id of this process to it. Creates the file if it does not
+    /// exist. Error messages use `what` as the name of the locked object.
     ///
     /// # Errors
     /// Returns [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the file is locked, and any error

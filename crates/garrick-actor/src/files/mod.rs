@@ -1,8 +1,9 @@
 //! Files of an actor: one interface for a real folder and for the disk of a simulation.
 //!
 //! An actor that keeps files gets an `Arc<dyn Files>` from the function that starts it. In
-//! production, this is a [`Folder`]. In a simulation, it is the disk of the actor's node, which
-//! loses what was not synced, and which may be slow or full, or fail. The actor is the same.
+//! production, the value is a [`Folder`]. In a simulation, the value is the disk of the actor's
+//! node. After a crash, this disk loses data that were not synced. It may also be slow or full, or
+//! fail. The code of the actor is the same in both cases.
 //!
 //! A call blocks the thread until the disk has answered. Use [`Context::blocking`] around long
 //! calls, or let the actor run on a system of its own.
@@ -15,8 +16,8 @@
 //! - The names that the folder had at the last successful [`Files::sync_names`]. A new file whose
 //!   name was not synced may be missing, even if its content was synced.
 //!
-//! A sync that has returned an error may have dropped what was written before. A second sync of the
-//! same file proves nothing: write the content again, to a new file.
+//! A sync that returns an error may have lost the data that were written before it. A second sync
+//! of the same file proves nothing: write the content again, to a new file.
 
 use std::fmt::Debug;
 use std::io;
@@ -30,11 +31,11 @@ pub use folder::LockedFile;
 /// Maximum length of a name in bytes.
 const NAME_MAX: usize = 255;
 
-/// A folder of files, without folders in it.
+/// A folder that contains only files, and no other folders.
 ///
 /// # Errors
-/// All methods return an error of kind [`InvalidInput`](io::ErrorKind::InvalidInput) if a name is
-/// not one that [`check_name`] accepts, and any error of the disk.
+/// All methods return an error of kind [`InvalidInput`](io::ErrorKind::InvalidInput) if
+/// [`check_name`] does not accept a name, and any I/O error.
 ///
 /// # Examples
 /// ```
@@ -68,7 +69,7 @@ pub trait Files: Debug + Send + Sync {
     /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if there is a file with this name.
     fn create(&self, name: &str) -> io::Result<Box<dyn File>>;
 
-    /// Opens a file, to read and to write.
+    /// Opens a file for reading and writing.
     ///
     /// # Errors
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
@@ -89,14 +90,14 @@ pub trait Files: Debug + Send + Sync {
     /// Returns the names of all files, in ascending order.
     ///
     /// # Errors
-    /// Returns any error of the disk.
+    /// Returns any I/O error.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Makes the names of the files durable, so that files that were created, renamed or removed
-    /// remain so after a crash. Does not sync the content of any file.
+    /// Makes the names of the files durable, so that the creation, renaming and removal of files
+    /// survive a crash. Does not sync the content of any file.
     ///
     /// # Errors
-    /// Returns any error of the disk.
+    /// Returns any I/O error.
     fn sync_names(&self) -> io::Result<()>;
 
     /// Locks the folder for this process, until the lock is dropped or the process ends. Other
@@ -116,7 +117,7 @@ pub trait Files: Debug + Send + Sync {
         self.open(name)?.read()
     }
 
-    /// Replaces the content of a file, or creates the file, so that after a crash it has either the
+    /// Replaces the content of a file, or creates the file. After a crash, the file has either the
     /// old content or the new one. When this returns, the new content is durable.
     ///
     /// Writes a file named `name` with the suffix `.new`, syncs it, renames it, and syncs the
@@ -126,7 +127,7 @@ pub trait Files: Debug + Send + Sync {
     /// that is possible.
     ///
     /// # Errors
-    /// Returns any error of the disk.
+    /// Returns any I/O error.
     fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let new = format!("{name}.new");
         match self.remove(&new) {
@@ -150,17 +151,17 @@ pub trait Files: Debug + Send + Sync {
 /// An open file.
 ///
 /// # Errors
-/// All methods return any error of the disk. After an error of a method that writes, a part of the
+/// All methods return any I/O error. After an error of a method that writes, a part of the
 /// bytes may be in the file.
 pub trait File: Debug + Send {
-    /// Writes bytes behind the end of the file.
+    /// Appends bytes to the file.
     ///
     /// # Errors
     /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the
     /// bytes may be in the file then.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Writes bytes at a position. If the file ends before `at`, it is extended by zeros.
+    /// Writes bytes at a position. If the file ends before `at`, the gap is filled with zeros.
     ///
     /// # Errors
     /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the
@@ -171,22 +172,22 @@ pub trait File: Debug + Send {
     /// of `buffer` only at the end of the file.
     ///
     /// # Errors
-    /// Returns any error of the disk.
+    /// Returns any I/O error.
     fn read_at(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Returns the whole content.
     ///
     /// # Errors
-    /// Returns any error of the disk.
+    /// Returns any I/O error.
     fn read(&mut self) -> io::Result<Vec<u8>>;
 
     /// Returns the length in bytes.
     ///
     /// # Errors
-    /// Returns any error of the disk.
+    /// Returns any I/O error.
     fn length(&self) -> io::Result<u64>;
 
-    /// Cuts the file to a length, or extends it by zeros.
+    /// Truncates the file to a length, or extends it with zeros.
     ///
     /// # Errors
     /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space.
@@ -195,8 +196,8 @@ pub trait File: Debug + Send {
     /// Makes the content durable. Does not make the name of the file durable.
     ///
     /// # Errors
-    /// Returns any error of the disk. What was written since the last sync may be lost then, even
-    /// if a later sync succeeds.
+    /// Returns any I/O error. After an error, the data written since the last sync may be
+    /// lost, even if a later sync succeeds.
     fn sync(&mut self) -> io::Result<()>;
 }
 

@@ -137,8 +137,9 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.commits_later()
     }
 
-    /// Takes the next message of those that are held, or else out of the mailbox, as documented for
-    /// `garrick_sched::Turn::next_message`. Also returns `None` if the actor has a receive timeout.
+    /// Takes the oldest held message, or the next message of the mailbox if no message is held, as
+    /// documented for `garrick_sched::Turn::next_message`. Also returns `None` if the actor has a
+    /// receive timeout.
     #[doc(hidden)]
     #[must_use]
     pub fn next_message(&self) -> Option<M> {

@@ -15,10 +15,10 @@ pub(super) const DEQUE: Scenario = Scenario {
     contenders,
 };
 
-/// Numbers of values below the one that is pushed and popped.
+/// Measured depths: how many other values the deque contains while a value is pushed and popped.
 const DEPTHS: [u64; 2] = [0, 64];
 
-/// Number of slots of the deque, a power of two above the depths.
+/// Number of slots of the deque. A power of two that is larger than all depths.
 const CAPACITY: usize = 256;
 
 pub(super) const SWEPT: Swept = Swept {

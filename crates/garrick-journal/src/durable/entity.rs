@@ -1,4 +1,4 @@
-//! Entities: the actors that run durable actors.
+//! Entities: actors of the runtime that each implement one durable actor.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -25,10 +25,10 @@ use crate::name::check_name;
 /// Maximum number of bytes that a turn allocates in advance for the encoding of its events.
 const BYTES_MAX: usize = 4 << 10;
 
-/// Number of bytes of events after which a turn takes no more messages.
+/// Size of a turn's events, in bytes, from which the turn takes no more messages.
 const TURN_BYTES: usize = 1 << 20;
 
-/// The actor that runs a [`DurableActor`]. [`Journal::entity`] returns it.
+/// The actor that runs the code of a [`DurableActor`], as returned by [`Journal::entity`].
 pub struct Entity<A: DurableActor> {
     source: Source,
     actor: A,
@@ -36,7 +36,7 @@ pub struct Entity<A: DurableActor> {
     loaded: Option<Box<Loaded<A::State>>>,
     /// True if the name is recorded in the journal.
     is_entered: bool,
-    /// Events of the current turn. Kept for its memory.
+    /// Events of the current turn. The vector is kept between turns, so that its memory is reused.
     recorded: Vec<Recorded<A::Event>>,
     /// Number of bytes that the events of the last turn needed.
     bytes: usize,
@@ -92,14 +92,15 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Lets the actor decide ahead: it decides about all messages that wait in its mailbox, one
-    /// after another, before the first of them is durable. Each decision sees the events of the
-    /// decisions before it. Their events are written together, and then all effects take place, in
-    /// the order of the messages. So the number of decisions is not limited by the number of syncs
-    /// of the disk.
+    /// Lets the actor decide ahead: it handles all messages that wait in its mailbox, one after
+    /// another, before the events of the first one are durable. Each decision sees the events of
+    /// the decisions before it. Their events are written together, and then all effects take place,
+    /// in the order of the messages. So the number of decisions is not limited by the number of
+    /// syncs of the disk.
     ///
     /// If the events cannot be written, all of these decisions are undone. If a decision fails,
-    /// only that decision is undone, and the actor fails when the others are durable.
+    /// only that decision is undone, and the actor fails when the events of the other decisions are
+    /// durable.
     ///
     /// An actor with a receive timeout handles only one message at a time.
     ///
@@ -120,11 +121,12 @@ impl<A: DurableActor> Entity<A> {
         self
     }
 
-    /// Appends an event that changes nothing with the first decision after the state was read. Its
-    /// effects take place when that event is durable. From then on, no other writer can append to
-    /// the journal without being refused, and what this entity has read is up to date.
+    /// Together with the first decision after each reading of the state, appends an event that
+    /// changes nothing. The effects of this decision take place when the event is durable. From
+    /// then on, appends by other writers are refused, and the state that this entity has read is up
+    /// to date.
     ///
-    /// This is for logs that several processes share. If another writer appends later, the next
+    /// Use this for logs that several processes share. If another writer appends later, the next
     /// turn with events is undone, and this entity fails and reads its state again.
     #[must_use]
     pub fn fenced(mut self) -> Self {
@@ -143,9 +145,9 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Takes the state out of this entity. Reads it from the log if it contains events that are not
-    /// durable, because their turn was undone after its decision. If the turn fails, the state is
-    /// not put back, and the next turn reads it again.
+    /// Takes the state out of this entity. Reads the state from the log if it contains events that
+    /// are not durable, because their turn was undone after its decision. If the turn fails, the
+    /// state is not put back, and the next turn reads it again.
     fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
@@ -311,8 +313,8 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Decides about a message. Returns the recorded events, if there are any and the actor
-    /// continues or stops.
+    /// Calls the actor's decision for a message. Returns the recorded events, if there are any and
+    /// the actor continues or stops.
     fn decide(
         &mut self,
         msg: A::Msg,
@@ -357,8 +359,8 @@ impl<A: DurableActor> Entity<A> {
         Ok(next)
     }
 
-    /// Decides about a message and about the messages that wait in the mailbox, each in its own
-    /// part of the turn.
+    /// Calls the actor's decision for a message and for the messages that wait in the mailbox, each
+    /// in its own part of the turn.
     ///
     /// If a part fails, it is undone. The entity fails when the earlier parts are durable.
     fn decide_all(

@@ -33,7 +33,7 @@ impl SegmentLog {
     /// After an error, no event of the group is in the log, except after [`JournalError::Broken`].
     ///
     /// Returns [`JournalError::Conflict`] if an event does not have the number that follows the
-    /// newest one of its journal, or an error of the disk. The next group can then be appended,
+    /// newest one of its journal, or an I/O error. The next group can then be appended,
     /// unless the log is broken.
     pub fn append(&mut self, group: &Group) -> Result<(), JournalError> {
         self.check_usable()?;

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::frame::{Frame, event_bytes};
 use crate::group::JournalId;
 
-/// Number of bytes at which a group of copies is appended.
+/// Size in bytes from which a group of copies is appended.
 const COPIED_BYTES: usize = 4 << 20;
 
 /// Result of a compaction.
@@ -20,11 +20,11 @@ const COPIED_BYTES: usize = 4 << 20;
 pub struct Compacted {
     /// Number of segments that were removed.
     pub segments: usize,
-    /// Number of bytes in these segments.
+    /// Number of bytes in the removed segments.
     pub bytes: u64,
     /// Number of events that were copied to the end of the log.
     pub copied: u64,
-    /// Number of bytes of these copies, at most.
+    /// Upper bound of the number of bytes in the copied events.
     pub copied_bytes: u64,
 }
 
@@ -51,15 +51,15 @@ impl SegmentLog {
     /// segment in memory.
     ///
     /// # Errors
-    /// Returns [`JournalError::Damaged`] if a segment to remove is damaged, and any error of the
-    /// disk. Nothing is lost then.
+    /// Returns [`JournalError::Damaged`] if a segment to remove is damaged, and any I/O error. An
+    /// error loses no event.
     pub fn compact(&mut self, events_max: u64) -> Result<Compacted, JournalError> {
         self.check_usable()?;
         self.compact_while(|log, oldest| log.index.live_in(oldest) <= events_max)
     }
 
-    /// Removes the oldest segments as long as `may` returns true for the oldest one. The steps are
-    /// those of the README.
+    /// Removes the oldest segments as long as `may` returns true for the oldest one. The README
+    /// describes the steps.
     pub(super) fn compact_while(
         &mut self,
         mut may: impl FnMut(&Self, u32) -> bool,
@@ -101,7 +101,8 @@ impl SegmentLog {
         Ok(compacted)
     }
 
-    /// Copies the needed parts of a segment to the end of the log. Returns the number of bytes.
+    /// Copies the needed parts of a segment to the end of the log. Returns the number of bytes
+    /// copied.
     fn copy_needed(&mut self, number: u32) -> Result<u64, JournalError> {
         let segment = opened(&mut self.segments, &*self.files, number)?;
         let segment = segment.expect("the segment is in the log");
@@ -177,14 +178,14 @@ impl SegmentLog {
         Ok(())
     }
 
-    /// Deletes a journal, with its events and its snapshots. Its name can be given to another
-    /// journal. Does nothing if the journal was deleted before.
+    /// Deletes a journal, with its events and its snapshots. The name can then be given to another
+    /// journal. Does nothing if the journal has already been deleted.
     ///
     /// If a snapshot cannot be removed now, a notice is added, and the next compaction or opening
     /// removes it.
     ///
     /// # Errors
-    /// Returns any error of the disk. The journal is not deleted then.
+    /// Returns any I/O error. In this case, the journal is not deleted.
     pub fn delete(&mut self, journal: JournalId) -> Result<(), JournalError> {
         self.check_usable()?;
         let Some(found) = self.index.get(journal) else {

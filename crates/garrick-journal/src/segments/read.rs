@@ -58,16 +58,16 @@ impl Window {
 }
 
 impl SegmentLog {
-    /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
-    /// first. Does nothing if there are none. The events before [`SegmentLog::oldest`] cannot be
+    /// Passes each event of a journal whose number is at least `from` to `each`, oldest first. Does
+    /// nothing if there are no such events. The events before [`SegmentLog::oldest`] cannot be
     /// read, because snapshots cover them.
     ///
     /// Needs at most 256 KiB of memory, or the size of one event if that is larger. The log also
     /// caches up to 4 MiB of the data that were read last.
     ///
     /// # Errors
-    /// Returns [`JournalError::Damaged`] if an event is not as it was written, or an error of the
-    /// disk. `each` has then been called for the events before.
+    /// Returns [`JournalError::Damaged`] if an event is not as it was written, or an I/O error. In
+    /// both cases, `each` has been called for all events before the one that could not be read.
     pub fn read(
         &mut self,
         journal: JournalId,

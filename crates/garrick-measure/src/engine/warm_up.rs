@@ -15,8 +15,8 @@ use super::timer::Timing;
 /// smaller than one of its batches.
 const OPS_FIRST: u64 = 1024;
 
-/// Maximum factor by which one trial is longer than the previous one. The factor is limited because
-/// cold caches slow down the first trial.
+/// Maximum factor by which a trial may be longer than the previous one. The factor is limited
+/// because cold caches slow down the first trial.
 const GROWTH_MAX: f64 = 16.0;
 
 /// Growth factor below which the trial is long enough to compute the final number of operations.
@@ -25,11 +25,12 @@ const GROWTH_ENOUGH: f64 = 4.0;
 /// Maximum share of a row's time that its yardstick may take.
 const YARDSTICK_SHARE: f64 = 0.1;
 
-/// Number of additions of the first yardstick trial, which determines how many additions fit into
-/// the time.
+/// Number of atomic additions in the first trial of the yardstick. This trial determines how many
+/// additions fit into the time.
 const ADDITIONS_FIRST: u64 = 100_000;
 
-/// Minimum number of additions for a usable measurement.
+/// Minimum number of atomic additions in a trial of the yardstick. With fewer additions, the result
+/// would be too inaccurate.
 const ADDITIONS_MIN: u64 = 1_000;
 
 /// Handles one set at a time, one contender after another.

@@ -44,11 +44,11 @@ pub enum NoReply {
     /// The question was asked by a blocking call on a thread that runs tasks. While the thread
     /// waits, none of these tasks can run, so the answer might never come.
     OnWorker,
-    /// The node of the replier was lost, or the connection to it. The question may have been
-    /// handled, and it may not.
+    /// The node of the replier failed, or the connection to it was lost. The question may or may
+    /// not have been handled.
     NodeLost,
-    /// The node of the replier has refused the question, which was not handled: for example it does
-    /// not know the type of the message, or the message is too large.
+    /// The node of the replier refused the question without handling it, for example because the
+    /// node does not know the type of the message, or because the message is too large.
     Refused,
 }
 

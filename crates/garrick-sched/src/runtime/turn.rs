@@ -101,7 +101,8 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.lane.restarted(self.running());
     }
 
-    /// Returns the cell that runs this turn, which differs from `cell` behind a door.
+    /// Returns the cell that runs this turn. For a turn that runs a door, this is the cell of the
+    /// sender, not `cell`.
     fn running(&self) -> CellPtr {
         self.worker.running().unwrap_or(self.cell)
     }

@@ -1,26 +1,26 @@
 //! Following a list of actions by name, as far as possible.
 //!
 //! If an earlier step is left out, an index among the enabled actions no longer means the same
-//! action. The name of an action still does. So lists that are to be [made
-//! smaller](super::shrink()) name their actions, and skip those that cannot be taken. Scott, Panda,
-//! Brajkovic, Necula, Krishnamurthy and Shenker, "Minimizing faulty executions of distributed
-//! systems" (NSDI 2016) shrink executions of actors in this way.
+//! action. The name of an action still means the same action. So lists that are to be [made
+//! smaller](super::shrink()) name their actions, and skip the actions that cannot be taken. Scott,
+//! Panda, Brajkovic, Necula, Krishnamurthy and Shenker, "Minimizing faulty executions of
+//! distributed systems" (NSDI 2016) shrink executions of actors in this way.
 
 use super::action::{Action, Strategy};
 use super::rng::Rng;
 
-/// Continuation of a run after the end of the list that it follows.
+/// Determines how a run continues after the end of the list of actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// Ends the run.
     End,
     /// Takes the first enabled action at each further step.
     First,
-    /// Takes a random action at each further step, by a walk of this seed.
+    /// Takes a random action at each further step. The seed determines the random choices.
     Walk(u64),
 }
 
-/// Chooses the actions of a list, in their order, and skips those that are not enabled.
+/// Takes the actions of a list in order, and skips actions that are not enabled.
 ///
 /// Every run follows the same list.
 #[derive(Clone, Debug)]

@@ -114,7 +114,8 @@ pub(super) struct Lent {
     entries: Vec<Entry>,
     /// True while a thread delivers timers from the owner's wheel.
     pub(super) is_firing: bool,
-    /// Thread of the owner, if it waits for a visit to end or for its timers to be delivered.
+    /// Thread of the owner, if the owner is waiting until a visit ends or until its timers are
+    /// delivered.
     pub(super) waits: Option<Thread>,
 }
 
