@@ -8,22 +8,22 @@ use std::io;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The disk has returned an error.
+    /// An operation on a file has failed with an I/O error.
     Disk {
         /// Operation that has failed, for example `sync`.
         doing: &'static str,
         /// Name of the file, or of the folder.
         file: String,
-        /// Error of the disk.
+        /// The I/O error.
         source: io::Error,
     },
-    /// There is no space on the disk.
+    /// The disk is full.
     Full {
         /// Name of the file that could not be extended.
         file: String,
     },
-    /// An event does not have the number that follows the newest one of its journal. Another writer
-    /// may have appended to the journal.
+    /// The number of an event does not follow the number of the newest event of the journal.
+    /// Another writer may have appended to the journal.
     Conflict {
         /// Name of the journal.
         journal: String,
@@ -88,8 +88,8 @@ pub enum JournalError {
         /// Name of the journal.
         journal: String,
     },
-    /// An event or a saved state cannot be used, because no code knows it or because it panics. The
-    /// events after it are not applied.
+    /// An event or a saved state cannot be used, because the program does not know its kind, or
+    /// because decoding or applying it fails. The later events are not applied.
     Event {
         /// Name of the journal.
         journal: String,

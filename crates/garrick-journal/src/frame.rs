@@ -5,7 +5,7 @@
 //!                           '------ length bytes ----'
 //! ```
 //!
-//! The checksum is the CRC-32C of the bytes behind it.
+//! The checksum is the CRC-32C of the bytes that follow it.
 
 use std::str;
 
@@ -49,7 +49,7 @@ pub(crate) struct Commit {
     pub(crate) group: u64,
     /// Position in the segment of the first frame of the group.
     pub(crate) start: u32,
-    /// Number of the other frames of the group.
+    /// Number of frames of the group, without this one.
     pub(crate) count: u32,
     /// Position of this frame. It distinguishes the frame from a copy of it in a payload.
     pub(crate) at: u32,
@@ -124,7 +124,7 @@ pub(crate) fn size_of(bytes: &[u8]) -> Option<usize> {
 /// Reason why bytes are not a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// The bytes end before the frame does.
+    /// The bytes end before the end of the frame.
     Short,
     Checksum,
     /// The checksum is right, but the fields are invalid.

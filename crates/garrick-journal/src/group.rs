@@ -71,8 +71,8 @@ impl Group {
         Self::default()
     }
 
-    /// Adds an event. Its number must be the one that the writer expects for the next event of the
-    /// journal.
+    /// Adds an event. The number of the event must be the one that the writer expects for the next
+    /// event of the journal.
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payload has more than 16 MiB.

@@ -4,17 +4,17 @@
 //! of a turn that could still be lost. All turns that end while the disk is busy share the next
 //! sync. A [`Journal`] contains the events of all durable actors of a program.
 //!
-//! Its files are a [`SegmentLog`], which can also be used alone. A [`Group`] of events is appended
-//! by one write and one sync. After a crash at any moment, the log contains all acknowledged
-//! groups, and perhaps the group that was being written. Damage before the last group is an error
-//! that names the position.
+//! The files of a journal are a [`SegmentLog`], which can also be used alone. A [`Group`] of events
+//! is appended by one write and one sync. After a crash at any moment, the log contains all
+//! acknowledged groups, and perhaps the group that was being written. Damage before the last group
+//! is an error that names the position.
 //!
 //! With the feature `sqlite`, `Journal::open_sqlite` stores the events in a database that people
 //! can query. To use any other store, implement [`Log`].
 //!
-//! The README of the crate has the steps of a turn, the format of the files, and the reasons. The
-//! log uses [`Files`](garrick_actor::files::Files), so the same code runs on a folder and on the
-//! disk of a simulation.
+//! The README of the crate describes the steps of a turn and the format of the files, and gives the
+//! reasons for the design. The log uses [`Files`](garrick_actor::files::Files), so the same code
+//! runs on a folder and on the disk of a simulation.
 
 #![forbid(unsafe_code)]
 

@@ -22,14 +22,15 @@ pub struct Snapshot {
     pub payload: Vec<u8>,
 }
 
-/// The data that reading a journal begins with. [`Log::start`] returns it.
+/// The data with which reading a journal begins, as returned by [`Log::start`].
 #[derive(Debug)]
 pub struct Start {
     /// The journal.
     pub journal: JournalId,
     /// Number of the newest event, or 0 if there is none.
     pub newest: u64,
-    /// Number of the oldest event that can be read. If there is none, the number of the next event.
+    /// Number of the oldest event that can be read. If no event can be read, the number of the next
+    /// event.
     pub oldest: u64,
     /// Newest readable snapshot after which no event is missing, so its number is at least `oldest
     /// - 1`. `None` if there is no such snapshot. In this case, `oldest` is 1, or the event
@@ -54,9 +55,9 @@ pub struct LogSample {
     pub written: u64,
     /// Number of syncs of files and of the folder.
     pub syncs: u64,
-    /// Number of files with events now.
+    /// Current number of files with events.
     pub files: usize,
-    /// Size of these files now, in bytes.
+    /// Current size of the files with events, in bytes.
     pub bytes: u64,
     /// Number of compactions that have removed files.
     pub compactions: u64,
@@ -105,7 +106,7 @@ pub struct LogSample {
 /// The feature `conformance` has tests of these rules for any log.
 pub trait Log: Send + Sync + 'static {
     /// Begins to read the journal with a name. If the journal does not exist, assigns a number to
-    /// it, under which events can be appended. Stores nothing.
+    /// it, so that events can be appended. Stores nothing.
     ///
     /// If `waits` is false, this method must not block for long: it returns `None` if another
     /// thread uses the log, if there is much to read, or if a server must be asked. The caller then
@@ -118,14 +119,15 @@ pub trait Log: Send + Sync + 'static {
     /// read and the events that they cover were removed, and any I/O error.
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError>;
 
-    /// Adds the next events of a journal to `events`, oldest first, from the event with the number
-    /// `from` on, or from the oldest one if that is newer. Adds at least one event if there is one,
-    /// and none after [`Group::size`] of `events` is at least [`READ_BYTES`]. Adds nothing if there
-    /// is no such event or no such journal.
+    /// Adds the next events of a journal to `events`, oldest first. The first of these events has
+    /// the number `from`, or a greater number if older events can no longer be read. If there is
+    /// such an event, adds at least one event. Stops once [`Group::size`] of `events` is at least
+    /// [`READ_BYTES`]. Adds nothing if there is no such event or no such journal.
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if an event is not as it
-    /// was written, and any I/O error. `events` may have the events before it.
+    /// was written, and any I/O error. In this case, `events` may contain the events before the
+    /// damaged one.
     fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError>;
 
     /// Appends the events of a group, and makes them durable. After a crash, all events of a
@@ -133,15 +135,17 @@ pub trait Log: Send + Sync + 'static {
     /// the order of their numbers. An event that is whole replaces all events before it, also those
     /// in the group. A group without events changes nothing.
     ///
-    /// Returns the journals with an event that does not have the number after the newest one, each
-    /// once, in any order, with a [`JournalError::Conflict`]. Another writer has appended to them,
-    /// or [`Log::start`] has not returned the number. None of their events in the group were
-    /// appended, and those of the other journals were.
+    /// Returns the refused journals, each once, in any order, with a [`JournalError::Conflict`]. A
+    /// journal is refused if the number of one of its events in the group does not follow the
+    /// number of its newest event, because another writer has appended to the journal, or because
+    /// [`Log::start`] has not returned the number. No event of a refused journal is appended, but
+    /// the events of the other journals are appended.
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payloads have more than 256 MiB,
-    /// [`JournalError::Full`] if there is no space, and any I/O error. Then no event of the
-    /// group is in the log, except after [`JournalError::Broken`]. The next group can be appended.
+    /// [`JournalError::Full`] if there is no space, and any I/O error. After an error other than
+    /// [`JournalError::Broken`], no event of the group is in the log, and the next group can be
+    /// appended.
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError>;
 
     /// Saves the state of a journal after the event with the number `number`, which is in the log.
@@ -160,8 +164,8 @@ pub trait Log: Send + Sync + 'static {
         state: &[u8],
     ) -> Result<(), JournalError>;
 
-    /// Removes events that are no longer needed, if the log decides that it is time. Changes
-    /// nothing that can be read. Called after each group. Errors become notices.
+    /// Lets the log remove events that are no longer needed. The log decides when to do this.
+    /// Changes nothing that can be read. Called after each group. Errors become notices.
     fn tend(&self);
 
     /// Returns true if the log must be opened again.
@@ -174,7 +178,7 @@ pub trait Log: Send + Sync + 'static {
     /// Adds a notice: an error that has lost no data.
     fn notice(&self, error: JournalError);
 
-    /// Takes the notices, oldest first: errors of snapshots and of compactions, which have lost no
-    /// data. At most 64 notices are kept.
+    /// Removes and returns the notices, oldest first. A notice is an error of a snapshot or of a
+    /// compaction that has lost no data. At most 64 notices are kept.
     fn take_notices(&self) -> Vec<JournalError>;
 }

@@ -13,11 +13,11 @@ use crate::log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 use crate::name::check_name;
 use crate::notices::Notices;
 
-/// Number of snapshots that are kept of a journal.
+/// Number of snapshots that are kept for each journal.
 const SNAPSHOTS: usize = 2;
 
-/// A log in memory, for tests and for simulations. Clones are handles to the same log, which ends
-/// with the last of them.
+/// A log in memory, for tests and for simulations. Clones are handles to the same log. When the
+/// last handle is dropped, the log is dropped.
 ///
 /// Several [`Journal`](crate::Journal)s can use one log, for example those of the nodes of a
 /// simulated cluster. A turn of an entity is then undone if an entity of the same name at another

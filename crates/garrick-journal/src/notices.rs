@@ -8,7 +8,7 @@ use crate::error::{JournalError, describe};
 /// Number of errors that are kept.
 const KEPT_MAX: usize = 64;
 
-/// Errors that have lost nothing, for example of snapshots and of compactions. Used by
+/// Errors without loss of data, for example errors of snapshots and of compactions. Used by
 /// implementations of [`Log`](crate::Log).
 #[derive(Debug, Default)]
 pub struct Notices {
@@ -30,7 +30,7 @@ impl Notices {
         }
     }
 
-    /// Takes the errors, oldest first.
+    /// Removes and returns the errors, oldest first.
     pub fn take(&mut self) -> Vec<JournalError> {
         mem::take(&mut self.kept)
     }

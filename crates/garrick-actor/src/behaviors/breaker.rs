@@ -194,7 +194,8 @@ where
 /// A message to the core of the breaker.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
-    /// The result of a question that was asked in this period.
+    /// The result of a question. `period` is the value of [`Core::period`] when the question was
+    /// asked.
     Verdict {
         period: u64,
         is_good: bool,

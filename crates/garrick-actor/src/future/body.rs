@@ -89,12 +89,12 @@ enum Life<D, M: Send + 'static, Fut> {
 /// The events that the next poll is waiting for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pause {
-    /// A message or a ring.
+    /// The next poll waits for a message or a ring.
     ForMessage,
-    /// A ring.
+    /// The next poll waits for a ring.
     ForRing,
-    /// None. The future must be polled, but the body may first gather more words that have already
-    /// arrived.
+    /// The next poll waits for nothing: the future must be polled. But the body may first gather
+    /// more words that have already arrived.
     Over,
 }
 

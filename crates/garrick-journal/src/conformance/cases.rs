@@ -8,7 +8,8 @@ use crate::{Event, EventKind, Group, JournalError, JournalId, Log, READ_BYTES, R
 use super::Store;
 use super::model::{KIND_OF_STATES, append, event, read_all, start};
 
-/// Appends events with these numbers and these numbers as their contents, each as a group.
+/// Appends one group for each number, with a single event that has this number. The number is also
+/// the content of the event.
 fn append_each(log: &dyn Log, journal: JournalId, numbers: impl IntoIterator<Item = u64>) {
     for number in numbers {
         let refused = append(log, &[(journal, event(number, &number.to_le_bytes()))]);

@@ -15,16 +15,15 @@ use crate::log::Log;
 
 /// A place for a log, which is empty at first.
 pub trait Store {
-    /// Opens the log. The log that was opened before has been dropped.
+    /// Opens the log. The value that an earlier call returned has been dropped.
     fn open(&mut self) -> Box<dyn Log>;
 
-    /// Removes the log, which has been dropped.
+    /// Removes the log. The value that [`Store::open`] returned has been dropped.
     fn clear(&mut self);
 }
 
-/// Defines a module with a test of each rule of [`Log`]. The expression returns the
-/// [`Store`] for a test, or `None` if the tests are passed over. Each test has a store of its own.
-/// Needs the feature `conformance`.
+/// Defines a module with a test of each rule of [`Log`]. The expression returns the [`Store`] for a
+/// test, or `None` to skip the test. Each test has its own store. Needs the feature `conformance`.
 ///
 /// ```text
 /// garrick_journal::log_conformance! {

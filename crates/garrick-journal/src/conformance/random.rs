@@ -12,14 +12,15 @@ use super::model::{Expected, KIND_OF_STATES, Written, append, start};
 /// Names of the journals.
 const NAMES: [&str; 3] = ["a", "b/1", "c"];
 
-/// Number of random sequences. Each operation of a log waits for the disk.
+/// Number of random sequences. The number is small, because each operation of a log waits for the
+/// disk.
 const CASES: u32 = 24;
 
 /// An event of a group.
 #[derive(Debug, Clone)]
 struct New {
     journal: usize,
-    /// Distance from the number that follows: almost always 0.
+    /// Difference between the number of the event and the correct next number: almost always 0.
     off: u64,
     written: Written,
 }
@@ -27,7 +28,8 @@ struct New {
 #[derive(Debug, Clone)]
 enum Operation {
     Append(Vec<New>),
-    /// Saves the state after an event that is some events old.
+    /// Saves the state after an older event, which is the given number of events before the newest
+    /// one.
     Save(usize, u64),
     Tend,
     Reopen,

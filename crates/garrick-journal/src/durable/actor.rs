@@ -13,16 +13,17 @@ use crate::event::EventKind;
 
 /// Implemented by actors whose state survives the end of the process.
 ///
-/// The state is the result of events. The actor *decides* about a message: it records events, and
-/// requests effects such as answers. The events are then *applied* to the state. After a restart of
-/// the actor or of the process, the events are read and applied again, and no decision is repeated.
+/// The state is the result of events. When the actor handles a message, it *decides*: it records
+/// events, and requests effects such as answers. The events are then *applied* to the state. After
+/// a restart of the actor or of the process, the events are read and applied again, and no decision
+/// is repeated.
 ///
 /// A turn commits when its events are durable, that is, when they are safely on the disk. So no
 /// other actor, asker or socket ever sees an effect of a turn that could still be lost. Until then,
 /// the actor handles no other message, and its worker runs other actors. If the events cannot be
 /// written, the turn is undone and the actor fails.
 ///
-/// A turn that records no event commits at once. It sees only durable state.
+/// A turn that records no event commits at once, because the state that it reads is always durable.
 ///
 /// # Examples
 /// ```
@@ -104,8 +105,9 @@ pub trait DurableActor: Sized + Send + 'static {
     /// [`Actor`](garrick_actor::Actor::Outcome).
     type Outcome: Outcome;
 
-    /// Decides about a message. Called once for each message, and never again for its events. This
-    /// is the place for effects, for the time and for random numbers.
+    /// Handles a message: records events and requests effects. Called exactly once for each
+    /// message, and not when events are read from the log. Only this method may cause effects, or
+    /// use the time or random numbers.
     fn decide(
         &self,
         state: &Self::State,
@@ -114,7 +116,7 @@ pub trait DurableActor: Sized + Send + 'static {
     ) -> Self::Outcome;
 
     /// Applies an event to the state. Called after a decision, and for each event that is read from
-    /// the log. The result must depend on nothing but the arguments.
+    /// the log. The result must depend only on the arguments.
     ///
     /// If this function panics after a decision, nothing is recorded. If it panics for an event
     /// from the log, the actor does not start.
@@ -174,18 +176,18 @@ pub trait DurableActor: Sized + Send + 'static {
     }
 }
 
-/// The context in which a durable actor decides about a message. It dereferences to the
-/// [`Context`] of the turn.
+/// The context of a durable actor while it handles a message. Dereferences to the [`Context`] of
+/// the turn.
 ///
 /// Everything that the turn requests, such as messages, answers and new actors, takes place when
-/// its events are durable.
+/// the events of the turn are durable.
 pub struct Decide<'a, 'b, A: DurableActor> {
     cx: &'a mut Context<'b, A::Msg>,
     recorded: &'a mut Vec<Recorded<A::Event>>,
     duties: &'a Duties,
 }
 
-/// One thing that a turn has recorded.
+/// An event or a request that a turn has recorded.
 pub(super) enum Recorded<E> {
     Event(E),
     Change(Change),
@@ -210,7 +212,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         self.recorded.push(Recorded::Event(event));
     }
 
-    /// Requests an effect outside of the process, such as a mail or a call of a service. Does
+    /// Requests an effect outside of the process, such as an e-mail or a call to a service. Does
     /// nothing and returns false if there already is an unfinished effect or reminder with this
     /// key.
     ///
@@ -286,17 +288,17 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         is_new
     }
 
-    /// Sets a reminder. At its time, the actor receives the message that [`DurableActor::due`]
-    /// returns for the key. If the actor does not run at that time, it receives the message after
+    /// Sets a reminder. At the time `at`, the actor receives the message that [`DurableActor::due`]
+    /// returns for the key. If the actor is not running at that time, it receives the message after
     /// its next start. Overdue reminders arrive in the order of their times.
     ///
     /// The actor receives the message again after each start, until a turn that calls
     /// [`Decide::complete`] is durable. Call it in the turn that handles the message: then the
-    /// effects of that turn take place exactly once. An effect or a reminder with the same key is
-    /// replaced.
+    /// effects of that turn take place exactly once. The reminder replaces an effect or a reminder
+    /// with the same key.
     ///
-    /// Times are those of [`Context::date`]. If somebody changes that clock, reminders are early or
-    /// late.
+    /// Times are measured by the clock of [`Context::date`]. If this clock is changed, reminders
+    /// are early or late.
     ///
     /// # Panics
     /// Panics if the key has more than 255 bytes.
@@ -308,7 +310,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         self.recorded.push(Recorded::Change(change));
     }
 
-    /// Sets a reminder like [`Decide::remind`]. Its time is `delay` from now.
+    /// Sets a reminder like [`Decide::remind`], for the time `delay` from now.
     ///
     /// # Panics
     /// Panics if the key has more than 255 bytes, or if the time cannot be represented.
@@ -317,9 +319,9 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         self.remind(key, self.cx.date() + delay);
     }
 
-    /// Records that the effect or the reminder of a message is done. Does nothing and returns false
-    /// if it is already done, or if its key was requested again after the message was sent. The
-    /// actor should then ignore the message.
+    /// Records that the effect or reminder of a message is done. Does nothing and returns false if
+    /// the effect or reminder is already done, or if its key was requested again after the message
+    /// was sent. In this case, the actor should ignore the message.
     pub fn complete(&mut self, due: &Due) -> bool {
         let is_changed = |recorded: &Recorded<A::Event>| match recorded {
             Recorded::Change(change) => change.key() == Some(&due.key),
@@ -330,8 +332,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     }
 
     /// Cancels an effect or a reminder, or records that it is done. Does nothing and returns false
-    /// if there is none with this key. A message about it that was already sent still arrives:
-    /// [`Decide::complete`] recognizes such messages.
+    /// if no effect or reminder has this key. A message that was already sent for the key still
+    /// arrives. For such a message, [`Decide::complete`] returns false.
     pub fn done(&mut self, key: &str) -> bool {
         let is_pending = self.is_pending(key);
         if is_pending {

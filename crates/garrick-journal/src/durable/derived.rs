@@ -1,4 +1,4 @@
-//! The encoding of types with `#[derive(Stored)]`, for the generated code.
+//! The encoding of types with `#[derive(Stored)]`. The generated code uses it.
 //!
 //! Each field is serialized separately, in the wire format of postcard, which is specified and
 //! stable. An encoding contains no names, and no index of the variant, because the tag of the event
@@ -114,8 +114,8 @@ impl<'a> Fields<'a> {
     /// Decodes a value of an older type, and converts it.
     ///
     /// # Errors
-    /// Returns an error if the bytes are not an encoding of the older type, or if it cannot be
-    /// converted.
+    /// Returns an error if the bytes are not an encoding of the older type, or if the decoded value
+    /// cannot be converted.
     pub fn upcast<T, Old, R>(mut self, convert: impl FnOnce(Old) -> R) -> Result<T, BoxError>
     where
         Old: DeserializeOwned,
@@ -135,7 +135,7 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
-    /// Returns the error that the kind is unknown.
+    /// Returns the error for an unknown kind.
     #[must_use]
     pub fn unknown(&self) -> BoxError {
         let EventKind { tag, version } = self.kind;

@@ -24,11 +24,12 @@ pub(super) const KEY_BYTES_MAX: usize = 255;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Due {
-    /// Key with which it was requested.
+    /// Key with which the effect or reminder was requested.
     pub key: String,
-    /// Number of the event that has requested it. All repetitions of a request have the same
-    /// number, and no other request of the entity has it. So a service outside of the process can
-    /// recognize repetitions by the name of the entity together with this number.
+    /// Number of the event that has requested the effect or reminder. All repetitions of a request
+    /// have the same number, and no other request of the entity has this number. So a service
+    /// outside of the process can recognize repetitions by the name of the entity together with
+    /// this number.
     pub number: u64,
     /// Time of a reminder. `None` for an effect.
     pub at: Option<SystemTime>,
@@ -43,8 +44,8 @@ pub(super) enum Change {
     Remind(String, u64),
     /// The effect or reminder with this key is done.
     Done(String),
-    /// Changes nothing. An entity that has appended it knows that no other writer can append to the
-    /// journal any more without being refused.
+    /// Changes nothing. After an entity has appended this change, appends by any other writer to
+    /// the journal are refused.
     Fence,
 }
 
@@ -97,7 +98,7 @@ impl Change {
 /// A duty.
 #[derive(Debug)]
 struct Duty {
-    /// Number of the event that has requested it.
+    /// Number of the event that has requested the duty.
     number: u64,
     /// Time of a reminder in nanoseconds since the epoch.
     at: Option<u64>,
@@ -136,7 +137,7 @@ impl Duties {
         }
     }
 
-    /// Returns the duty with a key as it is passed to the actor.
+    /// Returns the duty with a key, in the form that is passed to the actor.
     pub(super) fn due(&self, key: &str) -> Option<Due> {
         let duty = self.0.get(key)?;
         Some(Due {

@@ -49,13 +49,14 @@ impl Drop for Writer {
 /// The journals of durable actors, in one log. Clones are handles to the same log.
 ///
 /// The events of all actors whose turns end while the disk is busy are written together, with one
-/// sync. So a sync costs many turns little, and one turn waits for one sync.
+/// sync. So if many turns share a sync, it adds little to the cost of each turn. A single turn
+/// still waits for a whole sync.
 ///
 /// The oldest files of the log are removed when their events are covered by saved states, or when
-/// only a few of their events are still needed. These events are copied.
+/// only a few of their events are still needed. The needed events are copied first.
 ///
-/// The log is closed when all handles and all entities are dropped. After the system on which it
-/// was opened has shut down, nothing can be written any more.
+/// The log is closed when all handles and all entities have been dropped. After the system on which
+/// the log was opened has shut down, nothing can be written any more.
 ///
 /// # Examples
 /// [`DurableActor`](crate::DurableActor) has an example.
@@ -66,8 +67,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the log in a folder, or creates it if the folder has none. Creates the folder if it
-    /// does not exist. `system` runs the actor that writes the log.
+    /// Opens the log in a folder, or creates a log if the folder contains none. Creates the folder
+    /// if it does not exist. `system` runs the actor that writes the log.
     ///
     /// # Errors
     /// Returns the errors of [`Journal::open_files`].
@@ -93,7 +94,7 @@ impl Journal {
         Ok((Self::new(system, Mutex::new(log))?, opened))
     }
 
-    /// Uses a log that is open. A [`SegmentLog`](crate::SegmentLog) is passed in a mutex.
+    /// Uses a log that is already open. Pass a [`SegmentLog`](crate::SegmentLog) in a mutex.
     ///
     /// # Errors
     /// Returns [`JournalError::Closed`] if the system is shutting down.
@@ -117,9 +118,9 @@ impl Journal {
         self.core.sample()
     }
 
-    /// Takes the notices, oldest first. A notice is an error that has lost no data: a saved state
-    /// could not be written, read or removed, or a compaction has failed. At most 64 notices are
-    /// kept. Waits for the group that is being written.
+    /// Removes and returns the notices, oldest first. A notice is an error that has lost no data: a
+    /// saved state could not be written, read or removed, or a compaction has failed. At most 64
+    /// notices are kept. If a group is being written, this method waits for its end.
     #[must_use]
     pub fn take_notices(&self) -> Vec<JournalError> {
         self.core.log().take_notices()

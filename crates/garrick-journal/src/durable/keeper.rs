@@ -11,9 +11,9 @@ use crate::event::EventKind;
 
 /// Implemented by durable actors whose whole state is stored after each change.
 ///
-/// Each keeper is a [`DurableActor`]: spawn it by [`Journal::entity`](crate::Journal::entity). A
-/// turn that changes the state commits when the new state is durable. Only the newest state is
-/// kept. This is simpler than events, but costs more if the state is large.
+/// Each keeper is a [`DurableActor`]. Use [`Journal::entity`](crate::Journal::entity) to spawn it.
+/// A turn that changes the state commits when the new state is durable. Only the newest state is
+/// kept. A keeper is simpler than an actor with events, but costs more if the state is large.
 ///
 /// # Examples
 /// ```
@@ -87,7 +87,7 @@ pub trait Keeper: Sized + Send + 'static {
     /// [`Actor`](garrick_actor::Actor::Outcome).
     type Outcome: Outcome;
 
-    /// Handles a message. If the turn is undone, its changes of the state are undone too.
+    /// Handles a message. If the turn is undone, the changes to the state are undone too.
     fn receive(
         &self,
         state: &mut Durable<'_, Self::State>,
@@ -116,7 +116,7 @@ pub trait Keeper: Sized + Send + 'static {
 #[derive(Debug)]
 pub struct Durable<'a, S> {
     before: &'a S,
-    /// Copy that the turn changes.
+    /// Copy of the state that the turn has changed. `None` if the turn has not changed the state.
     changed: Option<S>,
 }
 

@@ -32,8 +32,8 @@ pub enum JournalState {
     Failed(String),
 }
 
-/// The view of a journal from outside, with a name for people. A monitor does not keep the journal
-/// open, and never waits for the disk. Clones are views of the same journal.
+/// A view of a journal from outside, with a name that people can read. A monitor does not keep the
+/// journal open, and never waits for the disk. Clones are views of the same journal.
 ///
 /// With the feature `telemetry`, a monitor is a source of telemetry: pass it to `Telemetry::watch`.
 ///
@@ -59,7 +59,7 @@ pub enum JournalState {
 pub struct Monitor {
     name: Arc<str>,
     seen: Arc<Mutex<Seen>>,
-    /// Number of journals that were shown.
+    /// Number of journals that this monitor has shown.
     openings: Arc<AtomicU64>,
 }
 
@@ -105,9 +105,9 @@ impl Monitor {
         }
     }
 
-    /// Opens the journal in `files`. This takes long if the log is large, and the monitor shows the
-    /// progress meanwhile. After that, the monitor shows the new journal, even if it has shown
-    /// another one before.
+    /// Opens the journal in `files`. This takes a long time if the log is large. Meanwhile, the
+    /// monitor shows the progress. Afterwards, the monitor shows the new journal, even if it has
+    /// shown another journal before.
     ///
     /// # Errors
     /// Returns the errors of [`Options::open`], and [`JournalError::Closed`] if the system is
@@ -144,7 +144,7 @@ impl Monitor {
         self.show(Seen::Open(Arc::clone(core.figures()), Arc::downgrade(core)));
     }
 
-    /// Returns the number of journals that were shown so far.
+    /// Returns the number of journals that this monitor has shown so far.
     #[cfg(feature = "telemetry")]
     pub(super) fn openings(&self) -> u64 {
         // Relaxed: a number that is a little old belongs to the numbers before it.
@@ -183,8 +183,8 @@ impl Monitor {
         }
     }
 
-    /// Returns the counters of the journal. All are zero before the journal is open. After it was
-    /// closed, they no longer change.
+    /// Returns the counters of the journal. All counters are zero until the journal is open. After
+    /// the journal has been closed, the counters no longer change.
     #[must_use]
     pub fn sample(&self) -> JournalSample {
         self.figures()

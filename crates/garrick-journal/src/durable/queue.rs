@@ -15,10 +15,10 @@ use crate::group::{Group, JournalId, PAYLOAD_MAX};
 /// Maximum number of turns in a group.
 const TURNS_MAX: usize = 4_096;
 
-/// Number of bytes of events at which a group is full: it gets no more turns.
+/// Size of the events in bytes from which a group is full. A full group gets no more turns.
 const BYTES_MAX: usize = 4 << 20;
 
-/// Maximum number of bytes of the events of one turn. It keeps groups from becoming too large.
+/// Maximum size of the events of one turn in bytes. Prevents groups from becoming too large.
 const TURN_BYTES_MAX: usize = 64 << 20;
 
 /// Maximum number of bytes that the log adds to an event.
@@ -197,7 +197,7 @@ impl Waiting {
 #[derive(Default)]
 pub(super) struct Queue {
     turns: VecDeque<Waiting>,
-    /// True from the request to write the turns until there are no more turns.
+    /// True while a request to write the turns is pending, that is, until there are no more turns.
     is_requested: bool,
     /// True if turns are no longer written.
     is_closed: bool,
@@ -205,8 +205,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Takes and appends a turn. Returns true if the caller must request that the turns be written.
-    /// Does not take the turn if turns are no longer written.
+    /// Moves a turn out of `turn` and appends it. Returns true if the caller must request that the
+    /// turns be written. If turns are no longer written, leaves the turn in `turn`.
     #[must_use]
     pub(super) fn push(&mut self, turn: &mut Option<Waiting>, now: impl FnOnce() -> Nanos) -> bool {
         if self.is_closed {

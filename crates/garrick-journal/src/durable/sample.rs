@@ -14,18 +14,18 @@ use crate::log::LogSample;
 
 /// Counters of a journal since it was opened.
 ///
-/// The clock is that of the system on which the journal was opened. It is read a few times for each
-/// group, and not for each turn.
+/// Times are measured by the clock of the system on which the journal was opened. The journal reads
+/// this clock a few times for each group, and not for each turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JournalSample {
     /// Number of groups that were written, each with one sync.
     pub groups: u64,
-    /// Number of turns in these groups.
+    /// Number of turns in the groups that were written.
     pub turns: u64,
-    /// Number of events in these groups.
+    /// Number of events in the groups that were written.
     pub events: u64,
-    /// Number of bytes of these events, without the bytes that the log adds.
+    /// Size in bytes of the events that were written, without the bytes that the log adds.
     pub bytes: u64,
     /// Number of groups that could not be written. Their turns were undone.
     pub failed: u64,
@@ -34,13 +34,14 @@ pub struct JournalSample {
     /// Number of turns that are waiting now for their events to be durable, including the turns of
     /// the group that is being written.
     pub waiting: usize,
-    /// Upper bound of the time for which the oldest of these turns has waited. Zero if no turn
-    /// waits. The true time is shorter by at most the time between two groups.
+    /// Upper bound of the time for which the oldest waiting turn has waited. Zero if no turn waits.
+    /// The true time is shorter by at most the time between two groups.
     pub oldest: Duration,
     /// Number of syncs of files and of the folder: for groups, new segments, saved states and
     /// compactions.
     pub syncs: u64,
-    /// Number of bytes that were written to the disk for the same purposes.
+    /// Number of bytes that were written to the disk for groups, new segments, saved states and
+    /// compactions.
     pub written: u64,
     /// Total time of writing and syncing groups, including the group that is being written.
     pub writing: Duration,
@@ -48,9 +49,9 @@ pub struct JournalSample {
     pub longest: Duration,
     /// Number of entities that exist now.
     pub entities: usize,
-    /// Number of files with events now.
+    /// Current number of files with events.
     pub segments: usize,
-    /// Size of these files now, in bytes.
+    /// Current size of the files with events, in bytes.
     pub size: u64,
     /// Number of compactions that have removed files.
     pub compactions: u64,
@@ -65,7 +66,7 @@ pub struct JournalSample {
     /// Number of times that an entity has read its state: after its start, and after a turn that
     /// was undone.
     pub recoveries: u64,
-    /// Number of events that were read for this.
+    /// Number of events that entities have read to compute their states.
     pub recovered: u64,
     /// Total time in which entities have read their states.
     pub recovering: Duration,
@@ -74,11 +75,11 @@ pub struct JournalSample {
 /// Counters that do not come from the queue or the names.
 #[derive(Default)]
 struct Counts {
-    /// Without `waiting`, `oldest` and `entities`.
+    /// Counters of the sample, except for `waiting`, `oldest` and `entities`.
     sample: JournalSample,
     /// Time since which a group is being written.
     since: Option<Nanos>,
-    /// Error of the last group that could not be written, if no group was written since.
+    /// Error of the last group that could not be written, if no group has been written since then.
     failure: Option<Arc<str>>,
     /// Text of the newest notice.
     notice: Option<Arc<str>>,
@@ -170,7 +171,8 @@ impl Figures {
         sample.is_broken = seen.is_broken;
     }
 
-    /// Records that an entity has read its state from `events` events, since the time `began`.
+    /// Records that an entity has read its state from `events` events. It began to read at the time
+    /// `began`.
     pub(super) fn recover(&self, began: Nanos, events: u64) {
         let taken = between(began, self.now());
         let mut counts = lock(&self.counts);

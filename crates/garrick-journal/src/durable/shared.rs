@@ -13,7 +13,7 @@ use crate::error::{JournalError, describe};
 use crate::group::Group;
 use crate::log::{Log, Refused};
 
-/// Maximum number of groups that are written before the writer looks at its mailbox.
+/// Maximum number of groups that the writer writes before it checks its mailbox.
 const GROUPS_MAX: usize = 16;
 
 /// Reason why turns are undone after the end of the writer.
@@ -26,7 +26,7 @@ pub(super) struct Core {
     figures: Arc<Figures>,
 }
 
-/// Memory of the writer.
+/// Buffers that the writer reuses.
 #[derive(Default)]
 pub(super) struct Work {
     group: Group,
@@ -34,7 +34,7 @@ pub(super) struct Work {
 }
 
 impl Core {
-    /// Creates the shared part. The clock of `clock` measures the times.
+    /// Creates the shared part. Times are measured by the clock of the system `clock`.
     pub(super) fn new(log: Box<dyn Log>, clock: Handle) -> Self {
         let core = Self {
             log,
@@ -62,7 +62,7 @@ impl Core {
         is_first
     }
 
-    /// Records that an entity exists. Returns false if there is another one with this name.
+    /// Records that an entity exists. Returns false if another entity has this name.
     #[must_use]
     pub(super) fn enter(&self, name: &str) -> bool {
         lock(&self.figures.names).insert(name.to_owned())
@@ -161,7 +161,7 @@ impl Core {
         self.tend();
     }
 
-    /// Removes events that are not needed, if the log decides that it is time.
+    /// Lets the log remove events that are no longer needed. The log decides when to do this.
     pub(super) fn tend(&self) {
         let _ = self.guarded(|log| {
             log.tend();

@@ -25,14 +25,14 @@ pub(super) struct Source {
     pub(super) durable: Arc<AtomicU64>,
 }
 
-/// A state, and its place in the journal.
+/// A state, and the position in the journal to which it belongs.
 pub(super) struct Loaded<S> {
     pub(super) journal: JournalId,
     pub(super) state: S,
     pub(super) duties: Duties,
     /// True if a committed turn has sent the entity the messages about all its duties.
     pub(super) is_told: bool,
-    /// True if an event of this entity was recorded since.
+    /// True if an event of this entity was recorded after the state was read.
     pub(super) is_fenced: bool,
     /// Number of the newest event.
     pub(super) number: u64,
@@ -93,7 +93,7 @@ impl Source {
         }))
     }
 
-    /// Returns the state to begin with, and the number of its event.
+    /// Returns the initial state, and the number of the event after which it was saved.
     fn begin<A: DurableActor>(
         &self,
         saved: Option<&Snapshot>,

@@ -1,24 +1,24 @@
-//! The times for which turns wait for their groups.
+//! Measurement of how long turns wait for their groups.
 
 use std::collections::VecDeque;
 
 /// A time of the system's clock, in nanoseconds.
 pub(super) type Nanos = u64;
 
-/// Counts the turns that wait, and bounds how long they have waited. The clock is read once for
-/// each group, not for each turn.
+/// Counts the turns that wait, and computes an upper bound of how long they have waited. The clock
+/// is read once for each group, not for each turn.
 #[derive(Default)]
 pub(super) struct Waits {
     /// Number of turns that were appended so far.
     appended: u64,
     taken: u64,
-    /// Marks: the number of a turn, and a time. A turn was appended between the time of the last
-    /// mark before it and the time of the next mark.
+    /// Marks, each of which is the number of a turn and a time. Every turn was appended between the
+    /// time of the last mark before the turn and the time of the next mark.
     marks: VecDeque<(u64, Nanos)>,
     /// True if a turn was appended since turns were last taken.
     is_marked: bool,
-    /// Number of turns of the group that is being written, and the time of the mark before the
-    /// oldest one.
+    /// Number of turns in the group that is being written, and the time of the mark before the
+    /// oldest of these turns.
     writing: Option<(u64, Nanos)>,
 }
 
@@ -52,7 +52,8 @@ impl Waits {
         self.writing = None;
     }
 
-    /// Returns the number of turns that wait, and the time of the mark before the oldest one.
+    /// Returns the number of turns that wait, and the time of the mark before the oldest of these
+    /// turns.
     pub(super) fn oldest(&self) -> (usize, Option<Nanos>) {
         let queued = self.appended - self.taken;
         let (writing, at) = self.writing.unzip();

@@ -26,15 +26,15 @@ enum Change {
 }
 
 impl SegmentLog {
-    /// Appends the events of a group, and makes them durable by one sync. After a crash, all of
-    /// them are in the log or none. Does nothing if the group is empty.
+    /// Appends the events of a group, and makes them durable with one sync. After a crash, the log
+    /// contains all of these events or none. Does nothing if the group is empty.
     ///
     /// # Errors
     /// After an error, no event of the group is in the log, except after [`JournalError::Broken`].
     ///
-    /// Returns [`JournalError::Conflict`] if an event does not have the number that follows the
-    /// newest one of its journal, or an I/O error. The next group can then be appended,
-    /// unless the log is broken.
+    /// Returns [`JournalError::Conflict`] if the number of an event does not follow the number of
+    /// the newest event of the journal, or an I/O error. After an error, the next group can be
+    /// appended, unless the log is broken.
     pub fn append(&mut self, group: &Group) -> Result<(), JournalError> {
         self.check_usable()?;
         if group.is_empty() {
@@ -115,7 +115,7 @@ impl SegmentLog {
     }
 }
 
-/// A group that is being written. If it is dropped, it changes nothing.
+/// A group that is being written. Dropping it before [`Writer::commit`] leaves the log unchanged.
 pub(super) struct Writer<'l> {
     log: &'l mut SegmentLog,
     /// Number of the segment, and its length before the group.
@@ -138,7 +138,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the name of a journal, if the segment does not have it.
+    /// Adds the name of a journal, if the segment does not contain this name.
     pub(super) fn name(&mut self, id: JournalId) {
         let segment = self.segment;
         let Some(journal) = self.log.index.get_mut(id) else {

@@ -24,7 +24,7 @@ struct Part {
     used: u64,
 }
 
-/// Parts of segments, by segment and number of the part.
+/// Cached parts of segments. The key is the number of the segment and the number of the part.
 #[derive(Default)]
 pub(super) struct Cache {
     parts: HashMap<(u32, u32), Part>,
@@ -42,8 +42,8 @@ impl Cache {
         Some(bytes)
     }
 
-    /// Reads the part with a place. After that, [`Cache::frame_at`] returns the frame at the place,
-    /// unless the frame extends into the next part.
+    /// Reads the part that contains a place. After that, [`Cache::frame_at`] returns the frame at
+    /// the place, unless the frame extends into the next part.
     pub(super) fn load(&mut self, segment: &mut Segment, place: Place) -> Result<(), JournalError> {
         let (key, is_known) = (key_of(place), self.frame_at(place).is_some());
         self.uses += 1;

@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 use crate::frame::Frame;
 use crate::group::JournalId;
 
-/// Number of snapshots that are kept for each journal. If the newest one cannot be read, the older
-/// one and the events after it are still there.
+/// Number of snapshots that are kept for each journal. If the newest snapshot cannot be read, the
+/// older snapshot and the events after it are used.
 pub(super) const SNAPSHOTS_KEPT: usize = 2;
 
 /// The place of an event.
@@ -29,7 +29,7 @@ pub(super) struct Journal {
     pub(super) newest: u64,
     /// Places of the newest events. Older events are covered by a snapshot.
     pub(super) places: VecDeque<Place>,
-    /// Number of the newest segment with the name of the journal.
+    /// Number of the newest segment that contains the name of the journal.
     pub(super) named_in: u32,
     /// Numbers of the events after which the kept snapshots were taken, ascending.
     pub(super) snapshots: Vec<u64>,
@@ -65,12 +65,12 @@ impl Journal {
     }
 }
 
-/// Numbers of events in a segment.
+/// Counts of the events in a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Events that are kept.
+    /// Number of events that are kept.
     pub(super) live: u64,
-    /// All events.
+    /// Number of all events.
     pub(super) written: u64,
 }
 
@@ -81,12 +81,12 @@ pub(super) struct Index {
     journals: HashMap<JournalId, Journal>,
     /// Largest number that was given to a journal.
     last: u64,
-    /// Numbers of events in each segment.
+    /// Counts of the events in each segment.
     held: BTreeMap<u32, Held>,
 }
 
 impl Index {
-    /// Returns the journal with a name, and adds it if there is none.
+    /// Returns the journal with a name. Adds the journal if it does not exist.
     pub(super) fn id_of(&mut self, name: &str) -> JournalId {
         if let Some(id) = self.ids.get(name) {
             return *id;
@@ -211,7 +211,7 @@ impl Index {
         self.held_in(segment).live
     }
 
-    /// Returns the numbers of events of a segment.
+    /// Returns the counts of the events in a segment.
     pub(super) fn held_in(&self, segment: u32) -> Held {
         self.held.get(&segment).copied().unwrap_or_default()
     }

@@ -44,7 +44,7 @@ pub use compact::Compacted;
 pub use open::{Opened, Torn};
 pub use progress::Progress;
 pub(crate) use progress::Report;
-/// Default size in bytes at which a segment is full: it gets no more groups.
+/// Default size in bytes from which a segment is full. A full segment gets no more groups.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// Maximum size of a segment in bytes. Positions in a segment have 32 bits.
@@ -74,8 +74,8 @@ impl Options {
         Self::default()
     }
 
-    /// Sets the size in bytes at which a segment is full: it gets no more groups. The default is 64
-    /// MiB.
+    /// Sets the size in bytes from which a segment is full. A full segment gets no more groups. The
+    /// default is 64 MiB.
     ///
     /// # Panics
     /// Panics if the size is zero or greater than 1 GiB.
@@ -91,8 +91,8 @@ impl Options {
     }
 
     /// Sets a function that is called while the log is opened: at the beginning, after each further
-    /// 1 MiB or more, and at the end. It runs on the thread that opens the log. If it panics, the
-    /// log is not opened, and nothing has changed.
+    /// 1 MiB or more, and at the end. The function runs on the thread that opens the log. If the
+    /// function panics, the log is not opened, and nothing has changed.
     ///
     /// # Examples
     /// ```
@@ -109,7 +109,7 @@ impl Options {
         self
     }
 
-    /// Opens the log in a folder, or creates it if the folder has none. Reads all segments.
+    /// Opens the log in a folder, or creates a log if the folder contains none. Reads all segments.
     ///
     /// # Errors
     /// Returns [`JournalError::Disk`] if another process has opened the log, or for any error of
@@ -118,8 +118,8 @@ impl Options {
         open::open(files, self.clone())
     }
 
-    /// Reads the log in a folder, and changes nothing. The log can be read, but not written. A
-    /// group that another process writes at this moment looks like a torn end.
+    /// Opens the log in a folder for reading, and changes nothing. A group that another process
+    /// writes at this moment looks like a torn end.
     ///
     /// # Errors
     /// Returns the errors of [`Options::open`], except that the log may be open in another process.
@@ -164,7 +164,7 @@ pub struct SegmentLog {
     /// Segments by number. The last one gets the next group.
     segments: BTreeMap<u32, Segment>,
     index: Index,
-    /// Number of the oldest needed segment. Older ones are removed.
+    /// Number of the oldest needed segment. Older segments are removed.
     oldest_needed: u32,
     /// Number of the next group.
     next_group: u64,
@@ -174,7 +174,7 @@ pub struct SegmentLog {
     left: Vec<(JournalId, u64)>,
     /// True after an error that could not be handled.
     is_broken: bool,
-    /// Text of that error.
+    /// Text of the error that has broken the log.
     cause: Option<Arc<str>>,
     /// Errors of snapshots, which have lost no data.
     notices: Notices,
@@ -248,8 +248,8 @@ impl SegmentLog {
         self.segments.len()
     }
 
-    /// Takes the errors of snapshots that could not be read or removed, oldest first. If a snapshot
-    /// cannot be read, an older one is used. At most 64 errors are kept.
+    /// Removes and returns the errors of snapshots that could not be read or removed, oldest first.
+    /// If a snapshot cannot be read, an older one is used. At most 64 errors are kept.
     pub fn take_notices(&mut self) -> Vec<JournalError> {
         self.notices.take()
     }

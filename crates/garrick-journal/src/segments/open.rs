@@ -43,7 +43,7 @@ pub struct Torn {
     pub file: String,
     /// Position of the group in bytes.
     pub at: u64,
-    /// Number of bytes from there to the end of the file.
+    /// Number of bytes from the start of the group to the end of the file.
     pub bytes: u64,
 }
 
@@ -53,9 +53,9 @@ struct Reading {
     journals: HashMap<u64, Read>,
     /// Numbers of journals that were deleted.
     deleted: HashSet<u64>,
-    /// Largest number of a journal.
+    /// Largest number of any journal.
     last: u64,
-    /// Numbers of events in the segments.
+    /// Number of events in each segment.
     events: BTreeMap<u32, u64>,
     opened: Opened,
 }
@@ -159,8 +159,8 @@ impl Reading {
         Ok(damaged)
     }
 
-    /// Returns the index of all journals, with the snapshots that were found. Removes these from
-    /// `snapshots`.
+    /// Returns the index of all journals, with their snapshots. Removes the snapshots of these
+    /// journals from `snapshots`.
     fn finish(self, snapshots: &mut HashMap<u64, Vec<u64>>) -> Result<Index, JournalError> {
         let mut index = Index::default();
         index.note_given(self.last);
@@ -177,7 +177,8 @@ impl Reading {
     }
 }
 
-/// Returns a journal that was read, without the events that the older snapshot covers.
+/// Returns the index entry of a journal that was read, without the events that the older snapshot
+/// covers.
 fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, JournalError> {
     let Read {
         name,
@@ -222,7 +223,7 @@ fn missing(journal: &str, number: u64, segment: u32) -> JournalError {
     JournalError::damaged(&name_of(segment), 0, why)
 }
 
-/// Opens the log in a folder. The steps are those of the README.
+/// Opens the log in a folder. The README describes the steps.
 pub(super) fn open(
     files: Arc<dyn Files>,
     options: Options,
@@ -284,7 +285,7 @@ struct Found {
 /// The last group of the log.
 #[derive(Default)]
 struct LastGroup {
-    /// Number of its segment.
+    /// Number of the segment that contains the last group.
     segment: u32,
     /// Position in the segment.
     at: usize,
@@ -364,7 +365,7 @@ const UNKNOWN: &str = "the log has no journal with this number, and does not tel
 struct Needed {
     /// Number of the oldest needed segment, even if it does not exist yet.
     oldest: u32,
-    /// Their numbers, ascending.
+    /// Numbers of the needed segments, ascending.
     numbers: Vec<u32>,
     /// Names of the other files of the log, which interrupted operations have left.
     useless: Vec<String>,
@@ -439,7 +440,7 @@ impl SegmentLog {
     }
 }
 
-/// Returns a reader of these segments, which reports its progress.
+/// Returns a reader for these segments that reports its progress.
 fn reader_of(
     files: &dyn Files,
     numbers: &[u32],

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use garrick_actor::files::File;
 
-/// Number of bytes that are read between two reports, at least.
+/// Minimum number of bytes that are read between two reports.
 const STEP_BYTES: usize = 1 << 20;
 
-/// The part of a log that was read while it is opened.
+/// The part of a log that has been read while the log is opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {

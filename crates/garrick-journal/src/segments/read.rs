@@ -19,7 +19,7 @@ const GAP_BYTES: u64 = 4 << 10;
 /// Number of bytes that are read for the last event of a window, because its length is not known.
 const TAIL_BYTES: u64 = 512;
 
-/// Number of bytes up to which events are read through the cache.
+/// Maximum number of bytes of events that are read through the cache.
 const SPARSE_BYTES: u64 = 4 << 10;
 
 /// A part of a segment that was read.
@@ -128,7 +128,7 @@ impl SegmentLog {
     }
 }
 
-/// Returns the frame at a place. `together` are this place and those that are read next.
+/// Returns the frame at a place. `together` contains this place and the places that are read next.
 fn frame_at<'b, 'p>(
     window: &'b mut Window,
     cache: &'b mut Cache,
@@ -155,7 +155,8 @@ fn frame_at<'b, 'p>(
     Ok(window.frame_at(place))
 }
 
-/// Returns the number of bytes that contain the first places, as far as these are near each other.
+/// Returns the length of the window that contains the first places, up to the first large gap
+/// between two places.
 fn length_of<'p>(places: impl Iterator<Item = &'p Place>) -> u64 {
     let mut places = places.copied();
     let Some(first) = places.next() else {

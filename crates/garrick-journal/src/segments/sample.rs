@@ -19,14 +19,14 @@ pub(super) struct Tended {
 /// Size of the segments before the last one, which do not change.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ended {
-    /// Numbers of the first and of the last segment.
+    /// Numbers of the first and last segments.
     ends: (u32, u32),
     bytes: u64,
 }
 
 impl SegmentLog {
-    /// Returns the counters of this log. The time that this takes depends on the size of the log
-    /// only after a change of the segments.
+    /// Returns the counters of this log. Only the first call after a change of the segments takes
+    /// longer for a larger log.
     pub fn sample(&mut self) -> LogSample {
         let last = self.segments.last_key_value();
         let (last, length) = last.map_or((0, 0), |(last, segment)| (*last, segment.length));

@@ -7,16 +7,16 @@ use crate::frame::{Commit, Flaw, Frame, commit_at, commit_bytes, decode};
 /// Result of the reading of a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Scanned {
-    /// Beginning and end of the last complete group. Both are the end of the header if there is
-    /// none.
+    /// Beginning and end of the last complete group. If there is no complete group, both are the
+    /// end of the header.
     pub(super) last: usize,
     pub(super) end: usize,
-    /// Number of frames of that group, without its commit.
+    /// Number of frames of the last complete group, without its commit.
     count: u32,
     /// Number of the next group.
     pub(super) next_group: u64,
-    /// Position after that group at which no valid frame follows, and the reason. `None` if the
-    /// bytes end with the group.
+    /// Position after the last complete group at which no valid frame begins, and the reason.
+    /// `None` if the bytes end with this group.
     pub(super) flaw: Option<(usize, Flaw)>,
 }
 
@@ -81,8 +81,8 @@ struct Whole<'b> {
     end: usize,
 }
 
-/// Returns the group with the number `group` at a position, or the position and the reason why it
-/// is not complete.
+/// Returns the group with the number `group` at a position. If the group is not complete, returns
+/// the position of the flaw, and the reason.
 fn group_at(bytes: &[u8], start: usize, group: u64) -> Result<Whole<'_>, (usize, Flaw)> {
     let (mut at, mut frames) = (start, Vec::new());
     loop {

@@ -22,8 +22,8 @@ pub(super) struct Segment {
     file: Option<Box<dyn File>>,
     /// Length in bytes up to the end of the last group that was acknowledged.
     pub(super) length: u64,
-    /// Position of the last group, if the copy in the next segment is used instead of it, because
-    /// the group itself may not be durable.
+    /// Position of the last group, if the copy of this group in the next segment is used instead,
+    /// because the group itself may not be durable.
     pub(super) copied_from: Option<u64>,
     /// Number of the first group of the segment.
     pub(super) first_group: u64,
@@ -84,8 +84,8 @@ impl Segment {
         &mut **self.file.as_mut().expect("the segment was opened")
     }
 
-    /// Writes bytes after the last group. They become part of the segment by
-    /// [`Segment::sync_group`].
+    /// Writes bytes after the last group. The bytes become part of the segment when
+    /// [`Segment::sync_group`] is called.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         self.file()
             .append(bytes)

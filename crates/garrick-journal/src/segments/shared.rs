@@ -12,11 +12,12 @@ use crate::event::EventKind;
 use crate::group::{Group, JournalId};
 use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
 
-/// Number of events up to which a journal is read on the caller's thread. For so few events,
-/// another thread would take longer.
+/// Maximum number of events for which a journal is read on the caller's thread. For so few events,
+/// using another thread would take longer.
 const FEW_EVENTS: u64 = 64;
 
-/// Number of segments at which the log is compacted. Each opening of a log creates a segment.
+/// Number of segments from which the log is compacted. The number is greater than 1, because each
+/// opening of a log creates a segment.
 const SEGMENTS_MANY: usize = 8;
 
 /// Number of further segments after which the log is compacted again.

@@ -18,7 +18,7 @@ const SUFFIX: &str = ".snapshot";
 /// Suffix that is appended to the file name of a damaged snapshot.
 const DAMAGED: &str = ".damaged";
 
-/// Size in bytes up to which a snapshot is read on the caller's thread.
+/// Maximum size in bytes for which a snapshot is read on the caller's thread.
 const FEW_BYTES: u64 = 64 << 10;
 
 /// Returns the name of the file of a snapshot.
@@ -139,8 +139,8 @@ impl SegmentLog {
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] if no snapshot can be read and the events that they cover
-    /// were removed. A snapshot that cannot be read is a notice if an older one can be, or if there
-    /// are all events. If it is damaged, its file gets the suffix `.damaged`.
+    /// were removed. If a snapshot cannot be read, but an older snapshot or all events can be read,
+    /// the error becomes a notice. The file of a damaged snapshot gets the suffix `.damaged`.
     pub fn snapshot(&mut self, journal: JournalId) -> Result<Option<Snapshot>, JournalError> {
         let Some(found) = self.index.get(journal) else {
             return Ok(None);
@@ -170,8 +170,8 @@ impl SegmentLog {
         Ok(None)
     }
 
-    /// Records the errors of unreadable snapshots, in whose place older ones are used. Renames the
-    /// damaged ones, so that they do not count as kept snapshots.
+    /// Records the errors of unreadable snapshots that were skipped. Renames the damaged snapshots,
+    /// so that they do not count as kept snapshots.
     fn pass_over(&mut self, journal: JournalId, errors: Vec<JournalError>, damaged: &[u64]) {
         errors.into_iter().for_each(|error| self.notice(error));
         if self.lock.is_none() {
@@ -197,8 +197,8 @@ impl SegmentLog {
         length.map_or(true, |length| length > FEW_BYTES)
     }
 
-    /// Reads all snapshots of a journal. Passes the errors to `failed`. Returns the number of those
-    /// that can be read.
+    /// Reads all snapshots of a journal. Passes the errors to `failed`. Returns the number of
+    /// snapshots that can be read.
     pub fn check_saved(&self, journal: JournalId, mut failed: impl FnMut(JournalError)) -> u64 {
         let found = self.index.get(journal);
         let numbers = found.map_or(&[][..], |found| &found.snapshots);

@@ -9,7 +9,8 @@ use crate::error::JournalError;
 pub(super) enum Fate {
     /// No part of the transaction is in the database.
     Absent,
-    /// The transaction is perhaps in the database now, or will be after the next opening.
+    /// The transaction may be in the database now, or may be there after the database is opened
+    /// again.
     Unknown,
 }
 
@@ -18,7 +19,8 @@ pub(super) enum Fate {
 /// A commit writes frames to the log of SQLite, the last one with a mark, then syncs the log, and
 /// then adds the frames to the index in memory. An error while the frames are written leaves no
 /// mark. After a later error, the mark may be there: the next opening may find it. In particular,
-/// nothing is known after a failed sync, and SQLite would write and sync again as if it were.
+/// after a failed sync it is not known what is durable. SQLite itself would write and sync again,
+/// as if the failed sync had lost nothing.
 pub(super) fn fate_of_commit(error: &Error) -> Fate {
     let failed_write = match error.sqlite_error() {
         Some(error) if error.code == ErrorCode::DiskFull => true,

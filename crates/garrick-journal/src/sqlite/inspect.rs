@@ -65,13 +65,12 @@ impl SqliteLog {
         Ok(Some(listed))
     }
 
-    /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
-    /// first.
+    /// Passes each event of a journal whose number is at least `from` to `each`, oldest first.
     ///
     /// # Errors
     /// Returns [`JournalError::DamagedRow`] if an event is not as it was written or is missing, and
-    /// [`JournalError::Engine`] for any error of SQLite. `each` has then been called for the events
-    /// before.
+    /// [`JournalError::Engine`] for any error of SQLite. In both cases, `each` has been called for
+    /// the earlier events.
     pub fn read_each(
         &self,
         journal: JournalId,
@@ -85,7 +84,7 @@ impl SqliteLog {
     }
 
     /// Reads all saved states of a journal. Passes the errors to `failed`. Returns the number of
-    /// those that can be read.
+    /// states that can be read.
     ///
     /// # Errors
     /// Returns [`JournalError::Engine`] for any error of SQLite.

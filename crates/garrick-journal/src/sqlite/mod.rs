@@ -35,15 +35,15 @@ use names::Names;
 use open::{Opened, Place, keep_at_close};
 use write::Writer;
 
-/// The events of many journals in an SQLite database, which people can query meanwhile. Needs the
+/// The events of many journals in an SQLite database, which people can query at any time. Needs the
 /// feature `sqlite`.
 ///
-/// Each group is one transaction and one sync. Reading does not wait for that. The tables are
+/// Each group is one transaction and one sync. Reading does not wait for the sync. The tables are
 /// `journals`, `events` and `snapshots`. Other programs may read them while the log is open, and
 /// must not write them.
 ///
-/// The files beside the database with the ends `-wal` and `-shm` belong to it. The file with the
-/// end `-lock` has the number of the process that has opened the log.
+/// The files next to the database with the suffixes `-wal` and `-shm` belong to the database. The
+/// file with the suffix `-lock` contains the id of the process that has opened the log.
 ///
 /// # Examples
 /// ```
@@ -88,7 +88,7 @@ impl SqliteLog {
     ///
     /// # Errors
     /// Returns [`JournalError::Disk`] if another process has opened the log, or for any error of
-    /// the disk. Returns [`JournalError::Foreign`] if the file is no log, and
+    /// the disk. Returns [`JournalError::Foreign`] if the file is not a log, and
     /// [`JournalError::Engine`] for any error of SQLite.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let place = Place::new(path.as_ref());
@@ -105,8 +105,8 @@ impl SqliteLog {
         Ok(Self::new(place, Some(writer), (reader, names), Some(lock)))
     }
 
-    /// Opens the log in a database for reading, and changes nothing. It may be open in another
-    /// process, whose new journals are not seen.
+    /// Opens the log in a database for reading, and changes nothing. Another process may have the
+    /// log open. Journals that this process creates later are not visible.
     ///
     /// # Errors
     /// Returns the errors of [`SqliteLog::open`]. A database that does not exist is an error.
@@ -134,8 +134,8 @@ impl SqliteLog {
         }
     }
 
-    /// Locks the connection that writes. If a thread has panicked while it wrote, nothing is known
-    /// of what it has written.
+    /// Locks the connection that writes. If a thread has panicked while it wrote, it is not known
+    /// what was written.
     fn writer(&self) -> Result<MutexGuard<'_, Writer>, JournalError> {
         let writer = self.writer.as_ref().ok_or(JournalError::ReadOnly)?;
         Ok(writer.lock().unwrap_or_else(|poisoned| {

@@ -75,7 +75,7 @@ fn stored(row: &Row<'_>, file: &str) -> Result<Stored, JournalError> {
         .ok_or_else(|| damaged(file, id, "its checksum is wrong"))
 }
 
-/// Returns the row of the journal with a number, if it has one.
+/// Returns the row of the journal with a number, if the journal has a row.
 pub(super) fn row_of(
     connection: &Connection,
     file: &str,
@@ -129,7 +129,8 @@ impl Names {
         self.names.insert(id, Named { name, is_stored });
     }
 
-    /// Returns the number of the journal with a name. Gives it the next number if it has none.
+    /// Returns the number of the journal with a name. Assigns the next number if the journal has
+    /// none.
     pub(super) fn id_of(&mut self, name: &str) -> u64 {
         if let Some(id) = self.ids.get(name) {
             return *id;

@@ -52,7 +52,7 @@ impl Place {
         }
     }
 
-    /// Returns the file whose name ends with `end` after that of the database.
+    /// Returns the path of the database with `end` appended to the file name.
     fn beside(&self, end: &str) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
         path.push(end);
@@ -95,7 +95,7 @@ pub(super) struct Opened {
     pub(super) lock: LockedFile,
 }
 
-/// Opens a database, or creates it. The README of the crate has the steps.
+/// Opens a database, or creates it. The README of the crate describes the steps.
 pub(super) fn open(place: &Place) -> Result<Opened, JournalError> {
     let folder = Folder::create(place.parent()).map_err(place.disk("open the folder of"))?;
     // The lock would be that of the link.
@@ -128,7 +128,7 @@ pub(super) fn open(place: &Place) -> Result<Opened, JournalError> {
     })
 }
 
-/// Opens a database that exists, to read it.
+/// Opens an existing database for reading.
 pub(super) fn inspect(place: &Place) -> Result<(Connection, Names), JournalError> {
     // The error of SQLite would not tell that there is nothing.
     fs::metadata(&place.path).map_err(place.disk("open"))?;
@@ -159,7 +159,7 @@ fn connect_to_read(place: &Place) -> Result<Connection, JournalError> {
     Ok(connection)
 }
 
-/// Prevents that closing the connection changes the write-ahead log.
+/// Prevents the closing of the connection from changing the write-ahead log.
 pub(super) fn keep_at_close(connection: &Connection) -> rusqlite::Result<()> {
     let kept = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
     connection.set_db_config(kept, true).map(|_| ())
@@ -241,9 +241,10 @@ fn create(writer: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Writes the write-ahead log again as it is, and syncs it. What can be read may not be durable:
-/// the process that has written it may have been killed before its sync, or the sync may have
-/// failed, and then another sync would do nothing.
+/// Writes the unchanged content of the write-ahead log again, and syncs it. This is necessary
+/// because data that can be read may not be durable: the process that wrote the data may have been
+/// killed before its sync, or its sync may have failed. After a failed sync, another sync alone
+/// would do nothing.
 fn write_again(place: &Place, writer: &mut Connection) -> Result<(), JournalError> {
     let failed = place.engine("lock");
     // Nobody else writes meanwhile.

@@ -1,4 +1,4 @@
-//! Journals are read, by a connection of their own, so that nobody waits for the disk.
+//! Reading of journals, by a separate connection, so that readers do not wait for the disk.
 
 use rusqlite::{Connection, Result as Sqlite, params};
 
@@ -12,10 +12,11 @@ use crate::group::JournalId;
 use crate::log::{Log, Snapshot, Start};
 use crate::name::check_name;
 
-/// Number of events up to which reading a journal does not hold up the caller.
+/// Maximum number of events for which a journal is read on the caller's thread, because reading
+/// them is fast.
 const FEW_EVENTS: u64 = 64;
 
-/// Size of a saved state in bytes up to which it is read on the caller's thread.
+/// Maximum size in bytes of a saved state that is read on the caller's thread.
 const FEW_BYTES: u64 = 64 << 10;
 
 /// The query for the saved states of a journal that cover the events before a given one, newest
@@ -133,8 +134,8 @@ impl SqliteLog {
         }
     }
 
-    /// Passes the events of a journal to `each`, from the event with the number `from` on, oldest
-    /// first, until `each` returns false.
+    /// Passes each event of a journal whose number is at least `from` to `each`, oldest first,
+    /// until `each` returns false.
     pub(super) fn read_while(
         &self,
         journal: JournalId,

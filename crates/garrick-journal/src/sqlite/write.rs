@@ -14,7 +14,7 @@ use crate::event::{Event, EventKind};
 use crate::group::{Group, JournalId, check_state};
 use crate::log::Refused;
 
-/// Number of pages at which the write-ahead log is copied to the database.
+/// Number of pages from which the write-ahead log is copied to the database.
 const CHECKPOINT_PAGES: u64 = 4_096;
 
 /// Size of a page in bytes.
@@ -29,9 +29,9 @@ pub(super) struct Writer {
 
 /// A journal of a group.
 enum Part {
-    /// Its newest event so far.
+    /// Number of the newest event of the journal so far.
     Newest(u64),
-    /// Its events are not appended.
+    /// The journal is refused: its events are not appended.
     Refused,
 }
 
@@ -49,7 +49,7 @@ impl Parts {
 }
 
 impl SqliteLog {
-    /// Appends the events of a group by one transaction.
+    /// Appends the events of a group in one transaction.
     pub(super) fn append_group(&self, group: &Group) -> Result<Vec<Refused>, JournalError> {
         self.check_usable()?;
         if group.is_empty() {
@@ -222,8 +222,8 @@ impl SqliteLog {
         result
     }
 
-    /// Copies the write-ahead log to the database if it is long, so that it does not grow without a
-    /// bound.
+    /// Copies the write-ahead log to the database if it is long, so that the log does not grow
+    /// without limit.
     pub(super) fn checkpoint_if_due(&self) {
         let Ok(mut writer) = self.writer() else {
             return;
