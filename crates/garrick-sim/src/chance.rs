@@ -1,4 +1,4 @@
-//! Probabilities and times that are drawn.
+//! Random decisions and random times.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) fn draws(rng: &mut Rng, per_mille: u32) -> bool {
     per_mille > 0 && rng.below(PER_MILLE as usize) < per_mille as usize
 }
 
-/// Draws a time in a range. Returns the start if the range is empty.
+/// Returns a random time in a range, or the start of the range if the range is empty.
 pub(crate) fn draw_time(rng: &mut Rng, range: &Range<Nanos>) -> Nanos {
     let width = range.end.saturating_sub(range.start);
     let width = usize::try_from(width).unwrap_or(usize::MAX);

@@ -25,11 +25,11 @@ use crate::sim::Sim;
 use crate::trace::Trace;
 use crate::watchdog::Watchdog;
 
-/// One of so many seeds is run twice, to check that runs are deterministic.
+/// Every seed that is a multiple of this number is run twice, to check that runs are deterministic.
 const TWICE_EVERY: u64 = 64;
 
-/// One of so many seeds contributes its messages to the coverage. Recording a message takes longer
-/// than delivering it.
+/// Only every seed that is a multiple of this number contributes to the coverage, because recording
+/// a message takes longer than delivering it.
 const COVERED_EVERY: u64 = 8;
 
 /// Default time limit of a step.
@@ -38,21 +38,21 @@ const STEP_TIME: Duration = Duration::from_secs(10);
 /// Number of times that a failing run is repeated.
 const REPEATS: usize = 2;
 
-/// Limit on the number of runs to shorten a failing run.
+/// Maximum number of runs for shortening a failing run.
 const SHRINK_RUNS: u64 = 5_000;
 
-/// Limit on the number of steps of these runs. Limits on runs and steps make the result the same on
-/// machines of any speed.
+/// Maximum number of steps of all runs that shorten a failing run. With limits on runs and steps,
+/// the result is the same on machines of any speed.
 const SHRINK_STEPS: usize = 1_000_000;
 
-/// Limit on the time of these runs, for programs with slow steps.
+/// Time limit for shortening a failing run, for programs with slow steps.
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 
-/// Number of steps from which the strategy PCT draws the steps at which priorities change. It is
-/// the same for all runs, so that a run depends only on its seed.
+/// The strategy PCT changes priorities at random steps below this number. The number is the same
+/// for all runs, so that a run depends only on its seed.
 const PCT_STEPS: u64 = 64;
 
-/// Distinguishes the generator of faults from that of the strategy.
+/// Distinguishes the random generator of faults from the random generator of the strategy.
 const FAULTS: u64 = 0x6661_756c_7473;
 
 /// Environment variable with the settings of the search.
@@ -192,7 +192,7 @@ impl Check {
         }
     }
 
-    /// Sets the number of runs. `GARRICK_SIM` has precedence.
+    /// Sets the number of runs. `GARRICK_SIM` takes precedence.
     #[must_use]
     pub fn seeds(self, seeds: u64) -> Self {
         self.unless_set(|settings| settings.amount = Amount::Runs(seeds))
@@ -212,7 +212,7 @@ impl Check {
         self.unless_set(|settings| settings.steps_max = steps)
     }
 
-    /// Sets the strategy. The default is a portfolio. `GARRICK_SIM` has precedence.
+    /// Sets the strategy. The default is a portfolio. `GARRICK_SIM` takes precedence.
     #[must_use]
     pub fn strategy(self, strategy: Choosing) -> Self {
         self.unless_set(|settings| settings.strategy = strategy)

@@ -100,7 +100,7 @@ fn scaled(time: Nanos, by: u64, of: u64, divide: fn(u128, u128) -> u128) -> Nano
     Nanos::try_from(divide(product, of.into())).unwrap_or(Nanos::MAX)
 }
 
-/// The clocks of the nodes. By default, they all show the time of the simulation.
+/// The clocks of the nodes. By default, all of these clocks show the time of the simulation.
 ///
 /// Timers and [`Context::now`](garrick_actor::Context::now) use the clock of their node. Delays of
 /// links, outages, `eventually` and the times in traces use the clock of the simulation. A node
@@ -137,8 +137,8 @@ impl Clocks {
         }
     }
 
-    /// Sets the clock of a node ahead of the clock of the simulation. Each run draws the difference
-    /// from the range `by`.
+    /// Sets the clock of a node ahead of the clock of the simulation, by a random time in the range
+    /// `by`. Each run has its own random time.
     pub fn ahead(&mut self, node: impl AsRef<str>, by: Range<Duration>) -> &mut Self {
         let node = node.as_ref();
         let ahead = draw_time(&mut self.rng(AHEAD, node), &nanos_of(&by));
@@ -146,8 +146,8 @@ impl Clocks {
         self
     }
 
-    /// Makes the clock of a node faster or slower by some parts per million. Each run draws the
-    /// number from the range `by`. Negative numbers make the clock slower.
+    /// Makes the clock of a node faster or slower by a random number of parts per million in the
+    /// range `by`. Each run has its own random number. Negative numbers make the clock slower.
     ///
     /// # Panics
     /// Panics if the clock may be more than twice as fast, or less than half as fast, as the clock
@@ -198,7 +198,7 @@ pub(crate) struct SimWorld {
 }
 
 impl SimWorld {
-    /// Creates the world of a node. All seeds depend on `seed` only.
+    /// Creates the world of a node. All seeds that the world returns depend only on `seed`.
     pub(crate) fn new(clock: NodeClock, seed: u64) -> Self {
         Self {
             clock,
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// A fact: a timer has fired, at this time of its node.
+    /// A fact: a timer has fired. The value is the time of its node.
     #[derive(Debug)]
     struct Fired(Nanos);
 

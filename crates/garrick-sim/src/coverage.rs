@@ -17,7 +17,7 @@ pub struct Coverage {
     outcomes: BTreeSet<(Message, Outcome)>,
     /// For each task of the current run, the message that it has handled last.
     last: HashMap<TaskName, Message>,
-    /// Last seed that has added something.
+    /// Last seed whose run has added a pair or a result.
     newest: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ impl Coverage {
         self.outcomes.len()
     }
 
-    /// Returns the last seed that has added something.
+    /// Returns the last seed whose run has added a pair or a result.
     #[must_use]
     pub fn newest(&self) -> Option<u64> {
         self.newest

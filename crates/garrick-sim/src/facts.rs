@@ -129,7 +129,7 @@ impl Facts {
         });
     }
 
-    /// Returns the number of the step and the text of each fact from position `from` on.
+    /// Returns the number of the step and the text of each fact whose position is at least `from`.
     pub(crate) fn texts(&self, from: usize) -> impl Iterator<Item = (u32, String)> {
         let facts = self.all[from..].iter();
         facts.map(|noted| (noted.step, (noted.format)(&*noted.fact)))

@@ -9,8 +9,8 @@ use garrick_sched::{Circumstances, Nanos};
 use crate::chance::{check_per_mille, draws, nanos_of};
 use crate::search::Rng;
 
-/// Default probability that a crash loses the messages from the crashed node to an actor that have
-/// not arrived yet.
+/// Default probability, in per mille, that a crash loses the messages that the crashed node has
+/// sent to an actor and that have not arrived yet.
 const LOSES_SENT: u32 = 500;
 
 /// The turns that fail, the nodes that crash, and the partitions of the network.
@@ -20,10 +20,10 @@ pub struct Faults {
     fails: Vec<Failing>,
     pub(crate) crashes: Vec<Crashing>,
     pub(crate) partitions: Vec<Partition>,
-    /// Probability that a crash loses the messages from the crashed node to an actor that have not
-    /// arrived yet.
+    /// Probability, in per mille, that a crash loses the messages that the crashed node has sent to
+    /// an actor and that have not arrived yet.
     pub(crate) loses_sent: u32,
-    /// End of all faults. `None` for the end of the run.
+    /// Moment at which all faults end. `None` if they end with the run.
     pub(crate) end: Option<EndOfFaults>,
 }
 
@@ -52,18 +52,18 @@ pub(crate) enum EndOfFaults {
 pub struct Partition {
     /// Nodes on one side. All others are on the other side.
     pub(crate) nodes: Vec<String>,
-    /// Number of times that it may still begin.
+    /// Number of times that the partition may still begin.
     pub(crate) left: u32,
-    /// Time until it heals.
+    /// Time until the partition heals.
     pub(crate) lasts: Range<Nanos>,
-    /// True if messages wait until it has healed. False if they are lost.
+    /// True if messages wait until the partition has healed. False if messages are lost.
     pub(crate) holds: bool,
 }
 
 impl Partition {
     /// Makes messages wait until the partition has healed, as if their connection survived the
-    /// partition. By default, they are lost. Waiting messages are merely late, and the simulation
-    /// tries late messages even without partitions.
+    /// partition. By default, messages are lost, because waiting messages are merely late, and the
+    /// simulation tries late messages even without partitions.
     pub fn holds_messages(&mut self) -> &mut Self {
         self.holds = true;
         self
@@ -95,13 +95,14 @@ pub(crate) struct Crashing {
     pub(crate) node: String,
     /// Number of crashes that are left.
     pub(crate) left: u32,
-    /// Time until the node starts again. `None` if it does not.
+    /// Time until the node starts again. `None` if the node stays down.
     pub(crate) restarts_after: Option<Range<Nanos>>,
 }
 
 impl Faults {
     /// Makes turns of actors of type `A` fail with a probability of `per_mille` / 1000. A turn that
-    /// fails panics when it commits, so it is undone, and the actor's supervisor decides.
+    /// fails panics when it commits, so the turn is undone, and the actor's supervisor decides what
+    /// happens to the actor.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -166,9 +167,9 @@ impl Faults {
     /// The default is 500 of 1000.
     ///
     /// For each pair of a crashed sender and a receiver, this is the probability that the
-    /// connection ends before the next message arrives. Then this message and all later ones are
-    /// lost. So there are no gaps between the messages that arrive. With 1000, no message arrives
-    /// after a crash.
+    /// connection ends before the next message arrives. If the connection ends, this message and
+    /// all later ones are lost. So there are no gaps between the messages that arrive. With 1000,
+    /// no message arrives after a crash.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -202,8 +203,8 @@ impl Faults {
     }
 
     /// Ends all faults after a time: no turn fails, no message is lost, no node crashes, partitions
-    /// heal, and nodes that restart do so at once. The time of
-    /// [`Sim::eventually`](crate::Sim::eventually) begins then. By default, there are faults until
+    /// heal, and nodes that restart do so at once. At this moment, the time of
+    /// [`Sim::eventually`](crate::Sim::eventually) begins. By default, there are faults until
     /// nothing is left to do.
     ///
     /// Use this method together with [`Sim::latency`](crate::Sim::latency). Without it, time passes
@@ -256,7 +257,7 @@ impl Faults {
         !self.fails.is_empty() || !self.crashes.is_empty()
     }
 
-    /// Draws whether a turn fails.
+    /// Decides at random whether a turn fails.
     pub(crate) fn draw_failure(&self, rng: &mut Rng, about: &Circumstances) -> bool {
         if self.fails.is_empty() || !about.is_turn || about.is_internal {
             return false;

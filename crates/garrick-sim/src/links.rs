@@ -16,7 +16,7 @@ use crate::search::Rng;
 /// never lost, and never arrives twice.
 #[derive(Debug, Default)]
 pub struct Links {
-    /// Rules, the most specific last: names of the nodes, or `None` for all.
+    /// Rules for links, the most specific last. `None` in place of a name stands for all nodes.
     rules: Vec<Link>,
 }
 
@@ -47,8 +47,8 @@ impl fmt::Debug for Duplicating {
 }
 
 impl Link {
-    /// Delays messages by a time in the range `delay`. Has an effect only if the messages of the
-    /// run have times ([`Sim::latency`](crate::Sim::latency)).
+    /// Delays each message by a random time in the range `delay`. Has an effect only if the
+    /// messages of the run have times ([`Sim::latency`](crate::Sim::latency)).
     pub fn delay(&mut self, delay: Range<Duration>) -> &mut Self {
         self.delay = Some(nanos_of(&delay));
         self
@@ -158,7 +158,7 @@ impl Links {
         rule.map_or(0, |rule| rule.loses_per_mille)
     }
 
-    /// Draws whether a message between two nodes arrives twice.
+    /// Decides at random whether a message between two nodes arrives twice.
     pub(crate) fn draw_copy(
         &self,
         rng: &mut Rng,

@@ -10,8 +10,8 @@ use garrick_actor::Handle;
 use crate::failures::Failures;
 use crate::property::Broken;
 
-/// A node of a simulation: a system whose actors the simulation steps. A node spawns actors like a
-/// [`Handle`].
+/// A node of a simulation: a system whose actors the simulation runs step by step. A node spawns
+/// actors like a [`Handle`].
 #[derive(Clone)]
 pub struct Node {
     name: Rc<str>,

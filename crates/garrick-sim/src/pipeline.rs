@@ -9,8 +9,8 @@ use crate::node::Node;
 use crate::stage;
 
 impl Node {
-    /// Runs a graph on this node. Each stage is stepped by the simulation like an actor: a step of
-    /// a stage and the delivery of a message are choices of the same search.
+    /// Runs a graph on this node. The simulation runs the steps of each stage like the turns of an
+    /// actor: a step of a stage and the delivery of a message are choices of the same search.
     ///
     /// A stage that panics is restarted or ends as in production, and is a failure of the run,
     /// unless [`Sim::allow_failures`] was called. Threads, cores and stack sizes of teams have no
@@ -19,7 +19,8 @@ impl Node {
     /// [`Sim::restarting`].
     ///
     /// Actors on this node may have ends of the graph's channels. If an actor on another node has
-    /// one and wakes a stage, this is a failure of the run, because channels are shared memory.
+    /// such an end and wakes a stage, this is a failure of the run, because channels are shared
+    /// memory.
     ///
     /// [`Sim::allow_failures`]: crate::Sim::allow_failures
     /// [`Sim::restarting`]: crate::Sim::restarting

@@ -27,7 +27,7 @@ pub(crate) struct Properties {
 /// A property that must hold at some time.
 struct Awaited {
     name: String,
-    /// Time within which it must hold after the faults have ceased.
+    /// Time limit for the property, from the moment at which the faults have ceased.
     within: Nanos,
     holds: Holds,
     held: bool,
@@ -59,7 +59,7 @@ pub enum Kind {
 }
 
 impl Broken {
-    /// Returns true if both are the same property.
+    /// Returns true if both values name the same property.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.property == other.property && self.kind == other.kind
     }
@@ -120,7 +120,7 @@ impl Properties {
         self.check_calm(facts)
     }
 
-    /// Looks if awaited properties hold.
+    /// Checks whether awaited properties hold now.
     fn check_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
         for awaited in self.eventually.iter_mut().filter(|awaited| !awaited.held) {
             let holds = &mut awaited.holds;
@@ -139,7 +139,7 @@ impl Properties {
         open.map(|awaited| awaited.within).max()
     }
 
-    /// Checks that all awaited properties have held, once there was enough time.
+    /// Returns an error if an awaited property has not held, although its time limit has passed.
     pub(crate) fn check_awaited(&self) -> Result<(), Broken> {
         match self.eventually.iter().find(|awaited| !awaited.held) {
             None => Ok(()),

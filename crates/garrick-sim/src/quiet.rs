@@ -9,7 +9,7 @@ thread_local! {
 }
 
 /// A guard that exists while the panics of this thread are not printed. A search makes thousands of
-/// turns fail, and reports the failure that it has found by itself.
+/// turns fail. It prints the one failure that matters in its own report.
 pub(crate) struct Quiet {
     before: bool,
 }

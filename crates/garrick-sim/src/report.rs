@@ -27,7 +27,7 @@ pub struct Report {
     pub redundant: u64,
     /// True if all orders were tried.
     pub complete: bool,
-    /// Kinds of messages that were seen. Only every eighth seed contributes to it.
+    /// Kinds of messages that were seen. Only every eighth seed contributes to the coverage.
     pub coverage: Coverage,
     /// Hash of all choices, facts and times of all runs. Two checks with the same hash have made
     /// the same runs.
@@ -85,7 +85,7 @@ impl Failed {
         &self.broken
     }
 
-    /// Returns the seed of the run in which the property was broken first.
+    /// Returns the seed of the first run in which the property was broken.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
@@ -97,7 +97,7 @@ impl Failed {
         &self.moves
     }
 
-    /// Returns the number of steps of the shortest run, including those that follow from the
+    /// Returns the number of steps of the shortest run, including the steps that follow from the
     /// choices.
     #[must_use]
     pub fn steps(&self) -> usize {
@@ -116,7 +116,7 @@ impl Failed {
         &self.report
     }
 
-    /// Returns the time that it took to shorten the run, and the number of runs that this needed.
+    /// Returns how long the shortening of the run took, and how many runs it needed.
     #[must_use]
     pub fn shortening(&self) -> (Duration, u64) {
         (self.shrink_time, self.shrink_runs)

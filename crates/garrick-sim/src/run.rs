@@ -26,14 +26,14 @@ const CALM_SEED: u64 = 0x6361_6c6d;
 pub struct Move {
     /// The choice that was taken.
     pub choice: Choice,
-    /// Result of the choice. A message that a partition stops is lost, whatever this field
-    /// contains.
+    /// Result of the choice. If a partition stops a message, the message is lost, regardless of
+    /// this field.
     pub fate: Fate,
     /// Time of the choice, in nanoseconds since the start of the run.
     pub at: Nanos,
 }
 
-/// Continuation of a run after a list of moves.
+/// Determines how a run continues after a list of moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// The run ends.
@@ -58,10 +58,10 @@ impl Then {
 /// Limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Maximum number of steps with faults, and maximum number of steps of the calm end.
+    /// Maximum number of steps with faults. Also the maximum number of steps of the calm end.
     pub(crate) steps_max: u32,
-    /// True if a step is drawn for each crash and each partition, before which it cannot begin.
-    /// Otherwise, most of them would begin early in the run, because they are always possible.
+    /// True if each crash and each partition has a random step before which it cannot begin.
+    /// Otherwise, most outages would begin early in the run, because they are always possible.
     pub(crate) has_onsets: bool,
     /// True in a search of all orders.
     pub(crate) is_search_of_all: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Limits {
 
 /// The part that chooses the steps of a run.
 pub(crate) enum Driver<'a> {
-    /// A strategy chooses, and the generator draws the faults.
+    /// A strategy chooses the steps, and the generator chooses the faults.
     Search(&'a mut dyn Strategy<Choice>, Rng),
     /// A list of moves is followed. Moves that are not possible are skipped.
     Follow {
@@ -113,8 +113,8 @@ pub(crate) struct Outcome {
     pub(crate) before_calm: usize,
     /// True if messages have times.
     pub(crate) has_times: bool,
-    /// Hash of everything that was chosen, noted and reached. Two runs with the same hash are most
-    /// likely the same.
+    /// Hash of everything that was chosen, noted and reached. Two runs with the same hash are
+    /// almost certainly equal.
     pub(crate) hash: u64,
 }
 
@@ -261,7 +261,7 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Runs as the driver chooses. Faults are possible if the mode is [`Mode::Faulty`].
+    /// Runs the steps that the driver chooses. Faults are possible if the mode is [`Mode::Faulty`].
     fn run_wild(&mut self, driver: &mut Driver<'_>, mode: Mode) -> Result<End, Broken> {
         let is_faulty = mode == Mode::Faulty;
         for _ in 0..self.limits.steps_max {
@@ -319,7 +319,7 @@ impl Execution<'_, '_> {
         Ok(if is_idle { End::Idle } else { End::Cut })
     }
 
-    /// Heals all partitions, and starts all nodes again that restart.
+    /// Heals all partitions, and starts all crashed nodes that are to restart.
     fn repair(&mut self) -> Result<(), Broken> {
         loop {
             self.prepare(Mode::Calm, None);
@@ -331,7 +331,7 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Runs without faults from their end to the end of the run.
+    /// Continues the run without faults, to its end.
     fn run_on(&mut self, driver: &mut Driver<'_>) -> Result<End, Broken> {
         if !self.limits.is_search_of_all {
             return self.run_wild(driver, Mode::Calm);

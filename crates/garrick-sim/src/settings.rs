@@ -17,7 +17,7 @@ const STEPS: u32 = 10_000;
 /// | setting | meaning |
 /// | --- | --- |
 /// | `seeds:20000` | number of runs |
-/// | `minutes:10` | runs until the time is over |
+/// | `minutes:10` | as many runs as fit into the time |
 /// | `steps:5000` | number of steps after which a run is cut |
 /// | `walk`, `pos`, `pct:5` | a strategy for all runs, instead of a portfolio |
 /// | `all` | all orders, one after another |

@@ -25,7 +25,7 @@ use crate::node::Node;
 use crate::property::{Broken, Kind, Properties};
 use crate::stage;
 
-/// Probability of a certain event, in per mille.
+/// Probability of an event that always happens, in per mille.
 const CERTAINLY: u32 = 1000;
 
 /// Starts the actors of a node.
@@ -42,7 +42,7 @@ pub struct Sim {
     /// Number of the current step.
     pub(crate) step: Rc<Cell<u32>>,
     nodes: Vec<Place>,
-    /// For each number in the simulation, the index of its node. Numbers are not used again.
+    /// For each number in the simulation, the index of its node. Numbers are never reused.
     indices: Vec<usize>,
     pub(crate) properties: Properties,
     faults: Faults,
@@ -218,7 +218,7 @@ impl Sim {
     }
 
     /// Declares a property that must hold at least once within the time `within` after the faults
-    /// have ceased. It does not count if the property holds only before that.
+    /// have ceased. A property that held only before the faults have ceased counts as broken.
     ///
     /// The faults cease when nothing is left to do, when the run has too many steps, or at the time
     /// that [`Faults::cease_after`] sets.
@@ -233,8 +233,8 @@ impl Sim {
         self
     }
 
-    /// Declares a property that must hold at the end of the run, when nothing is left to do. It is
-    /// not checked if the run is cut off.
+    /// Declares a property that must hold at the end of the run, when nothing is left to do. The
+    /// property is not checked if the run is cut off.
     pub fn at_end(
         &mut self,
         name: impl Into<String>,
@@ -305,8 +305,8 @@ impl Sim {
         })
     }
 
-    /// Returns the turns that fail, the nodes that crash, and the partitions. There are none by
-    /// default.
+    /// Returns the settings for failing turns, crashing nodes and partitions. By default, there are
+    /// no such faults.
     pub fn faults(&mut self) -> &mut Faults {
         &mut self.faults
     }
@@ -316,13 +316,14 @@ impl Sim {
         &mut self.clocks
     }
 
-    /// Returns the links between nodes. They neither delay, lose nor repeat messages by default.
+    /// Returns the links between nodes. By default, links do not delay, lose or repeat messages.
     pub fn links(&mut self) -> &mut Links {
         &mut self.links
     }
 
     /// Returns the disk of the node `node`, which must exist at the end of the setup. The disk is
-    /// empty at first. Pass it to the actors of the node, whose start function captures it.
+    /// empty at first. Let the start function of the node capture the disk and pass it to the
+    /// actors.
     ///
     /// # Examples
     /// ```

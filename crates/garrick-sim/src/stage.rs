@@ -2,9 +2,9 @@
 //!
 //! Like an actor, a stage is a task of its node. It differs from an actor in three respects:
 //!
-//! - Its messages are wake-ups. Those by channels come from its own node only, because a channel is
-//!   memory that both ends share. Answers to its questions may come from other nodes.
-//! - Its failures do not pass a supervisor.
+//! - Its messages are wake-ups. Wake-ups by channels come only from its own node, because a channel
+//!   is memory that both ends share. Answers to its questions may come from other nodes.
+//! - Its failures do not go to a supervisor.
 //! - Its steps change memory that other stages see at once: the rings of the channels. Actors with
 //!   an end of a channel see it, too. So the effect of a step is not limited to one task, and two
 //!   steps must not be exchanged as if they were independent.
@@ -21,7 +21,7 @@ thread_local! {
     static ARE_ANY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Records that a run begins, which has no pipeline yet.
+/// Records that a run begins. The run has no pipeline yet.
 pub(crate) fn begin_run() {
     ARE_ANY.set(false);
 }

@@ -105,7 +105,7 @@ impl Kit {
     }
 
     /// Crashes the system, and starts it again without actors. Its actors and probes end without
-    /// any notice. The disk loses all that was not synced.
+    /// any notice. The disk loses all unsynced data.
     pub fn crash(&mut self) {
         let index = self.sim.node_index(NODE);
         self.sim.crash(index);

@@ -124,7 +124,8 @@ impl Trace {
         });
     }
 
-    /// Returns the name of a stage: its label, after the name of its node if there are several.
+    /// Returns the name of a stage: its label, preceded by the name of its node if there are
+    /// several nodes.
     fn with_node(&self, stage: TaskName, label: String) -> String {
         let name = self.names.get(&stage);
         let node = name.and_then(|name| name.split_once(':'));
@@ -275,8 +276,8 @@ impl fmt::Display for Trace {
     }
 }
 
-/// Returns the kind of what is delivered to a stage of a pipeline. Returns `None` for an actor, and
-/// for a request to stop.
+/// Returns the kind of message that is delivered to a stage of a pipeline. Returns `None` for an
+/// actor, and for a request to stop.
 fn kind_of_stage(about: &Circumstances) -> Option<&'static str> {
     about.kind.filter(|_| is_stage(about.type_name))
 }
@@ -298,7 +299,7 @@ fn message_of(about: &Circumstances) -> String {
     }
 }
 
-/// Returns a time in milliseconds, as far as it is not whole.
+/// Formats a time in milliseconds. Omits the fraction of a whole number of milliseconds.
 fn millis(time: Nanos) -> String {
     let (whole, rest) = (time / 1_000_000, time % 1_000_000);
     if rest == 0 {

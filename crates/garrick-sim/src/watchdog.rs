@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use std::{process, thread};
 
-/// Number of times that the watchdog looks within the limit. So it notices an endless turn late by
-/// at most this fraction of the limit.
+/// Number of checks of the watchdog within the limit. The watchdog notices an endless turn late by
+/// at most the limit divided by this number.
 const LOOKS: u32 = 10;
 
 /// A guard that exists while the steps of a check are watched. If a step takes longer than the

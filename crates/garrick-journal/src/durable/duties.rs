@@ -44,8 +44,8 @@ pub(super) enum Change {
     Remind(String, u64),
     /// The effect or reminder with this key is done.
     Done(String),
-    /// Changes nothing. After an entity has appended this change, appends by any other writer to
-    /// the journal are refused.
+    /// Changes nothing. After an entity has appended this change, the log refuses events of writers
+    /// that have not read it.
     Fence,
 }
 

@@ -123,8 +123,8 @@ impl<A: DurableActor> Entity<A> {
 
     /// Together with the first decision after each reading of the state, appends an event that
     /// changes nothing. The effects of this decision take place when the event is durable. From
-    /// then on, appends by other writers are refused, and the state that this entity has read is up
-    /// to date.
+    /// then on, the log refuses events of writers that have not read this event, and the state that
+    /// this entity has read is up to date.
     ///
     /// Use this for logs that several processes share. If another writer appends later, the next
     /// turn with events is undone, and this entity fails and reads its state again.

@@ -55,8 +55,8 @@ impl SegmentLog {
     /// snapshots, and the events after the older one.
     ///
     /// # Errors
-    /// Returns [`JournalError::Conflict`] if there is no such event, or a newer snapshot, and any
-    /// error of the disk. Earlier snapshots remain.
+    /// Returns [`JournalError::Conflict`] if there is no event with this number, or if there is a
+    /// newer snapshot, and any error of the disk. Earlier snapshots remain.
     pub fn save(
         &mut self,
         journal: JournalId,

@@ -1,4 +1,5 @@
-//! The conditions of an operation: the rule of its disk, and the draws about it.
+//! The conditions of an operation: the rule of its disk, and the random decisions about the
+//! operation.
 
 use std::io;
 use std::thread;
@@ -20,21 +21,21 @@ const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 /// Factor of the hash FNV-1a.
 const FNV_FACTOR: u64 = 0x100_0000_01b3;
 
-/// A number that distinguishes the draws for a crash from those for an operation.
+/// A number that distinguishes the random decisions about a crash from those about an operation.
 const CRASH: u64 = u64::MAX;
 
-/// The draws about the operations of all disks of a run.
+/// The random decisions about the operations of all disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Draws {
     pub(super) seed: u64,
-    /// For each disk, file and kind of operation, the number of draws so far.
+    /// For each disk, file and kind of operation, the number of random generators so far.
     counts: HashMap<u64, u32>,
 }
 
 impl Draws {
-    /// Returns the generator for the next operation of a kind on a file. It depends on nothing but
-    /// the seed, the names, the kind and the number of such operations so far. So an operation on
-    /// another file changes nothing.
+    /// Returns the generator for the next operation of a kind on a file. The generator depends only
+    /// on the seed, the names, the kind and the number of such operations so far. So operations on
+    /// other files do not change it.
     fn next(&mut self, disk: &str, file: &str, kind: u64) -> Rng {
         let names = hash_text(hash_text(mix(self.seed), disk), file);
         let key = mix(names ^ mix(kind));
@@ -103,22 +104,22 @@ impl Conditions<'_> {
         Ok(rng)
     }
 
-    /// Draws whether an operation other than a sync fails.
+    /// Decides at random whether an operation other than a sync fails.
     pub(super) fn fails(&self, rng: &mut Rng) -> bool {
         draws(rng, self.rule.fails) && !self.is_calm
     }
 
-    /// Draws whether a sync fails.
+    /// Decides at random whether a sync fails.
     pub(super) fn sync_fails(&self, rng: &mut Rng) -> bool {
         draws(rng, self.rule.sync_fails) && !self.is_calm
     }
 
-    /// Draws whether a sync does nothing.
+    /// Decides at random whether a sync does nothing.
     pub(super) fn sync_lies(&self, rng: &mut Rng) -> bool {
         draws(rng, self.rule.sync_lies) && !self.is_calm
     }
 
-    /// Returns the generator for what a crash does to a file.
+    /// Returns the random generator that determines how a crash damages a file.
     pub(super) fn begin_crash(&mut self, file: &str) -> Rng {
         self.draws.next(self.disk, file, CRASH)
     }

@@ -35,9 +35,10 @@ pub(super) struct Damage {
 /// The bytes that a crash or a failed sync has lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Loss {
-    /// Number of bytes written that are lost, plus the number of changes of the length.
+    /// Number of written bytes that are lost, plus the number of changes of the length that are
+    /// lost.
     pub(super) bytes: usize,
-    /// True if some of them were replaced by other bytes.
+    /// True if some of the lost bytes were replaced by other bytes.
     pub(super) is_torn: bool,
 }
 
@@ -45,7 +46,7 @@ pub(super) struct Loss {
 enum Survivors {
     /// The first changes, up to a number of bytes.
     First(usize),
-    /// Any of the changes. Each one is drawn separately.
+    /// Any of the changes. Each change survives or is lost at random.
     Any,
 }
 
@@ -87,13 +88,13 @@ impl Content {
         }
     }
 
-    /// Makes the changes durable that `rng` selects, and drops the others for ever, although
+    /// Makes a random part of the changes durable, and drops the other changes forever, although
     /// programs still see them.
     pub(super) fn fail_sync(&mut self, rng: &mut Rng) -> Loss {
         self.settle(rng, Damage::default())
     }
 
-    /// Loses the changes that `rng` selects. From now on, programs see the bytes that are on the
+    /// Loses a random part of the changes. From now on, programs see the bytes that are on the
     /// disk.
     pub(super) fn crash(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
         let loss = self.settle(rng, damage);
@@ -123,7 +124,8 @@ impl Content {
 }
 
 impl Survivors {
-    /// Draws nothing, everything, or something in between, each with the same probability.
+    /// Lets none, all, or a random part of the changes survive. Each of the three cases has the
+    /// same probability.
     fn draw(rng: &mut Rng, total: usize, damage: Damage) -> Self {
         match rng.below(3) {
             _ if damage.loses_all => Self::First(0),
@@ -134,7 +136,7 @@ impl Survivors {
         }
     }
 
-    /// Returns the number of bytes that survive of the next change, which has `weight` bytes.
+    /// Returns how many bytes of the next change, which has `weight` bytes, survive.
     fn take(&mut self, rng: &mut Rng, weight: usize) -> usize {
         match self {
             Self::First(left) => {
@@ -163,8 +165,8 @@ impl Change {
         }
     }
 
-    /// Applies the first `kept` bytes of a change. If there is a generator, it may replace the rest
-    /// by zeros or other bytes. Returns true if it does.
+    /// Applies the first `kept` bytes of a change. If `torn` is a generator, the rest may be
+    /// replaced by zeros or random bytes. Returns true if the rest was replaced.
     fn apply_part(&self, content: &mut Vec<u8>, kept: usize, torn: Option<&mut Rng>) -> bool {
         let Self::Write { at, bytes } = self else {
             return false;

@@ -1,4 +1,4 @@
-//! The disks of a run, as the setup and the execution see them.
+//! The disks of a run, with the interfaces for the setup and for the execution.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -34,7 +34,8 @@ impl Disks {
         }
     }
 
-    /// Returns the rule for the disk of a node. It replaces [`Disks::all`] for this disk.
+    /// Returns the rule for the disk of a node. This rule replaces the rule of [`Disks::all`] for
+    /// this disk.
     #[must_use]
     pub fn of(&self, node: impl Into<String>) -> DiskRule<'_> {
         DiskRule {
@@ -87,7 +88,7 @@ impl DiskRule<'_> {
         self.set(|rule| rule.reorders = true)
     }
 
-    /// Makes a crash lose all unsynced data. By default, a randomly drawn part of it may survive.
+    /// Makes a crash lose all unsynced data. By default, a random part of these data may survive.
     /// Use this method in a search of all orders, and in tests that need a predictable result.
     pub fn loses_all(self) -> Self {
         self.set(|rule| rule.loses_all = true)
@@ -117,9 +118,9 @@ impl DiskRule<'_> {
         self.set(|rule| rule.fails = per_mille)
     }
 
-    /// Makes syncs return an error with a probability of `per_mille` / 1000. Then only a part of
-    /// the unsynced data becomes durable. As on Linux, programs can still read the rest, but no
-    /// later sync makes it durable.
+    /// Makes syncs return an error with a probability of `per_mille` / 1000. When a sync fails,
+    /// only a part of the unsynced data becomes durable. As on Linux, programs can still read the
+    /// rest, but no later sync makes it durable.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -182,7 +183,7 @@ impl Disks {
         Disk::new(node, Arc::clone(&self.room))
     }
 
-    /// Returns the names of the nodes that have a disk, or a rule for one.
+    /// Returns the names of the nodes that have a disk or a rule for a disk.
     pub(crate) fn names(&self) -> Vec<String> {
         let state = self.room.state();
         let names = state.names().chain(state.rules.names());

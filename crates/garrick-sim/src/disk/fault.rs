@@ -22,20 +22,20 @@ pub enum DiskEvent {
     Crashed(Operation),
     /// The operation has returned an error.
     Failed(Operation),
-    /// A write has found no space, and has returned an error.
+    /// A write has returned an error, because the disk was full.
     Full,
     /// A sync has returned an error.
     SyncFailed {
         /// Number of bytes that no later sync makes durable.
         dropped: usize,
     },
-    /// A sync has done nothing, although it has returned no error.
+    /// A sync has done nothing, but has returned no error.
     SyncLied,
     /// A crash has lost bytes that were not synced.
     Lost {
-        /// Number of bytes written that are lost. A change of the length counts as one byte.
+        /// Number of written bytes that are lost. A change of the length counts as one byte.
         bytes: usize,
-        /// True if other bytes are in the place of some of them.
+        /// True if some of the lost bytes were replaced by other bytes.
         is_torn: bool,
     },
     /// A crash has undone this change of the names, which was not synced.

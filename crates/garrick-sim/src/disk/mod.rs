@@ -1,4 +1,4 @@
-//! Simulated disks, which can lose unsynced data. The README of this folder has the rules.
+//! Simulated disks, which can lose unsynced data. The README of this folder describes the rules.
 
 mod content;
 mod fault;

@@ -1,4 +1,5 @@
-//! The names of the files of a disk: those that programs see, and those that survive a crash.
+//! The names of the files of a disk: the names that programs see, and the names that survive a
+//! crash.
 
 use std::collections::BTreeMap;
 
@@ -73,8 +74,8 @@ impl Names {
         }
     }
 
-    /// Loses the latest changes, and keeps the earlier ones. `rng` draws how many are kept, unless
-    /// all are lost. Returns the operation and the name of each lost change.
+    /// Loses the latest changes, and keeps the earlier ones. The number of kept changes is random,
+    /// or 0 if `loses_all` is true. Returns the operation and the name of each lost change.
     pub(super) fn crash(&mut self, rng: &mut Rng, loses_all: bool) -> Vec<(Operation, String)> {
         let kept = match rng.below(3) {
             _ if loses_all => 0,

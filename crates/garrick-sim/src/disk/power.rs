@@ -39,8 +39,8 @@ impl Power {
         self.state == State::Lost
     }
 
-    /// Sets whether the node may crash at an operation of the next turn. Does nothing if there is
-    /// no power.
+    /// Sets whether the node may crash at an operation of the next turn. Does nothing if the power
+    /// is off.
     pub(super) fn set_at_risk(&mut self, at_risk: bool) {
         self.state = match self.state {
             State::On | State::AtRisk if at_risk => State::AtRisk,
@@ -72,7 +72,7 @@ impl Power {
     /// `None` stands for a handle that no crash makes invalid.
     ///
     /// # Errors
-    /// Returns an error if there is no power, or if the handle is from before a crash.
+    /// Returns an error if the power is off, or if the handle was created before a crash.
     pub(super) fn check(&self, node: &str, crashes: Option<u32>) -> io::Result<()> {
         if matches!(self.state, State::Lost | State::Off) {
             let text = format!("the node {node:?} has crashed, so its disk cannot be used");

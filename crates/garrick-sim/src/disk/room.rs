@@ -14,7 +14,8 @@ use super::power::Power;
 use super::rule::Rules;
 use super::store::Store;
 
-/// A number that distinguishes the draws for disks from other draws with the same seed.
+/// A number that distinguishes the random generator for disks from other generators with the same
+/// seed.
 const DISKS: u64 = 0x64_6973_6b73;
 
 /// All disks of a run.

@@ -10,7 +10,7 @@ pub(super) struct Rule {
     pub(super) full: Option<u64>,
     pub(super) tears: bool,
     pub(super) reorders: bool,
-    /// True if a crash loses all that was not synced.
+    /// True if a crash loses all unsynced data.
     pub(super) loses_all: bool,
     /// Probability in per mille that the node crashes at an operation.
     pub(super) crashes: u32,
@@ -27,12 +27,12 @@ pub(super) struct Rule {
 /// The rules of all disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Rules with the name of the node, or `None` for all nodes.
+    /// Rules. Each has the name of its node, or `None` if it applies to all nodes.
     rules: Vec<(Option<String>, Rule)>,
 }
 
 impl Rules {
-    /// Returns the rule for a node, which is created if it does not exist.
+    /// Returns the rule for a node. Creates the rule if it does not exist.
     pub(super) fn entry(&mut self, node: Option<&str>) -> &mut Rule {
         let at = self.position(node).unwrap_or_else(|| {
             self.rules.push((node.map(str::to_owned), Rule::default()));

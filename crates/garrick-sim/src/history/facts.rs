@@ -1,6 +1,6 @@
 //! The facts that form the history of the calls in a simulation.
 
-/// A fact: a client calls an operation.
+/// A fact: a client has called an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Called<Op> {
     /// Number of the client.

@@ -69,9 +69,10 @@ pub trait Model {
     /// Returns the first state.
     fn init(&self) -> Self::State;
 
-    /// Returns the states to which the operation can lead if it returns `ret`. There are none if it
-    /// cannot return `ret` in this state. If `ret` is `None`, the operation never returned, so its
-    /// result may be anything. The order of the states must not differ from call to call.
+    /// Returns the states to which the operation can lead if it returns `ret`. Returns no states if
+    /// the operation cannot return `ret` in this state. If `ret` is `None`, the operation never
+    /// returned, so its result may be anything. The order of the states must not differ from call
+    /// to call.
     fn step(
         &self,
         state: &Self::State,
@@ -84,8 +85,8 @@ pub trait Model {
     ///
     /// Parts must be independent: the effect and the result of an operation depend only on earlier
     /// operations of its part. Then a history is linearizable if and only if the operations of each
-    /// part are. To check the parts one after another is much faster. If one operation of the
-    /// history has no key, then the history is checked as a whole.
+    /// part are linearizable. Checking the parts one after another is much faster. If an operation
+    /// of the history has no key, the history is checked as a whole.
     ///
     /// Each part begins in the state [`init`](Self::init).
     fn key(&self, op: &Self::Op) -> Option<Self::Key> {

@@ -21,9 +21,10 @@ const FATES: u64 = 0x66_6174_6573;
 /// Choices that are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// All, with faults.
+    /// All choices, with faults.
     Faulty,
-    /// All, without faults. Crashed nodes and partitions may be repaired at once.
+    /// All choices, without faults. Crashed nodes may start again at once, and partitions may heal
+    /// at once.
     Calm,
     /// All choices that a list of moves can contain: messages may arrive later than their times,
     /// and outages may end earlier.
@@ -33,7 +34,7 @@ pub(crate) enum Mode {
 /// The choices that can be taken now.
 ///
 /// Without times, these are all choices of the simulation. With times, these are the choices whose
-/// time has come. If there are none, time passes until there are some.
+/// time has come. If there are no such choices, time passes until there are.
 pub(crate) struct Schedule {
     /// `None` if any order is possible.
     times: Option<Times>,
@@ -44,15 +45,15 @@ pub(crate) struct Schedule {
     is_filtered: bool,
     /// Choices that can be taken now, if they are filtered.
     enabled: Vec<Choice>,
-    /// For each of them, its index in the choices of the simulation.
+    /// For each enabled choice, its index in the choices of the simulation.
     indices: Vec<usize>,
     /// Number of times that each choice was taken, in a search of all orders.
     taken: Option<HashMap<Choice, u64>>,
 }
 
 impl Schedule {
-    /// Creates the schedule of a run. `has_onsets` is true if outages do not begin before a step
-    /// that is drawn. `is_search_of_all` is true in a search of all orders.
+    /// Creates the schedule of a run. `has_onsets` is true if each outage has a random step before
+    /// which it cannot begin. `is_search_of_all` is true in a search of all orders.
     pub(crate) fn new(sim: &Sim, has_onsets: bool, is_search_of_all: bool) -> Self {
         Self {
             times: sim.delays().cloned().map(Times::new),
@@ -136,7 +137,7 @@ impl Schedule {
         self.filter(sim, mode);
     }
 
-    /// Finds the choices that can be taken now, if these are not all.
+    /// Finds the choices that can be taken now, if not all choices can be taken.
     fn filter(&mut self, sim: &Sim, mode: Mode) {
         let are_any_held = self.outages.are_any_held(sim);
         let has_times = self.times.is_some() && mode != Mode::Following;
@@ -235,7 +236,7 @@ impl Schedule {
         }
     }
 
-    /// Draws the fate of the enabled choice at an index.
+    /// Chooses a random fate for the enabled choice at an index.
     pub(crate) fn draw(&self, sim: &Sim, rng: &mut Rng, index: usize) -> Fate {
         let (faults, links) = sim.faults_and_links();
         if !faults.are_any() && !links.are_any() {
@@ -322,7 +323,7 @@ fn losses(sim: &Sim, about: &Circumstances) -> [u32; 2] {
     [of_link, u32::from(about.is_orphan) * faults.loses_sent]
 }
 
-/// Draws the fate of a step.
+/// Chooses a random fate for a step.
 fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
     let (faults, links) = sim.faults_and_links();
     if losses(sim, about)

@@ -21,7 +21,7 @@ const CUTS: u64 = 0x6375_7473;
 /// the same seed.
 const LASTS: u64 = 0x6c_6173_7473;
 
-/// Number of steps from which the earliest step of an outage is drawn.
+/// The earliest step of an outage is a random number below this number.
 const ONSET_STEPS: usize = 64;
 
 /// The outages of a run, in the order of their rules.
@@ -33,12 +33,12 @@ pub(super) struct Outages {
 /// The outages of one kind.
 struct Rules {
     all: Vec<Outage>,
-    /// Number of outages that have begun and not ended.
+    /// Number of outages that have begun and have not ended.
     on: usize,
     /// Generator for the earliest steps of the outages. `None` if they may begin at any step, as in
     /// a list of moves.
     onsets: Option<Rng>,
-    /// Number of the kind, for the times.
+    /// Number of the kind, which distinguishes the random times of the two kinds.
     kind: u64,
 }
 
@@ -48,9 +48,9 @@ struct Outage {
     /// Number of the earliest step at which the outage may begin.
     onset: u32,
     is_on: bool,
-    /// Time at which it may end. `None` for any time.
+    /// Time at which the outage may end. `None` if it may end at any time.
     ends_at: Option<Nanos>,
-    /// Number of times that it has begun.
+    /// Number of times that the outage has begun.
     times: u64,
 }
 
@@ -69,7 +69,7 @@ impl Rules {
         }
     }
 
-    /// Begins an outage. `lasts` draws its duration from a generator, if the outage has one.
+    /// Begins an outage. `lasts` returns its random duration, if its duration is limited.
     fn begin(
         &mut self,
         index: usize,
@@ -157,7 +157,7 @@ impl Outages {
             .filter(move |time| *time > now)
     }
 
-    /// Crashes the node at an index. `has_times` is false if it may start again at any time.
+    /// Crashes the node at an index. `has_times` is false if the node may start again at any time.
     pub(super) fn crash(&mut self, sim: &mut Sim, node: usize, step: u32, has_times: bool) {
         let Some(index) = index_of_crash(sim, node) else {
             return;
@@ -180,7 +180,7 @@ impl Outages {
         sim.restart(node);
     }
 
-    /// Begins a partition. `has_times` is false if it may heal at any time.
+    /// Begins a partition. `has_times` is false if the partition may heal at any time.
     pub(super) fn cut(&mut self, sim: &mut Sim, index: usize, step: u32, has_times: bool) {
         let (now, seed) = (sim.clock.now(), sim.seed());
         let Some(partition) = sim.faults_mut().partitions.get_mut(index) else {
@@ -210,8 +210,8 @@ impl Outages {
     }
 
     /// Returns true if a partition stops the message of the choice at an index among all choices of
-    /// the simulation. If `holds` is true, only partitions that hold messages count, otherwise only
-    /// those that lose them.
+    /// the simulation. If `holds` is true, only partitions that hold messages count. Otherwise,
+    /// only partitions that lose messages count.
     #[inline]
     pub(super) fn cut_off(&self, sim: &Sim, at: usize, holds: bool) -> bool {
         self.cuts.on > 0 && self.is_separated(sim, at, holds)

@@ -19,7 +19,7 @@ const DELAYS: u64 = 0x64_656c_6179;
 pub(super) struct Times {
     /// Range of the delays of messages within a node.
     delay: Range<Nanos>,
-    /// Messages of each pair.
+    /// Messages of each pair of a sender and a receiver.
     pairs: HashMap<Choice, Pair>,
     /// Node of each task, by its number in the simulation.
     nodes: HashMap<TaskName, usize>,
@@ -34,7 +34,7 @@ pub(super) struct Times {
 /// Messages of a pair.
 #[derive(Default)]
 struct Pair {
-    /// Number of messages so far.
+    /// Number of messages of the pair so far.
     sent: u64,
     /// Times at which the messages under way arrive, oldest first.
     due: VecDeque<Nanos>,
@@ -76,8 +76,9 @@ impl Times {
         }
     }
 
-    /// Draws the delay of a message. The delay depends only on the seed, the pair and the number of
-    /// earlier messages of the pair. So it stays the same if other choices are left out.
+    /// Returns the random delay of a message. The delay depends only on the seed, the pair and the
+    /// number of earlier messages of the pair. So the delay stays the same if other choices are
+    /// left out.
     fn draw_delay(&self, sim: &Sim, choice: Choice, sent: u64) -> Nanos {
         let Choice::Deliver { from, to } = choice else {
             return 0;

@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// Something that can happen next in a run, for example the delivery of a message.
+/// An event that can happen next in a run, for example the delivery of a message.
 ///
-/// An action has the same value in every order of the steps. So a list of actions that was found
-/// in one run can be followed in another run. Messages of one sender to one receiver are delivered
-/// in their order, so the action for "the oldest message of this pair" occurs once per message.
+/// An action has the same value in every order of the steps. So a list of actions that was found in
+/// one run can be followed in another run. Messages of one sender to one receiver are delivered in
+/// order, so the action for "the oldest message of this pair" occurs once per message.
 pub trait Action: Copy + Eq + Ord + Hash + Debug + 'static {
     /// Returns the number of the task that the action changes. Two actions that change different
     /// tasks can be exchanged without any effect. Returns `None` if the action may change
@@ -25,13 +25,14 @@ pub trait Strategy<A: Action> {
     fn begin(&mut self) -> bool;
 
     /// Records that the last chosen step, or the setup before the first step, has caused `action`.
-    /// So `action` is enabled now, or will be when earlier actions of its chain have happened.
-    /// Called in the order of the causes, between the step and the next call of `choose`.
+    /// So `action` is enabled now, or will be enabled when the earlier actions of its chain have
+    /// happened. Called in the order of the causes, between the step and the next call of `choose`.
     fn caused(&mut self, action: A) {
         let _ = action;
     }
 
-    /// Chooses one of the enabled actions. There is at least one. Returns its index, or `None` to
-    /// end the run early because it could only repeat what other runs have shown.
+    /// Chooses one of the enabled actions. At least one action is enabled. Returns the index of the
+    /// action, or `None` to end the run early, because the run could only repeat what other runs
+    /// have shown.
     fn choose(&mut self, enabled: &[A]) -> Option<usize>;
 }

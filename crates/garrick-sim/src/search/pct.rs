@@ -11,7 +11,7 @@
 //! steps and `c` chains with a probability of at least `1 / (c * n^(depth - 1))`.
 //!
 //! The priority of a chain is a hash of the seed and the chain, so a choice needs no table. Only
-//! the chains with lowered priorities are listed, and there are fewer of these than `depth`.
+//! the chains with lowered priorities are listed, and their number is less than `depth`.
 
 use super::action::{Action, Strategy};
 use super::rng::Rng;
@@ -23,7 +23,7 @@ const DEPTH: usize = 3;
 /// Expected number of steps of the first run, if the caller does not specify it.
 const LENGTH_FIRST: u64 = 32;
 
-/// Set in the priorities that are given at the start, so that these are above the lowered ones.
+/// Bit that is set in the initial priorities, so that they are higher than the lowered priorities.
 const HIGH: u64 = 1 << 63;
 
 /// A chain with a lowered priority.
@@ -37,8 +37,8 @@ struct Lowered {
 /// random steps.
 ///
 /// The first run depends on the seed of [`Pct::new`], the second one on the seed after it, and so
-/// on. The random steps are drawn up to the length of the longest earlier run. So a run is
-/// repeated by its seed together with its [length](Pct::length).
+/// on. The random steps are drawn up to the length of the longest earlier run. So repeating a run
+/// needs its seed and its [length](Pct::length).
 #[derive(Clone, Debug)]
 pub struct Pct {
     next_seed: u64,
@@ -137,8 +137,8 @@ impl Pct {
         best
     }
 
-    /// Gives the chain a priority below all that were given at the start. The changes of a run
-    /// have different priorities, in random order, because their steps are drawn in random order.
+    /// Gives the chain a priority below all initial priorities. The changes of a run have different
+    /// priorities, in random order, because their steps are chosen in random order.
     #[cold]
     fn lower(&mut self, chain: u64, change: usize) {
         let priority = change as u64 + 1;

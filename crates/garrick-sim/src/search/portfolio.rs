@@ -21,7 +21,8 @@ pub enum Plan {
     Pos,
 }
 
-/// Plans of successive seeds. Every second one is a walk, because a walk is the best for most bugs.
+/// Plans of successive seeds. Every second plan is a walk, because a walk is the best strategy for
+/// most bugs.
 const PLANS: [Plan; 8] = [
     Plan::Walk,
     Plan::Pct(3),
@@ -62,7 +63,7 @@ impl fmt::Display for Plan {
 /// Chooses steps by the strategy that belongs to the seed of the run.
 ///
 /// The first run has the seed of [`Portfolio::new`], the second one has the seed after it, and so
-/// on. A run depends on its seed and on the length, and not on earlier runs.
+/// on. A run depends only on its seed and on the length, not on earlier runs.
 #[derive(Clone, Debug)]
 pub struct Portfolio {
     next_seed: u64,
@@ -73,8 +74,8 @@ pub struct Portfolio {
 }
 
 impl Portfolio {
-    /// Creates a portfolio whose first run has this seed. A run is expected to have `length`
-    /// steps, for example those of a run that always takes the first enabled action.
+    /// Creates a portfolio whose first run has this seed. `length` is the expected number of steps
+    /// of a run, for example the length of a run that always takes the first enabled action.
     #[must_use]
     pub fn new(seed: u64, length: u64) -> Self {
         Self {

@@ -38,8 +38,8 @@ impl Hasher for Fold {
     }
 }
 
-/// Chooses the enabled action of the highest random priority, and draws the priorities of the
-/// actions that race with it anew.
+/// Chooses the enabled action with the highest random priority, and gives new random priorities to
+/// the actions that race with it.
 ///
 /// The first run depends on the seed of [`Pos::new`], the second one on the seed after it, and so
 /// on.
@@ -93,7 +93,7 @@ impl Pos {
         draw.unwrap_or_else(|| mix(task))
     }
 
-    /// Draws the priorities of all actions that race with a step anew.
+    /// Gives new random priorities to all actions that race with a step.
     #[inline]
     fn redraw(&mut self, task: Option<u64>) {
         self.draw_of_step = self.rng.number();

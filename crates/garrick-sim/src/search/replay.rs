@@ -10,7 +10,7 @@ use super::action::{Action, Strategy};
 pub struct Difference<A> {
     /// Index of the step, from 0.
     pub step: usize,
-    /// Action of the first run, or `None` if that had ended before this step.
+    /// Action of the first run, or `None` if the first run had ended before this step.
     pub expected: Option<A>,
     /// Actions that are enabled in the replay. They are empty if the replay has ended.
     pub enabled: Vec<A>,
@@ -37,7 +37,7 @@ impl<A: Action> Replay<A> {
         }
     }
 
-    /// Ends the replay, and returns the first difference. A replay that was too short differs as
+    /// Ends the replay, and returns the first difference. A replay that ended too early differs as
     /// well.
     pub fn finish(&mut self) -> Option<Difference<A>> {
         if self.difference.is_none() && self.step < self.list.len() {

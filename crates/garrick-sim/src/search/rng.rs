@@ -24,8 +24,8 @@ const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Rng(u64);
 
 impl Rng {
-    /// Creates a generator. The numbers of two seeds have nothing in common, even if the seeds
-    /// follow each other.
+    /// Creates a generator. The numbers of different seeds are unrelated, even if the seeds are
+    /// successive numbers.
     #[must_use]
     #[inline]
     pub fn new(seed: u64) -> Self {

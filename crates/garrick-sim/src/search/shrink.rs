@@ -3,7 +3,7 @@
 //! The algorithm is the part of `ddmin` that leaves out pieces (Zeller and Hildebrandt,
 //! "Simplifying and isolating failure-inducing input", 2002). Pieces of half the list are tried
 //! first, then of a quarter, and so on. At the end, single items are tried until none can be left
-//! out. What remains is 1-minimal: without any one of its items it does not fail.
+//! out. The remaining list is 1-minimal: if any single item is left out, the list no longer fails.
 
 /// A list that has been made smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub struct Shrunk<T> {
 ///
 /// `fails` executes a run that follows the given list. If the run still fails in the same way,
 /// `fails` returns the part of the list that could be followed, and otherwise `None`. A returned
-/// list that is not shorter than the one before is rejected. There are at most `runs_max` runs, and
-/// none after `is_late` has returned true.
+/// list that is not shorter than the previous list is rejected. There are at most `runs_max` runs,
+/// and no more runs after `is_late` has returned true.
 ///
 /// # Examples
 /// ```
@@ -57,7 +57,7 @@ where
 
 struct Shrinker<T, L, F> {
     list: Vec<T>,
-    /// The list that is tried, kept for its memory.
+    /// The list that is being tried. It is kept between runs, so that its memory is reused.
     shorter: Vec<T>,
     runs: u64,
     runs_max: u64,
@@ -66,7 +66,7 @@ struct Shrinker<T, L, F> {
 }
 
 impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T, L, F> {
-    /// Tries pieces of all sizes. Returns `None` if a bound is reached, as the functions below do.
+    /// Tries pieces of all sizes. Like the functions below, returns `None` if a bound is reached.
     fn shrink(&mut self) -> Option<()> {
         let mut size = self.list.len().div_ceil(2);
         while size > 1 {

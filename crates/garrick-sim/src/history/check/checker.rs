@@ -46,8 +46,8 @@ impl<'m, M: Model> Checker<'m, M> {
     }
 
     /// Sets the maximum number of configurations that a check enters. A configuration is a set of
-    /// operations that have taken effect, together with a state. Until the check ends, each one
-    /// takes the memory of a state and about 150 bytes more.
+    /// operations that have taken effect, together with a state. Until the check ends, each
+    /// configuration takes the memory of a state and about 150 more bytes.
     #[must_use]
     pub fn configurations_max(mut self, configurations_max: usize) -> Self {
         self.configurations_max = configurations_max;
@@ -56,7 +56,7 @@ impl<'m, M: Model> Checker<'m, M> {
 
     /// Searches for an order of the operations that the model allows.
     ///
-    /// A history always has the same verdict, in every process. The limit holds for all parts
+    /// The verdict for a history is the same in every process. The limit applies to all parts
     /// together, and small parts are checked first.
     #[must_use]
     pub fn check(&self, history: &History<M::Op, M::Ret>) -> Verdict {

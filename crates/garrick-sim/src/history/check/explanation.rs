@@ -60,8 +60,8 @@ impl Explanation {
         }
     }
 
-    /// Returns the longest prefix of the history that is linearizable, in such an order. In a
-    /// history of several parts, these are operations of one part.
+    /// Returns the longest linearizable prefix of the history, in a valid order. In a history of
+    /// several parts, these are operations of one part.
     #[must_use]
     pub fn prefix(&self) -> &[Call] {
         &self.prefix
@@ -93,8 +93,8 @@ impl Explanation {
         self.part.as_deref()
     }
 
-    /// Returns a drawing of the operations that overlap the operation, and of the last ones of the
-    /// prefix.
+    /// Returns a drawing of the operations that overlap [`operation`](Self::operation), and of the
+    /// last operations of the prefix.
     #[must_use]
     pub fn timeline(&self) -> &str {
         &self.timeline

@@ -11,7 +11,7 @@ pub(super) struct Linearized {
     split: usize,
     /// The operations that have returned.
     returned: Bits,
-    /// The pending operations. They have a window of their own, because those that have had no
+    /// The pending operations. They have a separate window, because pending operations without an
     /// effect never get a place.
     pending: Bits,
 }
@@ -66,7 +66,7 @@ struct Bits {
 pub(super) struct Window {
     /// The number of words before the window. In all of these, every bit is set.
     start: usize,
-    /// The first word, which is all of them in most cases.
+    /// The first word of the window. In most cases, it is the only one.
     first: u64,
     rest: Box<[u64]>,
 }

@@ -10,8 +10,8 @@ type HistoryOf<M> = History<<M as Model>::Op, <M as Model>::Ret>;
 
 /// The operations of one part of the object, without those that failed.
 ///
-/// Within a part, operations are numbered from 0. First come those that have returned, then the
-/// pending ones, both in the order of their invocations.
+/// Within a part, operations are numbered from 0. Operations that have returned come first, then
+/// pending operations, both in the order of their invocations.
 pub(super) struct Part<'h, M: Model> {
     /// The key of the part, or `None` if the history was not split.
     key: Option<M::Key>,

@@ -1,4 +1,4 @@
-//! The operations that have no place yet, and those of them that may come next.
+//! The operations that have no place yet, and the candidates among them, which may come next.
 //!
 //! An operation may come next if no other remaining operation returned before it was invoked. The
 //! candidates are in the order of their invocations. Those that have returned and the pending ones
@@ -101,8 +101,8 @@ impl Remaining {
     }
 
     /// Returns the first candidate among the pending operations, starting with the given one. Equal
-    /// operations get their places in the order of their invocations: from an order in which they
-    /// do not, such an order results by exchanging them.
+    /// operations get their places in the order of their invocations. This loses no order, because
+    /// equal operations can be exchanged.
     fn pending_from(&self, mut pending: Option<usize>) -> Option<usize> {
         pending?;
         let deadline = self

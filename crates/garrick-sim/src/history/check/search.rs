@@ -33,7 +33,7 @@ pub(super) enum Found<S> {
 
 /// A configuration that cannot be extended to an order of all operations.
 pub(super) struct DeadEnd<S> {
-    /// The operations that have a place, in their order.
+    /// The operations that have a place, in the order of their places.
     pub(super) prefix: Vec<usize>,
     /// The operation that returns before all others that have no place.
     pub(super) blocked: usize,
@@ -184,8 +184,8 @@ impl<'a, M: Model> Search<'a, M> {
         states
     }
 
-    /// Goes on with the next configuration of this level, or else with the next candidate of the
-    /// level below. Returns false if there is none.
+    /// Continues with the next configuration of this level, or, if there is none, with the next
+    /// candidate of the level below. Returns false if nothing is left to try.
     fn try_next(&mut self) -> bool {
         for number in mem::take(&mut self.level.present.pending).into_iter().rev() {
             self.put_back(number);

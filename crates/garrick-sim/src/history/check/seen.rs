@@ -1,9 +1,9 @@
 //! The configurations that a search has entered (Lowe 2017).
 //!
-//! A configuration consists of the operations that have a place, and of the state after them. If
-//! the search has entered a configuration before, then it need not enter it again. The same is true
-//! if the other configuration has fewer pending operations, and differs in nothing else: whatever
-//! can follow the second one can follow the first one too.
+//! A configuration consists of the operations that have a place, and of the state after them. A
+//! search need not enter a configuration twice. It also need not enter a configuration if it has
+//! entered another one that has fewer pending operations and is otherwise equal: whatever can
+//! follow the former can follow the latter too.
 //!
 //! This is correct even if the search has not come back from the other configuration yet. Suppose
 //! that a correct order exists but is not found. Then the search has come back from all

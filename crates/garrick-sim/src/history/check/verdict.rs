@@ -13,7 +13,7 @@ pub enum Verdict {
     Linearizable(Vec<Call>),
     /// The history is not linearizable, for this reason.
     NotLinearizable(Explanation),
-    /// The check has reached its limit. Neither an order was found nor the absence of one.
+    /// The check has reached its limit. It has neither found an order nor shown that there is none.
     Unknown {
         /// The number of configurations that the check has entered.
         explored: usize,

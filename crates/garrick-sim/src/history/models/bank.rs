@@ -1,4 +1,4 @@
-//! Accounts between which clients transfer money.
+//! A bank with accounts between which clients transfer money.
 
 use crate::history::model::Sequential;
 

@@ -36,7 +36,7 @@ use node::Node;
 use order::Order;
 use sequence::Sequence;
 
-/// Reduction of the number of runs.
+/// Method that reduces the number of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// Explores every order.
@@ -45,7 +45,7 @@ pub enum Reduction {
     Sleep,
     /// Explores every partial order by source sets, and begins some redundant runs.
     Source,
-    /// Explores every partial order by wakeup trees, and begins no redundant run. A tree may
+    /// Explores every partial order by wakeup trees, and begins no redundant run. The trees may
     /// need more memory than source sets.
     Optimal,
 }
@@ -99,11 +99,11 @@ pub struct Exhaustive<A> {
     order: Order<A>,
     /// States of the current run, followed by unused states whose memory is reused.
     nodes: Vec<Node<A>>,
-    /// Number of states on the path that is explored.
+    /// Number of states on the path that is being explored.
     path: usize,
     /// Number of steps of the current run.
     step: usize,
-    /// Number of steps that the current run has in common with the one before.
+    /// Number of initial steps that the current run shares with the previous run.
     known: usize,
 }
 
@@ -155,13 +155,14 @@ impl<A: Action> Exhaustive<A> {
         matches!(self.reduction, Reduction::Source | Reduction::Optimal)
     }
 
-    /// Ends the search, because a run has not reached the same state as the run before it.
+    /// Ends the search, because a run did not reach the same state as the previous run.
     fn diverge(&mut self) -> Option<usize> {
         self.statistics.coverage = Coverage::Diverged(self.step);
         None
     }
 
-    /// Chooses the next step of the sequence that is explored, in a state that is known.
+    /// Chooses the next step in a known state: the next step of the sequence that is being
+    /// explored.
     fn repeat(&mut self, enabled: &[A]) -> Option<usize> {
         let node = &self.nodes[self.step];
         if node.enabled != enabled {
@@ -221,7 +222,8 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Plans to reverse the races of the last run. Source sets need only those of its new steps.
+    /// Plans to reverse the races of the last run. Source sets need only the races of its new
+    /// steps.
     fn analyse(&mut self) {
         let new = match self.reduction {
             Reduction::Plain | Reduction::Sleep => return,
@@ -241,7 +243,8 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Plans to explore the second step before the first one, unless that is known.
+    /// Plans to explore the second step before the first one, unless another run has shown this
+    /// order.
     fn reverse(&mut self, first: usize, second: usize) {
         let is_optimal = self.reduction == Reduction::Optimal;
         let end = if is_optimal { self.order.len() } else { second };
@@ -278,7 +281,7 @@ impl<A: Action> Exhaustive<A> {
         false
     }
 
-    /// Prepares the next run. Returns how the search has ended if there is none.
+    /// Prepares the next run. If there is no next run, returns how the search has ended.
     fn prepare(&mut self) -> Option<Coverage> {
         if self.statistics.runs > 0 {
             if self.step < self.path {

@@ -4,9 +4,9 @@
 //! its cause, or if there is a path of such pairs. Steps that may change everything are ordered
 //! with all others. The past of each step is a set of bits, one for each earlier step.
 //!
-//! Two steps race if they change the same task, nothing is ordered between them, and the earlier
-//! one is not needed for the later one: neither its cause nor its predecessor in a chain, nor
-//! before one of these. The later one could then have come first.
+//! Two steps race if they change the same task, nothing is ordered between them, and the later one
+//! does not need the earlier one. A step needs its cause and its predecessor in its chain, and all
+//! steps before these. If two steps race, the later one could have come first.
 
 use crate::search::action::Action;
 
@@ -55,7 +55,7 @@ struct Event<A> {
     races: Vec<usize>,
 }
 
-/// Steps of a run, with their order.
+/// Steps of a run, with the happens-before relation.
 #[derive(Clone, Debug)]
 pub(super) struct Order<A> {
     events: Vec<Event<A>>,

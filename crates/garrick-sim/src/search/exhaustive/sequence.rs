@@ -1,4 +1,5 @@
-//! A sequence of steps that could have come instead of a step with which its last one races.
+//! A sequence of steps that could have come instead of a certain step. The last step of the
+//! sequence races with that step.
 
 use super::order::{Order, commute};
 use crate::search::action::Action;
@@ -21,18 +22,18 @@ impl<'a, A: Action> Sequence<'a, A> {
         Self { order, steps }
     }
 
-    /// Returns the first action, if there is one left.
+    /// Returns the first action, if any action is left.
     pub(super) fn first(&self) -> Option<A> {
         self.steps.first().map(|&step| self.order.action(step))
     }
 
-    /// Returns the actions in their order.
+    /// Returns the actions in order.
     pub(super) fn actions(&self) -> impl DoubleEndedIterator<Item = A> {
         self.steps.iter().map(|&step| self.order.action(step))
     }
 
-    /// Returns the place of the action if it is an initial: it could come first without any
-    /// effect.
+    /// Returns the place of the action if the action is an initial: moving an initial to the front
+    /// changes no result.
     pub(super) fn initial(&self, action: A) -> Option<usize> {
         let found = self.actions().position(|other| other == action)?;
         let step = self.steps[found];

@@ -7,7 +7,8 @@ pub enum Coverage {
     Unfinished,
     /// All orders have been explored.
     Everything,
-    /// The bound of steps has ended some runs, or the bound of runs has ended the search.
+    /// The maximum number of steps has ended some runs, or the maximum number of runs has ended the
+    /// search.
     Bounded,
     /// Two runs differ: equal choices did not lead to equal enabled actions. The search ended at
     /// this step, counted from 0. So the system is not deterministic.
@@ -21,7 +22,7 @@ pub struct Statistics {
     pub runs: u64,
     /// Runs that were ended early, because they could only repeat what other runs have shown.
     pub redundant: u64,
-    /// Runs that the bound of steps has cut.
+    /// Runs that were ended at the maximum number of steps.
     pub cut: u64,
     /// Part of the system that has been explored.
     pub coverage: Coverage,

@@ -49,7 +49,7 @@ impl<A: Action> Tree<A> {
         self.branches.remove(0);
     }
 
-    /// Adds a sequence of one action, unless there is already one that begins with it.
+    /// Adds a sequence of one action, unless another sequence already begins with this action.
     pub(super) fn add(&mut self, action: A) {
         if self.actions().all(|other| other != action) {
             let rest = Self::new();
@@ -57,7 +57,7 @@ impl<A: Action> Tree<A> {
         }
     }
 
-    /// Adds a sequence, unless one that is already there covers it.
+    /// Adds a sequence, unless the tree already contains a sequence that covers it.
     pub(super) fn insert(&mut self, mut sequence: Sequence<'_, A>) {
         let mut tree = self;
         loop {
@@ -79,7 +79,7 @@ impl<A: Action> Tree<A> {
 }
 
 impl<A: Action> Branch<A> {
-    /// Makes a branch of the whole sequence, or none if the sequence is empty.
+    /// Returns a branch with the whole sequence, or `None` if the sequence is empty.
     fn path(sequence: &Sequence<'_, A>) -> Option<Self> {
         let actions = sequence.actions().rev();
         actions.fold(None, |after: Option<Self>, action| {
