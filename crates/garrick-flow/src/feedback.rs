@@ -42,7 +42,7 @@ use crate::wait::{Lines, Wait};
 /// The loops of a graph.
 pub(crate) type Loops = Arc<[Loop]>;
 
-/// Stages that reach one another through channels, feedback channels included.
+/// Stages that reach one another through channels, including feedback channels.
 pub(crate) struct Loop {
     /// Channels between stages of the loop: their numbers, in order.
     inside: Vec<u32>,

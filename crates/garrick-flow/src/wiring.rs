@@ -13,8 +13,8 @@ pub struct Wiring {
     graph: u64,
     /// The ends that the stage has. Each entry is a channel's number, and the side of the end.
     pub(crate) ends: Vec<(u32, Side)>,
-    /// Name of a channel of another graph of which the stage has an end that only works in that
-    /// graph, if there is one.
+    /// Name of a channel of another graph, if the stage has an end of such a channel that works
+    /// only in that graph.
     pub(crate) foreign: Option<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Measures CPU time and wall time together.
 //!
 //! On a shared machine, wall time includes the time of other programs. CPU time is the cost of the
-//! work itself, so figures are compared by CPU time. Wall time additionally shows waiting, and the
-//! gain from a second core.
+//! work itself, so figures are compared by CPU time. Wall time also shows how long the work waits,
+//! and how much a second core helps.
 
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};

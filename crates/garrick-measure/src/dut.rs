@@ -60,8 +60,8 @@ impl Dut {
     /// each point of a sweep, `make` is called and returns the function to measure.
     ///
     /// The actors run in a separate system with the given number of `workers`, one actor for each
-    /// worker. The wall time is measured until the last actor has finished. The CPU time is that of
-    /// the whole process. Both are divided by the total number of calls.
+    /// worker. The wall time is measured until the last actor has finished. The CPU time is
+    /// measured for the whole process. Both times are divided by the total number of calls.
     pub fn on_pool<F, R>(
         name: &'static str,
         workers: usize,

@@ -115,8 +115,8 @@ fn middle(sorted: &[f64]) -> f64 {
 }
 
 /// Returns the index of the bounds of the narrowest interval that is certain enough. The index of
-/// the lower bound counts from the smallest value, and that of the upper bound from the largest
-/// value.
+/// the lower bound counts from the smallest value, and the index of the upper bound counts from the
+/// largest value.
 fn rank_low(count: usize) -> Option<usize> {
     // The probability of exactly `heads` heads, and of fewer.
     let (mut chance, mut fewer) = (0.5_f64.powi(count.try_into().ok()?), 0.0);
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(summary.interval, None);
     }
 
-    /// Compares the ranks with those in tables of the sign test for 95 %.
+    /// Compares the ranks with the ranks in tables of the sign test for 95 %.
     #[test]
     fn intervals_are_those_of_the_tables() {
         let ranks = [(5, None), (6, Some(0)), (9, Some(1)), (15, Some(3))];

@@ -158,9 +158,9 @@ impl<'a> Stage<'a> {
     }
 
     /// Returns the load of the stage: the share of the window, from 0 to 1, in which it was busy.
-    /// If an input is full, the time in which the stage waited for a time, for a future or for its
-    /// thread counts as well. Without a full input, such waiting does not slow the pipeline down. A
-    /// stage that has ended has the load 0.
+    /// If an input is full, the time for which the stage waited for a timer, for a future or for
+    /// its thread counts as well. Without a full input, such waiting does not slow the pipeline
+    /// down. A stage that has ended has the load 0.
     fn load(&self) -> f64 {
         let busy = self.node.busy.unwrap_or_default();
         if self.node.state != State::Running || !self.inputs.iter().any(|edge| is_full(edge)) {

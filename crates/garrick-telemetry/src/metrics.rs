@@ -89,7 +89,7 @@ fn flag(is: bool) -> Option<f64> {
 /// The version of Garrick.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The profile that Garrick was built in.
+/// The build profile of Garrick.
 const PROFILE: &str = if cfg!(debug_assertions) {
     "debug"
 } else {

@@ -158,7 +158,7 @@ pub struct ActorsReading {
     pub busy_nanos: Option<u64>,
     /// Number of messages in the mailboxes of all actors of the group. `None` if it is unknown.
     pub waiting: Option<u64>,
-    /// Number of messages in the longest of these mailboxes. `None` if it is unknown.
+    /// Number of messages in the longest mailbox of an actor of the group. `None` if it is unknown.
     pub longest: Option<u64>,
     /// Durations of the actors' turns, in seconds. `None` if they are unknown.
     pub turn_seconds: Option<Histogram>,
@@ -190,9 +190,9 @@ pub struct MessageReading {
     pub name: String,
     /// Total number of turns that have handled messages of this kind.
     pub turns: u64,
-    /// Total duration of these turns, in nanoseconds.
+    /// Total duration of the turns that have handled messages of this kind, in nanoseconds.
     pub busy_nanos: u64,
-    /// Duration of the longest of these turns, in nanoseconds.
+    /// Duration of the longest turn that has handled a message of this kind, in nanoseconds.
     pub longest_nanos: u64,
 }
 
@@ -260,34 +260,35 @@ pub struct JournalReading {
     pub id: String,
     /// Display name of the journal.
     pub name: String,
-    /// Number of times that the journal was opened. If it changes, all counts begin at zero.
+    /// Number of times that the journal was opened. When this number changes, all counts begin at
+    /// zero.
     pub openings: u64,
     /// Phase of the journal.
     pub phase: JournalPhase,
-    /// Number of bytes that were read of the log that is being opened.
+    /// Number of bytes that have been read so far, if the log is being opened.
     pub opening_read_bytes: u64,
-    /// Number of bytes of the log that is being opened.
+    /// Size of the log in bytes, if the log is being opened.
     pub opening_bytes: u64,
     /// Reason why the journal could not be opened, or why the last group of turns could not be
     /// written. `None` if there is no such error.
     pub failure: Option<String>,
-    /// Newest notice: an error that has lost nothing. `None` if there was none.
+    /// Newest notice: an error without loss of data. `None` if there was none.
     pub notice: Option<String>,
     /// Total number of groups of turns that were written.
     pub groups: u64,
-    /// Total number of turns in these groups.
+    /// Total number of turns in the groups that were written.
     pub turns: u64,
-    /// Total number of events in these groups.
+    /// Total number of events in the groups that were written.
     pub events: u64,
-    /// Total number of bytes of these events.
+    /// Total size in bytes of the events that were written.
     pub event_bytes: u64,
     /// Total number of groups that could not be written.
     pub failed_groups: u64,
-    /// Number of groups that could not be written since the last one that was written.
+    /// Number of groups that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
-    /// Time for which the oldest of these turns has waited, in nanoseconds.
+    /// Time for which the oldest waiting turn has waited, in nanoseconds.
     pub oldest_wait_nanos: u64,
     /// Total number of syncs.
     pub syncs: u64,
@@ -295,13 +296,13 @@ pub struct JournalReading {
     pub written_bytes: u64,
     /// Total time in which groups were written and synced, in nanoseconds.
     pub writing_nanos: u64,
-    /// Time of the group that took longest, in nanoseconds.
+    /// Time that the slowest group took, in nanoseconds.
     pub longest_group_nanos: u64,
     /// Number of entities that exist.
     pub entities: u64,
     /// Number of files with events.
     pub segments: u64,
-    /// Size of these files in bytes.
+    /// Size of the files with events, in bytes.
     pub size_bytes: u64,
     /// Total number of compactions that have removed files.
     pub compactions: u64,
@@ -313,7 +314,7 @@ pub struct JournalReading {
     pub notices: u64,
     /// Total number of times that an entity has read its state.
     pub recoveries: u64,
-    /// Total number of events that were read for this.
+    /// Total number of events that entities have read to compute their states.
     pub recovered_events: u64,
     /// Total time in which entities have read their states, in nanoseconds, summed over all
     /// entities.

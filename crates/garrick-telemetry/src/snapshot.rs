@@ -38,11 +38,11 @@ pub struct Snapshot {
     pub window: f64,
     /// The process, and the resources that it uses.
     pub process: Process,
-    /// Stages and groups of actors, ordered by source. Those of one source are in the order in
+    /// Stages and groups of actors, ordered by source. The nodes of one source are in the order in
     /// which the source lists them.
     pub nodes: Vec<Node>,
-    /// Channels, ordered by source. Those of one source are in the order in which the source lists
-    /// them.
+    /// Channels, ordered by source. The channels of one source are in the order in which the source
+    /// lists them.
     pub edges: Vec<Edge>,
     /// Sponsors, ordered by source. A sponsor is the thread pool of a
     /// [`System`](garrick_actor::System), or the thread of a [`Local`](garrick_actor::Local).
@@ -58,7 +58,7 @@ pub struct Snapshot {
     /// Alerts for values that are beyond a threshold now, the most severe first.
     pub alerts: Vec<Alert>,
     /// Latest failures of actors, the newest first. At most 32, with reasons of at most about 200
-    /// bytes. `/failures.json` has more of them, with longer reasons.
+    /// bytes. `/failures.json` contains more failures, with longer reasons.
     #[serde(default)]
     pub recent_failures: Vec<RecentFailure>,
     /// Dead letters, by type and reason.
@@ -213,7 +213,7 @@ pub struct Node {
     /// Share of the window, from 0 to 1, for which the stage waited for room in an output channel.
     /// `None` for a group of actors, or if it is unknown.
     ///
-    /// A stage that is neither busy nor starved nor back-pressured waits for a time, for a future,
+    /// A stage that is neither busy nor starved nor back-pressured waits for a timer, for a future,
     /// or for the other stages of its team.
     #[serde(default)]
     pub back_pressured: Option<f64>,
@@ -223,8 +223,8 @@ pub struct Node {
     /// is unknown.
     #[serde(default)]
     pub waiting: Option<u64>,
-    /// Number of messages in the longest of these mailboxes. `None` for a stage, or if it is
-    /// unknown.
+    /// Number of messages in the longest mailbox of an actor of the group. `None` for a stage, or
+    /// if it is unknown.
     #[serde(default)]
     pub longest: Option<u64>,
     /// Growth of `waiting` over the window, in messages per second. Negative if the mailboxes have
@@ -299,17 +299,18 @@ pub struct MessageStatus {
     pub name: String,
     /// Total number of turns that have handled messages of this kind.
     pub turns: u64,
-    /// Average number of these turns per second over the window.
+    /// Average number of turns per second that handled messages of this kind, over the window.
     pub rate: f64,
-    /// Total duration of these turns, in seconds.
+    /// Total duration of the turns that have handled messages of this kind, in seconds.
     pub busy_seconds: f64,
-    /// Share of one core that these turns used over the window. Can exceed 1, since several actors
-    /// can run at the same time. `None` before the second snapshot.
+    /// Share of one core that the turns with messages of this kind used over the window. Can exceed
+    /// 1, since several actors can run at the same time. `None` before the second snapshot.
     pub busy: Option<f64>,
-    /// Average duration of a turn in seconds, over the window, or over the whole time if the window
-    /// contains no such turn. `None` if there was no such turn.
+    /// Average duration of a turn with a message of this kind, in seconds, over the window. If the
+    /// window contains no such turn, the average over the whole time. `None` if there was no such
+    /// turn.
     pub mean_seconds: Option<f64>,
-    /// Duration of the longest of these turns that was measured, in seconds.
+    /// Duration of the longest measured turn with a message of this kind, in seconds.
     pub longest_seconds: f64,
 }
 
@@ -422,14 +423,14 @@ pub struct SponsorStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalPhase {
-    /// Nobody has opened the journal yet.
+    /// The journal has not been opened yet.
     New,
     /// The log is being read.
     Opening,
     /// The journal is open.
     #[default]
     Open,
-    /// An error of the disk has ended the log. It must be opened again.
+    /// An I/O error has broken the log. The log must be opened again.
     Broken,
     /// The journal was closed.
     Closed,
@@ -451,40 +452,43 @@ pub struct JournalStatus {
     pub phase: JournalPhase,
     /// Severity of the journal's most severe alert, or [`Level::Ok`] if it has no alert.
     pub level: Level,
-    /// Number of bytes that were read of the log that is being opened. `None` in other phases.
+    /// Number of bytes that have been read so far, while the log is being opened. `None` in other
+    /// phases.
     pub opening_read_bytes: Option<u64>,
-    /// Number of bytes of the log that is being opened. `None` in other phases.
+    /// Size of the log in bytes, while the log is being opened. `None` in other phases.
     pub opening_bytes: Option<u64>,
     /// Reason why the journal could not be opened, or why the last group of turns could not be
     /// written. `None` if there is no such error.
     pub failure: Option<String>,
-    /// Newest notice: an error that has lost nothing. `None` if there was none.
+    /// Newest notice: an error without loss of data. `None` if there was none.
     pub notice: Option<String>,
     /// Total number of groups of turns that were written, each with one sync.
     pub groups: u64,
     /// Average number of groups per second over the window.
     pub group_rate: f64,
-    /// Average time of a group over the window, in seconds. `None` if no group was written in it.
+    /// Average time to write a group over the window, in seconds. `None` if no group was written in
+    /// the window.
     pub group_seconds: Option<f64>,
-    /// Total number of turns in these groups.
+    /// Total number of turns in the groups that were written.
     pub turns: u64,
     /// Average number of turns per second over the window.
     pub turn_rate: f64,
-    /// Average number of turns in a group over the window. `None` if no group was written in it.
+    /// Average number of turns in a group over the window. `None` if no group was written in the
+    /// window.
     pub group_turns: Option<f64>,
-    /// Total number of events in these groups.
+    /// Total number of events in the groups that were written.
     pub events: u64,
     /// Average number of events per second over the window.
     pub event_rate: f64,
-    /// Total number of bytes of these events, without what the log adds.
+    /// Total size in bytes of the events that were written, without the bytes that the log adds.
     pub event_bytes: u64,
     /// Total number of groups that could not be written. Their turns were undone.
     pub failed_groups: u64,
-    /// Number of groups that could not be written since the last one that was written.
+    /// Number of groups that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
-    /// Time for which the oldest of these turns has waited, at most, in seconds.
+    /// Upper bound of the time for which the oldest waiting turn has waited, in seconds.
     pub oldest_wait_seconds: f64,
     /// Total number of syncs of files and of the folder.
     pub syncs: u64,
@@ -497,13 +501,13 @@ pub struct JournalStatus {
     /// Share of the window, from 0 to 1, in which groups were written and synced. `None` before the
     /// second snapshot.
     pub writing: Option<f64>,
-    /// Time of the group that took longest, in seconds.
+    /// Time that the slowest group took, in seconds.
     pub longest_group_seconds: f64,
     /// Number of entities that exist.
     pub entities: u64,
     /// Number of files with events.
     pub segments: u64,
-    /// Size of these files in bytes.
+    /// Size of the files with events, in bytes.
     pub size_bytes: u64,
     /// Total number of compactions that have removed files.
     pub compactions: u64,
@@ -517,7 +521,7 @@ pub struct JournalStatus {
     pub new_notices: u64,
     /// Total number of times that an entity has read its state.
     pub recoveries: u64,
-    /// Total number of events that were read for this.
+    /// Total number of events that entities have read to compute their states.
     pub recovered_events: u64,
     /// Total time in which entities have read their states, in seconds, summed over all entities.
     pub recovery_seconds: f64,

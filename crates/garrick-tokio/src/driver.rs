@@ -196,7 +196,7 @@ impl Driver for TokioDriver {
 /// period.
 #[derive(Debug)]
 struct Inside {
-    /// `None` once dropped.
+    /// `None` once the runtime has been dropped.
     runtime: Option<Runtime>,
     grace: Duration,
     /// True if a worker has run in the runtime. If false, there is no work to wait for, and the

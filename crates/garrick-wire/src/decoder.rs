@@ -24,7 +24,7 @@ pub struct Decoder<'a, C: ?Sized = ()> {
 }
 
 impl<'a, C: ?Sized> Decoder<'a, C> {
-    /// Creates a decoder of a message. The caller has checked its length.
+    /// Creates a decoder for a message. The caller has checked the length of the message.
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], limits: &Limits, context: &'a mut C) -> Self {
         let memory = limits.memory(bytes.len());
@@ -39,7 +39,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Fails unless all bytes have been read.
+    /// Returns an error unless all bytes have been read.
     #[inline]
     pub(crate) fn finish(&self) -> Result<(), WireError> {
         match self.rest.len() {
@@ -60,7 +60,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         self.rest.len()
     }
 
-    /// Returns the position in the message of the next byte.
+    /// Returns the position of the next byte within the message.
     #[inline]
     pub fn position(&self) -> usize {
         self.rest.as_ptr().addr() - self.base
@@ -100,7 +100,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the error of bytes that do not begin with a number.
+    /// Returns the error for bytes that do not begin with a number.
     #[cold]
     pub(crate) fn wrong_varint(&self) -> WireError {
         let needed = self.rest.first().map_or(1, |first| varint::len_of(*first));
@@ -140,7 +140,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Reads all bytes that are left of the innermost content.
+    /// Reads all remaining bytes of the innermost content.
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         let (rest, end) = self.rest.split_at(self.rest.len());
@@ -194,8 +194,8 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(count)
     }
 
-    /// Reads a length, and begins a content of this length. Returns what follows it, for
-    /// [`widen`](Self::widen).
+    /// Reads a length, and begins a content of this length. Returns the bytes that follow the
+    /// content, for [`widen`](Self::widen).
     #[inline]
     pub(crate) fn narrow(&mut self) -> Result<&'a [u8], WireError> {
         let len = self.length()?;

@@ -1,8 +1,8 @@
 //! Writes values to a buffer.
 //!
-//! The buffer is longer than the written part of the message: it ends with zeros, which are
-//! overwritten next. So a number is written by a copy of fixed size, with a single check and no
-//! function call.
+//! The buffer is longer than the written part of the message: it ends with zeros, which later bytes
+//! overwrite. So writing a number is a copy of fixed size, with a single check and no function
+//! call.
 //!
 //! ```text
 //!   | before | written | zeros |
@@ -16,10 +16,10 @@ use crate::limits::Limits;
 use crate::shape::{self, Shape};
 use crate::varint;
 
-/// Zeros that are added at once for a small message.
+/// Number of zeros that are added at once for a small message.
 const SMALL: usize = 64;
 
-/// Largest number of zeros that are added at once.
+/// Maximum number of zeros that are added at once.
 const LARGE: usize = 4096;
 
 /// Writes a message. `C` is the type of the context, which implementations of
@@ -30,7 +30,7 @@ pub struct Encoder<'a, C: ?Sized = ()> {
     out: &'a mut Vec<u8>,
     /// Length of the buffer before the message.
     start: usize,
-    /// Place of the next byte.
+    /// Position of the next byte.
     at: usize,
     /// Largest value of `at`.
     at_max: usize,
@@ -89,7 +89,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
     }
 
     /// Counts `bytes` of memory that decoding the value will allocate, in the same way as
-    /// [`Decoder::charge`]. So the sender, too, detects a message that needs more memory than its
+    /// [`Decoder::charge`]. So the sender also detects a message that needs more memory than its
     /// length allows.
     ///
     /// [`Decoder::charge`]: crate::Decoder::charge
@@ -180,7 +180,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.depth_left += 1;
     }
 
-    /// Begins a content of unknown length. Returns the place of the length, for
+    /// Begins a content of unknown length. Returns the position of the length, for
     /// [`end`](Self::end).
     #[inline]
     pub(crate) fn begin(&mut self) -> Result<usize, WireError> {
@@ -264,7 +264,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
 }
 
 impl<C: ?Sized> Drop for Encoder<'_, C> {
-    /// Runs even if encoding panics.
+    /// Removes the zeros, and the bytes of a message that is not finished, even if encoding panics.
     #[inline]
     fn drop(&mut self) {
         self.out.truncate(self.keep);

@@ -35,7 +35,8 @@ struct Inner {
     reason: Reason,
     /// Byte at which the error was found.
     at: usize,
-    /// Types and fields, the outermost last. The field of a whole message is empty.
+    /// Types and fields that contain the error, the outermost last. The field of a whole message is
+    /// empty.
     path: Vec<(&'static str, &'static str)>,
 }
 
@@ -45,7 +46,7 @@ struct Inner {
 pub enum Reason {
     /// The bytes end within a value.
     Ended {
-        /// Bytes that the value needs at least.
+        /// Minimum number of bytes that the value needs.
         needed: usize,
         /// Bytes that are left.
         left: usize,
@@ -53,14 +54,14 @@ pub enum Reason {
     /// A length, or a number of items, is larger than the number of bytes that are left. Each item
     /// has at least one byte.
     Length {
-        /// The length that the bytes claim.
+        /// The length in the message.
         length: u64,
         /// Bytes that are left.
         left: usize,
     },
     /// Bytes are left after the end of a value.
     Trailing {
-        /// Number of these bytes.
+        /// Number of remaining bytes.
         bytes: usize,
     },
     /// A number is written with more bytes than it needs.
@@ -70,7 +71,7 @@ pub enum Reason {
         /// The type.
         of: &'static str,
     },
-    /// A field has another shape than its type.
+    /// The shape of a field differs from the shape of its type.
     Shape {
         /// Number of the field.
         number: u32,
@@ -84,7 +85,7 @@ pub enum Reason {
         /// The number.
         number: u64,
     },
-    /// A field comes twice, or after a field with a larger number.
+    /// A field occurs twice, or after a field with a larger number.
     FieldOrder {
         /// Number of the field.
         number: u32,
@@ -138,7 +139,7 @@ impl WireError {
         }))
     }
 
-    /// Adds the field or the message that contains the error.
+    /// Adds the field or the message that contains the error to the path.
     #[cold]
     #[must_use]
     pub(crate) fn within(mut self, of: &'static str, field: &'static str) -> Self {
@@ -151,13 +152,13 @@ impl WireError {
         &self.0.reason
     }
 
-    /// Returns the byte of the message at which the error was found. For an error of encoding, this
-    /// is the number of bytes written before.
+    /// Returns the position of the byte at which the error was found. For an error of encoding,
+    /// this is the number of bytes that were written before the error.
     pub fn position(&self) -> usize {
         self.0.at
     }
 
-    /// Returns the types and fields in which the error is, the outermost first. The field of a
+    /// Returns the types and fields that contain the error, the outermost first. The field of a
     /// whole message is empty.
     pub fn path(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.0.path.iter().rev().copied()

@@ -50,10 +50,11 @@ impl fmt::Debug for MessageId {
     }
 }
 
-/// Bytes of a block of SHA-256.
+/// Size of a block of SHA-256 in bytes.
 const BLOCK: usize = 64;
 
-/// The first 32 bits after the point of the cube roots of the first 64 primes.
+/// Constants of SHA-256: the first 32 bits of the fractional parts of the cube roots of the first
+/// 64 primes.
 const ROUNDS: [u32; 64] = [
     0x428a_2f98,
     0x7137_4491,
@@ -121,7 +122,8 @@ const ROUNDS: [u32; 64] = [
     0xc671_78f2,
 ];
 
-/// The first 32 bits after the point of the square roots of the first 8 primes.
+/// Initial state of SHA-256: the first 32 bits of the fractional parts of the square roots of the
+/// first 8 primes.
 const START: [u32; 8] = [
     0x6a09_e667,
     0xbb67_ae85,
@@ -147,7 +149,7 @@ const fn hash(bytes: &[u8]) -> [u8; 8] {
     [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]]
 }
 
-/// Returns the byte at `index` of the padded bytes.
+/// Returns the byte at `index` after padding.
 const fn padded(bytes: &[u8], index: usize) -> u32 {
     if index < bytes.len() {
         bytes[index] as u32

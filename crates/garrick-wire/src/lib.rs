@@ -27,8 +27,8 @@
 //! - [`lock!`] makes a test that compares the messages with a file, and finds changes that other
 //!   versions would not understand.
 //!
-//! This crate does no input and output, except for the test of the lock file, and does not depend
-//! on actors. The README of the crate describes the format. The guide is `docs/wire.md`.
+//! This crate performs no I/O, except in the test of the lock file, and does not depend on actors.
+//! The README of the crate describes the format. The guide is `docs/wire.md`.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Limits of encoding and decoding.
 
-/// Memory in bytes that each message may need, even a short one. Otherwise, a short message with a
-/// small map would be refused.
+/// Memory in bytes that every message may need, regardless of its length. Without this allowance, a
+/// short message with a small map would be refused.
 pub(crate) const MEMORY_FREE: usize = 16 * 1024;
 
 /// Limits of encoding and decoding. Both sides check them, so that a sender learns early that its
@@ -38,7 +38,7 @@ impl Limits {
         }
     }
 
-    /// Sets the largest length of a message, in bytes. The default is 1 MiB.
+    /// Sets the maximum length of a message, in bytes. The default is 1 MiB.
     #[must_use]
     pub const fn message_bytes(self, message_bytes: usize) -> Self {
         Self {
@@ -47,8 +47,8 @@ impl Limits {
         }
     }
 
-    /// Sets the largest number of messages that are nested in each other. The default is 64. Each
-    /// level needs stack memory: about the size of its type, plus that of inlined code.
+    /// Sets the maximum depth of nested messages. The default is 64. Each level needs stack memory:
+    /// about the size of its type, plus the stack frames of inlined code.
     #[must_use]
     pub const fn depth(self, depth: u32) -> Self {
         Self { depth, ..self }
@@ -58,7 +58,7 @@ impl Limits {
     /// is 64. In addition, each message may allocate 16 KiB.
     ///
     /// The memory is counted before it is allocated. For example, an empty text in a list of texts
-    /// is one byte of the message, and needs 24 bytes of memory.
+    /// takes one byte in the message, but 24 bytes of memory.
     #[must_use]
     pub const fn memory_multiple(self, memory_multiple: usize) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Limits {
         }
     }
 
-    /// Returns the memory that a message of `len` bytes may need.
+    /// Returns the maximum memory that a message of `len` bytes may need.
     pub(crate) const fn memory(&self, len: usize) -> usize {
         self.memory_multiple
             .saturating_mul(len)

@@ -1,8 +1,8 @@
 //! Messages: fields with numbers, and variants with numbers.
 //!
-//! The content of a message is a sequence of fields: a key, and a value of the shape in the key.
-//! The numbers ascend, so no field comes twice. The content of an enum begins with the number of
-//! the variant.
+//! The content of a message is a sequence of fields. Each field is a key, and a value of the shape
+//! in the key. The numbers of the fields ascend, so no field occurs twice. The content of an enum
+//! begins with the number of the variant.
 
 use std::fmt;
 
@@ -189,7 +189,7 @@ impl<C: ?Sized> FieldReader<'_, '_, C> {
         }
     }
 
-    /// Skips fields before the field `number`, and reads its key.
+    /// Skips the fields before the field `number`, and reads the key of this field.
     fn search(
         &mut self,
         number: u32,

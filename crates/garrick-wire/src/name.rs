@@ -1,6 +1,6 @@
 //! Names of types, which are joined at compile time.
 
-/// Largest length of a name.
+/// Maximum length of a name.
 const LEN_MAX: usize = 512;
 
 /// A name that was joined from parts.

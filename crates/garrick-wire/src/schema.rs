@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shape::Shape;
 
-/// Descriptions of all types that are used in messages. [`Wire::describe`] fills it.
+/// Descriptions of all types that are used in messages. [`Wire::describe`] adds a description.
 ///
 /// [`Wire::describe`]: crate::Wire::describe
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub struct VariantSpec<'a> {
 }
 
 impl Schema {
-    /// Adds a struct. Returns true if it is new, and its fields have to be described.
+    /// Adds a struct. Returns true if the struct is new, so that its fields must be described.
     #[doc(hidden)]
     pub fn add_struct(
         &mut self,
@@ -107,7 +107,7 @@ impl Schema {
         self.add(name, version, path, || Body::Struct(group(fields)))
     }
 
-    /// Adds an enum. Returns true if it is new, and its fields have to be described.
+    /// Adds an enum. Returns true if the enum is new, so that its fields must be described.
     #[doc(hidden)]
     pub fn add_enum(
         &mut self,

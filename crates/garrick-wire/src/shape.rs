@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// Largest number of a field or a variant.
+/// Maximum number of a field or a variant.
 pub(crate) const NUMBER_MAX: u32 = (1 << 29) - 1;
 
-/// Bits of a key that are the shape.
+/// Number of bits of a key that contain the shape.
 const SHAPE_BITS: u32 = 2;
 
-/// Shape of a value in the bytes. A reader that does not know a field skips it by its shape, so no
+/// Shape of an encoded value. A reader uses the shape to skip a field that it does not know, so no
 /// shape can be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A number of 1 to 9 bytes, whose first byte has the length.
+    /// A number of 1 to 9 bytes, whose first byte contains the length.
     Varint,
     /// 4 bytes, the lowest first.
     Four,

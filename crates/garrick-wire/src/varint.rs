@@ -9,12 +9,12 @@
 //!   00000000 8 bytes             64 bits
 //! ```
 //!
-//! The lowest bits come first. A number has the fewest bytes that it fits into.
+//! The lowest bits come first. A number is encoded in the fewest bytes that can contain it.
 
-/// Largest length of a number.
+/// Maximum length of a number in bytes.
 pub(crate) const LEN_MAX: usize = 9;
 
-/// First number that needs all [`LEN_MAX`] bytes.
+/// Smallest number that needs all [`LEN_MAX`] bytes.
 pub(crate) const LONG: u64 = 1 << 56;
 
 /// Returns the length of `value`.
@@ -28,7 +28,8 @@ pub(crate) const fn len(value: u64) -> usize {
     ((bits * 9 + 64) / 64) as usize
 }
 
-/// Returns the bytes of `value`, of which the first `len(value)` count. `value` is below [`LONG`].
+/// Returns the bytes of `value`. Only the first `len(value)` bytes are part of the encoding.
+/// `value` is below [`LONG`].
 #[inline]
 pub(crate) const fn word(value: u64) -> [u8; 8] {
     let len = len(value);

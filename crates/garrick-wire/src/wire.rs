@@ -115,7 +115,7 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     #[doc(hidden)]
     const FIELD_SHAPE: Shape = Self::SHAPE;
 
-    /// True if a missing field is a value.
+    /// True if a missing field has a value.
     #[doc(hidden)]
     const OPTIONAL: bool = false;
 
@@ -169,7 +169,7 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         Ok(items)
     }
 
-    /// Writes the items of an array, whose number is known.
+    /// Writes the items of an array. The number of items is part of the type, so it is not written.
     #[doc(hidden)]
     #[inline]
     fn encode_array<const N: usize>(
@@ -179,7 +179,7 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         out.values(items.into_iter())
     }
 
-    /// Reads the items of an array.
+    /// Reads the items of an array. The number of items is part of the type.
     #[doc(hidden)]
     #[inline]
     fn decode_array<const N: usize>(input: &mut Decoder<'_, C>) -> Result<[Self; N], WireError> {
@@ -192,8 +192,8 @@ pub trait Wire<C: ?Sized = ()>: Sized {
 }
 
 impl<C: ?Sized> Encoder<'_, C> {
-    /// Writes a value, and before it the length of its content if it has the shape
-    /// [`Shape::Bytes`].
+    /// Writes a value. If it has the shape [`Shape::Bytes`], first writes the length of its
+    /// content.
     ///
     /// # Errors
     /// Returns the errors of [`Wire::encode`].
@@ -233,8 +233,7 @@ impl<C: ?Sized> Encoder<'_, C> {
 }
 
 impl<C: ?Sized> Decoder<'_, C> {
-    /// Reads a value, and before it the length of its content if it has the shape
-    /// [`Shape::Bytes`].
+    /// Reads a value. If it has the shape [`Shape::Bytes`], first reads the length of its content.
     ///
     /// # Errors
     /// Returns the errors of [`Wire::decode`]. Also returns an error if the content has more bytes

@@ -8,8 +8,9 @@
 //!   both go to the mall again, until there were enough meetings, and the mall sends all home
 //! ```
 //!
-//! Two creatures of the same color keep it. Two creatures of different colors take the third color.
-//! A creature that is sent home reports the number of its meetings to the mall.
+//! When two creatures of the same color meet, they keep this color. When two creatures of different
+//! colors meet, both take the third color. A creature that is sent home reports the number of its
+//! meetings to the mall.
 //!
 //! The run is correct if the sum of the creatures' meetings is twice the number of meetings.
 

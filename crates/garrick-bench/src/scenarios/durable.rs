@@ -1,4 +1,4 @@
-//! Commands of durable actors, beside the raw disk.
+//! Commands of durable actors, compared with the raw disk.
 
 use std::env;
 use std::fs::{self, File};
@@ -23,10 +23,10 @@ pub(super) const DURABLE: Scenario = Scenario {
     contenders,
 };
 
-/// Bytes of an event.
+/// Size of an event in bytes.
 const PAYLOAD: usize = 128;
 
-/// Numbers of entities, and of clients of each.
+/// Measured loads: the number of entities, and the number of clients of each entity.
 const LOADS: [(u64, u64); 3] = [(1, 1), (1_000, 1), (1, 1_000)];
 
 fn contenders(_: &Effort) -> Vec<Contender> {
@@ -71,10 +71,10 @@ impl DurableActor for Counter {
     }
 }
 
-/// Asks a counter, one question at a time.
+/// A client that asks a counter, one question at a time.
 struct Client {
     counter: Address<Reply<u64>>,
-    /// Number of questions that are left.
+    /// Number of questions that have not been asked yet.
     left: u64,
     done: mpsc::Sender<()>,
 }

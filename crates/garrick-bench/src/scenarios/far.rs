@@ -170,7 +170,7 @@ impl Actor for Answerer {
 /// Asks one question at a time.
 struct Asker {
     to: Address<Question>,
-    /// Number of questions that are left.
+    /// Number of questions that have not been asked yet.
     left: u64,
     done: mpsc::Sender<()>,
 }

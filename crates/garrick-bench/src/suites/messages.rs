@@ -1,4 +1,4 @@
-//! TActors: the costs of a message and of an actor.
+//! TActors: the cost of a message, and the cost of an actor.
 
 use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 

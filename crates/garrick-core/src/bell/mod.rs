@@ -1,4 +1,4 @@
-//! A bell: the wake state of a future that an actor runs. The bell decides whether a waker must
+//! A bell: the wake state of a future that an actor runs. The bell determines whether a waker must
 //! send the actor a message.
 //!
 //! A bell is three bits in one word. If the actor is idle, the waker sends it a message, which is
@@ -34,7 +34,7 @@ const WOKEN: u8 = 2;
 /// Set while a ring is in flight, that is, sent and not yet received.
 const RINGING: u8 = 4;
 
-/// The wake state of a future that an actor runs. Decides whether a waker must send a message to
+/// The wake state of a future that an actor runs. Determines whether a waker must send a message to
 /// the actor. The [module](self) explains the algorithm.
 ///
 /// # Examples

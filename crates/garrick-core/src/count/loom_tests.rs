@@ -1,5 +1,5 @@
-//! Models of the group. A snapshot has the values of one publish, and a later snapshot is never
-//! older.
+//! Models of the group. A snapshot contains the values of one publish, and a later snapshot never
+//! contains older values.
 use super::*;
 use crate::prim::thread;
 

@@ -1,8 +1,8 @@
 //! Models of the ring. No access to a slot races, and no value is lost, duplicated or leaked.
 //!
 //! Every access to a slot also accesses its cell in `Slots::claims`. So loom reports an access that
-//! is not ordered with those of the other half. Some values are loom's `Arc`s, which loom counts at
-//! the end of a model. So it detects leaks and double drops.
+//! is not ordered with the accesses of the other half. Some values are loom's `Arc`s, which loom
+//! counts at the end of a model. So loom detects leaks and double drops.
 use super::*;
 use crate::prim::{Arc, thread};
 

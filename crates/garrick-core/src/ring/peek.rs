@@ -8,7 +8,8 @@ use super::Consumer;
 /// [`advance`](Self::advance) drops the oldest values and frees their slots. When the `Peek` is
 /// dropped or forgotten, the other values stay in the ring.
 pub struct Peek<'a, T> {
-    /// Consumer of the ring. The open values are all values that it knows to be available.
+    /// Consumer of the ring. All values that the consumer knows to be available are open for
+    /// reading.
     consumer: &'a mut Consumer<T>,
 }
 

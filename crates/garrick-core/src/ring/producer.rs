@@ -251,7 +251,7 @@ impl<T> Producer<T> {
         self.spread != Spread::No
     }
 
-    /// Updates the spread after the consumer's count `head` was read. Sets the spread to
+    /// Updates `spread` after the count `head` of the consumer was read. Sets the spread to
     /// [`Spread::Whole`] if all values from before the change have been taken.
     #[inline]
     fn settle(&mut self, head: usize) {

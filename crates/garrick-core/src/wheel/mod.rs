@@ -158,8 +158,8 @@ impl<T> Wheel<T> {
         self.present = now_ns >> self.tick_bits;
     }
 
-    /// Returns the tick of a deadline: the first tick at which it has passed, but at least the
-    /// present one.
+    /// Returns the tick of a deadline: the first tick at which the deadline has passed, or the
+    /// present tick if that is later.
     #[inline]
     fn tick_of(&self, deadline_ns: u64) -> u64 {
         let whole = deadline_ns >> self.tick_bits;
@@ -379,8 +379,8 @@ impl<T> Wheel<T> {
     }
 
     /// Moves the entries of a slot to lower levels, and keeps their order. The present must have
-    /// reached the slot. Entries that are inserted later for the same tick are appended after them.
-    /// So the entries of a tick stay in the order of insertion.
+    /// reached the slot. Entries that are inserted later for the same tick are appended after the
+    /// moved entries. So the entries of a tick stay in the order of insertion.
     #[cold]
     fn cascade(&mut self, slot: usize) {
         let list = std::mem::replace(&mut self.lists[slot], List::EMPTY);

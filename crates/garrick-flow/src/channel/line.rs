@@ -109,8 +109,9 @@ pub(crate) struct Line {
     post: Arc<Post>,
 }
 
-/// Returns the short form of the number of a graph. A wait contains it, because it needs less
-/// memory than the number. Only one of 65,536 graphs has the same one.
+/// Returns the short form of the number of a graph. A wait contains the short form, because it
+/// needs less memory than the number. Two graphs have the same short form with a probability of 1
+/// in 65,536.
 pub(crate) fn short_of(graph: u64) -> u16 {
     (graph % (1 << 16)) as u16
 }
@@ -227,8 +228,9 @@ impl Line {
         self.post.graph()
     }
 
-    /// Registers `waiter`, which is on `side`, to be woken when `count` values can be taken or
-    /// `count` slots can be filled. The caller must check the condition again after this call.
+    /// Registers the stage `waiter`, which is on `side`, to be woken when `count` values can be
+    /// taken or `count` slots can be filled. The caller must check the condition again after this
+    /// call.
     pub(crate) fn arm(&self, side: Side, count: u64, waiter: StageId) {
         let (moving, target) = match side {
             Side::Receiver => (&self.sent, self.taken.count() + count),

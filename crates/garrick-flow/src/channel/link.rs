@@ -59,8 +59,8 @@ impl Link {
         }
     }
 
-    /// Moves the gate by `by`, as far as the ring's half has moved, and wakes a stage that waits
-    /// for the new position.
+    /// Moves the gate by `by`, the distance that the ring's half has moved, and wakes a stage that
+    /// waits for the new position.
     #[inline]
     pub(super) fn move_by(&mut self, by: usize) {
         self.seen = self.seen.wrapping_add(by);

@@ -1,4 +1,4 @@
-//! Keeps the position of a gate equal to that of its ring, even if a panic unwinds.
+//! Keeps the position of a gate equal to the position of its ring, even if a panic unwinds.
 
 use std::ops::{Deref, DerefMut};
 

@@ -76,8 +76,8 @@ impl Monitor {
     }
 
     /// Returns the state of all stages and channels. Each number was exact at some recent moment,
-    /// but not all numbers at the same moment. For each channel, `taken` is never greater than
-    /// `sent`.
+    /// but different numbers may be from different moments. For each channel, `taken` is never
+    /// greater than `sent`.
     pub fn sample(&self) -> Sample {
         let channels: Vec<_> = self.view.lines.iter().map(|line| look_at(line)).collect();
         let mut messages = vec![[0, 0]; self.view.members.len()];

@@ -105,8 +105,8 @@ impl<S: Stage> Runner<S> {
         self.env.as_mut()
     }
 
-    /// Checks whether the next step is due. It is due if the wait is over, or if the stage has to
-    /// vote on stopping the graph.
+    /// Checks whether the next step is due. A step is due if the wait is over, or if the stage has
+    /// to vote on stopping the graph.
     pub(crate) fn look(&self, now: impl Fn() -> Nanos) -> Verdict {
         let Some(env) = &self.env else {
             return Verdict::Done;
@@ -142,8 +142,8 @@ impl<S: Stage> Runner<S> {
         None
     }
 
-    /// Takes a step, even if none is due. Returns false if that was the last step, or if there was
-    /// none to take.
+    /// Takes a step, even if none is due. Returns false if this was the last step, or if the stage
+    /// had already ended.
     #[inline]
     pub(crate) fn step(&mut self, clock: Clock<'_>) -> bool {
         let (Some(stage), Some(env)) = (&mut self.stage, &mut self.env) else {

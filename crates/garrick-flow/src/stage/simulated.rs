@@ -27,7 +27,7 @@ const FOREIGN_WAKE: &str = "another thread has woken this stage, so two runs may
 /// Called with the name of a stage that has failed, and the reason.
 pub(crate) type OnFailure = Arc<dyn Fn(&str, String) + Send + Sync>;
 
-/// Runs a stage in a simulation, by the code that runs it on a thread.
+/// Runs a stage in a simulation, with the same code that runs a stage on a thread.
 ///
 /// The simulation chooses when each message is delivered, so it chooses which stage takes its next
 /// step. The task has a label, which traces show, and its messages have kinds.

@@ -116,8 +116,8 @@ struct Time {
     zero: OnceLock<Instant>,
     /// Current time of a stage that is stepped by hand. Written by its stepper, read by monitors.
     by_hand: AtomicU64,
-    /// True if the clock of the stage's thread is that of a simulation. Then `by_hand` has the time
-    /// of its last wake-up, because readers cannot read the clock.
+    /// True if the stage runs in a simulation. In this case, `by_hand` contains the time of the
+    /// last wake-up, because readers cannot read the clock of a simulation.
     #[cfg(feature = "sim")]
     is_simulated: std::sync::atomic::AtomicBool,
 }
@@ -252,7 +252,7 @@ impl Work {
         }
     }
 
-    /// Records that the stage rests now. `lack` is the kind of thing that it waits for.
+    /// Records that the stage rests now. `lack` is the kind of thing that the stage waits for.
     pub(crate) fn rested(&mut self, lack: Lack, now: impl FnOnce() -> Nanos) {
         self.counts.add(RESTS, 1);
         SINCE.set(None);

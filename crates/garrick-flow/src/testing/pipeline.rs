@@ -28,7 +28,7 @@ impl Graph {
     /// # Errors
     ///
     /// Returns [`StartError`] if the shape of the graph is not allowed, as in
-    /// [`start`](Self::start), or if the node has crashed. Then no stage has run.
+    /// [`start`](Self::start), or if the node has crashed. In both cases, no stage has run.
     #[doc(hidden)]
     pub fn simulate(
         self,
@@ -70,7 +70,7 @@ impl Pipeline {
     /// [`restarting`](crate::restarting) stage panics at the start of that step. Any other stage
     /// panics at the end of that step. The panic is not a failure of the run.
     ///
-    /// Each call adds a panic. There is no panic if the stage ends before.
+    /// Each call adds a panic. If the stage ends first, there is no panic.
     ///
     /// # Errors
     ///
@@ -103,8 +103,8 @@ impl Pipeline {
         self.monitor.report()
     }
 
-    /// Creates a monitor. The times in its samples are those of the simulation, up to the last
-    /// wake-up of each stage.
+    /// Creates a monitor. The times in its samples are measured by the clock of the simulation, up
+    /// to the last wake-up of each stage.
     pub fn monitor(&self) -> Monitor {
         self.monitor.clone()
     }

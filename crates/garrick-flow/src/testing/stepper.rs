@@ -58,9 +58,9 @@ pub struct Stepper {
 
 /// The rule by which a [`Stepper`] chooses the next stage.
 enum Order {
-    /// Round-robin. The next stage is the first one from this number on.
+    /// Round-robin. The next stage is the first due stage whose number is at least this number.
     Turns(usize),
-    /// Random, by numbers generated from this state.
+    /// Random. The value is the state of the random number generator.
     Chance(u64),
 }
 

@@ -24,8 +24,8 @@ pub(crate) enum Lack {
 /// A single condition of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
-    /// A condition on `len` channels, from number `first` on, at their ends on `side`. It is met if
-    /// `count` values can be taken, or `count` slots can be filled, at `need` of these ends.
+    /// A condition on `len` channels, beginning with number `first`, at their ends on `side`. It is
+    /// met if `count` values can be taken, or `count` slots can be filled, at `need` of these ends.
     Ends {
         side: Side,
         /// Short form of the number of the channels' graph.

@@ -167,8 +167,8 @@ impl Wait {
         Self::ends(side, (line.id, 1), 1, Some(line), count)
     }
 
-    /// Waits for `need` of the `len` channels from number `first` on, which all have the properties
-    /// of `line`.
+    /// Waits for `need` of the `len` channels that begin with number `first`. All of them have the
+    /// properties of `line`.
     fn ends(
         side: Side,
         (first, len): (u32, u32),

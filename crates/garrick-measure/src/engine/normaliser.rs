@@ -1,4 +1,4 @@
-//! The actor that normalizes times to those of a reference.
+//! The actor that computes the ratios of times to the times of a reference.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -8,7 +8,7 @@ use crate::statistics::{self, Summary};
 
 use super::table::Message;
 
-/// Divides the times of each round by that of the reference.
+/// Divides the times of each round by the time of the reference.
 pub(super) struct Normaliser {
     /// Name of the reference, if there is one.
     reference: Option<String>,
@@ -46,7 +46,7 @@ impl Normaliser {
     }
 
     /// Returns the reference for `row`. If several contenders have the reference's name, returns
-    /// the one that has most parameters in common with `row`.
+    /// the contender that has the most parameters in common with `row`.
     fn reference_of<'a>(&self, row: &Row, set: &'a [Normal]) -> Option<&'a Normal> {
         let common = |normal: &&Normal| {
             let params = normal.row.params.iter();

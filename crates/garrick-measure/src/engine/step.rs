@@ -63,7 +63,8 @@ pub(super) enum Step {
     Stop,
 }
 
-/// Signals that the previous set is finished, or that there was none. The sweep then continues.
+/// Signals that the previous set is finished, or that there was no previous set. The sweep then
+/// continues.
 pub(super) struct Over;
 
 /// Contenders that are measured alternately, and their measurements so far.

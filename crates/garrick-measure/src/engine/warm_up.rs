@@ -1,4 +1,5 @@
-//! The actor that warms contenders up and finds their number of operations per trial.
+//! The actor that warms up the contenders and finds the number of operations per trial for each of
+//! them.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 

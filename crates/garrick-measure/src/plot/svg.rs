@@ -2,8 +2,8 @@
 
 use std::fmt::{Display, Write};
 
-/// Colors of series in light mode and in dark mode. They are those colors of Okabe and Ito that are
-/// clearly visible in the respective mode.
+/// Colors of series in light mode and in dark mode: the colors of Okabe and Ito that are clearly
+/// visible in each mode.
 const SERIES_LIGHT: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
@@ -127,7 +127,7 @@ pub(super) fn document(body: &str, style: &str) -> String {
     }
 }
 
-/// Returns the colors of light mode, and those of dark mode for readers who prefer it.
+/// Returns the colors of light mode, and the colors of dark mode for readers who prefer it.
 pub(crate) fn style() -> String {
     let dark = colors("#0e1217", "#e6edf3", "#9da7b3", "#30363d", SERIES_DARK);
     format!(

@@ -1,5 +1,5 @@
-//! The buffer passes successive bytes to actors that request them. If it has too few bytes, it lets
-//! the source read more.
+//! The buffer passes successive bytes to actors that request them. If the buffer has too few bytes,
+//! it lets the source read more.
 //!
 //! ```text
 //!    [ held by others ][ bytes      ][ room ]      one allocation, unless more room is needed
@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::patience::{Alarm, Patience};
 
-/// Initial room for bytes. Also the minimum, which is kept for a connection with little traffic.
+/// Initial and minimum capacity in bytes. A connection with little traffic keeps the minimum.
 const ROOM_BYTES_MIN: usize = 2 * 1024;
 
 /// A message to the buffer.

@@ -30,7 +30,7 @@ pub(super) enum Msg {
     Finish,
     /// All payloads and the last frame are written.
     Said,
-    /// The peer has announced that it will send no more.
+    /// The peer has announced that it will send no more payloads.
     Heard,
     /// A check has failed.
     Failed(Error),

@@ -17,20 +17,20 @@ use garrick_core::prim::{
 /// longer, the thief was preempted.
 const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 
-/// State that both sides access. The three parts have different readers and writers, so each has a
-/// cache line of its own.
+/// State that both sides access. The three parts have different readers and writers, so each part
+/// has its own cache line.
 ///
 /// The counts wrap like a `usize`, not at the number of slots. [`Buffer::read`] and
 /// [`Buffer::write`] convert a count into an index by a mask.
 pub(super) struct Shared<T> {
     /// One past the count of the newest value. Written by the owner, read by thieves. A pop lowers
-    /// the tail before it knows if it gets the value. So the tail may be one below `head` for a
-    /// moment.
+    /// the tail before it is known whether the pop gets the value. So the tail may be one below
+    /// `head` for a moment.
     pub(super) tail: CachePadded<AtomicUsize>,
 
     /// Count of the oldest value that is not claimed. Written under the lock, read by the owner in
-    /// each pop. A thief raises the head before it knows if it gets the values. So the head may be
-    /// above `tail` for a moment.
+    /// each pop. A thief raises the head before it is known whether the thief gets the values. So
+    /// the head may be above `tail` for a moment.
     pub(super) head: CachePadded<AtomicUsize>,
 
     /// The lock and the state that it guards.
@@ -222,7 +222,7 @@ impl<T> Guard<'_, T> {
         })
     }
 
-    /// Replaces the buffer by `new`. Returns the old buffer, which the caller must free.
+    /// Replaces the buffer with `new`. Returns the old buffer, which the caller must free.
     pub(super) fn replace_buffer(&self, new: Buffer<T>) -> Buffer<T> {
         self.shared.steal.buffer.with_mut(|buffer| {
             // SAFETY: only the lock holder reads or writes it, and that is us.

@@ -27,7 +27,7 @@ use super::{
 pub struct Worker<T> {
     /// State shared with the thieves.
     shared: Arc<Shared<T>>,
-    /// The owner's copy of `Shared::tail`. Exact between calls.
+    /// The owner's copy of `Shared::tail`. Exact whenever no method is running.
     tail: usize,
     /// Upper bound of `tail`: the value of `done` that was last read, plus the capacity. The real
     /// bound may be higher.

@@ -89,7 +89,7 @@ pub trait Sender<T>: Clone + Send {
     /// Returns the value if the receiver was dropped.
     fn push(&self, value: T) -> Result<(), SendError<T>>;
 
-    /// Appends all values to the queue, in their order. This costs less per value than
+    /// Appends all values to the queue, in order. This costs less per value than
     /// [`push`](Self::push).
     ///
     /// All items are taken from the iterator before the first value is pushed.

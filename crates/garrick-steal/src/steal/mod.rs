@@ -1,8 +1,8 @@
 //! A channel for threads that both send and receive. Each worker prefers its own values, and steals
 //! from other workers if it has none.
 //!
-//! The design is that of `BeamDequeChannel` in the Zig library zig-beam: a bounded deque for each
-//! worker, a global queue for the overflow, and stealing. The deque is that of [`crate::deque`]. It
+//! The design comes from `BeamDequeChannel` in the Zig library zig-beam: a bounded deque for each
+//! worker, a global queue for the overflow, and stealing. The deque comes from [`crate::deque`]. It
 //! uses the THE protocol (Frigo, Leiserson, Randall, 1998), and its owner needs no
 //! read-modify-write. Garrick adds three features:
 //! - A receiver can detect that the whole channel is empty.

@@ -120,7 +120,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends all values in their order. This costs less per value than [`send`](Self::send).
+    /// Sends all values in order. This costs less per value than [`send`](Self::send).
     ///
     /// Takes the items from `values` in batches of up to 256, and sends each batch before it takes
     /// the next one.

@@ -56,7 +56,7 @@ pub(super) struct Shared<T> {
     /// One place for each worker, in the order of their numbers. Never changes.
     pub(super) places: Box<[Place<T>]>,
 
-    /// Pair of fences. Never changes, and is equal to that of the deques.
+    /// Pair of fences. Never changes. The deques use the same pair.
     pub(super) fence: Asymmetric,
 
     /// True once the channel is closed and all sends that did not see the close are visible. Read

@@ -21,8 +21,8 @@ pub struct Stats {
     pub sent: u64,
     /// Number of values that the worker has received.
     pub received: u64,
-    /// Number of values that the worker has stolen from other workers. Includes values that it has
-    /// not received yet.
+    /// Number of values that the worker has stolen from other workers. Includes stolen values that
+    /// the worker has not received yet.
     pub stolen: u64,
     /// Number of values that the worker has moved from its own deque to the global queue.
     pub overflowed: u64,

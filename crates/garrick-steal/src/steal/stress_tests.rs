@@ -31,7 +31,7 @@ fn values() -> u64 {
 }
 
 /// Received values: their number, their sum, and the sum of their squares, all wrapping. If a value
-/// was lost and another one came twice, at least one of these differs.
+/// was lost and another value was received twice, at least one of the three results is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Account {
     count: u64,
@@ -117,8 +117,8 @@ fn every_value_is_received_once() {
     );
 }
 
-/// Producers that never receive, consumers that only wait, and a bound at which the producers wait.
-/// If a sleeping thread is not woken, the test hangs.
+/// Tests producers that never receive, consumers that only wait, and a bounded queue on which the
+/// producers wait. If a sleeping thread is not woken, the test hangs.
 #[test]
 fn those_who_wait_are_woken() {
     const EACH: u64 = if cfg!(debug_assertions) {

@@ -1,7 +1,7 @@
 //! Patterns for names. `*` matches any sequence of characters, and `?` any single character.
 
-/// Returns true if `pattern` matches all of `name`. The time is at most proportional to the product
-/// of their lengths.
+/// Returns true if `pattern` matches all of `name`. The running time is at most proportional to the
+/// product of the two lengths.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
@@ -57,7 +57,7 @@ mod tests {
         }
     }
 
-    /// Direct implementation of the definition, which takes exponential time.
+    /// Reference implementation, which follows the definition directly and takes exponential time.
     fn by_definition(pattern: &[char], name: &[char]) -> bool {
         match (pattern, name) {
             ([], []) => true,

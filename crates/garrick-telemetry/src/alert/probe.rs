@@ -26,7 +26,7 @@ pub enum Of {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Probe {
-    /// Share of a channel's capacity that is filled now, from 0 to 1.
+    /// Currently filled share of a channel's capacity, from 0 to 1.
     Fill,
     /// 80th percentile of [`Fill`](Self::Fill) over the [window](crate::Settings::window).
     FillP80,
@@ -83,19 +83,17 @@ pub enum Probe {
     /// Largest number of restarts of a single actor of a group in the
     /// [window](crate::Settings::window).
     RestartsOfOne,
-    /// Number of groups that a journal could not write since the last one that it has written: the
-    /// [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of a journal that is
-    /// open.
+    /// Number of groups that an open journal could not write since its last successful write: the
+    /// [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of the journal.
     FailingGroups,
-    /// 1 if a journal could not be opened, or if an error of the disk has ended its log. Otherwise
-    /// 0.
+    /// 1 if a journal could not be opened, or if an I/O error has broken its log. Otherwise 0.
     Broken,
-    /// Number of notices of a journal in the [window](crate::Settings::window): errors that have
-    /// lost nothing.
+    /// Number of notices of a journal in the [window](crate::Settings::window). A notice is an
+    /// error without loss of data.
     NewNotices,
     /// Number of turns of a journal that wait until their events are durable.
     WaitingTurns,
-    /// Time in seconds for which the oldest of these turns has waited.
+    /// Time in seconds for which the oldest waiting turn of a journal has waited.
     OldestWaitSeconds,
     /// Resident memory of the process in bytes.
     ResidentBytes,
@@ -110,7 +108,7 @@ pub(super) struct Found<'a> {
     pub(super) id: &'a str,
     pub(super) name: Name<'a>,
     pub(super) value: f64,
-    /// Clause about the reason, for a value of a journal.
+    /// For a value of a journal, a clause that states the reason.
     pub(super) why: Option<String>,
 }
 
@@ -287,7 +285,7 @@ impl Probe {
     }
 }
 
-/// Returns the part of a sentence about a journal that tells what is wrong.
+/// Returns a clause that states what is wrong with a journal.
 fn why(journal: &JournalStatus, probe: Probe) -> String {
     let text = |text: &Option<String>| {
         let text = text.as_deref();

@@ -9,7 +9,7 @@ use crate::window::Nanos;
 use super::probe::{Found, mark};
 use super::{Threshold, Transition, text};
 
-/// The thresholds, and the values that are beyond them or recently were.
+/// The thresholds, and the values that are or recently were beyond them.
 #[derive(Debug)]
 pub(crate) struct Rules {
     thresholds: Vec<Threshold>,

@@ -90,9 +90,9 @@ impl Builder {
         self
     }
 
-    /// Starts the telemetry without its web server. No port is opened, so the settings of the
-    /// server have no effect. The program reads snapshots by [`Telemetry::view`], and can serve
-    /// them itself, for example by [`metrics_text`](crate::metrics_text).
+    /// Disables the web server. No port is opened, so the settings of the server have no effect.
+    /// The program reads snapshots by [`Telemetry::view`], and can serve them itself, for example
+    /// by [`metrics_text`](crate::metrics_text).
     #[must_use]
     pub fn without_server(mut self) -> Self {
         self.serves = false;
@@ -334,8 +334,8 @@ impl Sampling {
     }
 
     /// Returns the time of the next sample. It is one interval after the last due time, so that
-    /// delays do not accumulate. If that time has passed already, it is one interval after the
-    /// current time.
+    /// delays do not accumulate. If that time has already passed, the next sample is one interval
+    /// after the current time.
     fn next_after(&self, due: Instant) -> Instant {
         let now = Instant::now();
         if self.sampler.is_idle() {

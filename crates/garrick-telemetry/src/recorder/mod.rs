@@ -34,8 +34,8 @@ const SERIES_MAX: usize = 1000;
 /// Maximum number of limits of a histogram's buckets.
 const LIMITS_MAX: usize = 64;
 
-/// A recorder of the metrics that the program itself counts, for the crate
-/// [`metrics`](https://docs.rs/metrics). Clones share their metrics.
+/// A recorder for the crate [`metrics`](https://docs.rs/metrics). It stores the metrics that the
+/// program itself records. Clones share their metrics.
 ///
 /// After [`install`](Self::install), the macros `counter!`, `gauge!` and `histogram!` of that crate
 /// record their values here, in actors, in stages and anywhere else.

@@ -68,8 +68,8 @@ fn label(name: &str) -> Result<Cow<'_, str>, Refusal> {
     })
 }
 
-/// Replaces each character that is no ASCII letter, digit or `_` by `_`. Adds `_` before a digit at
-/// the beginning.
+/// Replaces each character that is not an ASCII letter, a digit or `_` with `_`. Adds `_` before a
+/// digit at the beginning.
 fn identifier(name: &str) -> Result<Cow<'_, str>, Refusal> {
     if name.is_empty() || name.len() > NAME_MAX {
         return Err(Refusal::Name);

@@ -43,7 +43,7 @@ const NUMBERS: &[f64] = &[
 /// Description of a metric that the program does not describe.
 const NO_HELP: &str = "No description.";
 
-/// A family of series.
+/// A family: all series of one metric.
 #[derive(Debug)]
 struct Family {
     /// Name as it is exported, with the `_total` of a counter.
@@ -53,11 +53,11 @@ struct Family {
     /// Limits of the buckets, if the family is a histogram.
     limits: Arc<[f64]>,
     series: Vec<(Arc<Labels>, Cell)>,
-    /// Positions in `series`.
+    /// Position of each series in `series`, by its labels.
     positions: HashMap<Arc<Labels>, usize>,
 }
 
-/// A description by the program.
+/// The description that the program has given to a metric.
 #[derive(Debug)]
 struct Description {
     help: Arc<str>,
@@ -260,7 +260,8 @@ fn exported(kind: MetricKind, base: &str) -> String {
     }
 }
 
-/// Returns all names that a family uses. OpenMetrics forbids that another family uses one of them.
+/// Returns all names that a family uses. OpenMetrics does not allow another family to use any of
+/// these names.
 fn claims(kind: MetricKind, base: &str) -> impl Iterator<Item = String> {
     let suffixes: &[&str] = match kind {
         MetricKind::Counter => &["", "_total", "_created"],

@@ -31,7 +31,7 @@ pub struct MetricsText {
 ///
 /// # Examples
 ///
-/// A handler of axum, in a process without the telemetry's own server:
+/// An axum handler, in a process without telemetry's own server:
 ///
 /// ```
 /// use axum::{Router, extract::State, http::HeaderMap, response::IntoResponse, routing::get};

@@ -23,7 +23,8 @@ use super::track::{Track, Tracks};
 /// it.
 const ACTORS_MAX: usize = 20;
 
-/// Adds the contents of `reading` to `snapshot`. Moves the names out of the reading.
+/// Adds the contents of `reading` to `snapshot`. Moves the names out of the reading, so that they
+/// need not be copied.
 pub(super) fn add(
     snapshot: &mut Snapshot,
     source: u64,

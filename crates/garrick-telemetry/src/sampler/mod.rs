@@ -113,7 +113,7 @@ struct Watched {
     id: SourceId,
     source: Foreign<Box<dyn Source>>,
     tracks: Tracks,
-    /// Past counts of its journals.
+    /// Past counts of the journals of the source.
     journals: Journals,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Track {
 /// Past counts of one journal.
 #[derive(Debug, Default)]
 pub(super) struct JournalTrack {
-    /// Number of the opening to which the counts belong.
+    /// Number of times that the journal had been opened when the counts began.
     pub(super) openings: u64,
     pub(super) groups: Meter,
     pub(super) turns: Meter,

@@ -31,14 +31,14 @@ use crate::hub::{Counted, Hub};
 pub(crate) use token::Token;
 pub use token::TokenError;
 
-/// Number of connections above the limit that get a response. Further connections are closed
+/// Number of connections beyond the limit that still get a response. Further connections are closed
 /// without a response.
 const TOLD_MAX: u64 = 64;
 
 /// Time to wait if the system has no socket available for another connection.
 const NO_SOCKETS: Duration = Duration::from_millis(100);
 
-/// Time for which clients can still receive their current responses when the server stops.
+/// When the server stops, time for which clients can still receive their current responses.
 const END: Duration = Duration::from_millis(500);
 
 /// Configuration of the server.

@@ -9,7 +9,7 @@ use super::names::short;
 /// Time in nanoseconds for which an actor stays in the list after the last sample that contains it.
 const KEPT: Nanos = 10_000_000_000;
 
-/// Maximum number of actors in the list. A sample has at most 40.
+/// Maximum number of actors in the list. A sample contains at most 40 actors.
 const LISTED_MAX: usize = 256;
 
 /// Actors that recent samples contain, with their total busy times.

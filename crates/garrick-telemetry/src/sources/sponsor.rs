@@ -34,11 +34,11 @@ pub struct SponsorSource {
 struct Kind {
     /// Sum of the times that the running turns have taken so far, in nanoseconds.
     under_way: Nanos,
-    /// Longest of these times, in nanoseconds.
+    /// Longest time that one of the running turns has taken so far, in nanoseconds.
     held: Nanos,
     /// Number of turns that block in `cx.blocking`.
     away: u64,
-    /// Longest time that one of these turns has blocked so far, in nanoseconds.
+    /// Longest time that one of the turns in `cx.blocking` has blocked so far, in nanoseconds.
     away_longest: Nanos,
 }
 

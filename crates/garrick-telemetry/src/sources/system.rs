@@ -23,7 +23,7 @@ pub struct SystemSource {
     failures: u64,
     /// Number of changes of the trees at the time of their last reading.
     changes: u64,
-    /// Number of further readings in which the trees are not read, even if they change.
+    /// Number of readings to come in which the trees are not read, even if they have changed.
     rests: usize,
 }
 

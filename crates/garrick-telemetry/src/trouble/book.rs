@@ -20,8 +20,8 @@ const SHOWN_MAX: usize = 32;
 /// Maximum number of bytes of a reason in a snapshot. A longer reason is cut off.
 const SHOWN_REASON_BYTES_MAX: usize = 200;
 
-/// Maximum number of failures of the last window from which losses are counted. If there are more,
-/// the oldest are not counted.
+/// Maximum number of failures of the last window from which losses are counted. If there are more
+/// failures, the oldest are not counted.
 const COUNTED_MAX: usize = 1024;
 
 /// Maximum number of restarted children in a snapshot.

@@ -56,7 +56,7 @@ pub struct TreeReading {
     /// Reason of the last failure, and the time in nanoseconds between that failure and the
     /// reading. `None` if there was no failure.
     pub last_failure: Option<(String, u64)>,
-    /// Restart strategy of a supervisor. `None` for an actor that is no supervisor.
+    /// Restart strategy of a supervisor. `None` for an actor that is not a supervisor.
     pub strategy: Option<String>,
     /// Children of a supervisor.
     pub children: Vec<Self>,

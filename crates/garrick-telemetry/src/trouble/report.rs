@@ -14,7 +14,7 @@ pub enum Effect {
     Continued,
     /// The supervisor of the actor let it continue.
     Resumed,
-    /// The supervisor of the actor replaced it by a new one.
+    /// The supervisor replaced the actor with a new one.
     Restarted,
     /// The supervisor of the actor did not restart it.
     GivenUp,
@@ -73,7 +73,7 @@ pub struct Supervision {
     pub children: u64,
     /// Number of children that are not running now.
     pub down: u64,
-    /// Number of restarts of all children that exist now.
+    /// Total number of restarts of all children that exist now.
     pub restarts: u64,
     /// Number that grows whenever a tree changes. While the number stays the same, `/tree.json` has
     /// the same content.
@@ -134,7 +134,7 @@ pub struct SupervisorStatus {
     pub restarts: u64,
     /// Last failure of the supervisor or child. `None` if it has not failed.
     pub last_failure: Option<LastFailure>,
-    /// Restart strategy of a supervisor, such as `one for one`. `None` for an actor that is no
+    /// Restart strategy of a supervisor, such as `one for one`. `None` for an actor that is not a
     /// supervisor.
     pub strategy: Option<String>,
     /// Children of a supervisor, in the order in which they are started.

@@ -1,4 +1,4 @@
-//! Maps and sets. Their content is the number of items, and the items.
+//! Maps and sets. The content is the number of items, followed by the items.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -141,7 +141,7 @@ mod tests {
         );
     }
 
-    /// Builds maps and sets of items of `N` bytes beside a key.
+    /// Builds maps and sets whose items consist of a key and `N` further bytes.
     fn check_items<const N: usize>() {
         let size = size_of::<(u16, [u8; N])>();
         for count in (0..40)

@@ -1,4 +1,4 @@
-//! Durations, addresses of networks, and types without a value.
+//! Durations, network addresses, and types without a value.
 
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -12,11 +12,11 @@ use crate::wire::Wire;
 
 const NANOS_PER_SECOND: u32 = 1_000_000_000;
 
-/// Bytes of the content of a socket address with an address of version 4: the address and the port.
+/// Length of the content of an IPv4 socket address in bytes: the address and the port.
 const SOCKET_V4: usize = 4 + 2;
 
-/// Bytes of the content of a socket address with an address of version 6: the address, the port,
-/// the flow information, and the scope.
+/// Length of the content of an IPv6 socket address in bytes: the address, the port, the flow
+/// information, and the scope.
 const SOCKET_V6: usize = 16 + 2 + 4 + 4;
 
 macro_rules! empty {

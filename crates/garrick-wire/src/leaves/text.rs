@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::shape::Shape;
 use crate::wire::Wire;
 
-/// Bytes of the two counters of an `Arc`.
+/// Size of the two counters of an `Arc` in bytes.
 pub(super) const COUNTERS: usize = 2 * size_of::<usize>();
 
 macro_rules! text {

@@ -1,5 +1,5 @@
 //! Tuples. Their content is the sequence of their values. The values have no numbers, so a newer
-//! version cannot add one.
+//! version cannot add a value.
 
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;

@@ -1,4 +1,4 @@
-//! The test that [`lock!`](crate::lock!) makes.
+//! The test that [`lock!`](crate::lock!) generates.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ const BASE: &str = "GARRICK_WIRE_LOCK_BASE";
 ///
 /// # Panics
 /// Panics if the file is missing, differs, or has a change that other versions do not understand.
-/// The message says what is wrong, where, and what is allowed.
+/// The message states what is wrong, where, and what is allowed.
 #[doc(hidden)]
 #[track_caller]
 pub fn check(folder: &str, describe: fn(&mut Schema), ended: &[&str]) {
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder that is removed at the end.
+    /// A folder that is removed when this value is dropped.
     struct Place(PathBuf);
 
     impl Place {

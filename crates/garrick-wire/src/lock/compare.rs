@@ -1,7 +1,7 @@
 //! The rules by which two versions of a program understand each other.
 //!
 //! Each version is compared with the one before it, because a rolling upgrade replaces one version
-//! by the next one.
+//! with the next one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -96,7 +96,7 @@ impl Compared {
         self.merged.types.insert(name.to_owned(), past);
     }
 
-    /// Takes the outcome for a type, and checks its version.
+    /// Adds the outcome for a type, and checks the version of the type.
     fn take(&mut self, name: &str, before: &Type, after: &Type, of_type: OfType) {
         let place = || format!("`{name}`");
         if after.version < before.version {
@@ -199,7 +199,7 @@ impl OfType {
         self.note(what);
     }
 
-    /// Compares the variants of an enum, each with its removed ones.
+    /// Compares the variants of an enum, including removed variants.
     fn variants(
         &mut self,
         (old, old_removed): (&BTreeMap<u32, Variant>, &BTreeMap<u32, String>),
@@ -397,7 +397,8 @@ mod tests {
     use super::*;
     use crate::lock::text::parse;
 
-    /// Compares the bodies of two structs with the name `m`. Returns the reasons of a refusal.
+    /// Compares the bodies of two structs with the name `m`. Returns the reasons why changes are
+    /// refused.
     fn structs(old: &str, old_version: u16, new: &str, new_version: u16) -> Vec<String> {
         bodies("struct", (old, old_version), (new, new_version))
     }

@@ -1,7 +1,8 @@
 //! The lock file: a text file next to `Cargo.toml` that lists all messages of a package. With it, a
 //! test finds changes that older or newer nodes would not understand.
 //!
-//! [`lock!`](crate::lock!) makes the test. Only this module reads and writes files.
+//! [`lock!`](crate::lock!) generates the test. In this crate, only this module reads and writes
+//! files.
 
 mod text;
 
@@ -17,7 +18,7 @@ use crate::wire::Wire;
 /// Adds the message `T`, and all types within it, to `schema`.
 ///
 /// # Panics
-/// Panics if `T` describes nothing, such as `u64`.
+/// Panics if `T` is a type without a description, such as `u64`.
 #[doc(hidden)]
 pub fn root<C: ?Sized, T: Wire<C>>(schema: &mut Schema) {
     T::describe(schema);
@@ -30,17 +31,17 @@ pub fn root<C: ?Sized, T: Wire<C>>(schema: &mut Schema) {
     described.used = Use::Root;
 }
 
-/// Makes a test that compares the messages of a package with its `wire.lock`.
+/// Generates a test that compares the messages of a package with its `wire.lock`.
 ///
-/// List all types that are sent as messages. Types within them are found. A package has one lock
-/// file, so it has one such test. The name of the test is `wire_lock`.
+/// List all types that are sent as messages. The types within them are found automatically. A
+/// package has one lock file, so it has one such test. The name of the test is `wire_lock`.
 ///
 /// - `GARRICK_WIRE_LOCK=write cargo test wire_lock` writes the file, but refuses changes that
 ///   other versions of the program would not understand.
 /// - `GARRICK_WIRE_LOCK_BASE=main cargo test wire_lock` also compares the file with its version at
 ///   a commit. So it detects a file that was deleted and written again.
 ///
-/// The guide `docs/wire.md` has the rules.
+/// The guide `docs/wire.md` describes the rules.
 ///
 /// # Examples
 /// ```

@@ -117,12 +117,12 @@ pub(super) fn parse(text: &str) -> Result<Schema, String> {
     Ok(schema)
 }
 
-/// Inserts an entry. Returns false if there is one with this key.
+/// Inserts an entry. Returns false if the map already contains the key.
 fn insert<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: V) -> bool {
     map.insert(key, value).is_none()
 }
 
-/// Reads the line with which a type begins.
+/// Reads the first line of a type.
 fn head(words: &[&str]) -> Option<(String, Type)> {
     let (used, words) = match words {
         ["root", words @ ..] => (Use::Root, words),
@@ -148,7 +148,7 @@ fn head(words: &[&str]) -> Option<(String, Type)> {
     Some((name.to_owned(), described))
 }
 
-/// Reads a line of a type. Returns `None` if it is wrong.
+/// Reads a line of a type. Returns `None` if the line is invalid.
 fn entry(words: &[&str], described: &mut Type) -> Option<()> {
     let is_new = match (&mut described.body, words) {
         (Body::Enum { variants, .. }, &[number, name]) => {

@@ -1,5 +1,5 @@
-//! Deserialization from the format of postcard, within the limits of the message. The reader of
-//! postcard itself bounds neither levels nor memory.
+//! Deserialization from the format of postcard, within the limits of the message. The deserializer
+//! of postcard itself limits neither levels nor memory.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ const ROOM_OF_ENTRY: usize = 5;
 /// Additional memory that is charged for each entry of a map, in bytes.
 const ROOM_BESIDE: usize = 16;
 
-/// Reason for which a value was not read.
+/// Reason why a value could not be read.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The bytes are wrong, or exceed a limit.
@@ -64,7 +64,7 @@ impl Error for Failure {
 /// Reads values from a decoder.
 pub(super) struct Reader<'d, 'a, C: ?Sized>(pub(super) &'d mut Decoder<'a, C>);
 
-/// Items or entries that are left.
+/// Items of a list, or entries of a map, that have not been read yet.
 struct Items<'r, 'd, 'a, C: ?Sized> {
     reader: &'r mut Reader<'d, 'a, C>,
     left: usize,
@@ -137,7 +137,8 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         Ok(value)
     }
 
-    /// Reads `left` values. A value that follows no number of items is not on the heap.
+    /// Reads `left` values. Use this for values that follow no number of items, such as tuples,
+    /// because such values are not on the heap.
     fn values<'de, V: Visitor<'de>>(
         &mut self,
         left: usize,
@@ -169,7 +170,7 @@ impl<C: ?Sized> Items<'_, '_, '_, C> {
         seed.deserialize(&mut *self.reader).map(Some)
     }
 
-    /// Fails if the type has not read all items.
+    /// Returns an error if the type has not read all items.
     fn end(self) -> Result<(), Failure> {
         match self.left {
             0 => Ok(()),
@@ -206,7 +207,7 @@ impl<'de, C: ?Sized> MapAccess<'de> for &mut Items<'_, '_, '_, C> {
     }
 }
 
-/// Generates the methods for numbers. All but those of one byte have as many bytes as they need.
+/// Generates the methods for numbers. Numbers of more than one byte have a variable length.
 macro_rules! numbers {
     ($($method:ident $visit:ident $type:ident $read:ident;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
@@ -419,7 +420,8 @@ mod tests {
     use serde::Serialize;
     use serde::de::DeserializeOwned;
 
-    /// Deserializes `value` with as much memory as it needs by our counts, and measures it.
+    /// Deserializes `value` with exactly the memory that is charged for it, and measures the memory
+    /// that is allocated.
     #[track_caller]
     fn check<T: Serialize + DeserializeOwned>(value: &T) {
         let bytes = postcard::to_allocvec(value).unwrap();
