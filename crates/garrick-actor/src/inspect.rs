@@ -138,7 +138,7 @@ impl System {
     }
 }
 
-/// Returns the state of an actor, as far as its worker knows it.
+/// Returns the state of an actor, from the knowledge of its worker.
 fn state_of(looking: &Looking, is_stopped: bool) -> ActorState {
     match looking {
         Looking::Seen(seen) => match seen.standing {

@@ -27,7 +27,7 @@ struct Slot<T> {
     member: Option<T>,
 }
 
-/// An ordered collection of members. Members are dropped in their order.
+/// An ordered collection of members. Members are dropped in order.
 pub(crate) struct Roll<T> {
     slots: Vec<Slot<T>>,
     /// Number of each member. The map is never iterated.

@@ -7,7 +7,7 @@
 //! Questions and answers carry the context too.
 //!
 //! The context of a message is lost in the following cases. The span of the turn that handles the
-//! message then begins a trace of its own.
+//! message then begins a new trace.
 //!
 //! - The message comes from a timer, or from another node.
 //! - The message waited in a supervisor's seat because its actor was being restarted.

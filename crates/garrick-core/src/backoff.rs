@@ -11,7 +11,7 @@ use crate::random::mix;
 /// A policy for the delay before each restart of a child, which is an actor or a pipeline stage.
 /// The delays grow exponentially.
 ///
-/// The first delay is short. Each following delay is twice as long as the one before, up to a
+/// The first delay is short. Each following delay is twice as long as the previous delay, up to a
 /// limit. Random jitter shortens each delay, so that children that failed at the same time do not
 /// all restart at the same time.
 ///

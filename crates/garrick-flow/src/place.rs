@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use garrick_core::park::current_core;
 
 thread_local! {
-    /// Number of this thread, different from those of other threads.
+    /// Number of this thread, which no other thread has.
     static THREAD: u32 = {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         NEXT.fetch_add(1, Relaxed)

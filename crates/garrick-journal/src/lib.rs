@@ -1,8 +1,8 @@
 //! Durable actors: actors whose state survives the end of the process.
 //!
-//! A turn of a [`DurableActor`] commits when its events are durable. So nobody ever sees an effect
-//! of a turn that could still be lost. All turns that end while the disk is busy share the next
-//! sync. A [`Journal`] contains the events of all durable actors of a program.
+//! A turn of a [`DurableActor`] commits when its events are durable. So no effect of a turn is
+//! visible while the turn could still be lost. All turns that end while the disk is busy share the
+//! next sync. A [`Journal`] contains the events of all durable actors of a program.
 //!
 //! The files of a journal are a [`SegmentLog`], which can also be used alone. A [`Group`] of events
 //! is appended by one write and one sync. After a crash at any moment, the log contains all

@@ -50,8 +50,8 @@ pub struct Refused {
 /// Counters of a log since it was opened. A counter that does not apply to the log is 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogSample {
-    /// Number of bytes that were written to the disk, including those of snapshots, compactions and
-    /// failed writes.
+    /// Number of bytes that were written to the disk, including the bytes of snapshots, compactions
+    /// and failed writes.
     pub written: u64,
     /// Number of syncs of files and of the folder.
     pub syncs: u64,
@@ -80,9 +80,9 @@ pub struct LogSample {
 ///
 /// # Rules
 /// - The events of a journal have the numbers 1, 2, 3 and so on, also after a restart and after
-///   older events were removed. A number is never given twice.
-/// - A journal exists from its first event on. [`Log::start`] gives a name the same [`JournalId`]
-///   as long as the log is open. After the log was opened again, the number may be another one.
+///   older events were removed. No two events of a journal ever have the same number.
+/// - A journal exists once it has an event. [`Log::start`] gives a name the same [`JournalId`] as
+///   long as the log is open. After the log was opened again, the number may be another one.
 /// - When a method that stores something returns, the stored data are durable, and all later calls
 ///   see them.
 /// - The oldest event that can be read is the newer of two: the newest whole event
@@ -132,8 +132,8 @@ pub trait Log: Send + Sync + 'static {
 
     /// Appends the events of a group, and makes them durable. After a crash, all events of a
     /// journal in the group are in the log or none. A group may have many events of one journal, in
-    /// the order of their numbers. An event that is whole replaces all events before it, also those
-    /// in the group. A group without events changes nothing.
+    /// the order of their numbers. A whole event replaces all events before it, even earlier events
+    /// of the group. A group without events changes nothing.
     ///
     /// Returns the refused journals, each once, in any order, with a [`JournalError::Conflict`]. A
     /// journal is refused if the number of one of its events in the group does not follow the

@@ -19,7 +19,7 @@ const SNAPSHOTS: usize = 2;
 /// A log in memory, for tests and for simulations. Clones are handles to the same log. When the
 /// last handle is dropped, the log is dropped.
 ///
-/// Several [`Journal`](crate::Journal)s can use one log, for example those of the nodes of a
+/// Several [`Journal`](crate::Journal)s can use one log, for example the journals of the nodes of a
 /// simulated cluster. A turn of an entity is then undone if an entity of the same name at another
 /// journal has appended events: see [`Entity::fenced`](crate::Entity::fenced).
 ///

@@ -14,7 +14,7 @@ const KEPT_MAX: usize = 64;
 pub struct Notices {
     /// Oldest first.
     kept: Vec<JournalError>,
-    /// Number of all errors so far, including those that were taken or not kept.
+    /// Number of all errors so far, including errors that were taken or not kept.
     count: u64,
     /// Text of the newest error.
     newest: Option<Arc<str>>,
@@ -35,7 +35,7 @@ impl Notices {
         mem::take(&mut self.kept)
     }
 
-    /// Returns the number of errors so far, including those that were not kept or were taken.
+    /// Returns the number of errors so far, including errors that were taken or not kept.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count

@@ -76,7 +76,7 @@ fn own_ticks(stat: &str) -> Option<u64> {
 pub(crate) struct Moment {
     /// Ticks of all programs.
     ticks: Option<Ticks>,
-    /// Ticks of this process and of those of its children that have exited.
+    /// Ticks of this process and of its children that have exited.
     own: Option<u64>,
 }
 

@@ -103,7 +103,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Creates a row with one round for each time in `cpu`, in nanoseconds. Each time is ten times
-    /// that of an atomic addition.
+    /// the time of an atomic addition.
     pub(crate) fn row(scenario: &str, contender: &str, cpu: &[f64]) -> Row {
         let of = |factor: f64| Summary::of(cpu.iter().map(|ns| factor * ns));
         Row {

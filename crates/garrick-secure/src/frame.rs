@@ -152,7 +152,7 @@ fn is_tag(hashed: &Tagger, sequence: u64, tag: &[u8]) -> bool {
     tagger.is(tag)
 }
 
-/// Returns the error for a frame whose tag is not that of frame `expected`.
+/// Returns the error for a frame whose tag differs from the tag of frame `expected`.
 #[cold]
 fn diagnose(hashed: &Tagger, expected: u64, tag: &[u8]) -> Error {
     let earlier = (expected.saturating_sub(NEIGHBOURS)..expected).rev();

@@ -47,7 +47,8 @@ pub enum Choosing {
     Pct(u32),
     /// Partial-order sampling.
     Pos,
-    /// All orders, without those that differ only in the order of independent steps.
+    /// All orders. Of the orders that differ only in the order of independent steps, only one is
+    /// tried.
     All,
 }
 

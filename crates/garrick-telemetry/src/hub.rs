@@ -150,8 +150,8 @@ impl Hub {
         self.log().end()
     }
 
-    /// Returns the kept transitions from number `first` on as events, and the number of the next
-    /// transition.
+    /// Returns, as events, the kept transitions whose numbers are at least `first`, and the number
+    /// of the next transition.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();
         let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);

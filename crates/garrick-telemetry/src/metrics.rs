@@ -197,7 +197,8 @@ impl<'a> Exported<'a> {
         }
     }
 
-    /// Returns the labels of a channel: its own, and those of its sender and its receiver.
+    /// Returns the labels of a channel: the labels of the channel itself, of its sender and of its
+    /// receiver.
     pub(crate) fn edge_labels(&self, edge: &'a Edge) -> Labels<'a> {
         let label = |id: &Option<String>| {
             let node = id.as_deref().and_then(|id| self.nodes.get(id));

@@ -78,7 +78,7 @@ fn executable() -> String {
     )
 }
 
-/// Memory and threads of the process, as far as they are known.
+/// Memory and threads of the process. Unknown values are `None`.
 #[derive(Debug, Default)]
 struct Status {
     resident_bytes: Option<u64>,

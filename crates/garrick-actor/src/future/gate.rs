@@ -165,7 +165,7 @@ pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
 }
 
 /// Creates another address of an actor. If the actor had no address, its mailbox is opened again.
-/// If the actor has stopped, the address is that of a stopped actor.
+/// If the actor has stopped, returns the address of a stopped actor.
 pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address<M> {
     let known = shared.entry().0.upgrade();
     if let Some(entry) = known {

@@ -107,7 +107,7 @@ impl<E: Entrance> Door for Gate<E> {
 
 /// The action after an arrival.
 pub(super) enum Arrived<M> {
-    /// Handle this message. The address is that of the door.
+    /// Handle this message. The address is the door's address.
     Handle(M, Address<M>),
     /// Handle no message in this turn.
     Done(Next),

@@ -19,7 +19,7 @@ use crate::quiet::Several;
 
 /// A message to the actor behind the door.
 enum Ranked<M> {
-    /// Insert the message into the heap. The address is that of the door.
+    /// Insert the message into the heap. The address is the door's address.
     Put(M, Address<M>),
     /// Handle the message with the highest rank.
     Go,

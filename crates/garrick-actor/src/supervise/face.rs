@@ -205,7 +205,7 @@ impl Face {
         }
     }
 
-    /// Returns at most `count` children. If there are more children, first returns those that are
+    /// Returns at most `count` children. If there are more children, prefers the children that are
     /// not up or were restarted.
     fn in_order_of_trouble(&self, count: usize) -> impl Iterator<Item = (Id, &ChildFace)> {
         let all = || self.children.iter().map(|(id, child)| (*id, child));
@@ -250,7 +250,7 @@ pub(super) fn look(face: &Arc<Mutex<Face>>, left: &mut usize) -> Snapshot {
     lock(face).snapshot(left)
 }
 
-/// Returns the state of the child whose cell this is, without the children of its own tree.
+/// Returns the state of the child with this cell, without the children of its own tree.
 pub(super) fn find(face: &Mutex<Face>, cell: TaskId) -> Option<SnapshotOf> {
     let face = lock(face);
     let mut children = face.children.values();

@@ -125,7 +125,7 @@ impl Handle {
         Forest::of(self).map_or_else(Vec::new, |forest| forest.snapshots())
     }
 
-    /// Returns the state of the child of a supervisor whose cell this is.
+    /// Returns the state of the supervised child with this cell.
     pub(crate) fn supervised(&self, cell: TaskId) -> Option<SnapshotOf> {
         let trees = Forest::of(self)?.standing();
         trees.iter().find_map(|tree| face::find(tree, cell))

@@ -114,7 +114,7 @@ impl Policy {
         }
     }
 
-    /// Replaces each decision to resume by a decision to restart. Used for actors that cannot
+    /// Replaces each decision to resume with a decision to restart. Used for actors that cannot
     /// continue after a failure.
     pub(crate) fn restart_instead_of_resuming(&mut self) {
         let decider = self.decider.take();

@@ -7,7 +7,7 @@
 //! The main thread sends the messages. If there is a pool of workers, the actors already run
 //! meanwhile.
 //!
-//! The run is correct if the sum of each worker's results equals that of a plain loop.
+//! The run is correct if the sum of each worker's results equals the sum of a plain loop.
 
 use garrick::{Actor, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};

@@ -13,7 +13,8 @@
 //!
 //! Series i starts at 0.0025 i and has the rate 3.46 + 0.0025 i.
 //!
-//! The run is correct if the last term of each series equals that of a plain loop, to the last bit.
+//! The run is correct if the last term of each series equals the last term of a plain loop, to the
+//! last bit.
 
 use std::mem;
 

@@ -85,7 +85,7 @@ impl Soak {
         self.rounds
     }
 
-    /// Returns the current number of actors, including those that the system has created for
+    /// Returns the current number of actors, including actors that the system has created for
     /// itself.
     pub fn actors(&self) -> u64 {
         living(&self.system.handle())

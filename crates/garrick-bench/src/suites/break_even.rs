@@ -5,7 +5,7 @@
 pub(super) enum BreakEven {
     /// The first contender is never slower than the second.
     Always,
-    /// The first contender is no slower from this load on.
+    /// The first contender is no slower at this load and at every larger load.
     From(f64),
     /// The first contender is slower than the second, even at the largest load.
     Never,

@@ -207,8 +207,8 @@ impl Producers {
     }
 }
 
-/// Pops messages on this thread: those that are waiting at the start, and those that producers
-/// push.
+/// Pops messages on this thread: the messages that are waiting at the start, and the messages that
+/// producers push.
 fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;

@@ -143,7 +143,7 @@ pub mod atomic {
     /// Defines a counting atomic with the operations that all atomics have.
     macro_rules! counting {
         ($name:ident $(<$of:ident>)?: $value:ty) => {
-            /// An atomic that behaves like the one of the same name in `std`, and counts its
+            /// An atomic that behaves like the atomic of the same name in `std`, and counts its
             /// writes.
             #[repr(transparent)]
             pub struct $name $(<$of>)? (std::sync::atomic::$name $(<$of>)?);

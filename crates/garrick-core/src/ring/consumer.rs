@@ -325,7 +325,7 @@ impl<T> fmt::Debug for Consumer<T> {
 pub(super) struct Taken<'a, T> {
     /// Consumer that took the values.
     pub(super) consumer: &'a mut Consumer<T>,
-    /// Number of slots from `Consumer::head` on whose values were moved out. At most
+    /// Number of slots, beginning at `Consumer::head`, whose values were moved out. At most
     /// `Consumer::readable_seen`.
     pub(super) count: usize,
 }

@@ -159,7 +159,7 @@ impl Trial {
         self.input.0.capacity() - self.in_input.len()
     }
 
-    /// Records that `count` items, from number `first` on, went into the input ring.
+    /// Records that `count` items, beginning with number `first`, went into the input ring.
     fn entered(&mut self, first: usize, count: usize) {
         self.in_input.extend(first..first + count);
     }

@@ -22,8 +22,9 @@ impl<'a, T> Peek<'a, T> {
         Self { consumer }
     }
 
-    /// Returns the values as two slices. The values of the first slice are older than those of the
-    /// second. The second slice is empty unless the values wrap around the end of the ring.
+    /// Returns the values as two slices. The values of the first slice are older than the values of
+    /// the second slice. The second slice is empty unless the values wrap around the end of the
+    /// ring.
     #[inline]
     pub fn as_slices(&self) -> (&[T], &[T]) {
         self.consumer.slices(self.len())

@@ -13,7 +13,7 @@ use crate::copy;
 pub struct Poke<'a, T> {
     /// Producer whose free slots are open.
     producer: &'a mut Producer<T>,
-    /// Number of open slots, from `Producer::tail` on. At most `Producer::free_seen`.
+    /// Number of open slots, beginning at `Producer::tail`. At most `Producer::free_seen`.
     room: usize,
     /// Number of open slots that are written. At most `room`.
     written: usize,

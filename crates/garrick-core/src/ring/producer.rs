@@ -316,10 +316,10 @@ impl<T> Producer<T> {
         unsafe { slots.writable(start, slots.run_len(start, to - from)) }
     }
 
-    /// Writes the results of `next` into the slots from `tail + *written` on. Stops when `next`
-    /// returns `None` or `*written` reaches `room`. The argument of `next` is the number of slots
-    /// written so far. Exactly the first `*written` slots are full afterwards, even if `next`
-    /// panics.
+    /// Writes the results of `next` into successive slots, beginning at `tail + *written`. Stops
+    /// when `next` returns `None` or `*written` reaches `room`. The argument of `next` is the
+    /// number of slots written so far. Exactly the first `*written` slots are full afterwards, even
+    /// if `next` panics.
     ///
     /// # Safety
     ///
@@ -369,7 +369,7 @@ impl<T> fmt::Debug for Producer<T> {
 pub(super) struct Made<'a, T> {
     /// Producer whose slots were written.
     pub(super) producer: &'a mut Producer<T>,
-    /// Number of full slots from `Producer::tail` on. At most `Producer::free_seen`.
+    /// Number of full slots, beginning at `Producer::tail`. At most `Producer::free_seen`.
     pub(super) count: usize,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Slots<T> {
     mask: usize,
 
     /// One less than the number of slots, which is the capacity times a power of two. Never
-    /// changes. This mask converts a count from `spread_from` on into an index.
+    /// changes. This mask converts a count of at least `spread_from` into an index.
     mask_spread: usize,
 
     /// Count from which the ring uses all its slots. Each half has its own copy. The copy is valid
@@ -105,7 +105,7 @@ impl<T> Slots<T> {
         self.mask < self.mask_spread
     }
 
-    /// Sets which slots belong to the counts from `count` on, according to `spread`. The setting is
+    /// Sets which slots belong to `count` and later counts, according to `spread`. The setting is
     /// valid for counts that are less than half of the range of a `usize` ahead of `count`. Counts
     /// before `count` must not be used any more.
     #[inline]
@@ -127,7 +127,8 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Returns the number of contiguous slots at the start of the `len` slots from `count` on.
+    /// Returns how many of the `len` slots that begin at `count` are contiguous with the first of
+    /// them.
     #[inline]
     pub(super) fn run_len(&self, count: usize, len: usize) -> usize {
         let mask = self.mask_at(count);
@@ -224,8 +225,8 @@ impl<T> Slots<T> {
         unsafe { slice::from_raw_parts_mut(self.slot(count).cast(), len) }
     }
 
-    /// Drops the values of the `len` slots from `count` on, in place. Even if one of the drops
-    /// panics, the other values are dropped.
+    /// Drops the values of the `len` slots that begin at `count`, in place. Even if one of the
+    /// drops panics, the other values are dropped.
     ///
     /// # Safety
     ///
@@ -263,14 +264,14 @@ impl Claims {
         }
     }
 
-    /// Returns the cells of the `len` slots from `index` on.
+    /// Returns the cells of the `len` slots that begin at `index`.
     fn cells(&self, index: usize, len: usize) -> impl Iterator<Item = &UnsafeCell<()>> {
         self.cells[index..index + len].iter()
     }
 }
 
 impl Claims {
-    /// Reports a shared access to the `len` slots from `index` on to loom.
+    /// Reports to loom a shared access to the `len` slots that begin at `index`.
     #[inline(always)]
     fn read(&self, index: usize, len: usize) {
         #[cfg(garrick_loom)]
@@ -279,7 +280,7 @@ impl Claims {
         let _ = (index, len);
     }
 
-    /// Reports an exclusive access to the `len` slots from `index` on to loom.
+    /// Reports to loom an exclusive access to the `len` slots that begin at `index`.
     #[inline(always)]
     fn write(&self, index: usize, len: usize) {
         #[cfg(garrick_loom)]

@@ -81,8 +81,8 @@ pub trait Stage: Send + 'static {
     ///
     /// The graph calls this method before the first step. [`Graph::start`](crate::Graph::start)
     /// uses the declared ends to detect unintended cycles of stages, which contain no
-    /// [feedback](crate::Graph::feedback) channel, and returns an error if there is one. An end
-    /// that is not declared is detected when the stage uses it. If the stages then form an
+    /// [feedback](crate::Graph::feedback) channel. If there is such a cycle, it returns an error.
+    /// An end that is not declared is detected when the stage uses it. If the stages then form an
     /// unintended cycle, the stage fails. A closure cannot declare its ends. Use
     /// [`with_ends`](crate::with_ends) to create a stage from a closure and declared ends.
     ///

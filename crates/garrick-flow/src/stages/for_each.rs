@@ -78,8 +78,8 @@ impl<T, F, Fut> ForEachAsync<T, F, Fut> {
         self
     }
 
-    /// Starts and polls futures as far as possible. Returns the number of values taken, at most a
-    /// batch.
+    /// Starts as many futures as possible, and polls the futures that were woken. Returns the
+    /// number of values taken, at most a batch.
     fn work(&mut self) -> usize
     where
         F: FnMut(T) -> Fut,

@@ -56,8 +56,8 @@ impl<T> Merge<T> {
         self
     }
 
-    /// Moves up to one batch from each input, as far as there is room, and returns the number of
-    /// values moved.
+    /// Moves up to one batch from each input while there is room. Returns the number of values
+    /// moved.
     fn gather(&mut self) -> usize {
         let (mut total, inputs) = (0, self.inputs.len());
         for _ in 0..inputs {

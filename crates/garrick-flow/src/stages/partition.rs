@@ -76,8 +76,8 @@ impl<T, F> Partition<T, F> {
         self
     }
 
-    /// Plans where the next values go, as far as there is room. If the plan is smaller than a batch
-    /// because a channel is full, returns that channel.
+    /// Plans where the next values go, until a channel has no more room. If the plan is smaller
+    /// than a batch because a channel is full, returns that channel.
     fn plan<K: Hash>(&mut self) -> Option<usize>
     where
         F: FnMut(&T) -> K,

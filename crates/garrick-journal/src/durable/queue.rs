@@ -118,7 +118,8 @@ impl Encoded {
         self.bytes.len()
     }
 
-    /// Returns the events, oldest first, with numbers from `number` on.
+    /// Returns the events, oldest first. The first event gets the number `number`, and the next
+    /// events get the following numbers.
     fn events(&self, number: u64) -> impl Iterator<Item = Event<'_>> {
         let mut start = 0;
         let values = self.first.iter().chain(&self.others);

@@ -9,9 +9,9 @@ use garrick_actor::files::{File, Files, Lock};
 /// Counters of a disk. Written by the thread that uses the files, read by any thread.
 #[derive(Debug, Default)]
 pub(super) struct DiskCounts {
-    /// Bytes that were written, including those of failed writes.
+    /// Number of bytes that were written, including the bytes of failed writes.
     pub(super) written: AtomicU64,
-    /// Syncs of files and of the folder, including failed ones.
+    /// Number of syncs of files and of the folder, including failed syncs.
     pub(super) syncs: AtomicU64,
 }
 

@@ -195,7 +195,7 @@ pub struct SegmentLog {
 }
 
 impl SegmentLog {
-    /// Returns the journal with a name. A journal exists on the disk from its first event on.
+    /// Returns the journal with a name. A journal exists on the disk once it has an event.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by

@@ -27,7 +27,7 @@ use crate::notices::Notices;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Opened {
-    /// Number of events that were read, including those that snapshots cover.
+    /// Number of events that were read, including events that snapshots cover.
     pub events: u64,
     /// Number of bytes that were read.
     pub bytes: u64,

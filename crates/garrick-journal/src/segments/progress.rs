@@ -42,7 +42,7 @@ impl fmt::Debug for Report {
 /// Reads files, and reports the progress.
 #[derive(Default)]
 pub(super) struct Reader {
-    /// `None` if nobody is interested.
+    /// Function that receives the progress, if one was set.
     report: Option<Report>,
     progress: Progress,
     /// Number of bytes that were reported.

@@ -8,11 +8,11 @@ use crate::log::LogSample;
 /// Counters of compactions and of snapshots.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tended {
-    /// Compactions that have removed segments.
+    /// Number of compactions that have removed segments.
     pub(super) compactions: u64,
-    /// Bytes that compactions have copied.
+    /// Number of bytes that compactions have copied.
     pub(super) copied: u64,
-    /// Saved snapshots.
+    /// Number of saved snapshots.
     pub(super) saved: u64,
 }
 

@@ -71,7 +71,7 @@ impl SegmentLog {
         }))
     }
 
-    /// Appends the events of a group, except those of journals with conflicts.
+    /// Appends the events of a group, except the events of journals with conflicts.
     fn append_others(&mut self, group: &Group) -> Result<Vec<Refused>, JournalError> {
         let (mut newest, mut refused) = (HashMap::new(), HashMap::new());
         for (journal, event) in group.events() {

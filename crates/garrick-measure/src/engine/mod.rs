@@ -210,8 +210,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Drops the contenders of the previous plan, and creates those of plan `number`. The old
-    /// contenders are dropped first, so that they can stop their threads.
+    /// Drops the contenders of the previous plan, and creates the contenders of plan `number`. The
+    /// old contenders are dropped first, so that they can stop their threads.
     fn lay(&mut self, number: usize, over: &Address<Over>) -> Result<Set> {
         self.contenders.clear();
         let plan = self.plans[number]

@@ -89,8 +89,7 @@ fn series<'a>(rows: &[&'a Row], parameter: &str) -> Vec<Series<'a>> {
     all
 }
 
-/// Returns the values to write at the parameter's axis. These are all values if there are only a
-/// few.
+/// Returns the values to write at the parameter's axis. Returns all values if there are only a few.
 fn told(values: impl Iterator<Item = f64>, x: &Scale) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

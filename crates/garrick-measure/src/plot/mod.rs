@@ -5,8 +5,8 @@
 //! that contains the median with 95 % certainty. If there is no such interval, the bar shows
 //! minimum and maximum. An axis is logarithmic if its values differ by a factor of eight or more.
 //!
-//! The colors are those of Okabe and Ito, which most color-blind people can distinguish. Lines also
-//! differ in their markers. (M. Okabe, K. Ito: Color Universal Design, 2008.)
+//! The colors are the palette of Okabe and Ito, which most color-blind people can distinguish.
+//! Lines also differ in their markers. (M. Okabe, K. Ito: Color Universal Design, 2008.)
 
 mod scale;
 mod svg;

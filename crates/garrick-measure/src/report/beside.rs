@@ -49,7 +49,7 @@ impl Beside {
     }
 }
 
-/// Returns the full stop if `text` has none at its end, or else an empty text.
+/// Returns a full stop if `text` does not end with one, and otherwise an empty text.
 fn full_stop(text: &str) -> &'static str {
     if text.ends_with('.') { "" } else { "." }
 }

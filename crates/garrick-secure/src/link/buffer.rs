@@ -108,7 +108,8 @@ impl Buffer {
         }
     }
 
-    /// Answers requests as far as possible, and starts a read if more bytes are needed.
+    /// Answers the requests for which there are enough bytes, and starts a read if more bytes are
+    /// needed.
     fn serve(&mut self, cx: &Context<'_, Msg>) {
         while !self.is_filling
             && let Some(next) = self.asked.pop_front()

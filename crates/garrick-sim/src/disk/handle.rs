@@ -11,8 +11,8 @@ use super::names::FileId;
 use super::room::Room;
 use super::store::Store;
 
-/// The simulated disk of a node. [`Sim::disk`](crate::Sim::disk) returns it. The methods are those
-/// of [`Files`].
+/// The simulated disk of a node. [`Sim::disk`](crate::Sim::disk) returns it. A disk implements
+/// [`Files`].
 ///
 /// Clones are handles to the same disk. The disk survives a crash of its node, but loses unsynced
 /// data. While the node is down, all operations return an error, so that destructors of its actors

@@ -2,13 +2,13 @@
 //!
 //! Yuan, Yang and Gu, "Partial order aware concurrency sampling" (CAV 2018). Each action gets a
 //! random priority when it is enabled, and the enabled action of the highest priority is always the
-//! next. Then the priorities of the enabled actions that race with it, which are those that change
-//! the same task, are drawn anew. So the partial orders of the steps are sampled more evenly than
-//! by a [walk](super::Walk): many orders of the same partial order do not make it more probable.
+//! next. Then the enabled actions that race with it, because they change the same task, get new
+//! random priorities. So the partial orders of the steps are sampled more evenly than by a
+//! [walk](super::Walk): many orders of the same partial order do not make it more probable.
 //!
 //! A priority is a hash of the chain of the action and a number that belongs to the task. Each step
-//! that changes the task draws this number anew, and so the priorities of all actions that race
-//! with the step. Thus there is no table of actions, only one of tasks.
+//! that changes the task also changes this number to a new random one. So all actions that race
+//! with the step get new priorities. Thus there is no table of actions, only one of tasks.
 
 use super::action::{Action, Strategy};
 use super::rng::Rng;

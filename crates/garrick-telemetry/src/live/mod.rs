@@ -127,8 +127,8 @@ impl Telemetry {
         format!("http://{}/", self.address())
     }
 
-    /// Adds a source, and returns its identifier. The source is read for each snapshot from the
-    /// next one on. A source is a pipeline's monitor, the handle of a system of actors, or any
+    /// Adds a source, and returns its identifier. The source is read for the next snapshot and for
+    /// each later one. A source is a pipeline's monitor, the handle of a system of actors, or any
     /// other [`Source`](crate::Source).
     pub fn watch(&self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered.fetch_add(1, Relaxed));

@@ -97,7 +97,7 @@ fn name_of(nodes: &HashMap<&str, &str>, edge: &Edge) -> String {
     }
 }
 
-/// Sorts the actors, the longest mailbox first, and removes those that do not stand out.
+/// Sorts the actors, the longest mailbox first, and removes the actors that do not stand out.
 pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
     let busy = |actor: &ActorStatus| actor.busy.unwrap_or_default();
     actors.sort_by(|a, b| busy(b).total_cmp(&busy(a)));

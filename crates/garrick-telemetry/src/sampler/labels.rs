@@ -2,9 +2,9 @@
 //!
 //! A label is the shortened display name of its owner. Labels are unique within a scope, such as
 //! all nodes of one place. If a label is in use already, a number is appended: `Counter`,
-//! `Counter#2`. An owner keeps its label until the owner vanishes or gets another name. So owners
-//! do not exchange their labels, and the time series of one owner never continues as that of
-//! another one.
+//! `Counter#2`. An owner keeps its label until the owner vanishes or gets another name. So two
+//! owners never exchange their labels, and the time series of an owner never continues with the
+//! values of another owner.
 
 use std::collections::{HashMap, HashSet};
 

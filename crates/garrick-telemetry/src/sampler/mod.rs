@@ -142,7 +142,8 @@ impl Sampler {
         })
     }
 
-    /// Adds a source, which is read from the next tick on. Returns the identifier of the source.
+    /// Adds a source, which is read at the next tick and at each later one. Returns the identifier
+    /// of the source.
     pub fn watch(&mut self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered);
         self.watch_as(id, Foreign::new(Box::new(source.into_source())));
@@ -160,8 +161,8 @@ impl Sampler {
         });
     }
 
-    /// Adds the metrics of `recorder` to all snapshots from the next tick on. Replaces the recorder
-    /// of an earlier call.
+    /// Adds the metrics of `recorder` to the snapshot of the next tick and to all later snapshots.
+    /// Replaces the recorder of an earlier call.
     #[cfg(feature = "metrics")]
     pub fn watch_recorder(&mut self, recorder: &Recorder) {
         self.own = Some(Own::new(recorder.clone()));

@@ -102,7 +102,8 @@ pub(super) async fn token(State(site): State<Arc<Site>>, request: Request, next:
     (StatusCode::UNAUTHORIZED, ask, text).into_response()
 }
 
-/// Returns the token from the header, or else from the query.
+/// Returns the token from the header. If the header contains no token, returns the token from the
+/// query.
 fn given_token(request: &Request) -> Option<&str> {
     let header = request.headers().get(header::AUTHORIZATION);
     if let Some(value) = header {

@@ -69,7 +69,7 @@ pub struct DeadLetters {
 pub struct Supervision {
     /// Number of supervisors.
     pub supervisors: u64,
-    /// Number of children, including those that are supervisors.
+    /// Number of children, including children that are supervisors.
     pub children: u64,
     /// Number of children that are not running now.
     pub down: u64,
@@ -78,7 +78,7 @@ pub struct Supervision {
     /// Number that grows whenever a tree changes. While the number stays the same, `/tree.json` has
     /// the same content.
     pub changes: u64,
-    /// Children that were restarted, those with the most restarts first. At most 100.
+    /// Children that were restarted, the children with the most restarts first. At most 100.
     pub restarted: Vec<RestartedChild>,
 }
 
@@ -104,7 +104,7 @@ pub enum ChildStatus {
     Restarting,
     /// The child is being stopped.
     Stopping,
-    /// The child is stopped, and so is its supervisor.
+    /// The child has stopped together with its supervisor.
     Stopped,
     /// The child has failed and is not restarted.
     GivenUp,

@@ -1,7 +1,7 @@
 //! The rules by which two versions of a program understand each other.
 //!
-//! Each version is compared with the one before it, because a rolling upgrade replaces one version
-//! with the next one.
+//! Each version is compared with the version before it, because a rolling upgrade replaces one
+//! version with the next one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -377,7 +377,7 @@ fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
     (*before != number && !is_position).then_some(*before)
 }
 
-/// Returns true if one type is an `Option` of the other one, and the reader has a default for a
+/// Returns true if one type is an `Option` of the other type, and the reader has a default for a
 /// missing field.
 fn is_same_when_present(before: &Field, after: &Field) -> bool {
     let is_option = |option: &str, of: &str| {

@@ -137,8 +137,8 @@ impl Crew {
         }
     }
 
-    /// Returns the children that must be restarted together with `id`. Marks those that are never
-    /// restarted for removal.
+    /// Returns the children that must be restarted together with `id`. Marks for removal the
+    /// children that are never restarted.
     pub(super) fn affected(&mut self, id: Id) -> Vec<Id> {
         let affected: Vec<Id> = match self.strategy {
             Strategy::OneForOne => vec![id],

@@ -8,7 +8,7 @@ use crate::history::record::{Call, History, Operation};
 type OperationOf<M> = Operation<<M as Model>::Op, <M as Model>::Ret>;
 type HistoryOf<M> = History<<M as Model>::Op, <M as Model>::Ret>;
 
-/// The operations of one part of the object, without those that failed.
+/// The operations of one part of the object, without failed operations.
 ///
 /// Within a part, operations are numbered from 0. Operations that have returned come first, then
 /// pending operations, both in the order of their invocations.

@@ -1,8 +1,9 @@
 //! The operations that have no place yet, and the candidates among them, which may come next.
 //!
 //! An operation may come next if no other remaining operation returned before it was invoked. The
-//! candidates are in the order of their invocations. Those that have returned and the pending ones
-//! are separate, because pending ones get a place only if an order without them has failed.
+//! candidates are in the order of their invocations. Operations that have returned and pending
+//! operations are in separate lists, because a pending operation gets a place only if an order
+//! without it has failed.
 
 use super::links::Links;
 use super::part::Part;
@@ -10,7 +11,7 @@ use crate::history::model::Model;
 
 /// The operations of a part that have no place yet.
 pub(super) struct Remaining {
-    /// The number of operations that have returned, including those that already have a place.
+    /// The number of operations that have returned, including operations that already have a place.
     returned: usize,
     /// The invocation `2 * n` and the return `2 * n + 1` of each operation `n` that has returned,
     /// in the order of their times.

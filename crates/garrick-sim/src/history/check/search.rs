@@ -6,10 +6,11 @@
 //! operations in it. So the search enters each configuration only once.
 //!
 //! Pending operations add the most configurations, because each of them may get a place at any
-//! time, or none. So they are tried only after all others, and those that are equal get their
-//! places in the order of their invocations (see [`Remaining`]). Of the configurations that differ
-//! only in pending operations, the search tries those with the fewest first. Then it need not try
-//! the others if the state is the same (see [`Seen`]).
+//! time, or none. So the search tries pending operations only after all others, and gives equal
+//! pending operations their places in the order of their invocations (see [`Remaining`]). If
+//! configurations differ only in pending operations, the search first tries the configurations with
+//! the fewest pending operations. Then it need not try the others if the state is the same (see
+//! [`Seen`]).
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -72,7 +73,7 @@ struct Level<S> {
 /// A configuration of a level.
 struct Branch<S> {
     state: S,
-    /// The pending operations after the last other operation, in their order.
+    /// The pending operations after the last other operation, in the order of their places.
     pending: Vec<usize>,
 }
 

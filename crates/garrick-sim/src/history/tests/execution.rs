@@ -1,4 +1,4 @@
-//! Random histories: those of clients of a correct object, and arbitrary ones.
+//! Random histories: histories of clients of a correct object, and arbitrary histories.
 
 use std::mem;
 
@@ -28,7 +28,8 @@ enum Client<Ret> {
 pub(super) struct Execution {
     pub(super) clients: usize,
     pub(super) operations: usize,
-    /// One of so many steps of a client is a crash or a failure. 0 for none.
+    /// On average, one of this many steps of a client is a crash or a failure. With 0, there are no
+    /// crashes and no failures.
     pub(super) crash_every: u64,
 }
 
