@@ -29,15 +29,15 @@ pub trait World: Send + Sync + 'static {
     /// Returns the current time, which must never go back.
     fn now(&self) -> Nanos;
 
-    /// Returns a time that also passes while the machine sleeps, since an unspecified moment. It
-    /// must never go back. Leases between machines use it. By default, this is [`World::now`]. The
-    /// real world uses the clock `CLOCK_BOOTTIME` on Linux.
+    /// Returns the time since an unspecified moment, by a clock that also runs while the machine
+    /// sleeps. The time must never go back. Leases between machines use it. By default, this is
+    /// [`World::now`]. The real world uses the clock `CLOCK_BOOTTIME` on Linux.
     fn lease_now(&self) -> Nanos {
         self.now()
     }
 
-    /// Returns the current date and time. Unlike [`World::now`], it may go back when the clock is
-    /// set. By default, this is the clock of the system.
+    /// Returns the current date and time. Unlike [`World::now`], the date may go back when the
+    /// clock is set. By default, this is the clock of the system.
     fn date(&self) -> SystemTime {
         SystemTime::now()
     }
@@ -155,7 +155,7 @@ impl World for RealWorld {
 }
 
 /// Returns the time since the start of the machine, with the time for which it has slept. Returns
-/// `None` if the kernel does not know it, which is then so for every call.
+/// `None` if the kernel does not know this time. Then every call returns `None`.
 #[cfg(target_os = "linux")]
 fn boot_time() -> Option<Nanos> {
     let mut time = libc::timespec {

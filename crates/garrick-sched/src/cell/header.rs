@@ -244,7 +244,8 @@ impl Header {
         self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 
-    /// Replaces the table by the table with the mark of a watched cell. Only the owner calls this.
+    /// Replaces the table with the table that has the mark of a watched cell. Only the owner calls
+    /// this.
     pub(crate) fn mark_watched(&self) {
         if let Some(watched) = self.table().watched {
             self.set_table(watched);

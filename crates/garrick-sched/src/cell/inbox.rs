@@ -192,7 +192,7 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Returns the token and stores RESTING. Returns false if an envelope has come in the meantime.
+    /// Returns the token and stores RESTING. Returns false if another envelope has come since then.
     /// Called by a thread that is not the owner, has the token, and has taken all envelopes.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {

@@ -1,9 +1,9 @@
 //! The ready stack of a worker's seat: the cells whose token another thread has taken.
 //!
 //! A ready stack is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is
-//! the thread that sits on the seat, takes the whole stack. The same word also records if the seat
-//! has a sitter. So no fence and no second flag is needed: a push on `PARKED` gives the seat to the
-//! pusher.
+//! the thread that sits on the seat, takes the whole stack. The same word also records whether the
+//! seat has a sitter. So no fence and no second flag is needed: a push on `PARKED` gives the seat
+//! to the pusher.
 //!
 //! ```text
 //!   a thread sits, or soon will:         null, or a list
@@ -49,8 +49,8 @@ const MARKS: usize = WATCHED | LENT;
 pub(crate) enum Notice {
     /// The pusher need not do anything, because a thread sits on the seat or soon will.
     Taken,
-    /// The sitter is not checking the stack, but other threads may take from it. The pusher may
-    /// have to wake one of them.
+    /// The sitter does not check the stack now, but other threads may take envelopes from it. The
+    /// pusher may have to wake one of them.
     Lent,
     /// The pusher owns the seat, and must sit down or hand the seat over.
     Yours,

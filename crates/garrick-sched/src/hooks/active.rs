@@ -24,7 +24,7 @@ thread_values! {
     static CHILDREN: Cell<u32> = Cell::new(0);
     /// For each root, the number of its children.
     static ROOTS: RefCell<BTreeMap<TaskName, u32>> = RefCell::new(BTreeMap::new());
-    /// True while a node closes that has no tasks any more.
+    /// True while a node closes and no longer has tasks.
     static IS_EMPTY: Cell<bool> = Cell::new(false);
     /// True if the current turn fails when it commits.
     static FAILS: Cell<bool> = Cell::new(false);
@@ -44,7 +44,7 @@ pub(crate) enum Event {
     Born(Birth),
     /// A task has ended.
     Gone(CellPtr),
-    /// A task was sent to. The event has a reference to its cell.
+    /// Messages were sent to a task. The event has a reference to its cell.
     Sent(CellPtr, Chain),
 }
 
@@ -238,7 +238,7 @@ impl Running {
         CHILDREN.get()
     }
 
-    /// Records that the node that closes now has no tasks, or that no node closes.
+    /// Records whether a node is closing and has no tasks.
     pub(crate) fn set_empty(&self, is_empty: bool) {
         IS_EMPTY.set(is_empty);
     }

@@ -20,9 +20,9 @@ mod registered {
         NAMES.with(|names| names.borrow().get(&address).copied())
     }
 
-    /// Records the name of a task when it is created. The name stays, even when the task has ended,
-    /// until another task is created at the same address: a name must not change while somebody has
-    /// it in a table.
+    /// Records the name of a task when it is created. The name stays after the task has ended,
+    /// until another task is created at the same address. A name must not change while a table
+    /// contains it.
     pub(crate) fn set(address: usize, name: u64) {
         NAMES.with(|names| names.borrow_mut().insert(address, name));
     }

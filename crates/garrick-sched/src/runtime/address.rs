@@ -304,7 +304,7 @@ impl<M: 'static> Address<M> {
         })
     }
 
-    /// Asks what the worker of the task sees of the task. Does not wait.
+    /// Asks the worker of the task for the state of the task. Does not wait.
     ///
     /// The worker answers between two activations. No turn runs for the answer, and the order of
     /// the messages stays as it is. Returns [`Looking::Unknown`] during a turn, because the answer

@@ -1,4 +1,4 @@
-//! Looks: another thread asks what the worker of a task sees of the task.
+//! Looks: another thread asks a worker for the state of one of its tasks.
 //!
 //! A look is sent in a note, like a watcher. The worker answers when it takes the note out of the
 //! inbox, between two activations. It does not wait for the messages before the note, and it runs
@@ -25,8 +25,8 @@ pub enum Standing {
     Idle,
     /// The task waits until its worker runs it.
     Ready,
-    /// A turn of the task has left the worker. It blocks, waits for a thread on which it may block,
-    /// or waits for the decision about its commit.
+    /// A turn of the task has left the worker. The turn blocks, waits for a thread on which it may
+    /// block, or waits for the decision about its commit.
     Aside,
 }
 

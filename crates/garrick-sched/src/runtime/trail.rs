@@ -1,8 +1,8 @@
 //! Trails: values that travel with the messages of a turn, such as a trace context.
 //!
 //! The trail of a turn is sent in a note in front of each message. The receiver takes both
-//! together, and the trail becomes the trail of the turn that handles the message. So it travels
-//! on with the messages of this turn.
+//! together, and the trail becomes the trail of the turn that handles the message. So the trail
+//! travels on with the messages of this turn.
 //!
 //! A turn with a trail sends like a stranger: its messages go through the inboxes of their
 //! receivers. A turn without a trail runs the same code as if there were no trails.
@@ -39,8 +39,8 @@ type Outside = fn() -> Option<Trail>;
 
 static OUTSIDE: OnceLock<Outside> = OnceLock::new();
 
-/// Sets the function that returns the trail of messages that a thread sends outside of turns. It
-/// is called for each such message. Only the first call has an effect.
+/// Sets the function that returns the trail of messages that a thread sends outside of turns. The
+/// function is called for each such message. Only the first function that is set has an effect.
 pub fn trails_from_outside(trail: Outside) {
     let _ = OUTSIDE.set(trail);
 }

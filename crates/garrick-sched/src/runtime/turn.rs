@@ -237,7 +237,7 @@ impl<M: 'static> Turn<'_, M> {
     /// computation.
     ///
     /// During the call, another thread runs the other tasks of this worker. New messages to this
-    /// task wait.
+    /// task wait until the turn has ended.
     ///
     /// `f` is not part of the turn. A message that `f` sends is sent immediately, and so before the
     /// messages of this turn. It stays sent even if the turn is undone. Messages that the turn
@@ -289,8 +289,8 @@ impl<M: 'static> Turn<'_, M> {
         away::blocking(self.worker, f)
     }
 
-    /// Returns the trail of this turn: the one that came with the message, or the one that was set
-    /// since.
+    /// Returns the trail of this turn: the trail that came with the message, or the trail that was
+    /// set during the turn.
     #[doc(hidden)]
     #[must_use]
     pub fn trail(&self) -> Option<Trail> {
@@ -298,8 +298,8 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Sets the trail of this turn, which travels with the messages that the turn sends from now
-    /// on. It does not travel with messages of timers, and not to other nodes. Must not be called
-    /// in a turn of a task with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
+    /// on. The trail does not travel with messages of timers, and not to other nodes. Must not be
+    /// called in a turn of a task with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
     #[doc(hidden)]
     pub fn set_trail(&self, trail: Trail) {
         self.worker.set_trail(trail);
@@ -316,7 +316,7 @@ impl<M: 'static> Turn<'_, M> {
     /// # Panics
     /// Panics if the task is not declared with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER),
     /// if an earlier [part](Turn::next_message) of the turn has called this method, or if the turn
-    /// is one of [`Task::start`](crate::Task::start) or [`Task::recover`](crate::Task::recover).
+    /// runs [`Task::start`](crate::Task::start) or [`Task::recover`](crate::Task::recover).
     #[doc(hidden)]
     #[track_caller]
     pub fn commit_later(&self, decide: impl FnOnce(Pending) + 'static) {
@@ -331,14 +331,16 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.later.is_requested()
     }
 
-    /// Takes the next message out of the mailbox of the task. Returns `None` if there is none that
-    /// this activation may handle, if this is not a turn for a message of a task that is declared
-    /// with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER), if the task does not receive
-    /// messages of type `M`, or if the turn has [blocked](Turn::blocking).
+    /// Takes the next message out of the mailbox of the task. Returns `None` if there is no message
+    /// that this activation may handle, if the task does not receive messages of type `M`, or if
+    /// the turn has [blocked](Turn::blocking). Also returns `None` if the turn does not handle a
+    /// message, or if its task is not declared with
+    /// [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
     ///
-    /// This begins a new part of the turn. If the turn panics or is discarded from here on, only
-    /// its last part is undone. The earlier parts are committed together, at once or by the
-    /// decision that one of them has requested, before the task fails or handles another message.
+    /// Each message that is taken begins a new part of the turn. If the turn later panics or is
+    /// discarded, only its last part is undone. The earlier parts are committed together, before
+    /// the task fails or handles another message: immediately, or by the decision that one of them
+    /// has requested.
     #[doc(hidden)]
     #[must_use]
     pub fn next_message(&self) -> Option<M> {
@@ -347,14 +349,15 @@ impl<M: 'static> Turn<'_, M> {
         Some(message)
     }
 
-    /// Has [`Turn::next_message`] take messages out of `held`, oldest first, and not out of the
-    /// mailbox. The task must take the rest [back](Turn::take_back) before the turn ends.
+    /// Makes [`Turn::next_message`] take messages out of `held`, oldest first, instead of out of
+    /// the mailbox. Before the turn ends, the task must [take back](Turn::take_back) the messages
+    /// that are left.
     #[doc(hidden)]
     pub fn lend(&self, held: VecDeque<M>) {
         self.worker.later.lend(held);
     }
 
-    /// Takes the messages back that were [lent](Turn::lend).
+    /// Takes back the [lent](Turn::lend) messages that are left.
     #[doc(hidden)]
     #[must_use]
     pub fn take_back(&self) -> VecDeque<M> {

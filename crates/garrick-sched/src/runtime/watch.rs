@@ -105,7 +105,7 @@ impl Watcher {
 pub(crate) enum Request {
     /// Registers a watcher.
     Watch(Watcher),
-    /// Asks what the worker sees of the task.
+    /// Asks the worker for the state of the task.
     Look(Looker),
 }
 

@@ -54,17 +54,18 @@ pub(super) struct Entry {
     timers: u32,
     /// True if everything is delivered to it at once, and not as a step.
     pub(super) is_prompt: bool,
-    /// Number of flights to it.
+    /// Number of flights to the task.
     in_air: u32,
-    /// First pair to it, or `NONE`.
+    /// First pair to the task, or `NONE`.
     pairs: u32,
     /// Pair of the last flight, or `NONE`.
     recent: u32,
-    /// Index of its start in the choices, or `NONE`. While it has a start, its pairs are held.
+    /// Index of the task's start in the choices, or `NONE`. Until the start, the pairs to the task
+    /// are held.
     start: u32,
-    /// True while its pairs are held, because its last turn waits for a decision.
+    /// True while the pairs to the task are held, because its last turn waits for a decision.
     is_held: bool,
-    /// True if a turn of it has tried to take more messages.
+    /// True if a turn of the task has tried to take more messages.
     takes_more: bool,
 }
 
@@ -80,10 +81,9 @@ struct Pair {
     is_of_copies: bool,
     /// Index of the receiver.
     to: u32,
-    /// Oldest and newest flight, or null. Each links to the next newer one, and the newest to
-    /// nothing.
+    /// Oldest and newest flight, or null. Each flight links to the next newer flight.
     flights: (*mut Envelope, *mut Envelope),
-    /// Next pair to the same receiver, and the previous one.
+    /// Next pair and previous pair to the same receiver.
     next: u32,
     previous: u32,
     /// Index in the choices, or `NONE` while the pair is held or has no flights.
@@ -187,9 +187,9 @@ pub(super) struct Air {
     targets: Vec<Target>,
     /// Index in the choices of each choice that the caller has offered, or `NONE`.
     others: Vec<u32>,
-    /// Choices that the last step has caused, in their order.
+    /// Choices that the last step has caused, oldest first.
     pub(super) caused: Vec<Choice>,
-    /// Number of flights that were to be delivered with the last one that was chosen.
+    /// Number of flights to be delivered together with the last chosen flight.
     more: u32,
 }
 
@@ -212,7 +212,7 @@ impl Air {
     }
 
     /// Returns the sender of copies of the flights of the choice at an index. Returns `None` if the
-    /// choice is no delivery, or if its flights are copies themselves.
+    /// choice is not a delivery, or if its flights are copies themselves.
     pub(super) fn copier_of(&self, at: usize) -> Option<Sender> {
         let Target::Pair(pair) = self.targets[at] else {
             return None;
@@ -226,7 +226,7 @@ impl Air {
     }
 
     /// Removes the pair of the choice at an index. Returns its flights. Returns `None` if the
-    /// choice is no delivery.
+    /// choice is not a delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),
@@ -310,7 +310,7 @@ impl Air {
         of_node.map(|(_, task)| task.cell).collect()
     }
 
-    /// Makes the start of a task a choice. Its flights are held until then.
+    /// Makes the start of a task a choice. The flights to the task are held until it has started.
     pub(super) fn offer_start(&mut self, index: u32) {
         let task = self.task(index).name;
         self.withdraw_pairs(index);
@@ -362,7 +362,7 @@ impl Air {
         }
     }
 
-    /// Adds a flight to a task. Returns true if it is the only one.
+    /// Adds a flight to a task. Returns true if it is the only flight to this task.
     pub(super) fn add_flight(&mut self, to: u32, sender: Sender, envelope: *mut Envelope) -> bool {
         // SAFETY: the envelope is ours.
         unsafe { (*envelope).set_next(ptr::null_mut()) };
@@ -489,7 +489,7 @@ impl Air {
         }
     }
 
-    /// Marks a task to which everything is delivered at once.
+    /// Marks a task to which all messages are delivered at once.
     pub(super) fn make_prompt(&mut self, index: u32) {
         self.tasks[index as usize].is_prompt = true;
     }

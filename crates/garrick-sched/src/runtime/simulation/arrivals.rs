@@ -1,4 +1,4 @@
-//! Arrivals at the nodes: messages go to the air, and the rest is handled at once.
+//! Arrivals at the nodes: messages are added to the air, and other arrivals are handled at once.
 
 use std::ptr;
 
@@ -7,7 +7,7 @@ use crate::cell::{CellPtr, Envelope};
 use crate::names::TaskName;
 use crate::runtime::worker::{Arrival, Worker};
 
-/// Adds what has arrived at one node to the air.
+/// Adds the arrivals of one node to the air.
 pub(super) fn add_arrivals(
     worker: &Worker,
     node: u32,
@@ -28,12 +28,12 @@ pub(super) fn add_arrivals(
     prompts.run(worker);
 }
 
-/// Cells of a node to run after what has arrived there was added to the air.
+/// Cells of a node to run after the arrivals of the node were added to the air.
 pub(super) struct Prompts {
     node: u32,
     /// Prompt tasks, with their envelopes.
     prompt: Vec<(CellPtr, *mut Envelope)>,
-    /// Cells that have recovered or moved. No turn runs.
+    /// Cells that have recovered or moved. No turn runs for them.
     idle: Vec<CellPtr>,
 }
 
@@ -46,7 +46,7 @@ impl Prompts {
         }
     }
 
-    /// Adds something that has arrived for the task with an index to the air, or to this list.
+    /// Adds an arrival for the task with this index to the air, or to this list.
     pub(super) fn add(
         &mut self,
         worker: &Worker,

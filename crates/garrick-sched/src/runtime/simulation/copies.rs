@@ -31,7 +31,8 @@ impl Copies {
     /// panics.
     ///
     /// # Safety
-    /// The envelope contains a message for a task with this table, and nobody else uses it.
+    /// The envelope contains a message for a task with this table, and no other code uses the
+    /// envelope.
     pub(super) unsafe fn make(
         &self,
         pool: &Pool,

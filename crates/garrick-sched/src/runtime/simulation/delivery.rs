@@ -1,4 +1,4 @@
-//! Delivery of the flight that was chosen, and of those that come with it.
+//! Delivery of the chosen flight, and of the flights that are delivered with it.
 
 use super::Simulation;
 use super::air::Taken;

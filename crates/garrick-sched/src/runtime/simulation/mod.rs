@@ -32,11 +32,12 @@ use crate::runtime::task::Task;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Number of rounds after which messages that cause each other without a step count as endless.
+/// Number of rounds after which a chain of messages that cause each other without a step is
+/// considered endless.
 const ROUNDS_MAX: usize = 1 << 20;
 
-/// Number of times that a node that closes looks for tasks that destructors have created. Tasks
-/// that are created later are found more slowly.
+/// Number of times that a closing node checks for tasks that destructors have created. Tasks that
+/// are created later are found more slowly.
 const STOPS_MAX: usize = 4;
 
 /// Result of a choice, which the caller determines.
@@ -47,17 +48,18 @@ pub enum Fate {
     /// The turn runs and panics when it commits. So everything that it has done is undone, but
     /// changes to the fields of the task stay.
     Fails,
-    /// The message is lost. Nobody notices it: what destructors of the message send is lost, too. A
+    /// The message is lost without a trace: messages that its destructor sends are lost, too. A
     /// start cannot be lost. If the node of the sender is closed, all later messages of the sender
     /// to the receiver are lost, too, because the connection has ended.
     Lost,
     /// The turn runs, and a copy of the message is sent, which will be delivered later. The copies
-    /// of the messages of one sender to one receiver stay in their order. A message whose type was
-    /// not passed to [`Simulation::copy`] just happens.
+    /// of the messages of one sender to one receiver are delivered in the order of the messages. If
+    /// the type of the message was not passed to [`Simulation::copy`], the turn runs without a
+    /// copy.
     Doubled,
 }
 
-/// Result of a crash for the messages from the node to other nodes.
+/// What happens to the messages from a node to other nodes when the node crashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     /// The messages stay in the air.
@@ -80,9 +82,9 @@ pub struct Stepped {
 pub struct Birth {
     /// Name of the task.
     pub task: TaskName,
-    /// Task that has created it, or [`TaskName::OUTSIDE`].
+    /// Task that has created the new task, or [`TaskName::OUTSIDE`].
     pub parent: TaskName,
-    /// Number of the node on which it was created.
+    /// Number of the node on which the task was created.
     pub node: usize,
     /// Name of its type.
     pub type_name: &'static str,
@@ -207,13 +209,13 @@ impl Simulation {
         self.air.choices()
     }
 
-    /// Returns the choices that steps and other code have caused, in their order. A delivery occurs
+    /// Returns the choices that steps and other code have caused, oldest first. A delivery occurs
     /// once per message. The caller empties the list.
     pub fn caused(&mut self) -> &mut Vec<Choice> {
         &mut self.air.caused
     }
 
-    /// Returns the tasks that were created, in their order. The caller empties the list.
+    /// Returns the tasks that were created, oldest first. The caller empties the list.
     pub fn births(&mut self) -> &mut Vec<Birth> {
         &mut self.births
     }
@@ -324,8 +326,8 @@ impl Simulation {
         self.air.withdraw_other(number);
     }
 
-    /// Makes a task prompt: everything that is sent to it is handled at once after the step that
-    /// has sent it, and is not a choice. The task must not send anything.
+    /// Makes a task prompt: each message to it is handled at once after the step that has sent the
+    /// message, and is not a choice. The task must not send anything.
     pub fn make_prompt<M: 'static>(&mut self, task: &Address<M>) {
         self.settle();
         if let Some(index) = self.air.index_of(task.cell()) {
@@ -333,13 +335,14 @@ impl Simulation {
         }
     }
 
-    /// Returns the number of tasks that other threads have created. They make runs differ.
+    /// Returns the number of tasks that other threads have created. Such tasks make runs differ.
     #[must_use]
     pub fn strangers(&self) -> u32 {
         self.strangers
     }
 
-    /// Takes notice of what code outside of tasks has done since the last step.
+    /// Adds the messages that code outside of tasks has sent since the last step, and the tasks
+    /// that it has spawned.
     ///
     /// # Panics
     /// Panics if called by a task, like all methods that run foreign code.
@@ -349,9 +352,9 @@ impl Simulation {
         self.collect(Sender::OUTSIDE);
     }
 
-    /// Takes the choice at an index. `fate` determines what it leads to. Only a message can be
-    /// lost, and only a turn can fail: otherwise the choice just happens. A choice that the caller
-    /// has offered is only withdrawn.
+    /// Takes the choice at an index. `fate` determines its result. Only a message can be lost, and
+    /// only a turn can fail. Otherwise, the choice has the result [`Fate::Happens`]. A choice that
+    /// the caller has offered is only withdrawn.
     ///
     /// # Panics
     /// Panics if there is no such choice, or if called by a task.
@@ -441,8 +444,8 @@ impl Simulation {
     }
 
     /// Closes a node as in a crash: its tasks are dropped, and the messages to them vanish, as do
-    /// the messages that destructors send. `sent` is the result for the messages that it has sent
-    /// to other nodes.
+    /// the messages that destructors send. `sent` determines what happens to the messages that the
+    /// node has sent to other nodes.
     ///
     /// # Panics
     /// Panics if called by a task.
@@ -453,8 +456,8 @@ impl Simulation {
         self.discard_what_comes();
     }
 
-    /// Discards the messages that destructors have sent, for example refusals of questions: nobody
-    /// notices that a message is lost, or that a node has crashed.
+    /// Discards the messages that destructors have sent, for example refusals of questions: no task
+    /// may notice that a message is lost, or that a node has crashed.
     fn discard_what_comes(&mut self) {
         let caused = self.air.caused.len();
         self.collect(Sender::NOWHERE);
@@ -504,7 +507,7 @@ impl Simulation {
         }
     }
 
-    /// Adds everything that has happened since the last call to the air.
+    /// Adds all arrivals and events since the last call to the air.
     fn collect(&mut self, sender: Sender) {
         for _ in 0..ROUNDS_MAX {
             if self.running.has_events() {
@@ -520,8 +523,8 @@ impl Simulation {
         panic!("destructors or notices of watches cause each other without end");
     }
 
-    /// Finishes the oldest turn about which a decision has come. Returns false if there is none.
-    /// `sender` has caused the decision.
+    /// Finishes the oldest turn whose commit was decided. Returns false if there is none. `sender`
+    /// has caused the decision.
     fn finish_decided(&mut self, sender: Sender) -> bool {
         let woken = |here: &'_ Here| here.worker().later.next_woken();
         let Some(cell) = self.nodes.iter().flatten().find_map(woken) else {
@@ -583,7 +586,7 @@ impl Simulation {
         self.handled = events;
     }
 
-    /// Adds what the commit of a step has sent to the air.
+    /// Adds the messages that the commit of a step has sent to the air.
     fn take_sent(&mut self, cell: CellPtr, chain: Chain, sender: Sender) {
         let index = self.air.index_of(cell);
         let node = index.map_or(NONE, |index| self.air.task(index).node);

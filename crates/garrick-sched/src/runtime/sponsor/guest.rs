@@ -41,7 +41,7 @@ const UNTIMED_MAX: u32 = 7;
 const READY_MAX: u32 = 16;
 
 thread_values! {
-    /// Number of answers that were ready at the first poll since the last one that was held back.
+    /// Number of answers that were ready at the first poll, since an answer was last held back.
     static READY: Cell<u32> = Cell::new(0);
 }
 

@@ -380,8 +380,8 @@ impl Worker {
         self.shared.census_taken();
     }
 
-    /// Returns a function for a hand that has left this seat. It returns true if the hand should
-    /// come back. It does not access the seat.
+    /// Returns a function for a hand that has left this seat. The function returns true if the hand
+    /// should come back. It does not access the seat.
     fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
         let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
         let (seat, is_left) = (self.seat(), self.has_cells_elsewhere());

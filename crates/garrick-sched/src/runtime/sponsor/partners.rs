@@ -54,9 +54,9 @@ impl Hand {
     /// Moves from a seat without work to the seat that its last turn has woken and that this hand
     /// owns.
     ///
-    /// After many moves between the same two seats, the hand also moves the cell for which it has
-    /// come to the other seat. So the next message stays on one seat. Returns the seat on which the
-    /// hand then sits.
+    /// After many moves between the same two seats, the hand takes the ready cell of `next` back to
+    /// `seat`. Both cells are then on one seat, so their next messages stay there. Returns the seat
+    /// on which the hand then sits.
     pub(super) fn follow(&self, seat: usize, next: usize) -> (usize, Came) {
         let (sits, came) = self.go(seat, next);
         if sits == next && self.path.is_worn_by(seat, next) {

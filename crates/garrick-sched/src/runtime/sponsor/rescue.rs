@@ -274,8 +274,8 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Adds the rest of an earlier visit that has lasted longer than its loan, because that rest
-    /// comes first. Returns `None` if only the owner can do it.
+    /// Adds the work that an earlier visit has left, if that visit has lasted longer than its loan:
+    /// this work comes first. Returns `None` if only the owner can do it.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {

@@ -398,7 +398,7 @@ impl LeftInModel {
         left
     }
 
-    /// Runs the cells of a seat that the caller owns. Their turns count as fine.
+    /// Runs the cells of a seat that the caller owns. Their turns count as short.
     pub(crate) fn runs_fine(&self, seat: usize) {
         // SAFETY: the seat is the caller's.
         unsafe { self.0.crew.worker(seat).as_ref() }.pace.be_fine();

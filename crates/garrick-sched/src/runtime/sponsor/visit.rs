@@ -119,7 +119,7 @@ impl Visit {
 pub(crate) struct Rest {
     /// Envelopes, oldest first, or null if there are none.
     pub(crate) list: *mut Envelope,
-    /// True if they are older than the messages in the mailbox, false if they are newer.
+    /// True if the envelopes are older than the messages in the mailbox, false if they are newer.
     pub(crate) is_older: bool,
 }
 

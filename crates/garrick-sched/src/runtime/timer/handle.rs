@@ -1,8 +1,9 @@
 //! Timers that any thread can cancel at any time.
 //!
 //! A timer that is set only once gets a place in the wheel of its worker when it is created, which
-//! is before the turn that sets it commits. Its handle identifies this place. If the timer fires
-//! and is cancelled at the same time, the lock of the wheel determines which comes first.
+//! is before the turn that sets it commits. The handle of the timer identifies this place. If the
+//! timer fires and is cancelled at the same time, the lock of the wheel determines which comes
+//! first.
 //!
 //! A repeating timer may be in the wheel of a different worker each time, because its task may
 //! move. So its handles and its message share a small state, which has a lock.

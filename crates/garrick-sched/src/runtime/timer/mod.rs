@@ -1,7 +1,8 @@
 //! Timers of a worker: messages that are delivered at a deadline.
 //!
 //! Each worker has one timing wheel. A worker with timers reads the clock every few turns, and
-//! interrupts a long sequence of messages to one task. It sleeps at most until its next timer.
+//! interrupts a long sequence of messages to one task. The worker sleeps at most until its next
+//! timer.
 //!
 //! A wheel has a lock, because two kinds of other threads use it. Any thread may cancel a
 //! [`Timer`]. Another worker may take due messages while the wheel's own worker is in a long turn
@@ -104,7 +105,7 @@ pub(crate) struct Later {
     pub(crate) deadline: Nanos,
     timed: Timed,
     timer: Option<Timer>,
-    /// Task with which the timer ends.
+    /// Task whose end cancels the timer.
     owner: Option<TaskId>,
 }
 
@@ -125,7 +126,8 @@ impl Later {
         }
     }
 
-    /// Assigns the message to a timer. If there is an `owner`, the timer ends with this task.
+    /// Assigns the message to a timer. If there is an `owner`, the end of this task cancels the
+    /// timer.
     pub(crate) fn by(mut self, timer: &Timer, owner: Option<TaskId>) -> Self {
         self.timed.can_be_cancelled = true;
         self.timer = Some(timer.clone());
@@ -167,8 +169,8 @@ unsafe impl Send for SharedWheel {}
 // SAFETY: as above; the lock sees to the rest.
 unsafe impl Sync for SharedWheel {}
 
-/// Wheel of each worker number. Created for the first worker with this number. It stays after the
-/// worker has stopped, because there may be handles of its timers.
+/// Wheel of each worker number. Created for the first worker with this number. The wheel stays
+/// after the worker has stopped, because there may still be handles to its timers.
 #[cfg(not(garrick_loom))]
 static WHEELS: [std::sync::OnceLock<Box<SharedWheel>>; WORKERS_MAX + 1] =
     [const { std::sync::OnceLock::new() }; WORKERS_MAX + 1];

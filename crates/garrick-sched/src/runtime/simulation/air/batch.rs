@@ -1,17 +1,19 @@
 //! Flights of one pair that are delivered in one step.
 //!
 //! A turn can take several messages out of the mailbox of its task (`Turn::next_message`). So
-//! several flights are delivered to tasks that do this. What the turn leaves is in the air again.
+//! several flights are delivered to a task that does this. The messages that the turn does not take
+//! return to the air.
 
 use super::{Air, NONE, Taken};
 use crate::cell::{Envelope, Kind};
 
-/// Maximum number of flights that are delivered with the one that was chosen.
+/// Maximum number of flights that are delivered together with the chosen flight.
 const MORE_MAX: u32 = 3;
 
 impl Air {
-    /// Takes flights behind one that was taken, oldest first, if the task takes several messages in
-    /// a turn. Their number is another one each time. At least one more stays in the air.
+    /// Takes the flights behind a taken flight, oldest first, if the task takes several messages in
+    /// a turn. The number of flights changes from call to call. At least one flight of the pair
+    /// stays in the air.
     pub(in super::super) fn take_more(&mut self, taken: &Taken) -> Vec<*mut Envelope> {
         let mut more = Vec::new();
         let entry = &mut self.tasks[taken.task as usize];
@@ -37,7 +39,7 @@ impl Air {
         more
     }
 
-    /// Puts messages back that the step after `taken` has left in the mailbox, oldest first.
+    /// Puts back the messages that the step after `taken` has left in the mailbox, oldest first.
     pub(in super::super) fn put_back(&mut self, taken: &Taken, left: &[*mut Envelope]) {
         for &envelope in left.iter().rev() {
             let flights = &mut self.pairs[taken.pair as usize].flights;
