@@ -265,7 +265,7 @@ fn verify(place: &Place) -> Result<Ended> {
 #[derive(Default)]
 struct Flaws {
     count: u64,
-    /// Text of the error of the first one.
+    /// Error text of the first unreadable saved state.
     first: String,
 }
 
@@ -277,7 +277,7 @@ impl Flaws {
         self.count += 1;
     }
 
-    /// Returns the error if there are any.
+    /// Returns an error if there are unreadable saved states.
     fn ended(self) -> Ended {
         let Self { count, first } = self;
         match count {

@@ -152,7 +152,7 @@ pub struct DurableMacro;
 #[doc = include_str!("../../garrick-macros/src/stored.md")]
 pub struct StoredMacro;
 
-/// Runs the examples of the guide to many nodes as tests of the documentation.
+/// Runs the examples of the guide to clusters as tests of the documentation.
 #[cfg(all(doctest, feature = "cluster"))]
 #[doc = include_str!("../../../docs/cluster.md")]
 pub struct Cluster;

@@ -145,9 +145,9 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     }
 }
 
-/// Generates the methods that the handle would have if the actor's method could handle a message.
-/// The program does not compile anyway, but rustc reports no further errors where it calls the
-/// method. Generates nothing if the answer has a type without a name.
+/// Generates the methods of the handle for an actor's method that cannot handle a message. The
+/// program does not compile in any case. Without these methods, rustc would report another error at
+/// each call. Generates nothing if the answer has a type without a name.
 fn rejected(block: &Block, rejected: &Rejected) -> Option<TokenStream> {
     let Block { krate, message, .. } = block;
     let (_, arguments, _) = block.generics.split_for_impl();

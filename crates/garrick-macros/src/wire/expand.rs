@@ -45,7 +45,7 @@ pub(super) fn implementation(message: &Message, is_right: bool) -> TokenStream {
     }
 }
 
-/// Returns the type of the context: the given one, or a parameter.
+/// Returns the type of the context: the type that the attribute gives, or else a type parameter.
 fn context(message: &Message) -> TokenStream {
     match &message.context {
         Some(context) => context.to_token_stream(),
@@ -53,7 +53,8 @@ fn context(message: &Message) -> TokenStream {
     }
 }
 
-/// Returns the parameters with the bounds that their values need, and the context.
+/// Returns the type parameters with the bounds that their values need. Adds a parameter for the
+/// context, unless the attribute gives its type.
 fn bounded(message: &Message, context: &TokenStream) -> Generics {
     let krate = &message.krate;
     let mut generics = message.generics.clone();
@@ -73,8 +74,8 @@ fn bounded(message: &Message, context: &TokenStream) -> Generics {
     generics
 }
 
-/// Generates the name: the given one, or that of the package and the type; and the names of the
-/// arguments.
+/// Generates the name of the message, with the names of its type arguments. Without a name in the
+/// attribute, the name consists of the names of the package and of the type.
 fn name(message: &Message, context: &TokenStream) -> TokenStream {
     let krate = &message.krate;
     let own = match &message.name {

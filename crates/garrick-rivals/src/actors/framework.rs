@@ -73,7 +73,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Address of an actor in a role.
     type Address<R: Role<Self>>: Clone + Send + Sync + 'static;
 
-    /// Address of an actor that answers a number with the next one.
+    /// Address of an actor that answers a number with the next number.
     type Answerer: Send + Sync + 'static;
 
     /// Runs `driver` as a task besides the actors. With one worker, everything runs on this thread.
@@ -85,7 +85,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
         run_on_tokio(workers, driver)
     }
 
-    /// Spawns an actor, with a mailbox of `bound` messages or an unbounded one.
+    /// Spawns an actor, with a mailbox for `bound` messages or an unbounded mailbox.
     fn spawn<R: Role<Self>>(
         role: R,
         bound: Option<usize>,

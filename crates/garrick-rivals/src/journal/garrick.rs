@@ -68,7 +68,7 @@ impl Client {
         cx.ask(&self.counter, Command::Add, Answer);
     }
 
-    /// Tells the end to the thread that waits for it, if it still does.
+    /// Notifies the thread that waits for the end, if it still waits.
     fn end(&self, ended: Result<(), NoReply>) {
         let _ = self.ended.send(ended);
     }

@@ -1,5 +1,5 @@
-//! Durable entities as a user writes them by hand: a tokio task for each entity, and a thread that
-//! commits their events.
+//! Durable entities as a user would write them by hand: a tokio task for each entity, and a thread
+//! that commits their events.
 //!
 //! ```text
 //!   client (task) --- command ---> entity (task) --- event ---> writer (thread): commit
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The writer takes all events that wait, up to a limit, and commits them together. With the limit
-//! 1, it makes a commit for each command.
+//! 1, the writer commits each command separately.
 
 use std::sync::Arc;
 use std::sync::mpsc;

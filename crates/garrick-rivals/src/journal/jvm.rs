@@ -11,21 +11,21 @@ use garrick_measure::Result;
 
 /// A program in Java, with its build file.
 pub(super) struct Project {
-    /// Name of its folder.
+    /// Name of the program's folder.
     name: &'static str,
     /// Class with the function `main`.
     main: &'static str,
-    /// Versions of Java that run it.
+    /// Versions of Java that can run the program.
     java: RangeInclusive<u32>,
-    /// Reason for which other versions of Java do not run it.
+    /// Reason why other versions of Java cannot run the program.
     why: &'static str,
     /// Arguments for `java`.
     flags: &'static [&'static str],
-    /// Paths and texts of its files.
+    /// Paths and texts of the program's files.
     files: &'static [(&'static str, &'static str)],
 }
 
-/// Version of Java that is larger than any other.
+/// Number that is larger than every version of Java.
 const NEWEST: u32 = u32::MAX;
 
 const SHARED: (&str, &str) = (
@@ -82,7 +82,7 @@ pub(super) static CAJUN: Project = Project {
 struct Java {
     home: PathBuf,
     version: u32,
-    /// True if it has a compiler.
+    /// True if this Java has a compiler.
     compiles: bool,
 }
 
@@ -207,7 +207,7 @@ fn missing(project: &Project, installed: &[Java], with: &str) -> String {
     )
 }
 
-/// Returns every installed Java: that of `JAVA_HOME`, that of the search path, and those in the
+/// Returns all installed versions of Java: from `JAVA_HOME`, from the search path, and from the
 /// usual folder.
 fn installed() -> Vec<Java> {
     let by_variable = env::var_os("JAVA_HOME").map(PathBuf::from);

@@ -1,10 +1,10 @@
-//! Durable commands per second, beside the raw disk: Garrick's durable actors, entities that are
-//! written by hand on storage engines, and persistent actors on the Java virtual machine.
+//! Durable commands per second, beside the raw disk: Garrick's durable actors, hand-written
+//! entities on storage engines, and persistent actors on the Java virtual machine.
 //!
-//! Each entity counts its commands, and has one command under way. A command is answered when its
-//! event of 128 bytes is durable. Each contender runs in its own process. Before and after, one
-//! thread writes 4 KiB and syncs, again and again. After a run, the files are opened again, and the
-//! events are counted.
+//! Each entity counts its commands, and has one command in progress. A command is answered when its
+//! event of 128 bytes is durable. Each contender runs in its own process. Before and after each
+//! run, one thread repeatedly writes 4 KiB and syncs. After a run, the files are opened again, and
+//! the events are counted.
 //!
 //! The flag `--strace` runs each contender once more under `strace`, and counts the syncs that the
 //! process has really asked for.

@@ -11,7 +11,7 @@ use super::disk::{Place, raw};
 use super::run::{Outcome, Plan};
 use super::strace::Syncs;
 
-/// Numbers of entities, each with one command under way.
+/// Numbers of entities, each with one command in progress.
 const ENTITIES: [usize; 3] = [1, 32, 1_000];
 
 /// The size of the study.
@@ -23,7 +23,8 @@ pub(super) struct Sizes {
     /// Length of each measurement of the raw disk.
     raw: Duration,
     warm_up: Duration,
-    /// Warm-up on the Java virtual machine, which compiles the code meanwhile.
+    /// Duration of the warm-up on the Java virtual machine, which compiles the code during this
+    /// time.
     jvm_warm_up: Duration,
 }
 

@@ -74,7 +74,7 @@ fn syncs(syncs: &Syncs) -> String {
     count + more
 }
 
-/// Returns how many of the acknowledged commands were there when the files were opened again.
+/// Returns how many acknowledged commands were found when the files were opened again.
 fn stored(row: &Row) -> String {
     let sum = |count: fn(&Round) -> u64| row.rounds.iter().map(count).sum::<u64>();
     let acknowledged = sum(|round| round.outcome.acknowledged);
@@ -84,7 +84,7 @@ fn stored(row: &Row) -> String {
     }
 }
 
-/// Returns the median, least and most of a figure.
+/// Returns the median, the minimum and the maximum of a figure.
 fn spread(row: &Row, figure: impl Fn(&Round) -> f64) -> [f64; 3] {
     let mut figures: Vec<f64> = row.rounds.iter().map(figure).collect();
     figures.sort_by(f64::total_cmp);

@@ -17,7 +17,7 @@ use crate::actors::framework::{Flow, Role};
 /// Actors or messages that take a long time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// No trouble.
+    /// No additional actors and no long work.
     Nothing,
     /// One additional actor, which repeatedly sleeps.
     Sleeper,

@@ -116,9 +116,9 @@ async fn work(
     Ok(())
 }
 
-/// Returns true if no more messages will come. Calls `is_closed_and_empty` twice, because it first
-/// checks that the channel is empty, and then that it is closed. A message that is sent between
-/// these two checks would be lost.
+/// Returns true if no more messages will come. Calls `is_closed_and_empty` twice, because one call
+/// first checks that the channel is empty, and then that it is closed. A message that is sent
+/// between these two checks would be lost.
 fn is_over(channel: &mut impl RxCore) -> bool {
     channel.is_closed_and_empty() && channel.is_closed_and_empty()
 }

@@ -65,14 +65,14 @@ pub(super) const PIPELINE: Suite = Suite {
     ..Suite::PLAIN
 };
 
-/// Returns the millions of messages per second of `contender`, with the number of slots and threads
-/// at which it is fastest.
+/// Returns the throughput of `contender` in millions of messages per second, with the number of
+/// slots and threads at which it is fastest.
 fn rate(rows: Rows<'_>, contender: &str, mode: &str) -> Option<f64> {
     let row = rows.fastest("pipeline", contender, &[("mode", mode)])?;
     Some(millions_a_second(row))
 }
 
-/// Returns the nanoseconds of CPU time per message of `contender`, with the number of slots and
+/// Returns the CPU time per message of `contender` in nanoseconds, with the number of slots and
 /// threads at which it takes the least CPU time.
 fn cpu(rows: Rows<'_>, contender: &str, mode: &str) -> Option<f64> {
     let params = [("mode", mode)];

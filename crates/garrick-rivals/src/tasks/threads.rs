@@ -33,7 +33,8 @@ impl Crew for Bare {
 /// answer on another.
 #[derive(Debug)]
 pub(super) struct Fixed {
-    /// Sender of tasks, each with the sender for its answer. The threads end when this is dropped.
+    /// Sender of tasks, each with the sender for its answer. The threads end when this sender is
+    /// dropped.
     tasks: crossbeam_channel::Sender<mpsc::Sender<u64>>,
 }
 

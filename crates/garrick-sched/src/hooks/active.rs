@@ -71,7 +71,7 @@ fn this_thread() -> usize {
     SIMULATES.with(|simulates| ptr::from_ref(simulates).addr())
 }
 
-/// Hooks of a sponsor. They are active if the sponsor is simulated.
+/// Hooks of a sponsor. The hooks are active if the sponsor is simulated.
 #[derive(Clone, Copy)]
 pub(crate) struct Hooks {
     are_active: bool,

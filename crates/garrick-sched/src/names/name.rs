@@ -8,8 +8,8 @@ use garrick_core::random::mix;
 /// number of tasks that the parent had created before. So it is the same in every order of the
 /// steps, and in every process.
 ///
-/// A timer also has a name, as the sender of its message. So does the source of the copies of a
-/// sender's messages.
+/// A timer also has a name, as the sender of its message. The source of the copies of a sender's
+/// messages has a name, too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskName(u64);
 

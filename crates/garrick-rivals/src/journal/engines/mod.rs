@@ -1,4 +1,4 @@
-//! Engines that store events on behalf of entities that are written by hand.
+//! Engines that store the events of hand-written entities.
 
 mod fjall;
 mod plain;
@@ -28,7 +28,7 @@ pub(super) trait Engine: Sized + Send + 'static {
     /// Opens the files in a folder, or creates them.
     fn open(folder: &Path) -> Result<Self, Fault>;
 
-    /// Stores events together. All of them are durable when it returns.
+    /// Stores events together. All events are durable when the call returns.
     fn commit(&mut self, events: &[Event]) -> Result<(), Fault>;
 
     /// Reads the events of an entity, and returns their number.

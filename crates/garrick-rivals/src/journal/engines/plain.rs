@@ -1,4 +1,4 @@
-//! One file, to which groups of events are appended: the least that stores events durably.
+//! One file, to which groups of events are appended: the minimum that stores events durably.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{Engine, Event};
 use crate::journal::run::{Fault, PAYLOAD};
 
-/// Bytes of an event: entity, number, payload, and the checksum of these.
+/// Bytes of an event: entity, number, payload, and a checksum of these three.
 const RECORD: usize = 8 + 8 + PAYLOAD + 4;
 
 pub(in crate::journal) struct Plain {
