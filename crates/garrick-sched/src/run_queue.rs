@@ -499,7 +499,7 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
     }
 
-    /// Removes `cell` if it is here, because another thread has taken it.
+    /// Removes `cell` if it is still here, because another thread has taken it.
     pub(crate) fn forget(&self, cell: CellPtr) {
         if self.cell.load(Relaxed) == cell.0.as_ptr() {
             self.cell.store(ptr::null_mut(), Relaxed);
@@ -511,7 +511,7 @@ impl Handoff {
         self.turn.load(Relaxed)
     }
 
-    /// Returns true if turn number `turn` has put a cell here that is still here.
+    /// Returns true if turn number `turn` has put a cell here, and the cell is still here.
     pub(crate) fn was_put_in(&self, turn: u64) -> bool {
         self.turn.load(Relaxed) == turn && !self.is_empty()
     }

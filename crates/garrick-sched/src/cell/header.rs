@@ -42,7 +42,8 @@ pub(crate) struct DoorTable {
     /// door in a separate turn. Takes over a reference to the door. The second argument is the
     /// worker of the current turn.
     pub(crate) defer: unsafe fn(CellPtr, NonNull<()>, *mut ()),
-    /// Passes the unread messages of one envelope. Returns the number of refused messages.
+    /// Passes the unread messages of one envelope to the door. Returns the number of refused
+    /// messages.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
     /// Requests that the receiver behind the door stop.
     pub(crate) stop: unsafe fn(CellPtr),

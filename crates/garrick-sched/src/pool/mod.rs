@@ -189,10 +189,10 @@ struct Depot {
 
 static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
 
-/// Number of envelopes taken from pools minus those given back, according to the reports of the
-/// threads. Exact when the threads are idle.
+/// Number of envelopes taken from pools minus the number given back, according to the reports of
+/// the threads. Exact when the threads are idle.
 static ENVELOPES_OUT: AtomicU64 = AtomicU64::new(0);
-/// Number of cells taken from pools minus those given back, according to the reports of the
+/// Number of cells taken from pools minus the number given back, according to the reports of the
 /// threads.
 static CELLS_OUT: AtomicU64 = AtomicU64::new(0);
 

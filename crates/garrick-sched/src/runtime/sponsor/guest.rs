@@ -78,8 +78,8 @@ impl VisitTimes {
         self.is_short.get()
     }
 
-    /// Records the duration of a timed visit. After a short visit, twice as many visits are not
-    /// timed. After a long visit, the next visit is timed.
+    /// Records the duration of a timed visit. After a short visit, about twice as many visits as
+    /// before remain untimed. After a long visit, the next visit is timed.
     fn took(&self, time: Nanos) {
         let run = if time > VISIT_LONG {
             0
