@@ -52,8 +52,9 @@
 //! # Guides
 //!
 //! The guides are in the repository. `docs/tutorial.md` is a tutorial in eleven steps, from a first
-//! actor to a supervised pipeline with telemetry. `README.md` lists all guides. `examples/starter`
-//! is a project template to copy.
+//! actor to a supervised pipeline with telemetry. `docs/README.md` lists all guides in order.
+//! `examples/starter` is a project template to copy. `cargo xtask site` makes a site with search
+//! from the guides, the tutorial and this reference.
 #![forbid(unsafe_code)]
 
 pub mod prelude;

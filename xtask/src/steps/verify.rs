@@ -64,7 +64,8 @@ pub(super) fn tools(workspace: &Workspace) -> Result<String> {
     let installed = tools::install_missing(tools::FOR_TESTS)?;
     let axe = tools::install_axe(&workspace.target)?;
     let nats = tools::install_nats(&workspace.target)?;
-    Ok(format!("{installed}, {axe}, {nats}"))
+    tools::install_mdbook(&workspace.target)?;
+    Ok(format!("{installed}, {axe}, {nats}, mdBook"))
 }
 
 /// Runs unit tests and scenarios, with overflow checks and debug assertions.
