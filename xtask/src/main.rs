@@ -64,7 +64,7 @@ enum Task {
     Docs,
     /// Build the documentation and the site of the guides, and look at the site in a browser.
     Site,
-    /// Install the external tools that tests call, if they are missing.
+    /// Install the external tools that tests and `docs` call, if they are missing.
     Tools,
     /// Run the unit tests and scenarios.
     Test,

@@ -13,15 +13,15 @@
 //! | --- | --- |
 //! | [`listing`] | pages of sources and folders to which pages link |
 //! | [`source`] | the input of mdBook |
-//! | [`reference`] | the copy of the reference |
+//! | [`api`] | the copy of the reference |
 //! | [`check`] | the links of the finished site |
 
 mod listing;
 
 mod source;
 
+mod api;
 mod check;
-mod reference;
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub(crate) fn build(workspace: &Workspace, mdbook: &Path) -> Result<String> {
         .arguments(&["build"])
         .arguments(&[&folder])
         .run_logged(&log)?;
-    reference::copy(&workspace.target.join("doc"), &site.join(API))?;
+    api::copy(&workspace.target.join("doc"), &site.join(API))?;
     let checked = check::links(&site)?;
     for broken in &checked.broken {
         println!("{broken}");
