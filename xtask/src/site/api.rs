@@ -8,6 +8,10 @@ use anyhow::{Context, Result, ensure};
 /// Page of the reference that guides link to.
 const FRONT: &str = "garrick/index.html";
 
+/// Look of the link to the guides: in the corner of the window, so that nothing moves.
+const STYLE: &str = "position: fixed; right: 1rem; bottom: 1rem; z-index: 9; padding: 0.5rem; \
+    background: var(--sidebar-background-color)";
+
 /// Copies the reference in `from`, which `cargo doc` has written, to `to`.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let front = from.join(FRONT);
@@ -47,7 +51,8 @@ fn with_link(page: &str, depth: usize) -> String {
         return page.to_owned();
     };
     let up = "../".repeat(depth);
-    format!("{head}<body{attributes}><a href=\"{up}docs/index.html\">Guides</a>{body}")
+    let link = format!("<a style=\"{STYLE}\" href=\"{up}docs/index.html\">Guides</a>");
+    format!("{head}<body{attributes}>{link}{body}")
 }
 
 #[cfg(test)]
@@ -57,9 +62,11 @@ mod tests {
     #[test]
     fn a_page_links_to_the_guides() {
         let page = with_link("<html><body class=\"a\"><p>b", 2);
-        assert_eq!(
-            page,
-            "<html><body class=\"a\"><a href=\"../../docs/index.html\">Guides</a><p>b"
+        let (begin, link) = page.split_once("<a style=").expect("a link");
+        assert_eq!(begin, "<html><body class=\"a\">");
+        assert!(
+            link.ends_with(" href=\"../../docs/index.html\">Guides</a><p>b"),
+            "{page}"
         );
         assert_eq!(with_link("<meta>", 1), "<meta>");
     }

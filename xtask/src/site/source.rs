@@ -1,7 +1,7 @@
 //! The input of mdBook: the pages with adapted links, the files to which they link, the table of
 //! contents, and the settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ const README: &str = "README.md";
 /// Ends of the names of files that a browser shows by itself.
 const SHOWN: &[&str] = &["png", "svg", "json"];
 
-/// Pages of the reference, whose listings are Rust if they name no language.
+/// Folder of the pages that are a part of the reference.
 const RUSTDOC: &str = "crates/garrick-macros/src";
 
 /// End of the index of the guides in the site.
@@ -50,8 +50,8 @@ struct Source<'a> {
     root: &'a Path,
     /// Folder of the pages.
     pages: PathBuf,
-    /// Paths of the pages that mdBook renders.
-    chapters: BTreeSet<PathBuf>,
+    /// Paths of the pages that mdBook renders, with their titles.
+    chapters: BTreeMap<PathBuf, String>,
     /// Other files and folders to which pages link.
     linked: BTreeSet<PathBuf>,
 }
@@ -63,21 +63,19 @@ pub(super) fn write(workspace: &Workspace, folder: &Path, site: &Path) -> Result
     }
     let index = fs::read_to_string(workspace.root.join(INDEX)).context(INDEX)?;
     let parts = parts(&index);
+    let own = [(FRONT, "Garrick"), (INDEX, "Guides")];
+    let own = own.map(|(path, title)| (PathBuf::from(path), title.to_owned()));
     let listed = parts.iter().flat_map(|part| &part.chapters);
-    let listed = listed.map(|chapter| chapter.path.clone());
+    let listed = listed.map(|chapter| (chapter.path.clone(), chapter.title.clone()));
     let mut source = Source {
         root: &workspace.root,
         pages: folder.join("src"),
-        chapters: [FRONT, INDEX]
-            .into_iter()
-            .map(PathBuf::from)
-            .chain(listed)
-            .collect(),
+        chapters: own.into_iter().chain(listed).collect(),
         linked: BTreeSet::new(),
     };
     let chapters = source.chapters.clone();
-    for page in &chapters {
-        source.write_chapter(page)?;
+    for (page, title) in &chapters {
+        source.write_chapter(page, title)?;
     }
     for file in source.linked.clone() {
         source.write_linked(&file)?;
@@ -90,7 +88,7 @@ pub(super) fn write(workspace: &Workspace, folder: &Path, site: &Path) -> Result
 
 impl Source<'_> {
     /// Writes a page with adapted links, and remembers the files to which it links.
-    fn write_chapter(&mut self, page: &Path) -> Result<()> {
+    fn write_chapter(&mut self, page: &Path, title: &str) -> Result<()> {
         let path = self.root.join(page);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path:?}"))?;
         let mut adapted = String::new();
@@ -120,8 +118,11 @@ impl Source<'_> {
         if page == Path::new(INDEX) {
             adapted.push_str(REFERENCE);
         }
-        let is_rustdoc = page.starts_with(RUSTDOC);
-        let adapted = with_languages(&adapted, is_rustdoc);
+        let adapted = if page.starts_with(RUSTDOC) {
+            format!("# {title}\n\n{}", without_rustdoc(&adapted))
+        } else {
+            adapted.replace("\n```erlang\n", "\n```text\n")
+        };
         let name = adapt(&page.to_string_lossy(), Kind::Chapter);
         write_file(&self.pages.join(name), &adapted)
     }
@@ -129,7 +130,7 @@ impl Source<'_> {
     /// Returns the way in which the site contains `file`. Returns `None` if there is no such file.
     fn kind(&self, file: &Path) -> Option<Kind> {
         let path = self.root.join(file);
-        if self.chapters.contains(file) {
+        if self.chapters.contains_key(file) {
             return Some(Kind::Chapter);
         }
         if path.is_dir() {
@@ -189,19 +190,21 @@ fn adapt(target: &str, kind: Kind) -> String {
     }
 }
 
-/// Returns a page whose listings have languages that mdBook knows. If `is_rustdoc` is true, a
-/// listing without a language is Rust.
-fn with_languages(text: &str, is_rustdoc: bool) -> String {
+/// Returns a page of the reference as mdBook understands it: listings without a language are Rust,
+/// and headings are one level lower, because the page gets a title.
+fn without_rustdoc(text: &str) -> String {
     let mut adapted = String::new();
     let mut is_fenced = false;
     for line in text.lines() {
         let begins = line.starts_with("```") && !is_fenced;
         is_fenced ^= line.starts_with("```");
+        if line.starts_with('#') && !is_fenced {
+            adapted.push('#');
+        }
         adapted.push_str(match line {
-            "```erlang" => "```text",
-            "```" if begins && is_rustdoc => "```rust",
-            "```compile_fail" if is_rustdoc => "```rust,compile_fail",
-            "```no_run" if is_rustdoc => "```rust,no_run",
+            "```" if begins => "```rust",
+            "```compile_fail" => "```rust,compile_fail",
+            "```no_run" => "```rust,no_run",
             _ => line,
         });
         adapted.push('\n');
@@ -262,10 +265,9 @@ mod tests {
 
     #[test]
     fn listings_of_the_reference_are_rust() {
-        let text = "```\na\n```\n\n```text\nb\n```\n```compile_fail\nc\n```\n";
-        let rust = "```rust\na\n```\n\n```text\nb\n```\n```rust,compile_fail\nc\n```\n";
-        assert_eq!(with_languages(text, true), rust);
-        assert_eq!(with_languages(text, false), text);
+        let text = "# A\n```\n# a\n```\n\n```text\nb\n```\n```compile_fail\nc\n```\n";
+        let rust = "## A\n```rust\n# a\n```\n\n```text\nb\n```\n```rust,compile_fail\nc\n```\n";
+        assert_eq!(without_rustdoc(text), rust);
     }
 
     #[test]
