@@ -43,9 +43,13 @@ fn guides_fit_at_both_widths() {
     let Some(site) = site() else {
         return;
     };
-    let guides = fs::read_dir(site.join("docs")).expect("the site has guides");
-    let guides = guides.map(|entry| entry.expect("a file").path());
-    let mut pages: Vec<PathBuf> = guides
+    let files = ["docs", "crates/garrick-macros/src"]
+        .into_iter()
+        .flat_map(|folder| {
+            let files = fs::read_dir(site.join(folder)).expect("the site has this folder");
+            files.map(|entry| entry.expect("a file").path())
+        });
+    let mut pages: Vec<PathBuf> = files
         .chain(["index.html", "COMPARE.html", "ARCHITECTURE.html"].map(|page| site.join(page)))
         .filter(|page| {
             page.extension()
