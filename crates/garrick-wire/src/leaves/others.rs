@@ -96,7 +96,7 @@ address! {
     Ipv6Addr: "ipv6", 16;
 }
 
-/// The length of the content tells the version.
+/// The length of the content determines the version: 4 bytes for IPv4, 16 bytes for IPv6.
 impl<C: ?Sized> Wire<C> for IpAddr {
     const NAME: &'static str = "ip";
     const SHAPE: Shape = Shape::Bytes;
@@ -117,7 +117,7 @@ impl<C: ?Sized> Wire<C> for IpAddr {
     }
 }
 
-/// The length of the content tells the version.
+/// The length of the content determines the version: 6 bytes for IPv4, 26 bytes for IPv6.
 impl<C: ?Sized> Wire<C> for SocketAddr {
     const NAME: &'static str = "socket";
     const SHAPE: Shape = Shape::Bytes;
