@@ -21,8 +21,8 @@ pub struct Inspection {
     /// Name of the actor's type, without modules. For a [`door`](crate::door) without an actor, the
     /// name of the door.
     pub task: String,
-    /// Name of the actor. For a child of a supervisor without a name of its own, the name that the
-    /// supervisor shows. `None` for any other actor without a name.
+    /// Name of the actor. For a child without its own name, the name that its supervisor shows.
+    /// `None` for any other actor without a name.
     pub name: Option<String>,
     /// Path of the actor. For an actor without a name, the path consists of the actor's type and
     /// id. `None` if no worker has answered and the actor has no supervisor.

@@ -75,7 +75,7 @@ static STUDIES: &[Study] = &[
     lisp::FORK_BOMB_LISP,
 ];
 
-/// Studies with flags of their own.
+/// Studies with their own flags.
 static MORE: &[Subcommand] = &[JOURNAL];
 
 fn main() -> ExitCode {

@@ -49,7 +49,7 @@ where
     })
 }
 
-/// The receiver of all answers to one question. When no service can answer any more, this actor is
+/// The receiver of all answers to one question. When no service can answer, this actor is
 /// unreachable, and is dropped together with its reply.
 struct Finish<R: 'static> {
     /// Reply to the asker. `None` after the first answer.

@@ -25,8 +25,8 @@ pub(crate) fn failed(system: &str, failure: &Failure) {
     }
 }
 
-/// Logs that `more` failures of a supervisor's children have no events of their own. `last` is the
-/// last of these failures.
+/// Logs that `more` failures of a supervisor's children have no separate events. `last` is the last
+/// of these failures.
 pub(crate) fn failed_more(system: &str, supervisor: &ActorPath, more: u64, last: &Failure) {
     let (supervisor, actor, reason) = (supervisor.as_str(), last.task, &*last.message);
     let path = last.path.as_ref().map(ActorPath::as_str);

@@ -30,7 +30,8 @@ pub(crate) struct Office {
     log: Log,
 }
 
-/// The reports of a supervisor that have no lines of their own, since it last wrote a line.
+/// The reports of a supervisor that have no separate lines, since the last line about this
+/// supervisor.
 #[derive(Default)]
 pub(crate) struct Omitted {
     /// Number of restarts.
@@ -88,7 +89,7 @@ impl Office {
         self.print(failure);
     }
 
-    /// Writes a line about the reports of a supervisor that have no lines of their own, like
+    /// Writes a line about the reports of a supervisor that have no separate lines, like
     /// [`Office::write`].
     fn write_omitted(&self, supervisor: &ActorPath, omitted: &Omitted, last: &Failure) {
         #[cfg(feature = "tracing")]

@@ -6,7 +6,7 @@
 //! fail. The code of the actor is the same in both cases.
 //!
 //! A call blocks the thread until the disk has answered. Use [`Context::blocking`] around long
-//! calls, or let the actor run on a system of its own.
+//! calls, or run the actor on a separate system.
 //!
 //! [`Context::blocking`]: crate::Context::blocking
 //!

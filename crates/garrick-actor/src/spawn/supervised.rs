@@ -82,8 +82,8 @@ impl<P, A, K, X, B> Spawn<P, A, K, X, B> {
     /// Makes the actor a child of the supervisor `tree`. The actor must be given as a closure that
     /// creates it, or as an async function.
     ///
-    /// The closure or function is called at the start of the child and at each restart, in a turn
-    /// of its own. If it panics, the child has failed.
+    /// The closure or function is called at the start of the child and at each restart, in a
+    /// separate turn. If it panics, the child has failed.
     ///
     /// # Examples
     /// [`Supervisor`](crate::supervise::Supervisor) has an example.

@@ -26,7 +26,7 @@ pub(super) struct Told {
     is_quiet: bool,
     /// Time from which the next line may be written.
     next_line: Nanos,
-    /// Reports since the last line, which have no lines of their own.
+    /// Reports since the last line, which have no separate lines.
     omitted: Omitted,
 }
 
@@ -71,7 +71,7 @@ impl Told {
         (self.omitted.count() == 1).then(|| Duration::from_nanos(wait))
     }
 
-    /// Writes a line about the reports that have no lines of their own, if there are any.
+    /// Writes a line about the reports that have no separate lines, if there are any.
     pub(super) fn write_omitted(&mut self, now: Nanos) {
         self.next_line = now.saturating_add(nanos(LINE_EVERY));
         mem::take(&mut self.omitted).write(&self.path);

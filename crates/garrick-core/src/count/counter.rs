@@ -29,8 +29,8 @@ use crate::prim::{
 /// let second = sent.clone();
 /// ```
 pub struct Counter {
-    /// Written by this counter alone, read by all readers. The value has a cache line of its own,
-    /// so that the counters of two threads do not slow each other down.
+    /// Written by this counter alone, read by all readers. The value has its own cache line, so
+    /// that the counters of two threads do not slow each other down.
     value: Arc<CachePadded<AtomicU64>>,
 }
 

@@ -12,9 +12,9 @@ use crate::prim::{
 /// them. Each count wraps at 2^64.
 ///
 /// Each new count is visible to the readers immediately, as with a [`Counter`](super::Counter). A
-/// `Counter` has a cache line of its own, but the counters of a tally share cache lines. So
-/// counting several things touches only one or two cache lines. If the numbers must be consistent
-/// with each other, use a [`Group`](super::Group).
+/// `Counter` has its own cache line, but the counters of a tally share cache lines. So counting
+/// several things touches only one or two cache lines. If the numbers must be consistent with each
+/// other, use a [`Group`](super::Group).
 ///
 /// # Examples
 ///

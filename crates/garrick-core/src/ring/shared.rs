@@ -29,8 +29,8 @@ pub(super) struct Shared<T> {
     _storage: Storage<T>,
 }
 
-/// One end of the ring. Written by the half that owns it, read by the other half. Each end has a
-/// cache line of its own, so that the halves seldom slow each other down.
+/// One end of the ring. Written by the half that owns it, read by the other half. Each end has its
+/// own cache line, so that the halves seldom slow each other down.
 pub(super) struct End {
     /// Number of slots that this end has passed since the ring was created, wrapping like a
     /// `usize`. A mask converts it into the index of a slot. Written by the half that owns this

@@ -107,7 +107,7 @@ impl<T> Slots<T> {
 
     /// Sets which slots belong to `count` and later counts, according to `spread`. The setting is
     /// valid for counts that are less than half of the range of a `usize` ahead of `count`. Counts
-    /// before `count` must not be used any more.
+    /// before `count` must no longer be used.
     #[inline]
     pub(super) fn settle(&mut self, count: usize, spread: Spread) {
         self.spread_from = match spread {

@@ -38,7 +38,7 @@ pub(crate) enum Met {
     No,
     /// The condition is met.
     Yes,
-    /// No value can be taken or sent any more.
+    /// No more values can be taken or sent.
     Over,
 }
 

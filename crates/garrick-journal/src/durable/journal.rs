@@ -56,7 +56,7 @@ impl Drop for Writer {
 /// only a few of their events are still needed. The needed events are copied first.
 ///
 /// The log is closed when all handles and all entities have been dropped. After the system on which
-/// the log was opened has shut down, nothing can be written any more.
+/// the log was opened has shut down, nothing more can be written.
 ///
 /// # Examples
 /// [`DurableActor`](crate::DurableActor) has an example.

@@ -9,8 +9,8 @@ use syn::{Generics, Ident, Path, Type, parse_quote};
 use super::attribute::Missing;
 use super::parse::{Body, FieldOf, Message, VariantOf, text};
 
-/// Generates `impl Wire for ...`. If the type has errors, its functions are empty, so that each use
-/// of the type is not an error of its own.
+/// Generates `impl Wire for ...`. If the type has errors, its functions are empty, so that rustc
+/// does not report another error for each use of the type.
 pub(super) fn implementation(message: &Message, is_right: bool) -> TokenStream {
     let Message {
         krate,

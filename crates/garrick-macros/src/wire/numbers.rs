@@ -18,8 +18,7 @@ pub(super) struct Numbered<'a> {
 }
 
 /// Returns the number of each item. `what` is `field` or `variant`. In the first version of a type,
-/// items without numbers have those of their order. If a number is wrong, another one stands for
-/// it.
+/// items without numbers are numbered in their order. A wrong number is replaced by another number.
 pub(super) fn assign(
     items: &[Numbered<'_>],
     what: &str,

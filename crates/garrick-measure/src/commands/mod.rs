@@ -44,7 +44,7 @@ pub enum Ended {
     Interrupted(String),
 }
 
-/// A subcommand with flags of its own.
+/// A subcommand with its own flags.
 pub struct Subcommand {
     /// Returns the name, the description and the flags.
     pub command: fn() -> clap::Command,

@@ -1,4 +1,4 @@
-//! A token that goes to and fro between two actors, or round a ring.
+//! A token that is passed back and forth between two actors, or around a ring.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;

@@ -1,4 +1,4 @@
-//! The contenders, each of which runs in a process of its own.
+//! The contenders, each of which runs in a separate process.
 
 use std::env;
 use std::fs;

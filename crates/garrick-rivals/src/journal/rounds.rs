@@ -75,7 +75,7 @@ pub(super) struct Study<'a> {
     pub(super) contenders: &'a [&'static Contender],
     pub(super) sizes: Sizes,
     pub(super) folder: &'a Path,
-    /// True if the syncs are counted, in runs of their own.
+    /// True if the syncs are counted, in separate runs.
     pub(super) traces: bool,
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Outcome {
     window: Window,
     /// Number of commands that were acknowledged in the whole run.
     pub(super) acknowledged: u64,
-    /// Number of events that were read after the run, by whoever opened the files again.
+    /// Number of events that were read after the run, when the files were opened again.
     pub(super) stored: u64,
 }
 

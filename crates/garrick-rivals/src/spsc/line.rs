@@ -1,4 +1,4 @@
-//! The yardstick: two threads that pass one cache line to and fro.
+//! The yardstick: two threads that pass one cache line back and forth.
 //!
 //! No data can get from one core to another in a shorter time. A ring takes at least this time per
 //! number if each number waits for the previous one.

@@ -360,7 +360,7 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
 }
 
 /// Returns a batch of the message in `oldest`, which follows a trail at the head of the mailbox.
-/// The trail becomes that of the turn.
+/// The trail becomes the trail of the turn.
 #[cold]
 fn batch_with_trail<T: Task>(
     cell: CellPtr,

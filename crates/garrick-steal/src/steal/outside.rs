@@ -1,4 +1,4 @@
-//! Handles for threads that are not workers. These handles have no deque of their own.
+//! Handles for threads that are not workers. These handles have no deque.
 use std::{collections::VecDeque, fmt, time::Duration};
 
 use garrick_core::prim::Arc;

@@ -45,7 +45,7 @@ use crate::deque::Stealer;
 
 pub(super) struct Shared<T> {
     /// The waiting receivers, and the flag that the channel is closed. Every send reads this field.
-    /// So the field has a cache line of its own, which changes seldom.
+    /// So the field has its own cache line, which changes seldom.
     pub(super) bell: CachePadded<Bell>,
 
     /// The senders that are waiting for room in the global queue.
@@ -87,7 +87,7 @@ pub(super) struct Mark(AtomicU64);
 pub(super) enum Verdict {
     /// All places were empty at one moment.
     Empty,
-    /// All places were empty at one moment, and no value can arrive any more.
+    /// All places were empty at one moment, and no more values can arrive.
     Closed,
     /// There was a value, or a value arrived or moved during the check.
     Unclear,
@@ -173,8 +173,8 @@ impl<T> Shared<T> {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }
 
-    /// Returns true if a receiver must not wait, because there is a value, or because no value can
-    /// arrive any more.
+    /// Returns true if a receiver must not wait, because there is a value, or because no more
+    /// values can arrive.
     pub(super) fn is_disturbed(&self) -> bool {
         self.is_settled() || self.has_work()
     }

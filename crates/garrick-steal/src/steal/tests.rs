@@ -94,7 +94,7 @@ fn a_lone_value_is_found_wherever_it_is() {
     assert_eq!(channel.workers[0].try_recv(), Err(TryRecvError::Empty));
 }
 
-/// A worker that always has a newer value of its own still receives older values.
+/// A worker that always has a newer value in its own deque still receives older values.
 #[test]
 fn the_oldest_does_not_starve() {
     let mut channel = unbounded(1, 8);

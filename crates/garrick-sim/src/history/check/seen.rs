@@ -2,8 +2,8 @@
 //!
 //! A configuration consists of the operations that have a place, and of the state after them. A
 //! search need not enter a configuration twice. It also need not enter a configuration if it has
-//! entered another one that has fewer pending operations and is otherwise equal: whatever can
-//! follow the former can follow the latter too.
+//! entered another one that has fewer pending operations and is otherwise equal: each sequence of
+//! steps that can follow the first configuration can also follow the other.
 //!
 //! This is correct even if the search has not come back from the other configuration yet. Suppose
 //! that a correct order exists but is not found. Then the search has come back from all
