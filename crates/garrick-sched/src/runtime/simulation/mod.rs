@@ -59,7 +59,7 @@ pub enum Fate {
     Doubled,
 }
 
-/// What happens to the messages from a node to other nodes when the node crashes.
+/// Effect of the crash of a node on its messages to other nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     /// The messages stay in the air.
