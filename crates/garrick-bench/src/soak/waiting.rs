@@ -25,7 +25,7 @@ const ROOM: usize = 2;
 /// Number of actors created in a round that consist of a single future.
 const FUTURES: u64 = 100;
 
-/// How many numbers each future adds up.
+/// Number of values that each future adds up.
 const NUMBERS: u64 = 20;
 
 const NAP: Duration = Duration::from_micros(100);
