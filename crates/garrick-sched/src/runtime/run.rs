@@ -493,7 +493,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     // The previous turn is over. Messages from a destructor are in no turn, and stay sent if the
     // destructor panics after that.
     worker.begin_pause();
-    worker.lane.ended(cell);
+    worker.count_ended(cell);
     worker.shared.hooks.gone(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
