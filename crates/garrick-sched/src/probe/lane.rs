@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use garrick_core::count::{Group, GroupReader};
-use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
+use garrick_core::prim::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::WorkerSample;
 use super::beginning::Beginning;
 use super::census::{self, Censuses, Found, Tally};
 use super::gauge::Gauge;
 use super::kinds::{Count, Kinds, Unnamed};
-use super::ledger::{Ledger, Point, Posted, Sighted, Timed};
+use super::ledger::{Ledger, Point, Posted, Sighted, Source, Timed};
 use super::sights::{Running, SLOW_TURN, Sight, Sights};
 use crate::cell::{CellPtr, Table, TaskId};
 use crate::world::Nanos;
@@ -57,6 +57,8 @@ struct Counted {
     surprises: AtomicU64,
     /// Activations that other threads have seen. Written by them, and emptied by the worker.
     sights: Mutex<Sights>,
+    /// True if one of them was long. Set by other threads, and cleared by the worker.
+    has_seen_long: AtomicBool,
 }
 
 /// The time at the beginning of a timed activation, and the label of its task.
@@ -112,6 +114,7 @@ impl Lane {
                 censuses: Censuses::default(),
                 surprises: AtomicU64::new(0),
                 sights: Mutex::default(),
+                has_seen_long: AtomicBool::new(false),
             }),
             ledger: Ledger::new(seed, overhead_of(&clock), clock()),
             activation: Cell::new(None),
@@ -238,6 +241,27 @@ impl Lane {
         };
         books.end(&activation, turns, now());
         true
+    }
+
+    /// Returns true if a long activation was seen that is perhaps not counted yet. The worker
+    /// should then call [`Lane::looks`] between two activations.
+    #[inline]
+    pub(crate) fn has_seen_long(&self) -> bool {
+        let books = self.books.as_ref();
+        // Relaxed: a hint.
+        books.is_some_and(|books| books.counted.has_seen_long.load(Relaxed))
+    }
+
+    /// Counts a long activation that was not timed. Returns true if the next activation to time was
+    /// chosen again.
+    pub(crate) fn looks(&self, progress: Progress, now: impl FnOnce() -> Nanos) -> bool {
+        let Some(books) = &self.books else {
+            return false;
+        };
+        // Relaxed: a hint.
+        books.counted.has_seen_long.store(false, Relaxed);
+        // The work of a timed activation is counted at its end.
+        books.activation.get().is_none() && books.looks(progress.at(now()))
     }
 
     /// Returns the measurement of turns by kind of message, if there is one in the current
@@ -427,6 +451,17 @@ impl Books {
         self.gauge.rested();
     }
 
+    /// Ends the open gap if an activation in it was long.
+    fn looks(&self, at: Point) -> bool {
+        let since = self.ledger.since();
+        let seen = RefCell::new(Vec::new());
+        self.ledger.looks(
+            at,
+            || self.sighted(&seen, since.picks, at.picks),
+            |posted| self.post(posted, &seen.borrow()),
+        )
+    }
+
     fn sights(&self) -> MutexGuard<'_, Sights> {
         self.counted.sights()
     }
@@ -458,7 +493,14 @@ impl Books {
         let activations = counted.activations.load(Relaxed);
         // Relaxed, both: one writer, and the count is independent.
         (counted.activations).store(activations.wrapping_add(posted.work.activations), Relaxed);
-        if let Some(sight) = posted.sight.and_then(|index| seen.get(index)) {
+        if posted.source != Source::Timed
+            && let Some(messages) = kind.messages()
+        {
+            messages.divide(posted.work.turns, posted.work.time);
+        }
+        if let Source::Seen(index) = posted.source
+            && let Some(sight) = seen.get(index)
+        {
             let Running { task, table, .. } = sight.running;
             self.tally.add_time_for(task, table, posted.work.time);
             kind.add(Count::SlowTurns, sight.slow);
@@ -519,6 +561,10 @@ impl LaneReader {
         // An activation that is seen for the first time began before `later`, and one that is seen
         // again has lasted until `now`. So no activation is reported longer than it is.
         let sight = counted.sights().glance(running, later)?;
+        if sight.glances == 2 {
+            // Relaxed: a hint for the worker.
+            counted.has_seen_long.store(true, Relaxed);
+        }
         // Relaxed: the word is independent.
         let beginning = Beginning::from_word(counted.beginning.load(Relaxed));
         let since = beginning
@@ -591,6 +637,9 @@ mod tests {
     /// Time between two glances of the lookout.
     const GLANCE: Nanos = 1_000_000;
 
+    /// Number of activations between two looks for long ones.
+    const BLOCK: u32 = 16;
+
     /// Two kinds of tasks.
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
@@ -621,6 +670,9 @@ mod tests {
         /// Runs an activation of `turns` turns that takes `lasts`.
         fn run_turns(&mut self, table: &'static Table, turns: u64, lasts: Nanos) {
             let task = TaskId(std::ptr::from_ref(table).addr());
+            if self.progress.picks % BLOCK == 0 && self.lane.has_seen_long() {
+                self.lane.looks(self.progress, || self.now);
+            }
             self.progress.picks = self.progress.picks.wrapping_add(1);
             let is_due = self.lane.due() == Some(self.progress.picks);
             if is_due {
@@ -799,6 +851,27 @@ mod tests {
             lane.run(&FIRST, 110_000_000);
             (0..5_000).for_each(|_| lane.run(&SECOND, QUICK));
             assert_eq!(lane.sample(&FIRST).slow_turns, 5, "{seed}");
+        }
+    }
+
+    #[test]
+    fn long_activations_in_a_row_are_counted_while_they_run() {
+        const LONG: Nanos = 30_000_000;
+        for seed in 1..50 {
+            let mut lane = Simulated::new(seed * 0x9e37_79b9, true);
+            // Then hundreds of activations pass between two that are timed.
+            (0..10_000).for_each(|_| lane.run(&SECOND, QUICK));
+            for number in 1..100 {
+                lane.run(&FIRST, LONG);
+                let missing = number * LONG - lane.busy(&FIRST).min(number * LONG);
+                assert!(
+                    missing <= u64::from(BLOCK) * LONG,
+                    "{seed}, {number}: {missing}"
+                );
+            }
+            lane.ends();
+            let error = lane.busy(&FIRST).abs_diff(99 * LONG);
+            assert!(error < LONG / 10, "{seed}: {error}");
         }
     }
 

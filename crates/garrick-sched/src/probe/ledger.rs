@@ -100,8 +100,18 @@ pub(super) struct Sighted {
 pub(super) struct Posted {
     pub(super) place: usize,
     pub(super) work: Work,
-    /// Index of the activation that the lookout has seen, if it is known by that.
-    pub(super) sight: Option<usize>,
+    pub(super) source: Source,
+}
+
+/// Reason for which work is counted for a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// Activations of the kind were timed.
+    Timed,
+    /// An untimed activation was long, and was probably one of this kind.
+    Excess,
+    /// An untimed activation was long. The lookout has seen it, and it has this index.
+    Seen(usize),
 }
 
 impl Posted {
@@ -109,7 +119,7 @@ impl Posted {
         Self {
             place,
             work,
-            sight: None,
+            source: Source::Timed,
         }
     }
 }
@@ -305,14 +315,41 @@ impl Ledger {
         represents
     }
 
-    /// Ends the open gap, and returns its work.
-    fn close(&self, at: Point) -> Work {
-        let since = self.since.replace(at);
-        let open = Work {
+    /// Ends the open gap if an activation in it was long, and counts its work. The next activation
+    /// to time is then chosen again. Otherwise the long activation would be counted only when the
+    /// next one is timed, which may be many long ones later. `sighted` is as in [`Ledger::timed`].
+    ///
+    /// Returns true if the gap has ended.
+    pub(super) fn looks(
+        &self,
+        at: Point,
+        sighted: impl FnOnce() -> Vec<Sighted>,
+        mut post: impl FnMut(Posted),
+    ) -> bool {
+        if self.sleeps.get() || self.excess_of(self.open_at(at)) < SEEN {
+            return false;
+        }
+        let open = self.close(at);
+        self.add_untimed(open, SEEN, sighted, &mut post);
+        self.idled.set(false);
+        self.plan(at.picks);
+        true
+    }
+
+    /// Returns the work of the open gap.
+    fn open_at(&self, at: Point) -> Work {
+        let since = self.since.get();
+        Work {
             time: at.now.saturating_sub(since.now),
             turns: at.turns.saturating_sub(since.turns),
             activations: u64::from(at.picks.wrapping_sub(since.picks)),
-        };
+        }
+    }
+
+    /// Ends the open gap, and returns its work.
+    fn close(&self, at: Point) -> Work {
+        let open = self.open_at(at);
+        self.since.set(at);
         self.earn(open.time / AWAKE_SHARE);
         open
     }
@@ -407,7 +444,11 @@ impl Ledger {
             let time = share(excess - counted.time, work.time, parts);
             parts -= work.time;
             let work = Work::of(time);
-            post(Posted::of(place, work));
+            post(Posted {
+                place,
+                work,
+                source: Source::Excess,
+            });
             counted.add(work);
         }
         counted
@@ -434,7 +475,7 @@ impl Ledger {
             post(Posted {
                 place: seen.place,
                 work,
-                sight: Some(index),
+                source: Source::Seen(index),
             });
             counted.add(work);
         }

@@ -31,15 +31,15 @@
 //! stack of 128 KiB.
 
 mod clocking;
-mod messages;
 mod times;
+mod work;
+
+mod messages;
 
 mod gauge;
 
 mod kinds;
 mod top;
-
-mod work;
 
 mod ledger;
 

@@ -84,6 +84,36 @@ impl Worker {
         step
     }
 
+    /// Counts a long activation that was not timed, if there was one before activation number
+    /// `picks`. That activation must begin a block of [`FAIR_EVERY`].
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look_back(&self, picks: u32) {
+        let progress = Progress {
+            picks: picks.wrapping_sub(1),
+            turns: self.turns(),
+        };
+        if self.lane.looks(progress, || self.now()) {
+            self.plan_timed();
+        }
+    }
+
+    /// Does what is due after an activation that may have been long, and that has left messages.
+    /// Counts it if it was not timed, and takes a census if one was requested: its turns may take
+    /// so long that the next fair pick is far away.
+    pub(super) fn look_after(&self) {
+        if self.lane.has_seen_long() && self.lane.looks(self.progress(), || self.now()) {
+            // The loop may be in the middle of a block.
+            self.lane
+                .postpone(self.shown.picks().wrapping_add(FAIR_EVERY));
+            self.plan_timed();
+        }
+        if self.lane.wants_census() {
+            self.end_timed();
+            self.take_census();
+        }
+    }
+
     /// Notes which activation the lane wants to time.
     fn plan_timed(&self) {
         if let Some(due) = self.lane.due() {

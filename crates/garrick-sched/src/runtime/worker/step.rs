@@ -47,6 +47,9 @@ impl Worker {
     pub(super) fn step<const WAY: Way>(&self, until: &impl Fn(Signal) -> bool) -> Step {
         let picks = self.shown.count_pick();
         if picks.is_multiple_of(FAIR_EVERY) {
+            if WAY == SHOWN && self.lane.has_seen_long() {
+                self.look_back(picks);
+            }
             if WAY == SHOWN && picks == self.arms_at.get() {
                 return match self.run_armed(picks, until) {
                     Step::Ran => Step::Ran,
@@ -104,9 +107,9 @@ impl Worker {
         if looks.is_multiple_of(NEWBORN_EVERY) {
             self.lane.show_turns(self.turns());
             self.settle_vitals();
-            if self.lane.wants_census() {
-                self.take_census();
-            }
+        }
+        if self.lane.wants_census() {
+            self.take_census();
         }
         match looks % NEWBORN_EVERY {
             0 if (looks / NEWBORN_EVERY).is_multiple_of(2) => self.born.pop_oldest(),
