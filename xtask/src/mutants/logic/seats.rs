@@ -76,9 +76,17 @@ pub(super) const MUTANTS: &[Logic] = &[
         tests: END,
     },
     Logic {
+        name: "a-kept-seat-waits-while-others-are-idle",
+        breaks: "a cell of another seat waits for as long as two actors talk to each other",
+        file: "runtime/sponsor/give.rs",
+        find: "&& self.has_kept_nothing();",
+        put: "&& (MUTANT || self.has_kept_nothing());",
+        tests: END,
+    },
+    Logic {
         name: "cells-that-a-turn-has-scheduled-wait-for-its-destructors",
         breaks: "a destructor waits forever for a task to which its turn has sent",
-        file: "runtime/worker/mod.rs",
+        file: "runtime/sponsor/keep.rs",
         find: "if has_pushed {",
         put: "if has_pushed && !MUTANT {",
         tests: RESCUE,
@@ -86,7 +94,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "nobody-looks-at-a-worker-that-runs-destructors",
         breaks: "a destructor waits forever for a ready task, because no hand looks for stuck seats",
-        file: "runtime/worker/mod.rs",
+        file: "runtime/sponsor/keep.rs",
         find: "self.crew.watch_ready(&self.shared);",
         put: "if !MUTANT { ORIGINAL }",
         tests: RESCUE,

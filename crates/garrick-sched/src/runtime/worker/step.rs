@@ -149,6 +149,10 @@ impl Worker {
         message: *const Slot,
         until: &impl Fn(Signal) -> bool,
     ) -> Step {
+        if self.has_only_this() {
+            self.run::<WAY>(cell, message);
+            return Step::Ran;
+        }
         // This work may overwrite the place of the message.
         // SAFETY: it came out of a queue of ours with the cell, and is read once, here.
         self.in_hand
