@@ -279,8 +279,9 @@ impl Ledger {
         let mut open = self.close(at);
         self.budget.set(self.budget.get() - COST as i64);
         if open.activations <= 1 {
-            // So the time in which the worker had no work is not counted.
+            // So the time is known, without that in which the worker had no work.
             open.time = time;
+            self.idled.set(false);
         }
         let excess = self.excess_of(open);
         let is_long = excess >= LONG && time >= excess / 2;
