@@ -76,14 +76,6 @@ pub(super) const MUTANTS: &[Logic] = &[
         tests: END,
     },
     Logic {
-        name: "a-kept-seat-waits-while-others-are-idle",
-        breaks: "a cell of another seat waits for as long as two actors talk to each other",
-        file: "runtime/sponsor/give.rs",
-        find: "&& self.has_kept_nothing();",
-        put: "&& (MUTANT || self.has_kept_nothing());",
-        tests: END,
-    },
-    Logic {
         name: "cells-that-a-turn-has-scheduled-wait-for-its-destructors",
         breaks: "a destructor waits forever for a task to which its turn has sent",
         file: "runtime/sponsor/keep.rs",
