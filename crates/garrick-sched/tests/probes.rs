@@ -1,6 +1,7 @@
 //! The counters of a sponsor.
 
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, TaskSample, Turn};
@@ -148,7 +149,7 @@ fn kind(handle: &Handle, name: &str) -> KindSample {
 }
 
 #[test]
-fn turns_and_tasks_are_counted_exactly_by_kind() {
+fn tasks_are_counted_exactly_by_kind_and_all_turns_for_some_kind() {
     for workers in [1, 2] {
         let sponsor = pool(workers);
         let handle = sponsor.handle();
@@ -159,17 +160,26 @@ fn turns_and_tasks_are_counted_exactly_by_kind() {
         drop((first, last));
         sponsor.shutdown();
 
-        let hop = kind(&handle, "Hop");
-        assert_eq!((hop.begun, hop.ended, hop.turns), (2, 2, 2000), "{workers}");
-        let fork = kind(&handle, "Fork");
-        assert_eq!(
-            (fork.begun, fork.ended, fork.turns),
-            (1023, 1023, 1023),
-            "{workers}"
-        );
+        let (hop, fork) = (kind(&handle, "Hop"), kind(&handle, "Fork"));
+        assert_eq!((hop.begun, hop.ended), (2, 2), "{workers}");
+        assert_eq!((fork.begun, fork.ended), (1023, 1023), "{workers}");
+        assert_eq!(hop.turns + fork.turns, 3023, "{hop:?}, {fork:?}");
         assert!(fork.busy > 0, "{fork:?}");
-        assert!(hop.activations <= hop.turns, "{hop:?}");
     }
+}
+
+#[test]
+fn few_turns_are_counted_exactly() {
+    let sponsor = pool(1);
+    let handle = sponsor.handle();
+    let last = handle.spawn(Hop(None)).unwrap();
+    let first = handle.spawn(Hop(Some(last.clone()))).unwrap();
+    handle.spawn(Fork).unwrap().send(3).unwrap();
+    (0..100).for_each(|_| first.send(1).unwrap());
+    drop((first, last));
+    sponsor.shutdown();
+    let turns = |name| kind(&handle, name).turns;
+    assert_eq!((turns("Hop"), turns("Fork")), (200, 15));
 }
 
 #[test]
@@ -319,45 +329,106 @@ impl Task for Spins {
     }
 }
 
-/// Works for 5 ms, and forwards its message to itself until it is 0. So each of its activations has
-/// one message.
-struct WorksOn;
+/// Works for the time of its message. Counts the turns that took much longer, because the machine
+/// was busy.
+struct Works(Arc<AtomicU64>);
 
-impl Task for WorksOn {
+impl Task for Works {
+    type Message = Duration;
+
+    fn receive(&mut self, time: Duration, _: &Turn<'_, Duration>) -> Flow {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            std::hint::spin_loop();
+        }
+        if began.elapsed() >= Duration::from_millis(90) {
+            self.0.fetch_add(1, Relaxed);
+        }
+        Flow::Continue
+    }
+}
+
+/// Counts down by messages to itself, and then works, by a message to another task.
+struct Delay(Address<Duration>, u32);
+
+impl Task for Delay {
     type Message = u32;
 
     fn receive(&mut self, left: u32, turn: &Turn<'_, u32>) -> Flow {
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_millis(5) {
-            std::hint::spin_loop();
-        }
         if left > 0 {
             turn.send(&turn.address(), left - 1).unwrap();
+        } else {
+            // All of them wait when the activation begins.
+            for _ in 0..self.1 {
+                turn.send(&self.0, Duration::from_millis(5)).unwrap();
+            }
         }
         Flow::Continue
     }
 }
 
 #[test]
-fn a_slow_task_among_many_quick_ones_is_seen_as_busy() {
-    let sponsor = pool(1);
-    let handle = sponsor.handle();
-    // Quick turns of one kind come between the slow ones of the other kind.
-    let slow = handle.spawn(WorksOn).unwrap();
-    let quick: Vec<_> = (0..50).map(|_| handle.spawn(Spins).unwrap()).collect();
-    for quick in &quick {
-        quick.send(20_000).unwrap();
+fn a_long_activation_is_counted_wherever_it_comes() {
+    // Thirty messages in one activation, at once, or after so many quick ones that few are timed.
+    for before in [0, 3_000, 200_000] {
+        let sponsor = pool(1);
+        let handle = sponsor.handle();
+        let delayed = Arc::default();
+        let slow = handle.spawn(Works(Arc::clone(&delayed))).unwrap();
+        let ((told, began), (leave, may_end)) = (mpsc::channel(), mpsc::channel());
+        let gate = handle.spawn(Gate(told, may_end)).unwrap();
+        gate.send(()).unwrap();
+        wait(&began);
+        let quick: Vec<_> = (0..50).map(|_| handle.spawn(Spins).unwrap()).collect();
+        for quick in &quick {
+            quick.send(20_000).unwrap();
+        }
+        handle
+            .spawn(Delay(slow.clone(), 30))
+            .unwrap()
+            .send(before)
+            .unwrap();
+        leave.send(()).unwrap();
+        drop((slow, gate, quick));
+        sponsor.shutdown();
+        let found = kind(&handle, "Works");
+        let truth = 150_000_000;
+        assert!(found.busy >= truth - truth / 50, "{before}: {found:?}");
+        let delayed = delayed.load(Relaxed);
+        assert!(
+            found.slow_turns <= delayed,
+            "{before}: each turn takes 5 ms, but for {delayed}: {found:?}"
+        );
+        let sample = handle.sample();
+        let all: u64 = sample.kinds.iter().map(|kind| kind.busy).sum();
+        assert!(all <= sample.at, "{all} of {}", sample.at);
     }
-    let turns = 30;
-    slow.send(turns - 1).unwrap();
+}
+
+#[test]
+fn turns_are_slow_and_not_activations() {
+    let world = ByHand::new();
+    let sponsor = Sponsor::builder().world(world.clone()).probes(true);
+    let sponsor = sponsor.start().unwrap();
+    let handle = sponsor.handle();
+    let (told, began) = mpsc::channel();
+    let (leave, may_end) = mpsc::channel();
+    let gate = handle.spawn(Gate(told, may_end)).unwrap();
+    // The first turn holds the worker until all messages wait, so one activation handles them.
+    (0..13).for_each(|_| gate.send(()).unwrap());
+    for _ in 0..12 {
+        wait(&began);
+        world.advance(Duration::from_millis(30));
+        leave.send(()).unwrap();
+    }
+    wait(&began);
+    world.advance(Duration::from_millis(100));
+    leave.send(()).unwrap();
+    drop(gate);
     sponsor.shutdown();
-    let busy = kind(&handle, "WorksOn").busy;
-    // The first slow turns may come between two turns that are timed.
-    let least = u64::from(turns - 2) * 5_000_000;
-    assert!(busy >= least, "{busy} of {least}");
-    let both = busy + kind(&handle, "Spins").busy;
-    let passed = handle.sample().at;
-    assert!(both <= passed, "{both} of {passed}");
+    let found = kind(&handle, "Gate");
+    assert_eq!(found.turns, 13);
+    assert!(found.slow_turns <= 1, "{found:?}");
 }
 
 #[test]

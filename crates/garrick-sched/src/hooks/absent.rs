@@ -18,6 +18,11 @@ impl Hooks {
         Self
     }
 
+    /// Returns true if the sponsor is simulated.
+    pub(crate) fn are_active(self) -> bool {
+        false
+    }
+
     /// Returns true if both sponsors are in the same simulation, or in none.
     #[inline(always)]
     pub(crate) fn are_beside(self, _: Self) -> bool {

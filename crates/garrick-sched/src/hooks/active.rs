@@ -101,6 +101,11 @@ impl Hooks {
         }
     }
 
+    /// Returns true if the sponsor is simulated.
+    pub(crate) fn are_active(self) -> bool {
+        self.are_active
+    }
+
     /// Returns true if both sponsors are in the same simulation, or in none.
     pub(crate) fn are_beside(self, other: Self) -> bool {
         (self.are_active, self.thread) == (other.are_active, other.thread)

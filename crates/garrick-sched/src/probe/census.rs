@@ -134,6 +134,11 @@ impl Tally {
         self.counts.borrow_mut().busiest.add(time);
     }
 
+    /// Adds `time` to the time of a task that may not run now.
+    pub(super) fn add_time_for(&self, task: TaskId, table: &'static Table, time: Nanos) {
+        self.counts.borrow_mut().busiest.add_for(task, table, time);
+    }
+
     /// Lists a task whose activation has left `waiting` messages, if its mailbox is among the
     /// longest.
     pub(super) fn put(
@@ -214,8 +219,11 @@ impl Count<'_> {
         table: &'static Table,
         waiting: u64,
         weight: u64,
-        label: impl FnOnce() -> Option<String>,
+        label: impl Fn() -> Option<String>,
     ) {
+        if self.counts.busiest.wants_names() {
+            self.counts.busiest.name_one(task, table, &label);
+        }
         let weight = if waiting > HEAVY {
             self.counts.heavy.push(task);
             1

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use garrick_core::prim::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::KindSample;
 use super::gauge::Allowance;
@@ -49,8 +49,6 @@ pub(super) struct Mailboxes {
 pub(super) struct Kind {
     /// Table of the kind. Written once, when the first task of the kind is counted.
     table: OnceLock<&'static Table>,
-    /// True if the last timed activation of the kind was slow.
-    is_slow: AtomicBool,
     counts: [AtomicU64; COUNTS],
     /// Result of the last census for the worker's tasks of this kind, as in [`Mailboxes`]: the
     /// number of messages in all mailboxes, and the number in the longest mailbox.
@@ -80,18 +78,6 @@ impl Kind {
         let counter = &self.turn_times[TurnTimes::place_of(time)];
         // Relaxed, both: as in `add`.
         counter.store(counter.load(Relaxed).wrapping_add(count), Relaxed);
-    }
-
-    /// Returns true if the last timed activation of the kind was slow.
-    #[inline]
-    pub(super) fn is_slow(&self) -> bool {
-        self.is_slow.load(Relaxed)
-    }
-
-    /// Records whether the last timed activation of the kind was slow. Only the thread that owns
-    /// the counters may call this.
-    pub(super) fn set_slow(&self, is_slow: bool) {
-        self.is_slow.store(is_slow, Relaxed);
     }
 
     /// Returns the allowance for the measurement of turns.
@@ -195,11 +181,6 @@ impl Kinds {
             Some(known) if std::ptr::eq(*known, table) => first,
             _ => self.find(table, first),
         }
-    }
-
-    /// Returns the kind at `place`, or `None` for [`OTHERS`].
-    pub(super) fn table_at(&self, place: usize) -> Option<&'static Table> {
-        self.at(place).table.get().copied()
     }
 
     fn first_place(&self, table: &'static Table) -> usize {

@@ -3,6 +3,7 @@
 use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::MessageSample;
+use super::work::share;
 use crate::world::Nanos;
 
 /// Maximum number of kinds of messages that are counted separately for one kind of task. The kinds
@@ -64,6 +65,35 @@ impl Messages {
         counts.busy.store(busy, Relaxed);
         let longest = counts.longest.load(Relaxed).max(measured.longest);
         counts.longest.store(longest, Relaxed);
+    }
+
+    /// Adds turns whose messages are not known. Divides them in the ratio of the times that were
+    /// counted so far. If there are none, the messages count as those of all other kinds. Only the
+    /// thread that owns the counters may call this.
+    pub(super) fn divide(&self, turns: u64, busy: Nanos) {
+        let time_of = |counts: &Counts| counts.busy.load(Relaxed);
+        let mut parts: u64 = self.places.iter().map(time_of).sum();
+        let mut left = Measured {
+            turns,
+            busy,
+            longest: 0,
+        };
+        let last = self.places.len() - 1;
+        for (kind, counts) in self.places.iter().enumerate() {
+            let part = time_of(counts);
+            let more = if kind == last {
+                left
+            } else {
+                Measured {
+                    turns: share(left.turns, part, parts),
+                    busy: share(left.busy, part, parts),
+                    longest: 0,
+                }
+            };
+            self.add(kind, more);
+            (left.turns, left.busy) = (left.turns - more.turns, left.busy - more.busy);
+            parts -= part;
+        }
     }
 
     /// Adds the counts to samples. Skips kinds without messages.
@@ -129,6 +159,25 @@ mod tests {
         let found: Vec<_> = samples.iter().map(|s| (s.name, s.turns, s.busy)).collect();
         assert_eq!(found, [("b", 2, 10), (MessageSample::OTHER, 2, 12)]);
         assert_eq!(samples[1].longest, 7);
+    }
+
+    #[test]
+    fn turns_with_unknown_messages_are_divided() {
+        let messages = Messages::new(&["a", "b", "c"]);
+        messages.divide(3, 30);
+        messages.add(0, measured(10, 100));
+        messages.add(2, measured(5, 300));
+        messages.divide(43, 860);
+        let mut samples = Vec::new();
+        messages.add_to(&mut samples);
+        let found: Vec<_> = samples.iter().map(|s| (s.name, s.turns, s.busy)).collect();
+        let expected = [
+            ("a", 20, 300),
+            ("c", 35, 900),
+            (MessageSample::OTHER, 6, 90),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(samples[0].longest, 100, "nobody knows how long they took");
     }
 
     #[test]

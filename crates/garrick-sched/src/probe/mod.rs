@@ -3,20 +3,21 @@
 //! Each worker increments its own plain counters in a [`Lane`]. Any thread can read a [`Sample`] of
 //! them at any time, and no thread waits for another thread. Rare events, such as sleeps and cells
 //! that change their worker, are always counted. The work of each *kind* of task is counted only if
-//! [`Builder::probes`](crate::Builder::probes) is set. A worker does this for each activation:
+//! [`Builder::probes`](crate::Builder::probes) is set:
 //!
 //! ```text
-//!   each activation:   find the kind, turns += n               a look-up and two additions
-//!   some activations:  read the clock before and after; the    the first ones after a sleep;
-//!                      time also counts for the untimed ones   later about one of 256, and
-//!                                                              more if they are long
+//!   each activation:     one store, of the table of the cell that runs
+//!   each birth and end:  a comparison and a decrement, as long as the kind is the same
+//!   some activations:    the worker reads the clock before and after, and finds the kind; the
+//!                        work represents that of the others (ledger)
+//!   1000 times a second, or less often:
+//!                        another thread looks which activation each worker runs (sights)
 //! ```
 //!
-//! The first activations after a sleep are all timed, so that rare work is measured exactly.
-//! Frequent work is sampled at random points, so that periodic patterns do not distort the result.
-//! All activations of a kind are timed as long as the activations of this kind are slow. After a
-//! long time without a timed activation, many of the next activations are timed, so that a slow
-//! kind is soon found. A worker never counts more time than has passed.
+//! The activations to time are chosen at random, so periodic patterns do not distort the result.
+//! The time that timing takes is limited. As long as activations are rare, all are timed, so rare
+//! work is counted exactly. An activation that takes more than a few milliseconds counts with its
+//! own time, even if it was not timed. A worker never counts more time than has passed.
 //!
 //! If the messages of a task have kinds, turns of its timed activations are also measured one by
 //! one, and counted by kind of message ([`Gauge`](gauge::Gauge)). Untimed activations have no cost
@@ -25,30 +26,40 @@
 //! A [census](census) counts the messages in the mailboxes of a worker. Each sample requests one
 //! census of each worker, whose results appear in the next sample.
 //!
-//! Each worker stores an [`Activity`](activity::Activity) when an activation begins and when it
-//! ends. If the activation is timed, the worker also stores the time at which it began. For any
-//! other activation, the thread that takes samples determines the duration: if two samples contain
-//! the activation, it has lasted at least for the time between them. So if a turn hangs, the
-//! duration of its activation is known to within the time between two samples.
+//! *Memory.* The counters take about 190 KiB for each worker, regardless of the number of tasks.
+//! Kinds of messages take at most 1 KiB more for each kind of task and worker, and a lookout has a
+//! stack of 128 KiB.
 
 mod clocking;
-mod messages;
 mod times;
+mod work;
+
+mod messages;
 
 mod gauge;
 
 mod kinds;
 mod top;
 
-mod activity;
+mod ledger;
+
+mod beginning;
+mod sights;
+mod vitals;
+
 mod away;
 mod census;
 mod lane;
 
+mod lanes;
+
 pub use times::TurnTimes;
 
 pub(crate) use census::CENSUS_MAX;
-pub(crate) use lane::{Lane, Lanes, Looked};
+pub(crate) use lane::{Lane, Looked, Progress};
+pub(crate) use lanes::Lanes;
+pub(crate) use sights::Running;
+pub(crate) use vitals::Vitals;
 
 use std::sync::Arc;
 
@@ -118,9 +129,9 @@ pub struct WorkerSample {
     /// Number of tasks that the worker got from other workers, or from the queue that all workers
     /// share.
     pub claimed: u64,
-    /// Number of finished activations and recoveries. An activation is a sequence of turns of one
-    /// task. A recovery is a call of [`Task::recover`](crate::Task::recover). Always 0 unless
-    /// [`Builder::probes`](crate::Builder::probes) was set.
+    /// Number of finished activations. An activation is a sequence of turns of one task. May be a
+    /// few milliseconds out of date. Always 0 unless [`Builder::probes`](crate::Builder::probes)
+    /// was set.
     pub activations: u64,
     /// Name of the kind of task that the worker is running at the moment. `None` if the worker runs
     /// no task. Always `None` unless [`Builder::probes`](crate::Builder::probes) was set.
@@ -128,8 +139,7 @@ pub struct WorkerSample {
     /// The task may belong to another worker, if this worker is helping the other one.
     pub running: Option<&'static str>,
     /// Time in nanoseconds that the current activation has lasted so far. 0 if the worker runs no
-    /// task. If the activation is not timed, this is the time since the first sample that contained
-    /// the activation. All activations of a slow kind are timed.
+    /// task. May be too short by a few milliseconds.
     pub lasts: Nanos,
 }
 
@@ -185,12 +195,13 @@ pub struct KindSample {
     pub begun: u64,
     /// Number of tasks that have ended, or moved to another sponsor.
     pub ended: u64,
-    /// Number of turns. Each handled message is one turn, and so is each start of a task.
+    /// Estimated number of turns. Each handled message is one turn, and so is each start of a task.
+    /// Exact if the worker runs few activations, or only tasks of this kind.
     pub turns: u64,
-    /// Number of activations. An activation is a sequence of turns of one task.
+    /// Estimated number of activations. An activation is a sequence of turns of one task.
     pub activations: u64,
     /// Estimated total duration of the turns in nanoseconds. Only some of the activations are
-    /// timed.
+    /// timed. Activations that take more than a few milliseconds count with their own time.
     pub busy: Nanos,
     /// Number of failures. A task fails if one of its turns or its destructor panics, or if it
     /// reports an error.
@@ -199,9 +210,9 @@ pub struct KindSample {
     pub recoveries: u64,
     /// Number of times that a supervisor replaced a failed or stopped task by a new one.
     pub restarts: u64,
-    /// Number of turns that took at least 100 ms. If an activation has several turns, the average
-    /// duration of these turns counts. Only turns of timed activations are counted. All activations
-    /// of a slow kind are timed.
+    /// Number of turns that took at least 100 ms. If an activation has several turns, their
+    /// durations are known to about a millisecond. If nobody has seen them, because the thread for
+    /// that did not run, the average duration of the turns counts.
     pub slow_turns: u64,
     /// Estimated numbers of turns by their duration.
     pub turn_times: TurnTimes,
@@ -245,9 +256,9 @@ impl KindSample {
 /// Counters of the turns that have handled one kind of message.
 ///
 /// Only turns of timed activations are measured. Each measured turn represents a number of turns,
-/// so the counters are estimates. They are exact for kinds of tasks whose turns take at least 4 µs
-/// on average: all activations of such tasks are timed, and all of their turns are measured. Other
-/// turns are selected at random.
+/// so the counters are estimates. They are exact if all activations of the worker are timed, and
+/// the turns of the tasks take at least 4 µs on average. All activations are timed if the worker
+/// runs few of them: fewer than about 25,000 in a second in which it does not sleep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageSample {

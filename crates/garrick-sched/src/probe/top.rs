@@ -105,6 +105,8 @@ pub(super) struct Busiest {
     list: Vec<Listed>,
     /// Index of the task that runs now, in `list`.
     current: usize,
+    /// True if a task may be listed that did not run when it was listed, and has no label yet.
+    wants_names: bool,
 }
 
 impl Busiest {
@@ -155,13 +157,59 @@ impl Busiest {
         }
     }
 
+    /// Adds `time`, in nanoseconds, to the time of a task that may not run now and may have ended.
+    pub(super) fn add_for(&mut self, task: TaskId, table: &'static Table, time: u64) {
+        let known = |known: &Listed| known.is_of(task, table);
+        if let Some(index) = self.list.iter().position(known) {
+            self.list[index].amount = self.list[index].amount.saturating_add(time);
+            self.wants_names |= !self.list[index].is_named;
+            return;
+        }
+        let mut new = Listed {
+            task,
+            table,
+            label: None,
+            is_named: false,
+            amount: time,
+        };
+        self.wants_names = true;
+        if self.list.len() < FOLLOWED {
+            self.list.push(new);
+            return;
+        }
+        let others = (0..self.list.len()).filter(|&index| index != self.current);
+        if let Some(place) = others.min_by_key(|&index| self.list[index].amount) {
+            new.amount = new.amount.saturating_add(self.list[place].amount);
+            self.list[place] = new;
+        }
+    }
+
+    /// Returns true if [`Busiest::name_one`] may name a task.
+    pub(super) fn wants_names(&self) -> bool {
+        self.wants_names
+    }
+
+    /// Sets the label of a task that does not run now, if it is listed without one.
+    pub(super) fn name_one(
+        &mut self,
+        task: TaskId,
+        table: &'static Table,
+        label: impl FnOnce() -> Option<String>,
+    ) {
+        let unnamed = |listed: &&mut Listed| listed.is_of(task, table) && !listed.is_named;
+        if let Some(listed) = self.list.iter_mut().find(unnamed) {
+            listed.is_named = true;
+            listed.label = label().map(Arc::from);
+        }
+    }
+
     /// Begins a new period, in which all times begin at 0. Returns the busiest tasks of the
     /// previous period, the busiest first. Only the task that runs now stays in the list.
     pub(super) fn take(&mut self) -> Vec<Listed> {
         let mut list = self.list.clone();
         let current = self.list.get(self.current).cloned();
         self.list.clear();
-        self.current = 0;
+        (self.current, self.wants_names) = (0, false);
         self.list.extend(current.map(|mut current| {
             current.amount = 0;
             current
@@ -321,6 +369,24 @@ mod tests {
         assert!(list[0].amount >= 100_000, "{}", list[0].amount);
         assert!(list[0].amount <= 100_000 + all / FOLLOWED as u64);
         assert_eq!(list.len(), LISTED);
+    }
+
+    #[test]
+    fn a_task_that_was_seen_from_outside_is_listed_and_named_later() {
+        let mut busiest = Busiest::default();
+        run(&mut busiest, 1, 10);
+        busiest.add_for(TaskId(2), &TABLE, 1_000);
+        assert!(busiest.wants_names());
+        busiest.name_one(TaskId(1), &TABLE, || panic!("it has a label"));
+        busiest.name_one(TaskId(2), &TABLE, || Some("two".to_owned()));
+        busiest.add_for(TaskId(2), &TABLE, 500);
+        // The task that runs now keeps its place in a full list.
+        (10..100).for_each(|task| busiest.add_for(TaskId(task), &TABLE, 20));
+        busiest.add(5_000);
+        let list = busiest.take();
+        let first: Vec<_> = list[..2].iter().map(|l| (l.task.0, l.amount)).collect();
+        assert_eq!(first, [(1, 5_010), (2, 1_500)]);
+        assert_eq!(list[1].label.as_deref(), Some("two"));
     }
 
     #[test]

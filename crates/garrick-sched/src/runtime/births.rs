@@ -25,7 +25,7 @@ impl Worker {
     #[inline]
     pub(crate) fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
         let cell = new_cell(&self.pool, self.home, task, moves);
-        self.lane.begun(cell);
+        self.count_begun(cell);
         self.shared.hooks.born(cell);
         if T::STARTS {
             cell.schedule();
@@ -61,7 +61,7 @@ impl<M: 'static> Turn<'_, M> {
     {
         let worker = self.worker;
         let cell = new_cell(&worker.pool, worker.home, task, true);
-        worker.lane.begun(cell);
+        worker.count_begun(cell);
         worker.shared.hooks.born(cell);
         // The task starts on the sponsor where it is to live.
         worker.send_note(cell, move_note(worker, sponsor));

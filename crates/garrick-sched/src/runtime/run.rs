@@ -496,7 +496,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
         // A destructor or a notice may take a long time.
         worker.let_others_after_turn();
     }
-    worker.lane.ended(cell);
+    worker.count_ended(cell);
     worker.shared.hooks.gone(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {

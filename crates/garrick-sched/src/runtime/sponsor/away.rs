@@ -185,9 +185,7 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     }
     let (crew, seat) = shared.place_of(worker.index);
     worker.give_next_seat();
-    if worker.lane.counts() {
-        worker.lane.end(worker.turns(), || worker.now());
-    }
+    worker.end_timed();
     let left = shared.lanes.leave(cell.table(), || worker.now());
     let journey = worker.carry(cell);
     worker.ends_visit();
@@ -204,13 +202,8 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     if !is_counted {
         shared.let_in(shared.away.come_back());
     }
-    if worker.lane.counts() {
-        // The task is in use, so its label cannot be requested.
-        let look = |_| worker.look_at(cell, false);
-        worker
-            .lane
-            .begin(cell.table(), cell.id(), worker.turns(), look);
-    }
+    // The task is in use, so its label cannot be requested.
+    worker.begin_other(cell, |_| worker.look_at(cell, false));
     worker.resume(journey);
     result.unwrap_or_else(|panic| panic.resume())
 }

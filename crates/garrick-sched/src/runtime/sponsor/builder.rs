@@ -354,8 +354,10 @@ impl Builder {
     /// Sets whether the sponsor counts the work of each kind of task.
     /// [`Handle::sample`](crate::Handle::sample) returns these counts. The default is false.
     ///
-    /// Counting takes a few nanoseconds for each activation (a sequence of turns of one task),
-    /// regardless of the number of messages that the activation handles.
+    /// Counting takes one store for each activation (a sequence of turns of one task), and less
+    /// than one hundredth of the time for activations that are timed. It needs one more thread,
+    /// which [`World::spawn_thread`](crate::World::spawn_thread) starts. If this thread cannot be
+    /// started, the times of long activations are less exact.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;

@@ -63,7 +63,7 @@ pub(crate) struct Crew {
 pub(super) struct Seat {
     pub(super) home: Home,
     /// Worker of the seat. Set while the seat is open. Written and read by the sitter.
-    worker: AtomicPtr<Worker>,
+    pub(super) worker: AtomicPtr<Worker>,
     /// Lock that is held while a thread other than the sitter reads the worker, and while the
     /// worker is closed.
     look: Mutex<()>,

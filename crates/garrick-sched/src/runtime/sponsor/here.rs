@@ -9,6 +9,7 @@ use garrick_core::park::Spin;
 
 use super::crew::Hand;
 use super::idle::{Awake, Came};
+use super::lookout::Lookout;
 use super::{Handle, Shared};
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
@@ -48,6 +49,8 @@ pub struct Here {
     /// True while the tasks are run. During this time, other foreign code, such as the clock of the
     /// world, may be called in the middle of a turn.
     runs: Cell<bool>,
+    /// Thread that glances at the tasks, if the work of each kind of task is counted.
+    _lookout: Option<Lookout>,
     /// Makes the type not `Send`, because the tasks stay on this thread.
     here: PhantomData<*const ()>,
 }
@@ -66,11 +69,14 @@ impl Here {
         let worker = Box::new(Worker::new(shared.homes[0], shared.clone(), None));
         let hand = Hand::new(shared, 0, None);
         hand.open(SEAT, worker);
-        Self {
+        let here = Self {
+            _lookout: Lookout::start(&hand.shared),
             hand,
             runs: Cell::new(false),
             here: PhantomData,
-        }
+        };
+        here.pauses();
+        here
     }
 
     pub(crate) fn worker(&self) -> &Worker {
@@ -140,26 +146,44 @@ impl Here {
             current::worker().is_none() && !self.runs.replace(true),
             "a task must not run the other tasks of its thread"
         );
-        Running(&self.runs)
+        self.resumes();
+        Running(self)
+    }
+}
+
+impl Here {
+    /// Records that the tasks are not run for some time.
+    fn pauses(&self) {
+        self.runs.set(false);
+        let worker = self.worker();
+        worker.settle_vitals();
+        worker.lane.pauses(worker.progress(), || worker.now());
+    }
+
+    /// Records that the tasks are run again.
+    fn resumes(&self) {
+        let worker = self.worker();
+        worker.lane.resumes(|| worker.now());
     }
 }
 
 /// Guard that marks that a [`Here`] runs its tasks.
-struct Running<'a>(&'a Cell<bool>);
+struct Running<'a>(&'a Here);
 
 impl Running<'_> {
     /// Calls foreign code between two turns. The foreign code may run the tasks itself.
     fn pause<R>(&self, foreign: impl FnOnce() -> R) -> R {
-        self.0.set(false);
+        self.0.pauses();
         let result = foreign();
-        self.0.set(true);
+        self.0.runs.set(true);
+        self.0.resumes();
         result
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.set(false);
+        self.0.pauses();
     }
 }
 

@@ -342,6 +342,7 @@ impl Worker {
     /// Returns true if it sleeps in a driver.
     fn prepare_rest(&self) -> bool {
         self.shared.announce_idle();
+        self.lane.idles();
         self.prepare_going();
         self.shared.note_free(self.index);
         self.shared.tell_round(self.index, 0);
@@ -376,7 +377,8 @@ impl Worker {
     /// is away, the last census stays valid, and the next hand takes the one that is due.
     fn note_rest(&self, now: Nanos) {
         let has_messages = self.has_something() || self.has_cells_elsewhere();
-        self.lane.parks(now, !has_messages);
+        self.settle_vitals();
+        self.lane.parks(self.progress(), now, !has_messages);
         self.shared.census_taken();
     }
 
@@ -457,7 +459,7 @@ impl Worker {
         self.drop_oldest(cell);
         let gone = goes
             && to.take_cell(|| {
-                self.lane.ended(cell);
+                self.count_ended(cell);
                 cell.share_refs();
                 cell.set_home(to.shared.queue_home());
                 Entry::of(cell)

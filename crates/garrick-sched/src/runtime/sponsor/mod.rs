@@ -18,9 +18,11 @@ mod builder;
 mod clock;
 mod date;
 pub(crate) mod guest;
-mod here;
 pub(crate) mod keep;
+mod lookout;
 mod shutdown;
+
+mod here;
 mod thread;
 
 pub(crate) mod away;
@@ -424,7 +426,7 @@ impl Shared {
 
     /// Creates the counters of worker number `index`, when it starts.
     pub(crate) fn open_lane(&self, index: usize) -> Box<Lane> {
-        Box::new(self.lanes.open(index, || self.seed()))
+        Box::new(self.lanes.open(index, || self.seed(), || self.now()))
     }
 
     pub(crate) fn index_of(&self, home: Home) -> usize {
@@ -659,7 +661,7 @@ impl Handle {
         let sample = Sample {
             name: shared.name.clone(),
             at: now,
-            workers: shared.lanes.workers(now, || shared.now()),
+            workers: (shared.lanes).workers(now, |index| shared.running(index), || shared.now()),
             away: shared.lanes.away(now),
             kinds: shared.lanes.kinds(),
             tasks: shared.lanes.tasks(now),

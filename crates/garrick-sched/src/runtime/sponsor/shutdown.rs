@@ -85,7 +85,7 @@ impl Worker {
             }
             self.commit();
             if !stopped && self.backlog() == 0 {
-                return;
+                return self.settle_vitals();
             }
         }
     }

@@ -10,6 +10,7 @@ use garrick_core::prim::{atomic::Ordering::Release, thread::JoinHandle};
 #[cfg(all(test, garrick_loom))]
 use super::Signal;
 use super::crew::Hand;
+use super::lookout::Lookout;
 use super::over::Over;
 use super::{Builder, Handle, Shared, StartError};
 use crate::driver::Driver;
@@ -44,6 +45,8 @@ pub struct Sponsor {
     shared: Arc<Shared>,
     over: Arc<Over>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Thread that glances at the workers, if the work of each kind of task is counted.
+    lookout: Option<Lookout>,
 }
 
 impl Sponsor {
@@ -286,10 +289,11 @@ pub(super) fn start(
     drivers: Vec<Option<Driven>>,
 ) -> Result<Sponsor, StartError> {
     // Dropped after the seats: it waits for the threads, which wait until no seat is left.
-    let sponsor = Sponsor {
+    let mut sponsor = Sponsor {
         shared: shared.clone(),
         over: Arc::new(Over::new(shared.homes.len())),
         threads: Mutex::default(),
+        lookout: None,
     };
     shared.away.set_how(stack_size, sponsor.over.clone());
     shared.expect_workers();
@@ -316,6 +320,7 @@ pub(super) fn start(
             .unwrap_or_else(PoisonError::into_inner)
             .push(thread);
     }
+    sponsor.lookout = Lookout::start(shared);
     Ok(sponsor)
 }
 

@@ -70,6 +70,9 @@ impl Worker {
                 .left_waiting(cell.table(), cell.id(), waiting, label);
         }
         self.requeue(cell);
+        if self.lane.counts() {
+            self.look_after();
+        }
     }
 }
 

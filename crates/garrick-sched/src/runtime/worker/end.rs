@@ -32,7 +32,7 @@ impl Worker {
             // freed.
             unsafe {
                 let table = cell.table();
-                self.lane.ended(cell);
+                self.count_ended(cell);
                 self.shared.hooks.gone(cell);
                 self.tell_watchers(cell, &Ended::Unreachable);
                 self.drop_task(cell, table);
@@ -88,7 +88,7 @@ impl Worker {
         // table takes the place of the live one first.
         unsafe {
             let table = cell.table();
-            self.lane.ended(cell);
+            self.count_ended(cell);
             self.shared.hooks.gone(cell);
             if let Some(dead) = table.dead {
                 cell.set_table(dead);
@@ -264,7 +264,7 @@ impl Worker {
             self.later.forget();
         }
         self.drop_waiting(cell);
-        self.lane.end(self.turns(), || self.now());
+        self.end_timed();
         // The cell counts as running meanwhile: the reporter may drop its last address.
         self.turn_failed(cell.table(), || panic.message());
         // Messages that the reporter sent must not be undone by the task while it recovers.
@@ -318,10 +318,11 @@ impl Worker {
         let worker = NonNull::from(self).cast();
         self.shown.name(cell);
         self.recovers.set(true);
-        let recovered = self.lane.show_recovery(table, || {
-            // SAFETY: the cell is ours, of the table's type, and does not run.
-            quiet::call(|| unsafe { recover(cell, worker, message) })
-        });
+        if self.lane.counts() {
+            self.shown.show_kind(table);
+        }
+        // SAFETY: the cell is ours, of the table's type, and does not run.
+        let recovered = quiet::call(|| unsafe { recover(cell, worker, message) });
         self.recovers.set(false);
         if let Err(second) = &recovered {
             self.undo();

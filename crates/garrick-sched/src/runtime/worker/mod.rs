@@ -7,7 +7,9 @@
 mod limits;
 
 mod asked;
+mod step;
 
+mod armed;
 mod away;
 pub(crate) mod balance;
 mod census;
@@ -29,7 +31,7 @@ mod undo;
 pub(crate) use limits::Limits;
 
 use std::cell::{Cell, RefCell};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -44,11 +46,12 @@ use rescue::Visiting;
 pub(crate) use shown::Shown;
 #[cfg(feature = "sim")]
 pub(crate) use simulated::Arrival;
+use step::{PLAIN, SHOWN, Step, Way};
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
 use crate::driver::Driver;
 use crate::pool::Pool;
-use crate::probe::Lane;
+use crate::probe::{Lane, Vitals};
 use crate::quiet::{self, Panic};
 use crate::remote::Remote;
 use crate::run_queue::{Entry, Handoff, RunQueue};
@@ -62,24 +65,6 @@ use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
 use crate::runtime::trail::Trail;
 use crate::world::Nanos;
-
-/// Number of picks of the next cell per fair pick.
-const FAIR_EVERY: u32 = 16;
-/// Number of fair picks per fair pick that takes a newborn even if another cell was woken. Halfway
-/// between two such picks, a fair pick takes the oldest other cell. Both kinds of picks are rare,
-/// because old cells may create newborns faster than the worker runs newborns.
-const NEWBORN_EVERY: u32 = 16;
-const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
-
-/// Result of a step of the worker's loop.
-enum Step {
-    /// A cell was run, or there is a cell to run.
-    Ran,
-    /// There is no cell to run.
-    Nothing,
-    /// The worker must stop.
-    Stopped,
-}
 
 /// State of a worker. Only the thread that sits on its seat uses it.
 pub(crate) struct Worker {
@@ -135,6 +120,12 @@ pub(crate) struct Worker {
     recovers: Cell<bool>,
     /// Cell that runs now, for other threads.
     pub(crate) shown: Shown,
+    /// Number of the activation that is timed next, and of the fair pick before it or at it. The
+    /// worker is *armed* from this pick on.
+    due: Cell<u32>,
+    arms_at: Cell<u32>,
+    /// Tasks that have begun and ended here and are not in the lane yet.
+    vitals: Vitals,
     /// Cell of another worker that this worker visits.
     visiting: Visiting,
     /// Number of recalled cells of this worker whose visits are not over yet.
@@ -210,6 +201,9 @@ impl Worker {
             permit: Cell::new(Permission::Unasked),
             recovers: Cell::new(false),
             shown: Shown::new(shown),
+            due: Cell::new(1),
+            arms_at: Cell::new(0),
+            vitals: Vitals::new(lane.counts()),
             visiting: Visiting::default(),
             visited: Cell::new(0),
             in_hand: Cell::new(None),
@@ -288,9 +282,9 @@ impl Worker {
         let _entered = Entered::new(self);
         // A single landing pad for all turns, so that a turn itself pays nothing for it.
         let run_cells = if self.lane.counts() {
-            Self::run_cells::<true>
+            Self::run_cells::<SHOWN>
         } else {
-            Self::run_cells::<false>
+            Self::run_cells::<PLAIN>
         };
         while let Err(panic) = quiet::call(|| run_cells(self, &until)) {
             self.survive(panic);
@@ -316,32 +310,46 @@ impl Worker {
     pub(crate) fn run_some(&self, is_over: impl Fn() -> bool) {
         while !is_over() {
             let step = if self.lane.counts() {
-                self.step::<true>(&Signal::is_stopping)
+                self.step_armed(self.shown.count_pick(), &Signal::is_stopping)
             } else {
-                self.step::<false>(&Signal::is_stopping)
+                self.step::<PLAIN>(&Signal::is_stopping)
             };
             match step {
                 Step::Ran => {}
-                Step::Nothing => return self.hold(ptr::null_mut()),
-                Step::Stopped => return,
+                Step::Nothing => {
+                    self.lane.skip();
+                    return self.hold(ptr::null_mut());
+                }
+                Step::Stopped => return self.lane.skip(),
             }
         }
     }
 
-    /// Runs cells until there are no ready cells or `until` returns true. `COUNTED` is true for
-    /// sponsors that count the work of each kind of task.
-    fn run_cells<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) {
-        loop {
-            match self.step::<COUNTED>(until) {
+    /// Runs cells until there are no ready cells or `until` returns true. `WAY` is [`SHOWN`] for
+    /// sponsors that count the work of each kind of task, and otherwise [`PLAIN`].
+    fn run_cells<const WAY: Way>(&self, until: &impl Fn(Signal) -> bool) {
+        if WAY == SHOWN && self.is_armed() {
+            match self.run_armed(self.shown.count_pick(), until) {
                 Step::Ran => {}
-                Step::Nothing => {
-                    self.old.shrink();
-                    self.born.shrink();
-                    return self.hold(ptr::null_mut());
-                }
-                Step::Stopped => return,
+                Step::Nothing => return self.has_nothing(),
+                Step::Stopped => return self.lane.skip(),
             }
         }
+        loop {
+            match self.step::<WAY>(until) {
+                Step::Ran => {}
+                Step::Nothing => return self.has_nothing(),
+                Step::Stopped => return self.lane.skip(),
+            }
+        }
+    }
+
+    /// Records that the last step has found no cell.
+    fn has_nothing(&self) {
+        self.lane.skip();
+        self.old.shrink();
+        self.born.shrink();
+        self.hold(ptr::null_mut());
     }
 
     /// Returns true if nothing needs attention before the next activation.
@@ -391,156 +399,6 @@ impl Worker {
             self.share(signal);
         }
         false
-    }
-
-    /// Runs the next cell, if there is one.
-    ///
-    /// The first choice is the cell that the last turn has woken first, because this cell and its
-    /// message are in the cache. The second choice is the newest newborn, so that newborns run
-    /// depth first. The third choice is the oldest other cell. From time to time the order is
-    /// different, so that no cell starves.
-    ///
-    /// Each case has its own call that runs the cell, and so its own entry in the branch predictor.
-    #[inline(always)]
-    fn step<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) -> Step {
-        let picks = self.shown.count_pick();
-        if picks.is_multiple_of(FAIR_EVERY)
-            && let Some(entry) = self.pick_fairly(picks / FAIR_EVERY)
-        {
-            return self.activate::<COUNTED>(entry.cell(), entry.message(), until);
-        }
-        if let Some((cell, message)) = self.handoff.take() {
-            return self.activate::<COUNTED>(cell, message, until);
-        }
-        if let Some(entry) = self.born.pop_newest() {
-            return self.activate::<COUNTED>(entry.cell(), entry.message(), until);
-        }
-        if let Some(entry) = self.old.pop_oldest() {
-            return self.activate::<COUNTED>(entry.cell(), entry.message(), until);
-        }
-        if !self.is_calm() {
-            if self.attend(until) {
-                return Step::Stopped;
-            }
-            if self.backlog() > 0 {
-                return Step::Ran;
-            }
-        }
-        Step::Nothing
-    }
-
-    /// Reads the clock from time to time, to measure the pace of this worker.
-    #[inline]
-    pub(crate) fn keep_pace(&self) {
-        if self.pace.wants_look(self.turn()) {
-            (self.pace).look(self.turn(), self.shown.picks(), self.now());
-        }
-    }
-
-    /// Makes a fair pick. Other cells cannot prevent a fair pick, even if they are always ready.
-    #[inline(never)]
-    fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
-        self.keep_pace();
-        if let Some(activation) = self.pace.take_activation() {
-            self.shown.name_none();
-            self.balance(activation);
-        }
-        if looks.is_multiple_of(NEWBORN_EVERY) {
-            self.lane.show_turns(self.turns());
-        }
-        match looks % NEWBORN_EVERY {
-            0 if (looks / NEWBORN_EVERY).is_multiple_of(2) => self.born.pop_oldest(),
-            0 => self.born.pop_newest(),
-            OLDEST_AT => self.old.pop_oldest(),
-            // Without newborns, cells that wake each other must not keep the others waiting.
-            _ if self.born.is_empty() => self.old.pop_oldest(),
-            _ => None,
-        }
-    }
-
-    /// Checks for other work, and then runs a cell. `message` is the message with which the cell
-    /// was scheduled, or null.
-    #[inline(always)]
-    fn activate<const COUNTED: bool>(
-        &self,
-        cell: CellPtr,
-        message: *const Slot,
-        until: &impl Fn(Signal) -> bool,
-    ) -> Step {
-        // Named first: see `Shown`.
-        self.shown.name(cell);
-        if !self.is_calm() {
-            return self.attend_before::<COUNTED>(cell, message, until);
-        }
-        self.run::<COUNTED>(cell, message);
-        Step::Ran
-    }
-
-    /// Does the other work, and then runs a cell that was already taken out of its queue, unless
-    /// the worker should stop.
-    #[cold]
-    #[inline(never)]
-    fn attend_before<const COUNTED: bool>(
-        &self,
-        cell: CellPtr,
-        message: *const Slot,
-        until: &impl Fn(Signal) -> bool,
-    ) -> Step {
-        if self.has_only_this() {
-            self.run::<COUNTED>(cell, message);
-            return Step::Ran;
-        }
-        // This work may overwrite the place of the message.
-        // SAFETY: it came out of a queue of ours with the cell, and is read once, here.
-        self.in_hand
-            .set(Some(unsafe { Entry::with_slot(cell, message) }));
-        let entry = loop {
-            let ends = self.attend(until);
-            let Some(entry) = self.in_hand.get() else {
-                // Others have the cell. This is no activation, but its result is checked before the
-                // next one.
-                return if ends { Step::Stopped } else { Step::Ran };
-            };
-            if ends {
-                self.in_hand.set(None);
-                self.old.push_oldest(entry);
-                return Step::Stopped;
-            }
-            self.shown.name(entry.cell());
-            if !self.remote.ready.is_lent() {
-                break entry;
-            }
-        };
-        self.in_hand.set(None);
-        self.run::<COUNTED>(entry.cell(), entry.message());
-        Step::Ran
-    }
-
-    /// Runs a cell, which must be named.
-    #[inline(always)]
-    fn run<const COUNTED: bool>(&self, cell: CellPtr, message: *const Slot) {
-        if COUNTED {
-            return self.run_counted(cell, message);
-        }
-        // SAFETY: both came from our run queues, so the cell is ours, and the message is its.
-        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), message) };
-    }
-
-    /// Runs a cell and counts the activation.
-    #[inline(never)]
-    fn run_counted(&self, cell: CellPtr, message: *const Slot) {
-        let table = cell.table();
-        let look = |wants_label| self.look_at(cell, wants_label);
-        self.lane.begin(table, cell.id(), self.turns(), look);
-        // SAFETY: as in `run`.
-        unsafe {
-            self.measure_slot(cell, message);
-            (table.run)(cell, NonNull::from(self).cast(), message);
-        }
-        self.lane.end(self.turns(), || self.now());
-        if self.lane.wants_census() {
-            self.take_census();
-        }
     }
 
     /// Returns true if a cell of this worker is running.

@@ -368,10 +368,7 @@ impl Worker {
         let table = cell.table();
         self.visiting.envelope.set(envelope);
         self.shown.name(cell);
-        if self.lane.counts() {
-            let look = |wants_label| self.look_at(cell, wants_label);
-            self.lane.begin(table, cell.id(), self.turns(), look);
-        }
+        self.begin_other(cell, |wants_label| self.look_at(cell, wants_label));
         let worker = NonNull::from(self).cast();
         // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is
         // of its type.
@@ -381,9 +378,7 @@ impl Worker {
             Ok(()) => Outcome::Done,
             Err(panic) => self.fail_on_visit(cell, panic),
         };
-        if self.lane.counts() {
-            self.lane.end(self.turns(), || self.now());
-        }
+        self.end_timed();
         self.shown.name_none();
         self.visiting.envelope.set(ptr::null_mut());
         outcome

@@ -12,7 +12,8 @@ use garrick_core::prim::{
     unmodelled,
 };
 
-use crate::cell::{CellPtr, Header};
+use crate::cell::{CellPtr, Header, Table, TaskId};
+use crate::probe::Running;
 
 /// Stands for destructors that run outside of turns. Not the address of a cell.
 const DROPS: *mut Header = ptr::without_provenance_mut(1);
@@ -28,6 +29,10 @@ pub(crate) struct Shown {
     running: AtomicPtr<Header>,
     /// Number of activations so far. A hint.
     picks: unmodelled::AtomicUsize,
+    /// Table of the cell that was named last, if the sponsor counts the work of each kind of task.
+    /// Otherwise null. A hint for the lookout, which cannot read the table in the cell, because the
+    /// cell may be freed meanwhile.
+    kind: unmodelled::AtomicPtr<Table>,
     /// Copy of `running` for the worker itself, so that a model need not switch threads at each
     /// read.
     #[cfg(garrick_loom)]
@@ -43,6 +48,7 @@ impl Shown {
         Self {
             running: AtomicPtr::new(ptr::null_mut()),
             picks: unmodelled::AtomicUsize::new(0),
+            kind: unmodelled::AtomicPtr::new(ptr::null_mut()),
             #[cfg(garrick_loom)]
             own: std::cell::Cell::new(ptr::null_mut()),
             #[cfg(garrick_loom)]
@@ -131,6 +137,34 @@ impl Shown {
     pub(crate) fn look(&self) -> *const Header {
         // Acquire: pairs with the Release in `set`.
         self.running.load(Acquire)
+    }
+
+    /// Shows the table of the cell that was named last. Only the owner calls this.
+    #[inline(always)]
+    pub(super) fn show_kind(&self, table: &'static Table) {
+        // Relaxed: a hint. A table is a constant.
+        (self.kind).store(ptr::from_ref(table).cast_mut(), Relaxed);
+    }
+
+    /// Returns the activation that runs now, for other threads. Returns `None` if none runs, or if
+    /// the sponsor does not count the work of each kind of task. `turn` is the number of the
+    /// current turn.
+    ///
+    /// The words are read one after another. So a result that is seen once may combine those of
+    /// two activations. One that is seen twice, after some time, is right.
+    pub(crate) fn running(&self, turn: u64) -> Option<Running> {
+        let cell = self.look();
+        if cell.is_null() || ptr::eq(cell, DROPS) {
+            return None;
+        }
+        let table = self.kind.load(Relaxed);
+        Some(Running {
+            picks: self.picks(),
+            // SAFETY: null, or made from a `&'static Table`.
+            table: unsafe { table.as_ref() }?,
+            task: TaskId(cell.addr()),
+            turn,
+        })
     }
 
     /// Counts an activation. Returns the number of activations so far. Only the owner calls this.

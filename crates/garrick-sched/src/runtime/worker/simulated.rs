@@ -4,6 +4,7 @@ use std::ptr;
 
 use super::Worker;
 use super::census::label;
+use super::step::PLAIN;
 use crate::cell::{CellPtr, Chain, Envelope, Kind, reverse};
 use crate::pool::Pool;
 use crate::quiet;
@@ -198,7 +199,7 @@ impl Worker {
             self.drop_reference(cell);
         }
         self.shown.name(cell);
-        if let Err(panic) = quiet::call(|| self.run::<false>(cell, ptr::null())) {
+        if let Err(panic) = quiet::call(|| self.run::<PLAIN>(cell, ptr::null())) {
             self.survive(panic);
         }
         self.hold(ptr::null_mut());

@@ -1,0 +1,59 @@
+//! The time at which a timed activation began, which other threads can read.
+
+use crate::world::Nanos;
+
+/// Time at which an activation began, and the number of this activation. Both are in one word, so
+/// that a reader gets them together.
+///
+/// ```text
+///   63 ...... 16   15 ........ 0
+///   microseconds   number of the activation, modulo 65,536
+/// ```
+///
+/// The shortened number is unambiguous: the last timed activation is in the gap before this one
+/// or in this one, and a gap has less than 65,536 activations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Beginning(u64);
+
+impl Beginning {
+    const NUMBER_BITS: u32 = 16;
+    const NUMBER: u64 = (1 << Self::NUMBER_BITS) - 1;
+
+    const _SHORT: () = assert!(super::ledger::LONGEST * super::ledger::GAP_MAX < Self::NUMBER);
+
+    /// Returns the beginning of the activation number `picks`.
+    pub(super) fn of(picks: u32, began: Nanos) -> Self {
+        let micros = began.div_ceil(1_000) << Self::NUMBER_BITS;
+        Self(micros | u64::from(picks) & Self::NUMBER)
+    }
+
+    /// Returns the beginning that a word encodes.
+    pub(super) fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    /// Returns the word that encodes the beginning.
+    pub(super) fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the time at which the activation number `picks` began. Returns `None` if `self` is
+    /// the beginning of another activation. The time may be up to a microsecond late.
+    pub(super) fn time_of(self, picks: u32) -> Option<Nanos> {
+        let is_its = self.0 & Self::NUMBER == u64::from(picks) & Self::NUMBER;
+        is_its.then_some((self.0 >> Self::NUMBER_BITS).saturating_mul(1_000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_is_that_of_its_activation_only() {
+        let beginning = Beginning::of(70_000, 1_234_567);
+        assert_eq!(Beginning::from_word(beginning.word()), beginning);
+        assert_eq!(beginning.time_of(70_000), Some(1_235_000));
+        assert_eq!(beginning.time_of(70_001), None);
+    }
+}

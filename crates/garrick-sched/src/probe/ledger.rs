@@ -1,0 +1,623 @@
+//! The account of a worker: the work of each kind of task, estimated from timed activations.
+//!
+//! The worker times some of its activations, chosen at random, and counts nothing in the others.
+//! The activations from one that is timed to the next are a *gap*. The worker knows three totals of
+//! each gap exactly: its time, and its numbers of turns and activations. These totals are divided
+//! among the kinds:
+//!
+//! ```text
+//!   . . . . . T . . . T . . . . . . . . T . .    T is timed, and represents a number of
+//!   |-- page: totals, and what is timed  --|     activations, which is the mean length of a gap
+//! ```
+//!
+//! - Each kind gets the time and the turns that its timed activations represent (Horvitz and
+//!   Thompson, 1952), but all kinds together get no more than the totals. What is left over is kept
+//!   in a pool for what is timed later, and what is missing is owed to the kinds. If the pool is
+//!   full, it is divided in the ratio of what was timed in about the last second.
+//! - The number of activations is divided in the ratio of what was timed (ratio estimation:
+//!   Cochran, Sampling Techniques, 1977).
+//! - A gap that takes much longer than usual has a *long* activation. If this is the timed one, it
+//!   represents only itself. Otherwise, the excess is counted for what the lookout has seen in the
+//!   gap ([`sights`](super::sights)), or in the ratio of the long activations that are known.
+//!
+//! *Budget.* The time that timing takes is limited to one [`AWAKE_SHARE`]th of the time in which
+//! the worker is awake. A worker with a full budget times all activations. So rare work, and the
+//! work after a long activation, is counted exactly.
+
+use std::cell::{Cell, RefCell};
+
+use super::work::{Entries, Work, add_to, divided, fade, share, sum_of};
+use crate::world::Nanos;
+
+/// Approximate time that timing an activation takes.
+const COST: Nanos = 300;
+/// Shares of the time that may be used for timing: while the worker is awake, and while it sleeps.
+const AWAKE_SHARE: Nanos = 128;
+const ASLEEP_SHARE: Nanos = 2_048;
+/// Maximum budget. It is enough for 256 activations one after another.
+const BUDGET_MAX: Nanos = 256 * COST;
+/// Budget from which on all activations are timed, until the budget is used up.
+const BUDGET_ALL: Nanos = 16 * COST;
+/// Maximum mean length of a gap.
+pub(super) const GAP_MAX: u64 = 4_096;
+/// Excess from which on a gap has a long activation.
+const LONG: Nanos = 60_000;
+/// Excess from which on what the lookout has seen in the gap was the long activation. If a gap has
+/// a smaller excess, a quick activation may have been seen.
+const SEEN: Nanos = 1_000_000;
+/// Largest time that is kept for what is timed later, and largest time that the kinds can be owed.
+const POOL_MAX: Nanos = 20_000_000;
+/// Time after which what was timed counts half in the division of a full pool.
+const RECENT: Nanos = 500_000_000;
+/// Time after which the totals are divided, and the number of timed activations after which they
+/// are.
+const PAGE: Nanos = 2_000_000;
+const PAGE_TIMED: u32 = 64;
+/// Sum of the times of long activations from which on the older ones count half.
+const FADES: Nanos = 1_000_000_000;
+/// Largest length of a gap, as a multiple of the mean length.
+pub(super) const LONGEST: u64 = 3;
+
+/// A moment between two activations.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Point {
+    pub(super) now: Nanos,
+    /// Number of turns of the worker so far.
+    pub(super) turns: u64,
+    /// Number of activations of the worker so far, modulo 2^32.
+    pub(super) picks: u32,
+}
+
+/// A timed activation that has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Timed {
+    /// Place of its kind.
+    pub(super) place: usize,
+    /// Duration, including the time that reading the clock takes.
+    pub(super) lasted: Nanos,
+    pub(super) turns: u64,
+}
+
+/// The work that a timed activation represents.
+pub(super) struct Represents {
+    pub(super) time: Nanos,
+    /// True if the activation was long, and represents only itself.
+    pub(super) is_long: bool,
+}
+
+/// Work that was seen in a gap, by the lookout.
+#[derive(Clone, Copy)]
+pub(super) struct Sighted {
+    pub(super) place: usize,
+    /// Number of times that the activation was seen.
+    pub(super) glances: u64,
+    /// Number of turns that were seen, at least.
+    pub(super) turns: u64,
+}
+
+/// Work that is counted for a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Posted {
+    pub(super) place: usize,
+    pub(super) work: Work,
+    pub(super) source: Source,
+}
+
+/// Reason for which work is counted for a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// Activations of the kind were timed.
+    Timed,
+    /// An untimed activation was long, and was probably one of this kind.
+    Excess,
+    /// An untimed activation was long. The lookout has seen it, and it has this index.
+    Seen(usize),
+}
+
+impl Posted {
+    fn of(place: usize, work: Work) -> Self {
+        Self {
+            place,
+            work,
+            source: Source::Timed,
+        }
+    }
+}
+
+/// Work that is not divided among the kinds yet.
+#[derive(Default)]
+struct Page {
+    /// Time of the first timed activation.
+    began: Nanos,
+    total: Work,
+    /// Timed work, multiplied by the number of activations that it represents.
+    entries: Entries,
+    timed: u32,
+    /// True if the totals were divided. The entries are then those of the last page, for the case
+    /// that more work comes before the next timed activation.
+    is_done: bool,
+}
+
+/// The account of a worker. Only the worker uses it.
+pub(super) struct Ledger {
+    /// Time that reading the clock takes.
+    overhead: Nanos,
+    random: Cell<u64>,
+    budget: Cell<i64>,
+    /// Mean length of the current gap: the number of activations that its timed one represents.
+    gap: Cell<u64>,
+    /// Number of the activation that is timed next.
+    due: Cell<u32>,
+    /// Beginning of the open gap. Its time is meaningless while the worker sleeps.
+    since: Cell<Point>,
+    sleeps: Cell<bool>,
+    /// True if the worker had no work for some time in the open gap.
+    idled: Cell<bool>,
+    /// Mean duration of an activation that is not long.
+    mean: Cell<f64>,
+    page: RefCell<Page>,
+    /// Time and turns that no kind has got yet.
+    pool: Cell<Work>,
+    /// Work that the kinds are still to get.
+    owed: RefCell<Entries>,
+    /// Work that the kinds were to get lately.
+    recent: RefCell<Entries>,
+    /// Time of the worker since the entries of `recent` were halved.
+    faded: Cell<Nanos>,
+    /// Times of the long activations that were timed, by kind: those shorter than [`SEEN`], and the
+    /// others.
+    long: RefCell<[Entries; 2]>,
+}
+
+impl Ledger {
+    /// Creates an account that begins at `now`. `overhead` is the time that reading the clock
+    /// takes.
+    pub(super) fn new(seed: u64, overhead: Nanos, now: Nanos) -> Self {
+        let start = Point {
+            now,
+            ..Point::default()
+        };
+        Self {
+            overhead,
+            random: Cell::new(seed | 1),
+            budget: Cell::new(BUDGET_MAX as i64),
+            gap: Cell::new(1),
+            due: Cell::new(1),
+            since: Cell::new(start),
+            sleeps: Cell::new(false),
+            idled: Cell::new(false),
+            mean: Cell::new(0.0),
+            page: RefCell::default(),
+            pool: Cell::new(Work::default()),
+            owed: RefCell::default(),
+            recent: RefCell::default(),
+            faded: Cell::new(0),
+            long: RefCell::default(),
+        }
+    }
+
+    /// Returns the beginning of the open gap.
+    pub(super) fn since(&self) -> Point {
+        self.since.get()
+    }
+
+    /// Returns the number of activations that the next timed one represents.
+    pub(super) fn gap(&self) -> u64 {
+        self.gap.get()
+    }
+
+    /// Returns the number of the activation that is timed next.
+    pub(super) fn due(&self) -> u32 {
+        self.due.get()
+    }
+
+    /// Has another activation timed, because the one that was due did not take place.
+    pub(super) fn postpone(&self, picks: u32) {
+        self.due.set(picks.wrapping_add(1));
+    }
+
+    /// Corrects the count of activations: the last one did not take place.
+    pub(super) fn skip(&self) {
+        let since = self.since.get();
+        self.since.set(Point {
+            picks: since.picks.wrapping_add(1),
+            ..since
+        });
+    }
+
+    /// Records that the worker has found no work. It may look for work for some time, and may then
+    /// sleep.
+    pub(super) fn idles(&self) {
+        self.idled.set(true);
+    }
+
+    /// Records that the worker goes to sleep, and divides the totals. `sighted` is as in
+    /// [`Ledger::timed`].
+    pub(super) fn rests(
+        &self,
+        at: Point,
+        sighted: impl FnOnce() -> Vec<Sighted>,
+        mut post: impl FnMut(Posted),
+    ) {
+        if self.sleeps.replace(true) {
+            return;
+        }
+        self.idled.set(true);
+        let open = self.close(at);
+        self.add_untimed(open, LONG, sighted, &mut post);
+        self.settle(&mut post);
+    }
+
+    /// Records that the worker wakes.
+    pub(super) fn wakes(&self, now: Nanos) {
+        if !self.sleeps.replace(false) {
+            return;
+        }
+        let since = self.since.get();
+        self.earn(now.saturating_sub(since.now) / ASLEEP_SHARE);
+        self.since.set(Point { now, ..since });
+        self.idled.set(false);
+        self.plan(since.picks);
+    }
+
+    /// Counts a timed activation, which ended at `at`. `sighted` is called if an untimed activation
+    /// was long: it returns what the lookout has seen in the gap.
+    pub(super) fn timed(
+        &self,
+        timed: Timed,
+        at: Point,
+        sighted: impl FnOnce() -> Vec<Sighted>,
+        mut post: impl FnMut(Posted),
+    ) -> Represents {
+        let time = timed.lasted.saturating_sub(self.overhead);
+        let one = Work {
+            time,
+            turns: timed.turns,
+            activations: 1,
+        };
+        let gap = self.gap.get();
+        let mut open = self.close(at);
+        self.budget.set(self.budget.get() - COST as i64);
+        if open.activations <= 1 {
+            // So the time is known, without that in which the worker had no work.
+            open.time = time;
+            self.idled.set(false);
+        }
+        let excess = self.excess_of(open);
+        let is_long = excess >= LONG && time >= excess / 2;
+        let represents = if is_long {
+            self.note_long(timed.place, time);
+            post(Posted::of(timed.place, one));
+            // What is left of the excess is that of other long ones, however short it is.
+            self.add_untimed(open.less(one), 1, sighted, &mut post);
+            time
+        } else {
+            let work = one.times(gap);
+            self.add_timed(timed.place, work, at.now);
+            if open.activations <= 1 || self.idled.get() {
+                self.learn(time as f64);
+            }
+            self.add_untimed(open, LONG, sighted, &mut post);
+            work.time.min(open.time)
+        };
+        let represents = Represents {
+            time: represents,
+            is_long,
+        };
+        self.idled.set(false);
+        let is_full = {
+            let page = self.page.borrow();
+            page.timed >= PAGE_TIMED || at.now.saturating_sub(page.began) >= PAGE
+        };
+        if is_full {
+            self.settle(&mut post);
+        }
+        self.plan(at.picks);
+        represents
+    }
+
+    /// Ends the open gap if an activation in it was long, and counts its work. The next activation
+    /// to time is then chosen again. Otherwise the long activation would be counted only when the
+    /// next one is timed, which may be many long ones later. `sighted` is as in [`Ledger::timed`].
+    ///
+    /// Returns true if the gap has ended.
+    pub(super) fn looks(
+        &self,
+        at: Point,
+        sighted: impl FnOnce() -> Vec<Sighted>,
+        mut post: impl FnMut(Posted),
+    ) -> bool {
+        if self.sleeps.get() || self.excess_of(self.open_at(at)) < SEEN {
+            return false;
+        }
+        let open = self.close(at);
+        self.add_untimed(open, SEEN, sighted, &mut post);
+        self.idled.set(false);
+        self.plan(at.picks);
+        true
+    }
+
+    /// Returns the work of the open gap.
+    fn open_at(&self, at: Point) -> Work {
+        let since = self.since.get();
+        Work {
+            time: at.now.saturating_sub(since.now),
+            turns: at.turns.saturating_sub(since.turns),
+            activations: u64::from(at.picks.wrapping_sub(since.picks)),
+        }
+    }
+
+    /// Ends the open gap, and returns its work.
+    fn close(&self, at: Point) -> Work {
+        let open = self.open_at(at);
+        self.since.set(at);
+        self.earn(open.time / AWAKE_SHARE);
+        open
+    }
+
+    fn earn(&self, more: Nanos) {
+        let more = more.min(BUDGET_MAX) as i64;
+        let budget = self.budget.get().saturating_add(more);
+        self.budget.set(budget.min(BUDGET_MAX as i64));
+    }
+
+    /// Learns how long an activation takes. One that takes much longer than usual counts little.
+    fn learn(&self, each: f64) {
+        let mean = self.mean.get();
+        let most = if mean == 0.0 { each } else { 2.0 * mean };
+        self.mean.set(mean + (each.min(most) - mean) / 16.0);
+    }
+
+    /// Adds a timed activation to the page, in which it represents `work`.
+    fn add_timed(&self, place: usize, work: Work, now: Nanos) {
+        let page = &mut *self.page.borrow_mut();
+        if page.is_done || page.timed == 0 {
+            page.entries.clear();
+            (page.is_done, page.timed, page.began) = (false, 0, now);
+        }
+        page.timed += 1;
+        add_to(&mut page.entries, place, work);
+    }
+
+    /// Returns the time that a gap took longer than usual.
+    fn excess_of(&self, open: Work) -> Nanos {
+        open.time.saturating_sub(self.expected(open))
+    }
+
+    fn expected(&self, open: Work) -> Nanos {
+        (self.mean.get() * open.activations as f64) as Nanos
+    }
+
+    /// Adds the work of a gap to the totals, without that of a long activation that was timed.
+    /// Counts its excess for other long activations, if it is at least `least`.
+    fn add_untimed(
+        &self,
+        mut open: Work,
+        least: Nanos,
+        sighted: impl FnOnce() -> Vec<Sighted>,
+        post: &mut impl FnMut(Posted),
+    ) {
+        let excess = self.excess_of(open);
+        let found = if open.activations > 0 && excess >= least {
+            self.count_excess(excess, sighted, post)
+        } else {
+            Work::default()
+        };
+        if found.time > 0 {
+            open = open.less(found);
+        } else if open.activations > 1 && !self.idled.get() {
+            self.learn(open.time as f64 / open.activations as f64);
+        }
+        if self.idled.get() {
+            open.time = open.time.min(self.expected(open));
+        }
+        self.page.borrow_mut().total.add(open);
+    }
+
+    /// Counts the excess of a gap for the activations that were long. Returns the work that was
+    /// counted.
+    fn count_excess(
+        &self,
+        excess: Nanos,
+        sighted: impl FnOnce() -> Vec<Sighted>,
+        post: &mut impl FnMut(Posted),
+    ) -> Work {
+        let mut sighted = sighted();
+        if excess < SEEN {
+            // A short one may have been seen as well.
+            sighted.clear();
+        }
+        if !sighted.is_empty() {
+            return self.count_sighted(excess, &sighted, post);
+        }
+        let mut counted = Work::default();
+        if self.idled.get() {
+            return counted;
+        }
+        let class = usize::from(excess >= SEEN);
+        let entries = {
+            let long = self.long.borrow();
+            let is_empty = long[class].is_empty();
+            long[if is_empty { 1 - class } else { class }].clone()
+        };
+        let mut parts = sum_of(&entries).time;
+        for (place, work) in entries {
+            let time = share(excess - counted.time, work.time, parts);
+            parts -= work.time;
+            let work = Work::of(time);
+            post(Posted {
+                place,
+                work,
+                source: Source::Excess,
+            });
+            counted.add(work);
+        }
+        counted
+    }
+
+    /// Counts the excess of a gap for the activations that the lookout has seen in it.
+    fn count_sighted(
+        &self,
+        excess: Nanos,
+        sighted: &[Sighted],
+        post: &mut impl FnMut(Posted),
+    ) -> Work {
+        let mut counted = Work::default();
+        let mut parts: u64 = sighted.iter().map(|seen| seen.glances).sum();
+        for (index, seen) in sighted.iter().enumerate() {
+            let time = share(excess - counted.time, seen.glances, parts);
+            parts -= seen.glances;
+            let work = Work {
+                time,
+                turns: seen.turns,
+                activations: 1,
+            };
+            self.note_long(seen.place, time);
+            post(Posted {
+                place: seen.place,
+                work,
+                source: Source::Seen(index),
+            });
+            counted.add(work);
+        }
+        counted
+    }
+
+    /// Notes a long activation, or the part of an excess that was counted for one.
+    fn note_long(&self, place: usize, time: Nanos) {
+        let entries = &mut self.long.borrow_mut()[usize::from(time >= SEEN)];
+        add_to(entries, place, Work::of(time));
+        if sum_of(entries).time >= FADES {
+            fade(entries);
+        }
+    }
+
+    /// Divides the totals among the kinds. Does nothing if no activation was ever timed.
+    fn settle(&self, post: &mut impl FnMut(Posted)) {
+        let page = &mut *self.page.borrow_mut();
+        if page.entries.is_empty() || page.total == Work::default() {
+            return;
+        }
+        let total = std::mem::take(&mut page.total);
+        // The entries of a page that is done have got their time and turns.
+        if !page.is_done {
+            self.remember(&page.entries, total.time);
+        }
+        let mut parts = sum_of(&page.entries).activations;
+        let mut left = total.activations;
+        for &(place, work) in &page.entries {
+            let activations = share(left, work.activations, parts);
+            (left, parts) = (left - activations, parts - work.activations);
+            let work = Work {
+                activations,
+                ..Work::default()
+            };
+            post(Posted::of(place, work));
+        }
+        page.is_done = true;
+        let mut pool = self.pool.get();
+        pool.add(Work {
+            activations: 0,
+            ..total
+        });
+        let pool = self.pay(pool, post);
+        self.pool.set(self.drain(pool, self.most(), post));
+    }
+
+    /// Gives the kinds what they are owed, as far as the pool has it. Returns the rest of the pool.
+    fn pay(&self, pool: Work, post: &mut impl FnMut(Posted)) -> Work {
+        let owed = &mut *self.owed.borrow_mut();
+        let pays = sum_of(owed).min(pool);
+        for (place, work) in divided(pays, owed) {
+            post(Posted::of(place, work));
+            let known = owed.iter_mut().filter(|(other, _)| *other == place);
+            known.for_each(|(_, left)| *left = left.less(work));
+        }
+        let (left, most) = (sum_of(owed), self.most());
+        if left != left.min(most) {
+            *owed = divided(left.min(most), owed);
+        }
+        owed.retain(|(_, work)| *work != Work::default());
+        pool.less(pays)
+    }
+
+    /// Returns the largest amount of work that is kept for what is timed later.
+    fn most(&self) -> Work {
+        Work {
+            time: POOL_MAX,
+            turns: (POOL_MAX as f64 / self.mean.get().max(1.0)) as u64,
+            activations: 0,
+        }
+    }
+
+    /// Notes what the kinds of a page are to get. `time` is that of the page.
+    fn remember(&self, entries: &Entries, time: Nanos) {
+        let recent = &mut *self.recent.borrow_mut();
+        for &(place, work) in entries {
+            let work = Work {
+                activations: 0,
+                ..work
+            };
+            add_to(recent, place, work);
+            add_to(&mut self.owed.borrow_mut(), place, work);
+        }
+        self.faded.set(self.faded.get().saturating_add(time));
+        if self.faded.get() >= RECENT {
+            self.faded.set(0);
+            fade(recent);
+        }
+    }
+
+    /// Divides what is in the pool beyond `most`. Returns the rest.
+    fn drain(&self, pool: Work, most: Work, post: &mut impl FnMut(Posted)) -> Work {
+        let recent = self.recent.borrow();
+        let most = match recent.len() {
+            0 => return pool.min(most),
+            1 => Work::default(),
+            _ => most,
+        };
+        let given = divided(pool.less(most), &recent);
+        let mut left = pool;
+        for (place, work) in given {
+            left = left.less(work);
+            post(Posted::of(place, work));
+        }
+        left
+    }
+
+    /// Divides all that is left, at the end.
+    pub(super) fn ends(&self, mut post: impl FnMut(Posted)) {
+        self.settle(&mut post);
+        let pool = self.drain(self.pool.get(), Work::default(), &mut post);
+        self.pool.set(pool);
+    }
+
+    /// Chooses the next activation to time.
+    fn plan(&self, picks: u32) {
+        let budget = self.budget.get();
+        let times_all = budget >= BUDGET_ALL as i64 || self.gap.get() == 1 && budget >= COST as i64;
+        if times_all {
+            self.gap.set(1);
+            return self.due.set(picks.wrapping_add(1));
+        }
+        // In balance, the budget is the cost of one, and a gap earns the cost of one.
+        let wait = (2 * COST as i64 - budget).max(COST as i64 / 2) as f64 * AWAKE_SHARE as f64;
+        let gap = ((wait / self.mean.get().max(1.0)) as u64).clamp(2, GAP_MAX);
+        self.gap.set(gap);
+        self.due.set(picks.wrapping_add(self.draw(gap)));
+    }
+
+    /// Returns a random distance of mean `gap`, at most [`LONGEST`] times as long. It is
+    /// distributed geometrically, so it may be drawn again at any time.
+    fn draw(&self, gap: u64) -> u32 {
+        // Marsaglia's xorshift64 (2003).
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        let unit = ((x >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        let distance = -unit.ln() * (gap as f64 - 0.5);
+        (distance.ceil() as u64).clamp(1, LONGEST * gap) as u32
+    }
+}

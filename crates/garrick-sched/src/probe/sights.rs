@@ -1,0 +1,200 @@
+//! The activations of one worker that the lookout has seen.
+//!
+//! The *lookout* is a thread that glances at each worker of a sponsor about once a millisecond. It
+//! reads which activation runs, and writes nothing that a worker reads in its activations. So it
+//! sees every activation that takes longer than the time between two glances, and the worker has
+//! no cost for that.
+
+use std::collections::VecDeque;
+
+use crate::cell::{Table, TaskId};
+use crate::world::Nanos;
+
+/// Maximum number of activations that are kept for the worker.
+const SIGHTS_MAX: usize = 16;
+/// Duration, in nanoseconds, from which on a turn counts as slow.
+pub(super) const SLOW_TURN: Nanos = 100_000_000;
+
+/// The activation that a worker runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Running {
+    /// Number of the activation, modulo 2^32.
+    pub(crate) picks: u32,
+    pub(crate) table: &'static Table,
+    pub(crate) task: TaskId,
+    /// Number of the current turn.
+    pub(crate) turn: u64,
+}
+
+impl Running {
+    fn is_same(&self, other: &Self) -> bool {
+        self.picks == other.picks
+            && self.task == other.task
+            && std::ptr::eq(self.table, other.table)
+    }
+}
+
+/// An activation that was seen.
+#[derive(Clone, Copy)]
+pub(super) struct Sight {
+    pub(super) running: Running,
+    /// Time of the first glance.
+    pub(super) since: Nanos,
+    /// Number of glances.
+    pub(super) glances: u64,
+    /// Number of the turn at the first glance.
+    first_turn: u64,
+    /// Time of the first glance at the current turn.
+    turn_since: Nanos,
+    /// Number of turns that were seen for at least [`SLOW_TURN`].
+    pub(super) slow: u64,
+    /// True if the current turn is one of them.
+    is_slow: bool,
+}
+
+impl Sight {
+    fn new(running: Running, now: Nanos) -> Self {
+        Self {
+            running,
+            since: now,
+            glances: 1,
+            first_turn: running.turn,
+            turn_since: now,
+            slow: 0,
+            is_slow: false,
+        }
+    }
+
+    /// Returns the number of turns from the first to the last that was seen.
+    pub(super) fn turns(&self) -> u64 {
+        self.running.turn.saturating_sub(self.first_turn) + 1
+    }
+
+    fn again(&mut self, running: Running, now: Nanos) {
+        self.glances += 1;
+        if self.running.turn != running.turn {
+            (self.turn_since, self.is_slow) = (now, false);
+        }
+        self.running = running;
+        if !self.is_slow && now.saturating_sub(self.turn_since) >= SLOW_TURN {
+            (self.is_slow, self.slow) = (true, self.slow + 1);
+        }
+    }
+}
+
+/// The activations of one worker that were seen lately. Shared by the threads that glance at the
+/// worker and, after a long activation, the worker.
+#[derive(Default)]
+pub(super) struct Sights {
+    current: Option<Sight>,
+    /// Activations that were seen before, oldest first.
+    past: VecDeque<Sight>,
+}
+
+impl Sights {
+    /// Records what the worker runs at `now`. Returns the sight of it.
+    pub(super) fn glance(&mut self, running: Option<Running>, now: Nanos) -> Option<Sight> {
+        match (&mut self.current, running) {
+            (Some(current), Some(running)) if current.running.is_same(&running) => {
+                current.again(running, now);
+            }
+            (current, running) => {
+                let before = std::mem::replace(current, running.map(|new| Sight::new(new, now)));
+                if self.past.len() == SIGHTS_MAX {
+                    self.past.pop_front();
+                }
+                self.past.extend(before);
+            }
+        }
+        self.current
+    }
+
+    /// Takes the activations with numbers after `since` and up to `to`, which have ended.
+    pub(super) fn take(&mut self, since: u32, to: u32) -> Vec<Sight> {
+        let is_in = |sight: &Sight| {
+            let number = sight.running.picks.wrapping_sub(since).wrapping_sub(1);
+            number < to.wrapping_sub(since)
+        };
+        let mut taken = Vec::new();
+        self.past.retain(|sight| {
+            let takes = is_in(sight);
+            if takes {
+                taken.push(*sight);
+            }
+            !takes
+        });
+        taken.extend(self.current.take_if(|current| is_in(current)));
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::tables::nothing_to_drop;
+
+    static TABLE: Table = Table::of_messages::<u8>(nothing_to_drop);
+
+    fn running(picks: u32, turn: u64) -> Option<Running> {
+        Some(Running {
+            picks,
+            table: &TABLE,
+            task: TaskId(7),
+            turn,
+        })
+    }
+
+    #[test]
+    fn what_is_seen_again_lasts() {
+        let mut sights = Sights::default();
+        for glance in 0..5 {
+            let sight = sights.glance(running(3, 10 + glance), 1_000 * glance);
+            let sight = sight.expect("it runs");
+            assert_eq!((sight.since, sight.glances), (0, glance + 1));
+        }
+        assert!(sights.glance(None, 6_000).is_none());
+        let taken = sights.take(2, 3);
+        assert_eq!((taken.len(), taken[0].turns()), (1, 5));
+        assert!(sights.take(2, 3).is_empty());
+    }
+
+    #[test]
+    fn only_the_activations_of_a_gap_are_taken_even_if_the_numbers_wrap() {
+        let mut sights = Sights::default();
+        for picks in [u32::MAX - 1, u32::MAX, 0, 1, 2] {
+            sights.glance(running(picks, 1), 0);
+        }
+        let mut taken = |since, to| {
+            let taken = sights.take(since, to);
+            taken.iter().map(|s| s.running.picks).collect::<Vec<_>>()
+        };
+        assert_eq!(taken(u32::MAX - 1, 1), [u32::MAX, 0, 1]);
+        assert_eq!(taken(1, 2), [2], "the current one is among them");
+        assert_eq!(taken(5, 5), []);
+        assert_eq!(taken(u32::MAX - 2, u32::MAX), [u32::MAX - 1]);
+    }
+
+    #[test]
+    fn turns_are_slow_and_not_activations() {
+        let mut sights = Sights::default();
+        // Ten turns of 30 ms.
+        for glance in 0..300 {
+            sights.glance(running(1, glance / 30), glance * 1_000_000);
+        }
+        // Two turns of 150 ms.
+        for glance in 300..600 {
+            sights.glance(running(2, glance / 150), glance * 1_000_000);
+        }
+        let slow: Vec<u64> = sights.take(0, 2).iter().map(|sight| sight.slow).collect();
+        assert_eq!(slow, [0, 2]);
+    }
+
+    #[test]
+    fn few_are_kept() {
+        let mut sights = Sights::default();
+        (0..1_000).for_each(|picks| {
+            sights.glance(running(picks, 1), 0);
+        });
+        assert_eq!(sights.take(0, 1_000).len(), SIGHTS_MAX + 1);
+    }
+}

@@ -1,0 +1,158 @@
+//! Numbers of tasks that have begun and ended on a worker, before they are added to the counters of
+//! their kinds.
+//!
+//! A worker often creates many tasks of one kind after another, and drops many. So it remembers the
+//! kind of the last one, and only counts on.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::cell::Table;
+
+/// Number of tasks after which they are added to the counters of their kind.
+const RUN: u32 = 256;
+
+/// Tasks of one kind that have begun, or have ended, one after another. Only the worker uses it.
+pub(crate) struct Run {
+    /// Table of the kind, or null.
+    table: Cell<*const Table>,
+    /// [`RUN`] less the number of tasks.
+    left: Cell<u32>,
+}
+
+impl Run {
+    fn new() -> Self {
+        Self {
+            table: Cell::new(ptr::null()),
+            left: Cell::new(RUN),
+        }
+    }
+
+    /// Counts a task. Returns false if the tasks must be taken out. In this case, and if the task
+    /// is of another kind than the others, it is not counted.
+    #[inline(always)]
+    fn counts(&self, table: &'static Table) -> bool {
+        let left = self.left.get().wrapping_sub(1);
+        let is_same = ptr::eq(self.table.get(), table) && left > 0;
+        if is_same {
+            self.left.set(left);
+        }
+        is_same
+    }
+
+    /// Takes out the tasks, and begins with one task of the kind `next`, if it is not `None`.
+    fn take(&self, next: Option<&'static Table>) -> Option<(&'static Table, u64)> {
+        let count = u64::from(RUN - self.left.get());
+        self.left.set(RUN - u32::from(next.is_some()));
+        let next = next.map_or(self.table.get(), ptr::from_ref);
+        let table = self.table.replace(next);
+        // SAFETY: null, or made from a `&'static Table`.
+        let table = unsafe { table.as_ref() }?;
+        (count > 0).then_some((table, count))
+    }
+}
+
+/// Tasks of a worker that are not in the counters of their kinds yet.
+pub(crate) struct Vitals {
+    /// True if the work of each kind of task is counted.
+    are_counted: bool,
+    begun: Run,
+    ended: Run,
+}
+
+/// Number of tasks of a kind that have begun, and of those that have ended.
+pub(crate) type Lives = (&'static Table, u64, u64);
+
+impl Vitals {
+    pub(crate) fn new(are_counted: bool) -> Self {
+        Self {
+            are_counted,
+            begun: Run::new(),
+            ended: Run::new(),
+        }
+    }
+
+    /// Counts a task that has begun. Calls `add` with those that are to be counted by kind.
+    #[inline(always)]
+    pub(crate) fn begin(&self, table: &'static Table, add: impl FnMut(Lives)) {
+        if self.are_counted && !self.begun.counts(table) {
+            self.take(Some(table), None, add);
+        }
+    }
+
+    /// Counts a task that has ended, as [`Vitals::begin`] does.
+    #[inline(always)]
+    pub(crate) fn end(&self, table: &'static Table, add: impl FnMut(Lives)) {
+        if self.are_counted && !self.ended.counts(table) {
+            self.take(None, Some(table), add);
+        }
+    }
+
+    /// Takes out all tasks.
+    pub(crate) fn settle(&self, add: impl FnMut(Lives)) {
+        if self.are_counted {
+            self.take(None, None, add);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take(
+        &self,
+        begins: Option<&'static Table>,
+        ends: Option<&'static Table>,
+        mut add: impl FnMut(Lives),
+    ) {
+        // In this order, so that no sample shows more ended than begun.
+        if let Some((table, count)) = self.begun.take(begins) {
+            add((table, count, 0));
+        }
+        if let Some((table, count)) = self.ended.take(ends) {
+            add((table, 0, count));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::tables::nothing_to_drop;
+
+    static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
+    static SECOND: Table = Table::of_messages::<u16>(nothing_to_drop);
+
+    #[test]
+    fn every_task_is_counted_once() {
+        let vitals = Vitals::new(true);
+        let counts = Cell::new([0; 4]);
+        let add = |(table, begun, ended): Lives| {
+            let mut all = counts.get();
+            let first = 2 * usize::from(!ptr::eq(table, &raw const FIRST));
+            all[first] += begun;
+            all[first + 1] += ended;
+            counts.set(all);
+            assert!(all[0] >= all[1] && all[2] >= all[3], "{all:?}");
+        };
+        for step in 0..1_000 {
+            vitals.begin(&FIRST, add);
+            if step % 3 == 0 {
+                vitals.begin(&SECOND, add);
+                vitals.end(&SECOND, add);
+            }
+            vitals.end(&FIRST, add);
+        }
+        vitals.settle(add);
+        vitals.settle(add);
+        assert_eq!(counts.get(), [1_000, 1_000, 334, 334]);
+    }
+
+    #[test]
+    fn not_many_are_left_out() {
+        let vitals = Vitals::new(true);
+        let counted = Cell::new(0);
+        for step in 1..10_000 {
+            vitals.begin(&FIRST, |(_, begun, _)| counted.set(counted.get() + begun));
+            assert!(counted.get() + u64::from(RUN) >= step);
+        }
+    }
+}

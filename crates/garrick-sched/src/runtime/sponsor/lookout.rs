@@ -1,0 +1,132 @@
+//! The lookout: a thread that glances at the workers of a sponsor with probes, so that a long
+//! activation is known while it runs, and after it has ended (`probe/sights.rs`).
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use garrick_core::prim::atomic::Ordering::Relaxed;
+use garrick_core::prim::thread::JoinHandle;
+
+use super::Shared;
+use super::crew::Crew;
+use crate::probe::Running;
+use crate::quiet;
+use crate::world::ThreadSpec;
+
+/// Time between two glances, if a worker has lately had a long activation.
+const OFTEN: Duration = Duration::from_millis(1);
+/// Time between two glances at all other times. A glance takes a few microseconds.
+const SELDOM: Duration = Duration::from_millis(4);
+/// Time between two glances while no worker runs a task. Approached by doubling.
+const IDLE: Duration = Duration::from_millis(64);
+/// Number of glances that are often after a long activation.
+const OFTEN_FOR: u32 = 500;
+/// Size of the stack, in bytes.
+const STACK_BYTES: usize = 128 << 10;
+
+/// The thread, which also ends when the sponsor has stopped. Dropping this ends it, and waits for
+/// its end.
+pub(super) struct Lookout {
+    ends: Arc<Ends>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Flag that ends the thread.
+#[derive(Default)]
+struct Ends {
+    is_over: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Lookout {
+    /// Starts the thread, if the work of each kind of task is counted. If no thread can be started,
+    /// long activations are known only if they are timed.
+    pub(super) fn start(shared: &Arc<Shared>) -> Option<Self> {
+        // A simulation has one thread, and a model no clock.
+        if !shared.lanes.are_counted() || shared.hooks.are_active() || cfg!(garrick_loom) {
+            return None;
+        }
+        let ends = Arc::new(Ends::default());
+        let spec = ThreadSpec::new(format!("{}-lookout", shared.name), Some(STACK_BYTES));
+        let body = {
+            let (shared, ends) = (shared.clone(), ends.clone());
+            move || look(&shared, &ends)
+        };
+        let start = || shared.world.spawn_thread(spec, Box::new(body));
+        let thread = quiet::call(start).ok()?.ok()?;
+        Some(Self {
+            ends,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Lookout {
+    fn drop(&mut self) {
+        *self.ends.is_over() = true;
+        self.ends.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // Its panic was reported by the hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Ends {
+    fn is_over(&self) -> MutexGuard<'_, bool> {
+        // No code that holds the lock can panic halfway.
+        self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for some time. Returns true if the thread must end.
+    fn wait(&self, time: Duration) -> bool {
+        let is_over = self.is_over();
+        if *is_over {
+            return true;
+        }
+        let waited = self.changed.wait_timeout(is_over, time);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Crew {
+    /// Returns the activation that runs on a seat, if the work of each kind of task is counted.
+    fn running(&self, seat: usize) -> Option<Running> {
+        let look = self.seats[seat].look();
+        let shown = self.shown(seat, &look)?;
+        // Relaxed: as in `shown`.
+        let worker = NonNull::new(self.seats[seat].worker.load(Relaxed))?;
+        // SAFETY: as in `shown`.
+        let turn = unsafe { &(*worker.as_ptr()).turn }.load(Relaxed);
+        shown.running(turn)
+    }
+}
+
+impl Shared {
+    /// Returns the activation that worker number `index` runs now, if the work of each kind of task
+    /// is counted.
+    pub(super) fn running(&self, index: usize) -> Option<Running> {
+        let (crew, seat) = self.place_of(index);
+        crew.running(seat)
+    }
+}
+
+/// Glances at the workers until the sponsor has stopped.
+fn look(shared: &Shared, ends: &Ends) {
+    let (mut time, mut surprises, mut often) = (OFTEN, 0, 0_u32);
+    while !shared.have_all_closed() && !ends.wait(time) {
+        let running = (shared.lanes).glance(|index| shared.running(index), || shared.now());
+        let known = std::mem::replace(&mut surprises, shared.lanes.surprises());
+        often = if known == surprises {
+            often.saturating_sub(1)
+        } else {
+            OFTEN_FOR
+        };
+        time = match running {
+            0 => (2 * time).min(IDLE),
+            _ if often > 0 => OFTEN,
+            _ => SELDOM,
+        };
+    }
+}

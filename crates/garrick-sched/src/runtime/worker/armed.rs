@@ -1,0 +1,169 @@
+//! Activations that are timed, on workers that count the work of each kind of task.
+//!
+//! Most activations are not timed, and have no cost for that. At each fair pick, which comes once
+//! in [`FAIR_EVERY`] activations, the worker checks if an activation before the next fair pick is
+//! due. If so, the worker is *armed*: until then it checks each activation, by code of its own.
+
+use std::ptr::NonNull;
+
+use super::Worker;
+use super::step::{FAIR_EVERY, SHOWN, Step, TIMED};
+use crate::cell::{CellPtr, Slot};
+use crate::probe::{Looked, Progress};
+use crate::run_queue::Entry;
+use crate::runtime::sponsor::Signal;
+
+impl Worker {
+    /// Returns the number of activations and turns so far.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress {
+            picks: self.shown.picks(),
+            turns: self.turns(),
+        }
+    }
+
+    /// Counts a task that was created on this worker.
+    #[inline(always)]
+    pub(crate) fn count_begun(&self, cell: CellPtr) {
+        (self.vitals).begin(cell.table(), |lives| self.lane.add_lives(lives));
+    }
+
+    /// Counts a task that is about to end on this worker or to leave it.
+    #[inline(always)]
+    pub(crate) fn count_ended(&self, cell: CellPtr) {
+        (self.vitals).end(cell.table(), |lives| self.lane.add_lives(lives));
+    }
+
+    /// Adds the tasks that have begun and ended to the counters of their kinds.
+    pub(crate) fn settle_vitals(&self) {
+        self.vitals.settle(|lives| self.lane.add_lives(lives));
+    }
+
+    /// Returns true if an activation before the next fair pick is due.
+    pub(super) fn is_armed(&self) -> bool {
+        let picks = self.shown.picks();
+        self.due.get().wrapping_sub(picks) < FAIR_EVERY - picks % FAIR_EVERY
+    }
+
+    /// Runs cells as long as the worker is armed, beginning with activation number `picks`.
+    #[inline(never)]
+    pub(super) fn run_armed(&self, mut picks: u32, until: &impl Fn(Signal) -> bool) -> Step {
+        loop {
+            match self.step_armed(picks, until) {
+                Step::Ran if self.is_armed() => picks = self.shown.count_pick(),
+                step => return step,
+            }
+        }
+    }
+
+    /// Runs the next cell as [`Worker::step`] does, and times the activation if it is due. Before
+    /// that, takes a census if one was requested.
+    #[inline(never)]
+    pub(super) fn step_armed(&self, picks: u32, until: &impl Fn(Signal) -> bool) -> Step {
+        if self.lane.wants_census() {
+            self.take_census();
+        }
+        let of = |entry: &Entry| (entry.cell(), entry.message());
+        let is_fair = picks.is_multiple_of(FAIR_EVERY);
+        let fair = is_fair.then(|| self.pick_fairly(picks / FAIR_EVERY));
+        let next = (fair.flatten().map(of))
+            .or_else(|| self.handoff.take())
+            .or_else(|| self.born.pop_newest().map(of))
+            .or_else(|| self.old.pop_oldest().map(of));
+        let is_due = picks == self.due.get();
+        let step = match next {
+            Some((cell, message)) if is_due => self.activate::<TIMED>(cell, message, until),
+            Some((cell, message)) => self.activate::<SHOWN>(cell, message, until),
+            None => self.find(until),
+        };
+        if picks == self.due.get() {
+            // There was no cell, or it was not run.
+            self.lane.postpone(self.shown.picks());
+            self.plan_timed();
+        }
+        step
+    }
+
+    /// Counts a long activation that was not timed, if there was one before activation number
+    /// `picks`. That activation must begin a block of [`FAIR_EVERY`].
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look_back(&self, picks: u32) {
+        let progress = Progress {
+            picks: picks.wrapping_sub(1),
+            turns: self.turns(),
+        };
+        if self.lane.looks(progress, || self.now()) {
+            self.plan_timed();
+        }
+    }
+
+    /// Does what is due after an activation that may have been long, and that has left messages.
+    /// Counts it if it was not timed, and takes a census if one was requested: its turns may take
+    /// so long that the next fair pick is far away.
+    pub(super) fn look_after(&self) {
+        if self.lane.has_seen_long() && self.lane.looks(self.progress(), || self.now()) {
+            // The loop may be in the middle of a block.
+            self.lane
+                .postpone(self.shown.picks().wrapping_add(FAIR_EVERY));
+            self.plan_timed();
+        }
+        if self.lane.wants_census() {
+            self.end_timed();
+            self.take_census();
+        }
+    }
+
+    /// Notes which activation the lane wants to time.
+    fn plan_timed(&self) {
+        if let Some(due) = self.lane.due() {
+            self.due.set(due);
+            self.arms_at.set(due - due % FAIR_EVERY);
+        }
+    }
+
+    /// Runs a cell and measures the activation.
+    #[inline(never)]
+    pub(super) fn run_timed(&self, cell: CellPtr, message: *const Slot) {
+        self.begin_timed(cell, |wants_label| self.look_at(cell, wants_label));
+        // SAFETY: both came from our run queues, so the cell is ours, and the message is its.
+        unsafe {
+            self.measure_slot(cell, message);
+            (cell.table().run)(cell, NonNull::from(self).cast(), message);
+        }
+        self.end_timed();
+    }
+
+    /// Begins a timed activation, which is already counted.
+    fn begin_timed(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
+        let table = cell.table();
+        self.shown.show_kind(table);
+        self.lane.begin(table, cell.id(), self.progress(), look);
+    }
+
+    /// Ends the activation if it is timed.
+    pub(crate) fn end_timed(&self) {
+        if self.lane.end(self.turns(), || self.now()) {
+            self.plan_timed();
+            self.settle_vitals();
+        }
+    }
+
+    /// Begins an activation that is not one of the worker's loop: of a visited cell, or of a cell
+    /// whose turn was away. Does nothing if the work of each kind of task is not counted.
+    pub(crate) fn begin_other(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
+        if !self.lane.counts() {
+            return;
+        }
+        let picks = self.shown.count_pick();
+        if picks == self.due.get() {
+            return self.begin_timed(cell, look);
+        }
+        self.shown.show_kind(cell.table());
+        if picks == self.arms_at.get() {
+            // The loop does not see this pick, so the activation is timed later.
+            self.lane.postpone(picks.wrapping_add(FAIR_EVERY));
+            self.plan_timed();
+        }
+    }
+}
