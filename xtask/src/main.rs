@@ -40,7 +40,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`,
-    /// `cluster`, `pictures`, `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
+    /// `cluster`, `pictures`, `sizes`, `why` and `mutants`, runs only the benches of `bench`, and a
+    /// part of `portable`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
@@ -76,6 +77,8 @@ enum Task {
     Bench,
     /// Check the comparison with `steady_state`, which has many dependencies, and run it briefly.
     Rivals,
+    /// Test the code for systems without Linux's calls: unit tests, stress tests and models.
+    Portable,
     /// Run the stress tests under AddressSanitizer and LeakSanitizer.
     Sanitize,
     /// Count the cache lines that more than one thread writes for each message, wake, gift and
@@ -132,6 +135,7 @@ fn main() -> Result<ExitCode> {
         Task::Examples => steps::EXAMPLES,
         Task::Bench => steps::BENCH,
         Task::Rivals => steps::RIVALS,
+        Task::Portable => steps::PORTABLE,
         Task::Sanitize => steps::SANITIZE,
         Task::Lines => steps::LINES,
         Task::Sim => steps::SIM,

@@ -75,7 +75,7 @@ pub struct Asymmetric(Kind);
 enum Kind {
     /// The process is registered with `membarrier(2)`. The light side is a compiler fence, and the
     /// heavy side is the system call.
-    #[cfg(all(target_os = "linux", not(garrick_loom)))]
+    #[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
     Membarrier,
 
     /// Both sides are `fence(SeqCst)`.
@@ -96,7 +96,7 @@ impl Asymmetric {
     /// Returns the best pair of fences that this process supports. The first call asks the
     /// operating system whether it supports `membarrier(2)`, and registers the process for this
     /// system call. Later calls return the result of the first call.
-    #[cfg(all(target_os = "linux", not(garrick_loom)))]
+    #[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
     pub fn detect() -> Self {
         if membarrier::is_registered() {
             Self(Kind::Membarrier)
@@ -107,7 +107,7 @@ impl Asymmetric {
 
     /// Returns the best pair of fences that this process supports. On this system, this is the
     /// [symmetric](Self::symmetric) pair.
-    #[cfg(not(all(target_os = "linux", not(garrick_loom))))]
+    #[cfg(any(not(target_os = "linux"), garrick_loom, garrick_portable))]
     pub fn detect() -> Self {
         Self::symmetric()
     }
@@ -151,7 +151,7 @@ impl Asymmetric {
     #[inline(always)]
     pub fn light(self) {
         match self.0 {
-            #[cfg(all(target_os = "linux", not(garrick_loom)))]
+            #[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
             Kind::Membarrier => crate::prim::atomic::compiler_fence(SeqCst),
             #[cfg(garrick_loom)]
             Kind::LightMissing => {}
@@ -180,7 +180,7 @@ impl Asymmetric {
     #[inline]
     pub fn heavy(self) {
         match self.0 {
-            #[cfg(all(target_os = "linux", not(garrick_loom)))]
+            #[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
             Kind::Membarrier => membarrier::expedited(),
             #[cfg(garrick_loom)]
             Kind::HeavyMissing => {}
@@ -196,7 +196,7 @@ impl Default for Asymmetric {
     }
 }
 
-#[cfg(all(target_os = "linux", not(garrick_loom)))]
+#[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
 mod membarrier {
     use std::sync::OnceLock;
 

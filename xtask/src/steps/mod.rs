@@ -11,6 +11,8 @@ mod sizes;
 mod verify;
 mod wire;
 
+mod portable;
+
 use anyhow::Result;
 
 use crate::why;
@@ -40,7 +42,9 @@ pub(crate) struct Step {
 pub(crate) const CI: &[&[Step]] = &[
     &[CLIPPY, TIDY, FMT, TOOLS],
     &[TEST],
-    &[LOOM, STRESS, DOCS, DOCTEST, EXAMPLES, BENCHES, WIRE_CHECK],
+    &[
+        LOOM, STRESS, DOCS, DOCTEST, EXAMPLES, BENCHES, FALLBACKS, WIRE_CHECK,
+    ],
 ];
 
 /// Returns the step of `ci` with this name.
@@ -134,6 +138,15 @@ pub(crate) const PICTURES: Step = Step {
 pub(crate) const SIZES: Step = Step {
     name: "sizes",
     run: sizes::sizes,
+};
+pub(crate) const PORTABLE: Step = Step {
+    name: "portable",
+    run: portable::portable,
+};
+/// The part of `portable` that takes less than a minute.
+const FALLBACKS: Step = Step {
+    name: "fallbacks",
+    run: portable::fallbacks,
 };
 pub(crate) const LINES: Step = Step {
     name: "lines",
