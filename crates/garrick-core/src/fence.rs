@@ -155,11 +155,7 @@ impl Asymmetric {
             Kind::Membarrier => crate::prim::atomic::compiler_fence(SeqCst),
             #[cfg(garrick_loom)]
             Kind::LightMissing => {}
-            _ => {
-                std::hint::cold_path();
-                // SeqCst: pairs with the fence in `heavy`.
-                fence(SeqCst);
-            }
+            _ => full_fence(),
         }
     }
 
@@ -188,6 +184,15 @@ impl Asymmetric {
             _ => fence(SeqCst),
         }
     }
+}
+
+/// Executes the light side without `membarrier(2)`. The function is cold, so that the compiler puts
+/// the other kind first.
+#[cold]
+#[inline(never)]
+fn full_fence() {
+    // SeqCst: pairs with the fence in `heavy`.
+    fence(SeqCst);
 }
 
 impl Default for Asymmetric {

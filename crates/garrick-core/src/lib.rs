@@ -23,6 +23,8 @@ pub mod prefetch;
 #[doc(hidden)]
 pub mod quiet;
 pub mod random;
+#[doc(hidden)]
+pub mod text;
 
 pub mod backoff;
 
