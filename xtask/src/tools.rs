@@ -174,6 +174,22 @@ pub(crate) fn install_nats(target: &Path) -> Result<String> {
     Ok(format!("installed nats-server {version}"))
 }
 
+/// Installs a program for developers of Rust into `target`, unless it is there, and returns its
+/// path.
+pub(crate) fn install_cargo(target: &Path, (name, version): (&str, &str)) -> Result<PathBuf> {
+    let folder = target.join(FOLDER).join(format!("{name}-{version}"));
+    let program = folder.join("bin").join(name);
+    if !program.exists() {
+        // Without optimization, the build takes a fraction of the time, and the tools are fast
+        // enough.
+        Job::cargo(&["install", name, "--version", version, "--locked", "--debug"])
+            .arguments(&["--root".as_ref(), folder.as_os_str()])
+            .environment("CARGO_TARGET_DIR", target.join("tools-target"))
+            .run()?;
+    }
+    Ok(program)
+}
+
 /// Returns a Go that can build the NATS server: the installed one, or one that it fetches.
 fn go(folder: &Path) -> Result<PathBuf> {
     let output = Command::new("go").arg("version").output()?;
