@@ -6,8 +6,8 @@
 //! sent, and every message that results from these. The second signal stops the system at once,
 //! without waiting for turns that are still running.
 
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use garrick_actor::System;
 use garrick_actor::system::Ending;
@@ -29,6 +29,16 @@ pub enum StopSignal {
     Terminate,
 }
 
+/// Prints the name of the signal in Unix.
+impl fmt::Display for StopSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+        })
+    }
+}
+
 /// A receiver of SIGINT and SIGTERM, the signals that ask a process to exit. On systems other than
 /// Unix, it receives only Ctrl-C, as [`StopSignal::Interrupt`].
 ///
@@ -46,7 +56,7 @@ pub enum StopSignal {
 ///         Next::Stop
 ///     }))?;
 ///     let mut signals = Signals::listen()?;
-///     println!("told to end by {:?}", signals.recv().await);
+///     println!("told to end by {}", signals.recv().await);
 ///     desk.ask(|reply| reply).await?;
 ///     if signals.shutdown(system).await? == Ending::AtOnce {
 ///         eprintln!("ended at once");
@@ -164,12 +174,14 @@ mod key {
         }
 
         pub(super) async fn recv(&mut self) -> StopSignal {
-            if self.0.as_mut().await.is_err() {
-                pending::<()>().await;
+            loop {
+                let pressed = self.0.as_mut().await;
+                // Without a listener, nothing is ever heard again.
+                self.0 = Self::listen().map_or_else(|_| Box::pin(pending()) as _, |next| next.0);
+                if pressed.is_ok() {
+                    return StopSignal::Interrupt;
+                }
             }
-            // The system has accepted the first listener, so it does not refuse the second.
-            self.0 = Self::listen().map_or_else(|_| Box::pin(pending()) as Press, |next| next.0);
-            StopSignal::Interrupt
         }
     }
 
@@ -235,4 +247,15 @@ pub fn run_until_signal(system: System) -> io::Result<Ending> {
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(shutdown_on_signal(system))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StopSignal;
+
+    #[test]
+    fn a_signal_has_the_name_of_its_constant() {
+        assert_eq!(StopSignal::Interrupt.to_string(), "SIGINT");
+        assert_eq!(StopSignal::Terminate.to_string(), "SIGTERM");
+    }
 }
