@@ -44,12 +44,15 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`,
-    /// `cluster`, `pictures`, `site`, `sizes`, `why` and `mutants`, and runs only the benches of
-    /// `bench`.
+    /// `cluster`, `pictures`, `site`, `sizes`, `why` and `mutants`, runs only the benches of
+    /// `bench`, and a part of `portable`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
         fail_fast: bool,
+        /// Run only what takes less than four minutes, and print what is left out.
+        #[arg(long)]
+        quick: bool,
     },
     /// Check the project's own rules, which neither rustc nor clippy checks.
     Tidy,
@@ -83,6 +86,25 @@ enum Task {
     Bench,
     /// Check the comparison with `steady_state`, which has many dependencies, and run it briefly.
     Rivals,
+    /// Test the code for systems without Linux's calls: unit tests, stress tests and models.
+    Portable,
+    /// Make packages of all public crates, build each of them, and run the programs of the README
+    /// with these packages, outside of the repository.
+    Package,
+    /// Check each public crate without features, with each feature alone, and with all features.
+    Features,
+    /// Check the public crates with the oldest versions of dependencies that they allow.
+    Minimal,
+    /// Check the licenses, the duplicates and the sources of all dependencies.
+    Deny,
+    /// Compare the public crates with those of the last release.
+    Semver,
+    /// Prepare a release: check everything, and print the commands that publish.
+    Release(steps::ReleaseOptions),
+    /// Run each fuzzer for some time.
+    Fuzz(steps::FuzzOptions),
+    /// Do all kinds of work at once for ten minutes, and check the results and the memory.
+    Soak,
     /// Run the stress tests under AddressSanitizer and LeakSanitizer.
     Sanitize,
     /// Count the cache lines that more than one thread writes for each message, wake, gift and
@@ -119,7 +141,7 @@ fn main() -> Result<ExitCode> {
     let workspace = Workspace::load()?;
     std::env::set_current_dir(&workspace.root)?;
     let step = match task {
-        Task::Ci { fail_fast } => return report::run_stages(&workspace, steps::CI, fail_fast),
+        Task::Ci { fail_fast, quick } => return ci(&workspace, fail_fast, quick),
         Task::Step { name, result } => {
             let Some(step) = steps::of_ci(&name) else {
                 bail!("`{name}` is not a step of ci");
@@ -140,6 +162,21 @@ fn main() -> Result<ExitCode> {
         Task::Examples => steps::EXAMPLES,
         Task::Bench => steps::BENCH,
         Task::Rivals => steps::RIVALS,
+        Task::Portable => steps::PORTABLE,
+        Task::Package => steps::PACKAGE,
+        Task::Features => steps::FEATURES_ALONE,
+        Task::Minimal => steps::MINIMAL,
+        Task::Deny => steps::DENY,
+        Task::Semver => steps::SEMVER,
+        Task::Soak => steps::SOAK,
+        Task::Release(options) => {
+            steps::release(&workspace, &options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Fuzz(options) => {
+            steps::fuzz(&workspace, &options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Sanitize => steps::SANITIZE,
         Task::Lines => steps::LINES,
         Task::Sim => steps::SIM,
@@ -156,4 +193,13 @@ fn main() -> Result<ExitCode> {
         Task::Mutants(options) => return mutants::run(&workspace, &options),
     };
     report::run_stages(&workspace, &[&[step]], true)
+}
+
+fn ci(workspace: &Workspace, fail_fast: bool, quick: bool) -> Result<ExitCode> {
+    if !quick {
+        return report::run_stages(workspace, steps::CI, fail_fast);
+    }
+    let code = report::run_stages(workspace, steps::QUICK, fail_fast)?;
+    println!("\n{}", steps::OMITTED);
+    Ok(code)
 }

@@ -181,18 +181,31 @@ pub(crate) fn install_nats(target: &Path) -> Result<String> {
 
 /// Installs mdBook into `target`, unless it is there, and returns its path.
 pub(crate) fn install_mdbook(target: &Path) -> Result<PathBuf> {
-    let folder = target.join(FOLDER);
-    let program = folder.join("bin/mdbook");
-    let there = Command::new(&program).arg("--version").output();
-    let is_there = there.is_ok_and(|output| {
-        let told = String::from_utf8_lossy(&output.stdout);
-        told.trim().trim_start_matches("mdbook v") == MDBOOK
-    });
-    if !is_there {
-        // The parts that serve a book and watch its files are not needed.
-        Job::cargo(&["install", "mdbook", "--version", MDBOOK, "--locked"])
-            .arguments(&["--no-default-features", "--features", "search", "--root"])
-            .arguments(&[&folder])
+    // The parts that serve a book and watch its files are not needed.
+    let features = ["--no-default-features", "--features", "search"];
+    install_cargo_with(target, ("mdbook", MDBOOK), &features)
+}
+
+/// Installs a program for developers of Rust into `target`, unless it is there, and returns its
+/// path.
+pub(crate) fn install_cargo(target: &Path, program: (&str, &str)) -> Result<PathBuf> {
+    install_cargo_with(target, program, &[])
+}
+
+fn install_cargo_with(
+    target: &Path,
+    (name, version): (&str, &str),
+    features: &[&str],
+) -> Result<PathBuf> {
+    let folder = target.join(FOLDER).join(format!("{name}-{version}"));
+    let program = folder.join("bin").join(name);
+    if !program.exists() {
+        // Without optimization, the build takes a fraction of the time, and the tools are fast
+        // enough.
+        Job::cargo(&["install", name, "--version", version, "--locked", "--debug"])
+            .arguments(features)
+            .arguments(&["--root".as_ref(), folder.as_os_str()])
+            .environment("CARGO_TARGET_DIR", target.join("tools-target"))
             .limit(INSTALL_LIMIT)
             .run()?;
     }

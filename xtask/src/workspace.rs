@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, MetadataCommand, TargetKind};
 
+/// Name of the crate that programs depend on.
+pub(crate) const FACADE: &str = "garrick";
+
 /// The workspace that contains the current directory.
 #[derive(Debug)]
 pub(crate) struct Workspace {
@@ -16,19 +19,32 @@ pub(crate) struct Workspace {
     pub(crate) target: PathBuf,
     /// Members, in cargo's order.
     pub(crate) packages: Vec<Package>,
+    /// Version of the facade, and of all public members.
+    pub(crate) version: String,
 }
 
 /// A member of the workspace.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Package {
     /// Name of the package in `Cargo.toml`.
     pub(crate) name: String,
+    /// Version of the package.
+    pub(crate) version: String,
+    /// True if the package may be published.
+    pub(crate) is_public: bool,
+    /// Number of keywords.
+    pub(crate) keywords: usize,
+    /// Number of categories.
+    pub(crate) categories: usize,
     /// Folder of the package, relative to the root.
     pub(crate) dir: PathBuf,
     /// Names of the dependencies of the package, without those of its tests.
     pub(crate) dependencies: Vec<String>,
     /// Names of the dependencies that only the tests, examples and benchmarks of the package have.
     pub(crate) test_dependencies: Vec<String>,
+    /// Members of the workspace that must be published before the package, and the versions that
+    /// the package asks for. A dependency of tests without a version is not published.
+    pub(crate) siblings: Vec<(String, String)>,
     /// Names of the features of the package, without `default`.
     pub(crate) features: Vec<String>,
     /// Targets of the package.
@@ -66,16 +82,28 @@ impl Workspace {
             .exec()
             .context("cargo metadata failed: run this inside the Garrick workspace")?;
         let root = metadata.workspace_root.into_std_path_buf();
-        let packages = metadata
+        let packages: Vec<_> = metadata
             .packages
             .into_iter()
             .map(|package| Package::from_metadata(&root, package))
             .collect();
+        let facade = packages.iter().find(|package| package.name == FACADE);
+        let version = facade
+            .context("the workspace has no facade")?
+            .version
+            .clone();
         Ok(Self {
             target: metadata.target_directory.into_std_path_buf(),
             root,
             packages,
+            version,
         })
+    }
+
+    /// Returns the packages that may be published.
+    pub(crate) fn public(&self) -> Vec<&Package> {
+        let packages = self.packages.iter();
+        packages.filter(|package| package.is_public).collect()
     }
 
     /// Creates the folder for the output of steps and programs, and returns it.
@@ -140,6 +168,11 @@ impl Workspace {
 impl Package {
     fn from_metadata(root: &Path, package: cargo_metadata::Package) -> Self {
         let manifest = relative(root, package.manifest_path.as_std_path());
+        let siblings = package.dependencies.iter();
+        let siblings = siblings.filter(|d| d.path.is_some() && !d.req.comparators.is_empty());
+        let siblings = siblings
+            .map(|d| (d.name.clone(), d.req.to_string()))
+            .collect();
         let (for_tests, for_all): (Vec<_>, Vec<_>) = package
             .dependencies
             .into_iter()
@@ -147,6 +180,11 @@ impl Package {
         Self {
             dir: manifest.parent().unwrap_or(Path::new("")).to_owned(),
             name: package.name.to_string(),
+            version: package.version.to_string(),
+            is_public: package.publish.is_none(),
+            keywords: package.keywords.len(),
+            categories: package.categories.len(),
+            siblings,
             features: package
                 .features
                 .into_keys()

@@ -12,6 +12,7 @@
 //! measurements.
 
 use std::mem::MaybeUninit;
+use std::ptr;
 
 /// Size of a piece in bytes, which is below the threshold for `rep movsb`.
 const PIECE_BYTES: usize = 2048;
@@ -58,7 +59,10 @@ pub fn fill<T: Copy>(to: &mut [MaybeUninit<T>], from: &[T]) {
     );
     let pieces = to.chunks_mut(piece::<T>()).zip(from.chunks(piece::<T>()));
     pieces.for_each(|(to, from)| {
-        to.write_copy_of_slice(from);
+        // SAFETY: both types have the same layout, and a value that is initialized is a valid
+        // `MaybeUninit`.
+        let from = unsafe { &*(ptr::from_ref(from) as *const [MaybeUninit<T>]) };
+        to.copy_from_slice(from);
     });
 }
 

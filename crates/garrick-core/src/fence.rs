@@ -75,7 +75,7 @@ pub struct Asymmetric(Kind);
 enum Kind {
     /// The process is registered with `membarrier(2)`. The light side is a compiler fence, and the
     /// heavy side is the system call.
-    #[cfg(all(target_os = "linux", not(garrick_loom)))]
+    #[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
     Membarrier,
 
     /// Both sides are `fence(SeqCst)`.
@@ -96,7 +96,7 @@ impl Asymmetric {
     /// Returns the best pair of fences that this process supports. The first call asks the
     /// operating system whether it supports `membarrier(2)`, and registers the process for this
     /// system call. Later calls return the result of the first call.
-    #[cfg(all(target_os = "linux", not(garrick_loom)))]
+    #[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
     pub fn detect() -> Self {
         if membarrier::is_registered() {
             Self(Kind::Membarrier)
@@ -107,7 +107,7 @@ impl Asymmetric {
 
     /// Returns the best pair of fences that this process supports. On this system, this is the
     /// [symmetric](Self::symmetric) pair.
-    #[cfg(not(all(target_os = "linux", not(garrick_loom))))]
+    #[cfg(any(not(target_os = "linux"), garrick_loom, garrick_portable))]
     pub fn detect() -> Self {
         Self::symmetric()
     }
@@ -151,15 +151,11 @@ impl Asymmetric {
     #[inline(always)]
     pub fn light(self) {
         match self.0 {
-            #[cfg(all(target_os = "linux", not(garrick_loom)))]
+            #[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
             Kind::Membarrier => crate::prim::atomic::compiler_fence(SeqCst),
             #[cfg(garrick_loom)]
             Kind::LightMissing => {}
-            _ => {
-                std::hint::cold_path();
-                // SeqCst: pairs with the fence in `heavy`.
-                fence(SeqCst);
-            }
+            _ => full_fence(),
         }
     }
 
@@ -180,7 +176,7 @@ impl Asymmetric {
     #[inline]
     pub fn heavy(self) {
         match self.0 {
-            #[cfg(all(target_os = "linux", not(garrick_loom)))]
+            #[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
             Kind::Membarrier => membarrier::expedited(),
             #[cfg(garrick_loom)]
             Kind::HeavyMissing => {}
@@ -190,13 +186,22 @@ impl Asymmetric {
     }
 }
 
+/// Executes the light side without `membarrier(2)`. The function is cold, so that the compiler puts
+/// the other kind first.
+#[cold]
+#[inline(never)]
+fn full_fence() {
+    // SeqCst: pairs with the fence in `heavy`.
+    fence(SeqCst);
+}
+
 impl Default for Asymmetric {
     fn default() -> Self {
         Self::detect()
     }
 }
 
-#[cfg(all(target_os = "linux", not(garrick_loom)))]
+#[cfg(all(target_os = "linux", not(any(garrick_loom, garrick_portable))))]
 mod membarrier {
     use std::sync::OnceLock;
 

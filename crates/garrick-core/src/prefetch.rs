@@ -20,7 +20,7 @@
 /// ```
 #[inline(always)]
 pub fn prefetch<T>(at: *const T, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(garrick_portable)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
@@ -31,10 +31,10 @@ pub fn prefetch<T>(at: *const T, bytes: usize) {
             unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(not(target_arch = "x86_64"), garrick_portable))]
     let _ = (at, bytes);
 }
 
 /// Size of a cache line in bytes.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(garrick_portable)))]
 const LINE_BYTES: usize = 64;

@@ -3,11 +3,11 @@
 //! On a shared machine, wall time includes the time of other programs. CPU time is the cost of the
 //! work itself, so figures are compared by CPU time. Wall time also shows how long the work waits,
 //! and how much a second core helps.
+//!
+//! On systems other than Unix, wall time takes the place of CPU time.
 
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
-
-use nix::time::{ClockId, clock_gettime};
 
 /// The threads whose CPU time a [`Stopwatch`] measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,15 +18,28 @@ pub enum Clock {
     Process,
 }
 
+#[cfg(all(unix, not(garrick_portable)))]
 impl Clock {
     /// Returns the CPU time used so far.
     fn now(self) -> Duration {
+        use nix::time::{ClockId, clock_gettime};
+
         let id = match self {
             Self::Thread => ClockId::CLOCK_THREAD_CPUTIME_ID,
             Self::Process => ClockId::CLOCK_PROCESS_CPUTIME_ID,
         };
         let time = clock_gettime(id).expect("the system counts CPU time");
         Duration::from(time)
+    }
+}
+
+#[cfg(any(not(unix), garrick_portable))]
+impl Clock {
+    /// Returns the wall time since the first call, because this system does not report CPU time in
+    /// a portable way.
+    fn now(self) -> Duration {
+        static BEGAN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        BEGAN.get_or_init(Instant::now).elapsed()
     }
 }
 
@@ -107,6 +120,7 @@ mod tests {
         assert_eq!((whole.cpu.as_millis(), whole.wall.as_millis()), (2, 6));
     }
 
+    #[cfg(all(unix, not(garrick_portable)))]
     #[test]
     fn another_threads_work_is_the_processes_only() {
         let mine = Stopwatch::start(Clock::Thread);

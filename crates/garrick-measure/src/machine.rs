@@ -3,7 +3,6 @@
 use std::thread;
 use std::{fmt, fs};
 
-use nix::unistd::{SysconfVar, sysconf};
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::Result;
@@ -90,7 +89,10 @@ fn available(meminfo: &str) -> Option<u64> {
 /// assert!(garrick_measure::resident_bytes()? > 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 pub fn resident_bytes() -> Result<u64> {
+    use nix::unistd::{SysconfVar, sysconf};
+
     let statm = fs::read_to_string("/proc/self/statm")?;
     let pages: u64 = statm
         .split(' ')
@@ -99,6 +101,15 @@ pub fn resident_bytes() -> Result<u64> {
         .parse()?;
     let page_bytes = sysconf(SysconfVar::PAGE_SIZE)?.ok_or("the system has no page size")?;
     Ok(pages * u64::try_from(page_bytes)?)
+}
+
+/// Returns an error, because this system does not report the size of the resident memory.
+///
+/// # Errors
+/// Always returns an error.
+#[cfg(any(not(target_os = "linux"), garrick_portable))]
+pub fn resident_bytes() -> Result<u64> {
+    Err("this system does not report the size of the resident memory".into())
 }
 
 /// Returns the first processor's name in the text of `/proc/cpuinfo`.

@@ -135,7 +135,7 @@ impl World for RealWorld {
         self.began.elapsed().as_nanos() as Nanos
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(garrick_portable)))]
     fn lease_now(&self) -> Nanos {
         boot_time().unwrap_or_else(|| self.now())
     }
@@ -156,7 +156,7 @@ impl World for RealWorld {
 
 /// Returns the time since the start of the machine, with the time for which it has slept. Returns
 /// `None` if the kernel does not know this time. Then every call returns `None`.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 fn boot_time() -> Option<Nanos> {
     let mut time = libc::timespec {
         tv_sec: 0,

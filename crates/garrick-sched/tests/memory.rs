@@ -1,6 +1,6 @@
 //! Memory that a flood has taken comes back. A separate process, because its resident memory is
 //! measured.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", not(garrick_portable)))]
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc;

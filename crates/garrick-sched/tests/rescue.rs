@@ -1,4 +1,6 @@
 //! A long turn does not hold up the other tasks of its worker.
+//! Workers lend their cells only on Linux, where a fence for each look is cheap.
+#![cfg(all(target_os = "linux", not(garrick_portable)))]
 
 use std::collections::HashMap;
 use std::hint;

@@ -39,7 +39,7 @@ fn names() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 fn pinning() {
     let sponsor = Sponsor::builder().pin_to([0]).start().unwrap();
     let (told, tells) = channel();

@@ -86,7 +86,7 @@ struct Status {
     threads: Option<u64>,
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 mod system {
     use std::fs;
 
@@ -151,7 +151,7 @@ mod system {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), garrick_portable))]
 mod system {
     use super::Status;
 
@@ -176,7 +176,7 @@ mod system {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(garrick_portable)))]
 mod tests {
     use super::*;
     use std::fs::File;

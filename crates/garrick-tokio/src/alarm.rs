@@ -8,10 +8,10 @@
 use std::io;
 use std::time::Duration;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 pub(crate) use fine::Alarm;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 mod fine {
     use std::os::fd::OwnedFd;
 
@@ -72,11 +72,11 @@ mod fine {
 }
 
 /// Timer of one driver.
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), garrick_portable))]
 #[derive(Debug)]
 pub(crate) struct Alarm;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), garrick_portable))]
 impl Alarm {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self)

@@ -51,12 +51,10 @@ mod driver;
 mod blocking;
 
 mod end;
-#[cfg(unix)]
 mod signals;
 
 pub use blocking::{BlockingError, SpawnBlocking};
 pub use driver::{Tokio, system};
 pub use end::shutdown;
-#[cfg(unix)]
 pub use garrick_actor::system::Ending;
 pub use signals::{Signals, StopSignal, run_until_signal, shutdown_on_signal};

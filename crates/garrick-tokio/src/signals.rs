@@ -1,29 +1,46 @@
 //! Shutdown of a system when the process receives a stop signal.
 //!
+//! On systems other than Unix, the only signal is Ctrl-C.
+//!
 //! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles every message already
 //! sent, and every message that results from these. The second signal stops the system at once,
 //! without waiting for turns that are still running.
 
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use garrick_actor::System;
 use garrick_actor::system::Ending;
 use tokio::runtime::{Builder, Handle};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::end::waiting;
+
+#[cfg(any(not(unix), garrick_portable))]
+use key::Source;
+#[cfg(all(unix, not(garrick_portable)))]
+use unix::Source;
 
 /// A stop signal that the process has received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {
     /// SIGINT, sent by Ctrl-C.
     Interrupt,
-    /// SIGTERM, sent by `kill` and by service managers.
+    /// SIGTERM, sent by `kill` and by service managers. Only Unix has it.
     Terminate,
 }
 
-/// A receiver of SIGINT and SIGTERM, the signals that ask a process to exit.
+/// Prints the name of the signal in Unix.
+impl fmt::Display for StopSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+        })
+    }
+}
+
+/// A receiver of SIGINT and SIGTERM, the signals that ask a process to exit. On systems other than
+/// Unix, it receives only Ctrl-C, as [`StopSignal::Interrupt`].
 ///
 /// # Examples
 /// This server notifies its own actors before it shuts down:
@@ -39,7 +56,7 @@ pub enum StopSignal {
 ///         Next::Stop
 ///     }))?;
 ///     let mut signals = Signals::listen()?;
-///     println!("told to end by {:?}", signals.recv().await);
+///     println!("told to end by {}", signals.recv().await);
 ///     desk.ask(|reply| reply).await?;
 ///     if signals.shutdown(system).await? == Ending::AtOnce {
 ///         eprintln!("ended at once");
@@ -48,10 +65,7 @@ pub enum StopSignal {
 /// }
 /// ```
 #[derive(Debug)]
-pub struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
+pub struct Signals(Source);
 
 impl Signals {
     /// Starts to receive SIGINT and SIGTERM. From now on, these signals no longer terminate the
@@ -67,10 +81,7 @@ impl Signals {
         if Handle::try_current().is_err() {
             return Err(io::Error::other(NO_RUNTIME));
         }
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
+        Source::listen().map(Self)
     }
 
     /// Waits for the next signal. Signals of the same kind that arrive between two calls of this
@@ -79,11 +90,7 @@ impl Signals {
     /// # Cancel safety
     /// No signal is lost if the future is dropped.
     pub async fn recv(&mut self) -> StopSignal {
-        tokio::select! {
-            biased;
-            _ = self.terminate.recv() => StopSignal::Terminate,
-            _ = self.interrupt.recv() => StopSignal::Interrupt,
-        }
+        self.0.recv().await
     }
 
     /// Shuts down a system gracefully. If another signal arrives during the shutdown, stops the
@@ -103,6 +110,84 @@ impl Signals {
                 system.begin_shutdown_now();
                 Ok(Ending::AtOnce)
             }
+        }
+    }
+}
+
+/// Signals of Unix.
+#[cfg(all(unix, not(garrick_portable)))]
+mod unix {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    use super::{StopSignal, io};
+
+    #[derive(Debug)]
+    pub(super) struct Source {
+        interrupt: Signal,
+        terminate: Signal,
+    }
+
+    impl Source {
+        pub(super) fn listen() -> io::Result<Self> {
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+            })
+        }
+
+        pub(super) async fn recv(&mut self) -> StopSignal {
+            tokio::select! {
+                biased;
+                _ = self.terminate.recv() => StopSignal::Terminate,
+                _ = self.interrupt.recv() => StopSignal::Interrupt,
+            }
+        }
+    }
+}
+
+/// Ctrl-C, the only stop signal that tokio receives on every system.
+#[cfg(any(not(unix), garrick_portable))]
+mod key {
+    use std::fmt;
+    use std::future::{pending, ready};
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use tokio::signal::ctrl_c;
+
+    use super::{StopSignal, io};
+
+    type Press = Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>;
+
+    /// The next press of Ctrl-C. It is already listened to.
+    pub(super) struct Source(Press);
+
+    impl Source {
+        pub(super) fn listen() -> io::Result<Self> {
+            let mut press: Press = Box::pin(ctrl_c());
+            // The first poll begins to listen.
+            let mut context = Context::from_waker(Waker::noop());
+            Ok(Self(match press.as_mut().poll(&mut context) {
+                Poll::Ready(pressed) => Box::pin(ready(Ok(pressed?))),
+                Poll::Pending => press,
+            }))
+        }
+
+        pub(super) async fn recv(&mut self) -> StopSignal {
+            loop {
+                let pressed = self.0.as_mut().await;
+                // Without a listener, nothing is ever heard again.
+                self.0 = Self::listen().map_or_else(|_| Box::pin(pending()) as _, |next| next.0);
+                if pressed.is_ok() {
+                    return StopSignal::Interrupt;
+                }
+            }
+        }
+    }
+
+    impl fmt::Debug for Source {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_struct("Source").finish_non_exhaustive()
         }
     }
 }
@@ -162,4 +247,15 @@ pub fn run_until_signal(system: System) -> io::Result<Ending> {
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(shutdown_on_signal(system))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StopSignal;
+
+    #[test]
+    fn a_signal_has_the_name_of_its_constant() {
+        assert_eq!(StopSignal::Interrupt.to_string(), "SIGINT");
+        assert_eq!(StopSignal::Terminate.to_string(), "SIGTERM");
+    }
 }

@@ -122,6 +122,11 @@ pub use garrick_tokio as tokio;
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
+/// The Rust code in the README of this package.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct PackageReadme;
+
 /// The programs in the tutorial.
 #[cfg(all(doctest, feature = "journal", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/tutorial.md")]

@@ -71,6 +71,15 @@ pub(super) fn bench(workspace: &Workspace) -> Result<String> {
     Ok(format!("{benches}, and the command"))
 }
 
+/// Does all kinds of work at once for ten minutes, and checks the results and the memory.
+pub(super) fn soak(_: &Workspace) -> Result<String> {
+    Job::cargo(&["run", "-p", "garrick-cli", "--features", "bench"])
+        .optimized()
+        .arguments(&["--", "soak"])
+        .run()?;
+    Ok(String::new())
+}
+
 /// Counts the cache lines that more than one thread writes, and prints the table.
 pub(super) fn lines(workspace: &Workspace) -> Result<String> {
     let passed = Job::cargo(&["test", "-p", "garrick-sched", "--test", "lines"])

@@ -4,18 +4,28 @@
 //! Each step gets the workspace, prints its progress, and returns a short summary of what it has
 //! checked or measured.
 
+mod audit;
 mod check;
+mod features;
 mod measure;
+mod package;
 mod sample;
 mod sizes;
 mod verify;
 mod wire;
+
+mod portable;
+mod quick;
+mod release;
 
 use anyhow::Result;
 
 use crate::why;
 use crate::workspace::Workspace;
 
+pub(crate) use audit::{FuzzOptions, fuzz};
+pub(crate) use quick::OMITTED;
+pub(crate) use release::{Options as ReleaseOptions, release};
 pub(crate) use sample::{Options as SampleOptions, sample};
 
 /// The features that enable all commands of `garrick`, for a build of the whole workspace. Logs in
@@ -40,12 +50,17 @@ pub(crate) struct Step {
 pub(crate) const CI: &[&[Step]] = &[
     &[CLIPPY, TIDY, FMT, TOOLS],
     &[TEST],
-    &[LOOM, STRESS, DOCS, DOCTEST, EXAMPLES, BENCHES, WIRE_CHECK],
+    &[
+        LOOM, STRESS, DOCS, DOCTEST, EXAMPLES, BENCHES, FALLBACKS, WIRE_CHECK,
+    ],
 ];
+
+/// The stages of `ci --quick`.
+pub(crate) const QUICK: &[&[Step]] = &[&[LINT, TIDY, FMT], &[UNITS]];
 
 /// Returns the step of `ci` with this name.
 pub(crate) fn of_ci(name: &str) -> Option<Step> {
-    let mut steps = CI.iter().copied().flatten();
+    let mut steps = CI.iter().chain(QUICK).copied().flatten();
     steps.find(|step| step.name == name).copied()
 }
 
@@ -138,6 +153,47 @@ pub(crate) const PICTURES: Step = Step {
 pub(crate) const SIZES: Step = Step {
     name: "sizes",
     run: sizes::sizes,
+};
+pub(crate) const PORTABLE: Step = Step {
+    name: "portable",
+    run: portable::portable,
+};
+/// The part of `portable` that takes less than a minute.
+const FALLBACKS: Step = Step {
+    name: "fallbacks",
+    run: portable::fallbacks,
+};
+const LINT: Step = Step {
+    name: "lint",
+    run: quick::lint,
+};
+const UNITS: Step = Step {
+    name: "units",
+    run: quick::units,
+};
+pub(crate) const PACKAGE: Step = Step {
+    name: "package",
+    run: package::package,
+};
+pub(crate) const FEATURES_ALONE: Step = Step {
+    name: "features",
+    run: features::features,
+};
+pub(crate) const MINIMAL: Step = Step {
+    name: "minimal",
+    run: features::minimal,
+};
+pub(crate) const DENY: Step = Step {
+    name: "deny",
+    run: audit::deny,
+};
+pub(crate) const SEMVER: Step = Step {
+    name: "semver",
+    run: audit::semver,
+};
+pub(crate) const SOAK: Step = Step {
+    name: "soak",
+    run: measure::soak,
 };
 pub(crate) const LINES: Step = Step {
     name: "lines",

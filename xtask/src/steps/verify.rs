@@ -44,7 +44,7 @@ const JOURNAL_KILLS: &str = "10000";
 const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Environment variable that makes a test fail if a tool is missing.
-const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
+pub(super) const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
 
 /// Screenshots of the tests of the dashboard, and their names in `docs/images`.
 const PICTURES: &[(&str, &str)] = &[
@@ -130,7 +130,7 @@ pub(super) fn stress(workspace: &Workspace) -> Result<String> {
 /// Returns calls that run the stress tests, and build only test programs that contain some: a call
 /// for libraries and a call for test programs. In one call, cargo would build the libraries of all
 /// packages with tests.
-fn stress_jobs(workspace: &Workspace, call: impl Fn() -> Job) -> Result<Vec<Job>> {
+pub(super) fn stress_jobs(workspace: &Workspace, call: impl Fn() -> Job) -> Result<Vec<Job>> {
     let (libraries, programs): (Vec<_>, Vec<_>) = tidy::targets_that_mention(workspace, STRESS)
         .into_iter()
         .partition(|(_, target)| target.kind == Kind::Lib);
@@ -156,6 +156,11 @@ fn stress_jobs(workspace: &Workspace, call: impl Fn() -> Job) -> Result<Vec<Job>
 /// Runs the models of every crate that has any. There is one call for all crates, so that cargo
 /// builds loom only once.
 pub(super) fn loom(workspace: &Workspace) -> Result<String> {
+    loom_with(workspace, "loom", "--cfg garrick_loom")
+}
+
+/// Runs the models of every crate with flags of the compiler, in a folder of the target folder.
+pub(super) fn loom_with(workspace: &Workspace, folder: &str, flags: &str) -> Result<String> {
     let packages = tidy::packages_with_loom_tests(workspace);
     if packages.is_empty() {
         return Ok("no loom tests yet".to_owned());
@@ -165,8 +170,8 @@ pub(super) fn loom(workspace: &Workspace) -> Result<String> {
         job = job.arguments(&["-p", &package.name]);
     }
     let passed = job
-        .environment("CARGO_TARGET_DIR", workspace.target.join("loom"))
-        .environment("RUSTFLAGS", "--cfg garrick_loom")
+        .environment("CARGO_TARGET_DIR", workspace.target.join(folder))
+        .environment("RUSTFLAGS", flags)
         .default_environment("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS_MAX)
         .run_tests()?;
     check_each_ran(&passed, packages.len())?;
@@ -260,7 +265,7 @@ pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
     counted(&jobs)
 }
 
-fn counted(jobs: &[Job]) -> Result<String> {
+pub(super) fn counted(jobs: &[Job]) -> Result<String> {
     let mut passed = 0;
     for job in jobs {
         passed += job.run_tests()?.iter().sum::<usize>();

@@ -73,6 +73,27 @@ fn base() -> Result<Option<String>> {
     Ok(found.map(|commit| commit.trim().to_owned()))
 }
 
+/// Returns the files that differ from the commit of [`base`], and those that git does not know yet.
+pub(super) fn changed_files() -> Result<Vec<String>> {
+    let Some(base) = base()? else {
+        return Ok(Vec::new());
+    };
+    let changed = git(&["diff", "--name-only", "--end-of-options", &base])?;
+    let new = git(&[
+        "ls-files",
+        "--others",
+        "--exclude-standard",
+        "--full-name",
+        ":/",
+    ])?;
+    let both = [changed, new].into_iter().flatten();
+    Ok(both.flat_map(|list| lines(&list)).collect())
+}
+
+fn lines(list: &str) -> Vec<String> {
+    list.lines().map(str::to_owned).collect()
+}
+
 /// Returns the folders of packages with a lock file.
 fn folders_now(workspace: &Workspace) -> BTreeSet<String> {
     let folders = workspace.packages.iter().map(|package| &package.dir);

@@ -146,8 +146,7 @@ mod tests {
             dir: Path::new("crates").join(name),
             dependencies: owned(dependencies),
             test_dependencies: owned(of_tests),
-            features: Vec::new(),
-            targets: Vec::new(),
+            ..Package::default()
         };
         let manifest: String = dependencies
             .iter()

@@ -8,6 +8,7 @@
 //! | [`length`] | a function has at most 70 lines, a file has fewer than 500 lines of code |
 //! | [`documents`] | README and ARCHITECTURE name every crate, ARCHITECTURE every module of a crate root |
 //! | [`links`] | each relative link of a page leads to a file or a heading, and the index lists each guide |
+//! | [`packages`] | a public crate has what its package needs |
 //! | [`english`] | no doc comment opens with a word that refers to another place |
 //! | [`unsafety`] | `unsafe` is allowed in three crates, and forbidden in the roots of all others |
 //! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
@@ -35,6 +36,7 @@ mod length;
 mod links;
 mod names;
 mod orders;
+mod packages;
 mod unfinished;
 mod unsafety;
 
@@ -71,6 +73,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Findings> {
     findings
         .violations
         .extend(documents::check(workspace, &read));
+    findings
+        .violations
+        .extend(packages::check(workspace, &read));
     findings
         .violations
         .extend(contracts::check(workspace, &read));

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use garrick_core::text;
 use garrick_sched::Nanos;
 
 use super::path::ActorPath;
@@ -150,8 +151,7 @@ pub(crate) fn beginning(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
     }
-    let end = text.floor_char_boundary(bytes_max - MARK.len());
-    [&text[..end], MARK].concat()
+    [text::beginning(text, bytes_max - MARK.len()), MARK].concat()
 }
 
 #[cfg(test)]

@@ -117,13 +117,13 @@ impl Files for Folder {
         Ok(Box::new(locked))
     }
 
-    #[cfg(unix)]
+    #[cfg(all(unix, not(garrick_portable)))]
     fn sync_names(&self) -> io::Result<()> {
         fs::File::open(&self.path)?.sync_all()
     }
 
     /// Does nothing: other operating systems cannot sync a folder.
-    #[cfg(not(unix))]
+    #[cfg(any(not(unix), garrick_portable))]
     fn sync_names(&self) -> io::Result<()> {
         Ok(())
     }
@@ -181,14 +181,14 @@ impl Drop for LockedFile {
 struct Open(fs::File);
 
 /// Reads a part of a file that begins at `at`. Returns 0 at the end.
-#[cfg(unix)]
+#[cfg(all(unix, not(garrick_portable)))]
 fn read_part(file: &mut fs::File, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
     // One system call instead of two.
     std::os::unix::fs::FileExt::read_at(file, buffer, at)
 }
 
 /// Reads a part of a file that begins at `at`. Returns 0 at the end.
-#[cfg(not(unix))]
+#[cfg(any(not(unix), garrick_portable))]
 fn read_part(file: &mut fs::File, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
     file.seek(SeekFrom::Start(at))?;
     file.read(buffer)

@@ -271,8 +271,8 @@ fn put_ended(ended: &Ended, to: &mut Vec<u8>) {
         _ => (4, ""),
     };
     to.push(kind);
-    let end = text.floor_char_boundary(FAILURE_BYTES);
-    put_bytes(&text.as_bytes()[..end], to);
+    let text = garrick_core::text::beginning(text, FAILURE_BYTES);
+    put_bytes(text.as_bytes(), to);
 }
 
 /// An entry of a frame.

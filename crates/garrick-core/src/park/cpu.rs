@@ -12,7 +12,7 @@
 ///     println!("core {core}");
 /// }
 /// ```
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 #[inline]
 pub fn current_core() -> Option<u32> {
     // SAFETY: the call has no conditions.
@@ -20,7 +20,7 @@ pub fn current_core() -> Option<u32> {
 }
 
 /// Returns `None`, because this system does not report the core that the calling thread runs on.
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), garrick_portable))]
 pub fn current_core() -> Option<u32> {
     None
 }

@@ -33,7 +33,7 @@ const UNUSED_FOR: Duration = Duration::from_secs(2);
 /// Number of bytes that must have come to the depot before it is checked.
 const WORTH_BYTES: usize = 4 * SLAB_BYTES;
 /// True if pages can be given back to the system while they stay mapped.
-const TAKES_PAGES: bool = cfg!(target_os = "linux") && !UNPOOLED;
+const TAKES_PAGES: bool = cfg!(all(target_os = "linux", not(garrick_portable))) && !UNPOOLED;
 
 /// True if a sleeping worker must check the depot later. Written under the lock of the depot, read
 /// by a worker that is about to sleep.
@@ -76,7 +76,7 @@ pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
 }
 
 /// Gives the pages of a slab back to the system. They stay mapped, and then read as zero.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 fn give_back(base: *mut u8, bytes: usize) {
     // SAFETY: the call takes a number and returns one.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -94,7 +94,7 @@ fn give_back(base: *mut u8, bytes: usize) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), garrick_portable))]
 fn give_back(_base: *mut u8, _bytes: usize) {}
 
 /// State of the depot for giving memory back.
@@ -383,7 +383,8 @@ impl Depot {
     }
 }
 
-#[cfg(all(test, not(any(garrick_loom, garrick_no_pool))))]
+#[cfg(all(test, target_os = "linux"))]
+#[cfg(not(any(garrick_loom, garrick_no_pool, garrick_portable)))]
 mod tests {
     use super::*;
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use garrick_core::text::beginning;
+
 use super::refusals::{LABELS_MAX, NAME_MAX, Refusal};
 
 /// Maximum length of the value of a label in bytes. Longer values are cut.
@@ -42,7 +44,7 @@ pub(super) fn labels<'a>(
     let mut mended = Labels::new();
     for (name, value) in labels {
         let name = label(name).map_err(|_| Refusal::Labels)?;
-        mended.insert(name.into_owned(), cut(value, VALUE_MAX).to_owned());
+        mended.insert(name.into_owned(), beginning(value, VALUE_MAX).to_owned());
         if mended.len() > LABELS_MAX {
             return Err(Refusal::Labels);
         }
@@ -52,7 +54,7 @@ pub(super) fn labels<'a>(
 
 /// Returns a description. Cuts it if it is too long.
 pub(super) fn help(text: &str) -> &str {
-    cut(text, HELP_MAX)
+    beginning(text, HELP_MAX)
 }
 
 /// Returns the name of a label in a form that Prometheus accepts. Changes the names that Prometheus
@@ -85,10 +87,6 @@ fn identifier(name: &str) -> Result<Cow<'_, str>, Refusal> {
     }
     mended.extend(name.chars().map(|c| if is_fit(c) { c } else { '_' }));
     Ok(mended.into())
-}
-
-fn cut(text: &str, max: usize) -> &str {
-    &text[..text.floor_char_boundary(max)]
 }
 
 #[cfg(test)]

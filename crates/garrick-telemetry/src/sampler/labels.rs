@@ -8,6 +8,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use garrick_core::text;
+
 /// Maximum length of a label in bytes, not counting the number that makes the label unique.
 const LABEL_MAX: usize = 80;
 
@@ -107,7 +109,7 @@ pub(super) fn short(name: &str) -> String {
     let words = name.split_inclusive(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':')));
     let mut short: String = words.map(last_segment).collect();
     if short.len() > LABEL_MAX {
-        short.truncate(short.floor_char_boundary(LABEL_MAX - "..".len()));
+        short.truncate(text::beginning(&short, LABEL_MAX - "..".len()).len());
         short.push_str("..");
     }
     short

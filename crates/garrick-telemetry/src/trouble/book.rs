@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use garrick_core::text;
+
 use super::reading::{FailureReading, TreeReading};
 use super::report::{
     ChildStatus, Effect, FailureReport, LastFailure, RecentFailure, RestartedChild, Supervision,
@@ -203,8 +205,7 @@ fn shortened(reason: &str) -> String {
     if reason.len() <= SHOWN_REASON_BYTES_MAX {
         return reason.to_owned();
     }
-    let end = reason.floor_char_boundary(SHOWN_REASON_BYTES_MAX);
-    format!("{}…", &reason[..end])
+    format!("{}…", text::beginning(reason, SHOWN_REASON_BYTES_MAX))
 }
 
 /// Sorts the children by their restarts in descending order, and keeps the first 100.

@@ -13,6 +13,14 @@ use super::system;
 
 const ROLE: &str = "GARRICK_TOKIO_SIGNALS";
 
+/// The signal that ends a process, with its number. Without the calls of Unix, only Ctrl-C is
+/// received.
+const LAST: (Signal, u32) = if cfg!(garrick_portable) {
+    (Signal::INT, 2)
+} else {
+    (Signal::TERM, 15)
+};
+
 /// A child process that plays a role, and its output.
 struct Player {
     child: Child,
@@ -75,14 +83,14 @@ fn say(word: &str) {
     writeln!(out, "{word}").and_then(|()| out.flush()).unwrap();
 }
 
-/// Reports that it is ready, once SIGTERM does not end the process by itself any more.
+/// Reports that it is ready, once [`LAST`] does not end the process by itself any more.
 fn say_when_caught() {
-    const TERM: u64 = 1 << (15 - 1);
+    const CAUGHT: u64 = 1 << (LAST.1 - 1);
     std::thread::spawn(|| {
         loop {
             let status = std::fs::read_to_string("/proc/self/status").unwrap();
             let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-            if u64::from_str_radix(caught.unwrap().trim(), 16).unwrap() & TERM != 0 {
+            if u64::from_str_radix(caught.unwrap().trim(), 16).unwrap() & CAUGHT != 0 {
                 return say("ready");
             }
             std::thread::yield_now();
@@ -154,7 +162,7 @@ fn the_second_signal_waits_for_nobody() {
         let mut player = Player::new("the_second_signal_waits_for_nobody");
         player.send(Signal::INT);
         player.hear("told");
-        player.send(Signal::TERM);
+        player.send(LAST.0);
         player.hear("at once");
         assert!(player.child.wait().unwrap().success());
     });
@@ -169,7 +177,7 @@ fn a_plain_main_runs_until_a_signal() {
     }
     ends(|| {
         let mut player = Player::new("a_plain_main_runs_until_a_signal");
-        player.send(Signal::TERM);
+        player.send(LAST.0);
         player.hear("in order");
         assert!(player.child.wait().unwrap().success());
     });

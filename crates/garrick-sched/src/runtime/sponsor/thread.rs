@@ -445,7 +445,7 @@ pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 fn pin(core: usize) {
     // SAFETY: the set is a plain bit field, zero is a valid one, and the call only reads it.
     unsafe {
@@ -456,18 +456,18 @@ fn pin(core: usize) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), garrick_portable))]
 fn pin(_core: usize) {}
 
 /// Makes the timed sleeps of this thread precise. By default, Linux extends a timed sleep by up to
 /// 50 us, in order to wake a core for several threads at the same time. A worker sleeps with a
 /// timeout only if its tasks have a timer.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
 pub(super) fn sleep_precisely() {
     const SLACK_NS: libc::c_ulong = 1;
     // SAFETY: the call takes a number by value. A refusal leaves the sleeps as they are.
     let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS) };
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), garrick_portable))]
 pub(super) fn sleep_precisely() {}

@@ -1,0 +1,146 @@
+//! Steps that build and test the code for systems without Linux's calls, on this machine.
+//!
+//! `--cfg garrick_portable` selects this code on every system. So Linux can test it, although
+//! another system may still differ in what its standard library does.
+
+use anyhow::{Result, bail};
+
+use super::verify;
+use crate::parallel;
+use crate::process::{Ended, Job};
+use crate::workspace::Workspace;
+
+/// Flag of the compiler that selects the code for all systems.
+const FLAG: &str = "--cfg garrick_portable";
+
+/// Folder in the target folder.
+const FOLDER: &str = "portable";
+
+/// Packages that use the flag, or whose tests run much of such code.
+const PACKAGES: &[&str] = &[
+    "garrick-actor",
+    "garrick-cluster",
+    "garrick-core",
+    "garrick-flow",
+    "garrick-journal",
+    "garrick-measure",
+    "garrick-sched",
+    "garrick-secure",
+    "garrick-sim",
+    "garrick-steal",
+    "garrick-telemetry",
+    "garrick-tokio",
+];
+
+/// Packages that `ci` tests. They contain the fences, and all other calls of the runtime.
+const IN_CI: &[&str] = &["garrick-core", "garrick-sched"];
+
+/// Targets that `garrick-core` refuses: conditions of the compiler that make it seem that code is
+/// compiled for such a target, and a part of the message.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "target_pointer_width=\"32\"",
+        "Garrick needs 64-bit pointers",
+    ),
+    (
+        "target_endian=\"big\"",
+        "Garrick supports only little-endian targets",
+    ),
+];
+
+/// Tests the code for systems without Linux's calls: all tests of [`PACKAGES`], the stress tests,
+/// and the models. Checks that targets are refused.
+pub(super) fn portable(workspace: &Workspace) -> Result<String> {
+    verify::tools(workspace)?;
+    refusals(workspace)?;
+    let mut programs = of_packages(workspace, PACKAGES)
+        .arguments(&["--tests", "--no-run"])
+        .build()?;
+    programs.retain(|program| program.is_test);
+    let passed = parallel::run_tests(&programs, verify::TOOLS_VARIABLE)?;
+    let stress = verify::stress_jobs(workspace, || portable_test(workspace).optimized())?;
+    let stress = verify::counted(&stress)?;
+    let flags = format!("--cfg garrick_loom {FLAG}");
+    let models = verify::loom_with(workspace, "portable-loom", &flags)?;
+    Ok(format!(
+        "{passed} tests, {stress} of stress, models: {models}"
+    ))
+}
+
+/// Tests the unit tests of [`IN_CI`] with the code for all systems, and compiles this code of the
+/// other packages.
+pub(super) fn fallbacks(workspace: &Workspace) -> Result<String> {
+    refusals(workspace)?;
+    let mut check = in_folder(workspace, Job::cargo(&["check"]));
+    for package in PACKAGES {
+        check = check.arguments(&["-p", package]);
+    }
+    check.run()?;
+    verify::counted(&[of_packages(workspace, IN_CI).arguments(&["--lib"])])
+}
+
+/// Fails unless `garrick-core` refuses each of the targets in [`REFUSED`] with its message.
+fn refusals(workspace: &Workspace) -> Result<()> {
+    for (condition, message) in REFUSED {
+        // Without the calls of Linux, because the crate for these calls would be refused first.
+        let flags = format!("-Aexplicit_builtin_cfgs_in_flags {FLAG} --cfg {condition}");
+        let built = Job::cargo(&["check", "-p", "garrick-core"])
+            .environment("CARGO_TARGET_DIR", workspace.target.join("refused"))
+            .environment("RUSTFLAGS", flags)
+            .watch()?;
+        if built.ended != Ended::Failed || !built.output.contains(message) {
+            bail!(
+                "{condition} is not refused with \"{message}\":\n{}",
+                built.output
+            );
+        }
+        println!("{condition}: refused");
+    }
+    Ok(())
+}
+
+fn of_packages(workspace: &Workspace, packages: &[&str]) -> Job {
+    let mut job = portable_test(workspace);
+    for package in packages {
+        job = job.arguments(&["-p", package]);
+    }
+    job
+}
+
+fn portable_test(workspace: &Workspace) -> Job {
+    in_folder(workspace, Job::cargo(&["test"]))
+}
+
+fn in_folder(workspace: &Workspace, job: Job) -> Job {
+    job.environment("CARGO_TARGET_DIR", workspace.target.join(FOLDER))
+        .environment("RUSTFLAGS", FLAG)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn each_package_with_code_for_all_systems_is_tested_in_this_way() {
+        let workspace = Workspace::load().unwrap();
+        let mut users = Vec::new();
+        for package in &workspace.packages {
+            let files = workspace.rust_files(&package.dir.join("src")).unwrap();
+            let uses = |path| {
+                let text = fs::read_to_string(workspace.root.join(path)).unwrap();
+                text.contains("garrick_portable")
+            };
+            if package.name != "xtask" && files.iter().any(uses) {
+                users.push(&*package.name);
+            }
+        }
+        assert!(users.contains(&"garrick-core"), "{users:?}");
+        let missing: Vec<_> = users
+            .iter()
+            .filter(|user| !PACKAGES.contains(user))
+            .collect();
+        assert_eq!(missing, [&""; 0]);
+    }
+}
