@@ -31,6 +31,8 @@ pub(super) struct Gate {
     pub(super) strays: AtomicU64,
     /// Number of messages that were dropped because no node has taken them in time.
     pub(super) expired: AtomicU64,
+    /// Number of entities that have not ended when their shards were given away.
+    pub(super) abandoned: AtomicU64,
 }
 
 // Relaxed everywhere: the numbers and the flag publish nothing, and the bound need not be exact.

@@ -63,6 +63,9 @@ pub struct EntitiesSample {
     pub strays: u64,
     /// Number of messages that were dropped because no node has taken them within 10 seconds.
     pub expired: u64,
+    /// Number of entities that have not ended when their shards were handed over, within
+    /// [`KindOptions::hand_over_within`]. Their turns take no effect any more.
+    pub abandoned: u64,
 }
 
 /// Entities of a node: actors that have a key, and run on one node of the cluster at a time. Clones
@@ -220,7 +223,7 @@ impl Entities {
         let handle = self.shared.node.handle().clone();
         let exists = Arc::new(());
         let (region, _) = self.used(kind, Some(&exists))?;
-        let host = HostOf::new(handle, kind.name(), options.idle, make, exists)?;
+        let host = HostOf::new(handle, kind.name(), options, make, exists)?;
         let closed = |_| EntityError::Closed;
         region
             .send(RegionMsg::Host(Arc::new(host)))
@@ -285,6 +288,7 @@ impl Entities {
             waiting: used.gate.waiting(),
             strays: used.gate.strays.load(Relaxed),
             expired: used.gate.expired.load(Relaxed),
+            abandoned: used.gate.abandoned.load(Relaxed),
         });
         let mut sample: Vec<_> = sample.collect();
         sample.sort_unstable_by_key(|sample| sample.kind);

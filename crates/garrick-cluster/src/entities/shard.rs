@@ -8,6 +8,7 @@ use garrick_sched::Nanos;
 use hashbrown::{HashMap, HashSet};
 
 use super::message::ToRegion;
+use crate::members::{Lease, Tenure};
 
 /// A message that waits.
 pub(super) struct Waiting<M> {
@@ -51,8 +52,11 @@ pub(super) enum Phase {
         nodes: HashSet<String>,
         until: Nanos,
     },
-    /// The entities stop. Messages wait.
-    Stops,
+    /// The entities stop, until the time at the latest. Messages wait.
+    Stops { until: Nanos },
+    /// The entities have stopped, or their turns take no effect any more. The placer gives the
+    /// shard away.
+    Stopped,
 }
 
 /// An entity that runs, or that has not ended yet.
@@ -74,6 +78,8 @@ pub(super) struct Shard<M> {
     /// Messages that wait for an owner, oldest first.
     pub(super) queue: VecDeque<Waiting<M>>,
     pub(super) entities: HashMap<Arc<str>, Entity<M>>,
+    /// The right of the entities. `None` until one is created, and after the loss of the shard.
+    pub(super) tenure: Option<Arc<Tenure>>,
 }
 
 /// Way of a message.
@@ -95,11 +101,12 @@ impl<M> Default for Shard<M> {
             revision: 0,
             queue: VecDeque::new(),
             entities: HashMap::new(),
+            tenure: None,
         }
     }
 }
 
-impl<M> Shard<M> {
+impl<M: 'static> Shard<M> {
     /// Returns the way of a message, if none waits before it.
     pub(super) fn way(&self, by: Option<u64>) -> Way<'_, M> {
         // The sender has read a later record: this region will soon know of it.
@@ -113,8 +120,8 @@ impl<M> Shard<M> {
                 (_, Some(by)) if by < *since => Way::Stray,
                 (Phase::Waits { .. }, _) => Way::Entity,
                 // It comes too late, from a node that was not waited for.
-                (Phase::Stops, Some(_)) => Way::Stray,
-                (Phase::Stops, None) => Way::Wait,
+                (Phase::Stops { .. } | Phase::Stopped, Some(_)) => Way::Stray,
+                (Phase::Stops { .. } | Phase::Stopped, None) => Way::Wait,
             },
             (_, Some(_)) => Way::Stray,
             (Place::Far(to), None) => Way::Far(to),
@@ -128,10 +135,39 @@ impl<M> Shard<M> {
             self.place,
             Place::Leaving(Some(_))
                 | Place::HandsOver {
-                    phase: Phase::Waits { .. },
+                    phase: Phase::Waits { .. } | Phase::Stops { .. },
                     ..
                 }
         );
         waits || !self.queue.is_empty()
+    }
+
+    /// Returns the right of an entity that is created now.
+    pub(super) fn tenure(&mut self, lease: &Arc<Lease>) -> Arc<Tenure> {
+        self.tenure.take_if(|tenure| tenure.is_over());
+        let new = || Arc::new(Tenure::new(Arc::clone(lease)));
+        let tenure = self.tenure.get_or_insert_with(new);
+        if matches!(self.place, Place::HandsOver { .. }) {
+            tenure.close();
+        }
+        Arc::clone(tenure)
+    }
+
+    /// The shard belongs to this node no more.
+    pub(super) fn end(&mut self) {
+        if let Some(tenure) = self.tenure.take() {
+            tenure.end();
+        }
+        self.stop_all();
+    }
+
+    /// Tells all entities to stop after the messages that they have.
+    pub(super) fn stop_all(&mut self) {
+        for entity in self.entities.values_mut() {
+            if !entity.stops {
+                entity.stops = true;
+                entity.address.stop();
+            }
+        }
     }
 }

@@ -64,6 +64,11 @@ fn when_nodes_come_and_leave_each_message_is_handled() {
 }
 
 #[test]
+fn a_shard_moves_when_the_long_turns_of_its_entities_have_ended() {
+    check("slow", Plan::moving().slow(), no_faults);
+}
+
+#[test]
 fn nodes_leave_in_spite_of_losses() {
     check("leaving", Plan::leaving(), |sim| {
         sim.links().all().loses(150);

@@ -11,7 +11,9 @@ use garrick_cluster::{Entities, EntitiesSample, KindOptions, LocalNet, MembersSa
 use garrick_journal::{Journal, MemoryLog};
 use garrick_sim::{Facts, Sim};
 
-use crate::counters::{Answered, Asked, COUNTER, Client, Counter, KEYS, Ran, Took};
+use crate::counters::{
+    Answered, Asked, COUNTER, Clerk, Client, Counter, KEYS, Ran, SlowCounter, Took,
+};
 use crate::register::{REGISTER, Register};
 use crate::registers::{Good, Model, REGISTERS, User};
 
@@ -39,6 +41,8 @@ pub(crate) struct Plan {
     moves: bool,
     /// True if the entities are durable registers.
     is_durable: bool,
+    /// True if turns of counters take up to 3 seconds.
+    is_slow: bool,
 }
 
 impl Plan {
@@ -48,15 +52,14 @@ impl Plan {
             keeps_members: true,
             moves: false,
             is_durable: false,
+            is_slow: false,
         }
     }
 
     pub(crate) fn moving() -> Self {
         Self {
-            loses_nothing: true,
-            keeps_members: true,
             moves: true,
-            is_durable: false,
+            ..Self::calm()
         }
     }
 
@@ -64,8 +67,7 @@ impl Plan {
         Self {
             loses_nothing: false,
             keeps_members: false,
-            moves: false,
-            is_durable: false,
+            ..Self::calm()
         }
     }
 
@@ -82,6 +84,14 @@ impl Plan {
         Self {
             moves: true,
             ..Self::rough()
+        }
+    }
+
+    /// Returns this plan with counters whose turns take up to 3 seconds.
+    pub(crate) fn slow(self) -> Self {
+        Self {
+            is_slow: true,
+            ..self
         }
     }
 
@@ -109,7 +119,7 @@ struct Life {
     joins_after: Duration,
     drains_after: Option<Duration>,
     client: u64,
-    is_durable: bool,
+    plan: Plan,
     joined: Option<(Node, Entities)>,
 }
 
@@ -123,7 +133,7 @@ impl Life {
     fn join(&mut self, cx: &mut Context<'_, ToLife>) {
         let node = Node::join(&self.handle, self.net.clone(), "test", self.name).unwrap();
         let entities = Entities::start(&node, self.placement.clone()).unwrap();
-        if self.is_durable {
+        if self.plan.is_durable {
             self.host_registers(&entities, cx);
         } else {
             self.host_counters(&entities, cx);
@@ -142,7 +152,16 @@ impl Life {
         let options = KindOptions::new()
             .shards(4)
             .idle(Some(Duration::from_secs(3)));
-        entities.host(COUNTER, options, make).unwrap();
+        if self.plan.is_slow {
+            let clerk = cx.spawn(Clerk);
+            let slow = move |key: &str| SlowCounter {
+                counter: make(key),
+                clerk: clerk.clone(),
+            };
+            entities.host(COUNTER, options, slow).unwrap();
+        } else {
+            entities.host(COUNTER, options, make).unwrap();
+        }
         let counters = KEYS.map(|key| entities.get(COUNTER, key).unwrap());
         let client = Client {
             client: self.client,
@@ -234,7 +253,7 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
                 // The last node leaves while the others send.
                 drains_after: (moves(1) == 2).then(|| Duration::from_secs(28)),
                 client: number * LIVES + life,
-                is_durable: plan.is_durable,
+                plan,
                 joined: None,
             };
             drop(node.spawn(life).unwrap());

@@ -301,7 +301,7 @@ impl<M: Travels> Region<M> {
         for number in 0..self.shards.len() as u32 {
             let shard = &mut self.shards[number as usize];
             shard.place = Place::Nobody;
-            shard.stop_all();
+            shard.end();
             self.settle(number, cx);
         }
     }
@@ -333,11 +333,12 @@ impl<M: Travels> Region<M> {
                 },
             },
         };
-        let is_own = matches!(place, Place::HandsOver { .. } | Place::Here { .. });
         let shard = &mut self.shards[number as usize];
         (shard.place, shard.revision) = (place, revision);
-        if !is_own {
-            shard.stop_all();
+        match &shard.place {
+            Place::HandsOver { .. } => shard.tenure.iter().for_each(|tenure| tenure.close()),
+            Place::Here { .. } => shard.tenure.iter().for_each(|tenure| tenure.open()),
+            Place::Nobody | Place::Far(_) | Place::Leaving(_) => shard.end(),
         }
         self.settle(number, cx);
     }
@@ -363,6 +364,10 @@ impl<M: Travels> Region<M> {
                 phase: Phase::Waits { nodes, until },
                 ..
             } if nodes.is_empty() || cx.now() >= *until => self.stop_entities(number, cx),
+            Place::HandsOver {
+                phase: Phase::Stops { until },
+                ..
+            } if cx.now() >= *until => self.stop_entities(number, cx),
             _ => {}
         }
         self.pass_waiting(number, cx);
@@ -416,18 +421,6 @@ impl<M: Travels> Region<M> {
             self.look_within(LOOK, cx);
         }
         self.stop_idle(cx);
-    }
-}
-
-impl<M: 'static> Shard<M> {
-    /// Tells all entities to stop after the messages that they have.
-    fn stop_all(&mut self) {
-        for entity in self.entities.values_mut() {
-            if !entity.stops {
-                entity.stops = true;
-                entity.address.stop();
-            }
-        }
     }
 }
 

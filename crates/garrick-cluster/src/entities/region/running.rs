@@ -53,7 +53,8 @@ impl<M: Travels> Region<M> {
             // A node owns shards only if it runs the kind.
             return self.strays(waiting);
         };
-        let Some(address) = host.create(&waiting.key, lease) else {
+        let tenure = self.shards[number as usize].tenure(lease);
+        let Some(address) = host.create(&waiting.key, &tenure) else {
             // The system is shutting down.
             discard(waiting);
             return;
@@ -68,7 +69,7 @@ impl<M: Travels> Region<M> {
         });
         self.gate.active.fetch_add(1, Relaxed);
         self.gate.created.fetch_add(1, Relaxed);
-        if let Some(idle) = host.idle() {
+        if let Some(idle) = host.options().idle {
             self.forget_ended();
             self.idle.push_back(Idle {
                 at: cx.now().saturating_add(nanos(idle)),
@@ -118,18 +119,15 @@ impl<M: Travels> Region<M> {
         self.gate.active.fetch_sub(1, Relaxed);
         let queue = ended.map(|entity| entity.queue).unwrap_or_default();
         self.gate.waits_no_more(queue.len());
-        let is_stopping = match shard.place {
+        let is_stopping = match &shard.place {
             Place::Here { .. } => false,
-            Place::HandsOver { ref phase, .. } => matches!(phase, Phase::Stops),
+            Place::HandsOver { phase, .. } => match phase {
+                Phase::Waits { .. } => false,
+                Phase::Stops { .. } => true,
+                Phase::Stopped => return self.return_queue(number, queue, cx),
+            },
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => {
-                // The shard was lost. What has come from this node goes to the next owner.
-                for waiting in queue.into_iter().rev() {
-                    if waiting.by.is_none() {
-                        self.wait(number, waiting, VecDeque::push_front, cx);
-                    } else {
-                        self.strays(waiting);
-                    }
-                }
+                self.return_queue(number, queue, cx);
                 return self.settle(number, cx);
             }
         };
@@ -142,28 +140,75 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Has the entities of a shard stopped that is handed over. Tells the placer if none is left.
+    /// Handles the messages that have waited for an entity of a shard that was lost: those that have
+    /// come from this node go to the next owner.
+    fn return_queue(
+        &mut self,
+        number: u32,
+        queue: VecDeque<Waiting<M>>,
+        cx: &Context<'_, RegionMsg<M>>,
+    ) {
+        for waiting in queue.into_iter().rev() {
+            if waiting.by.is_none() {
+                self.wait(number, waiting, VecDeque::push_front, cx);
+            } else {
+                self.strays(waiting);
+            }
+        }
+    }
+
+    /// Has the entities of a shard stopped that is handed over. Tells the placer if none is left, or
+    /// if the time is over.
     pub(super) fn stop_entities(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        let within = self.host.as_ref().map(|host| nanos(host.options().hand_over_within));
         let shard = &mut self.shards[number as usize];
         let Place::HandsOver { phase, .. } = &mut shard.place else {
             return;
         };
-        *phase = Phase::Stops;
+        let until = match *phase {
+            Phase::Waits { .. } => cx.now().saturating_add(within.unwrap_or(0)),
+            Phase::Stops { until } => until,
+            Phase::Stopped => return,
+        };
+        *phase = Phase::Stops { until };
         shard.stop_all();
-        if shard.entities.is_empty() {
-            let emptied = PlacerMsg::Emptied {
-                kind: self.kind.clone(),
-                shard: number,
-                revision: shard.revision,
-            };
-            let _ = cx.send(&self.placer, emptied);
+        if shard.entities.is_empty() || cx.now() >= until {
+            self.give_away(number, cx);
+        }
+    }
+
+    /// Tells the placer to give a shard away. The turns of entities that have not ended take no
+    /// effect any more.
+    fn give_away(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        let shard = &mut self.shards[number as usize];
+        if let Place::HandsOver { phase, .. } = &mut shard.place {
+            *phase = Phase::Stopped;
+        }
+        if let Some(tenure) = &shard.tenure {
+            tenure.end();
+        }
+        let emptied = PlacerMsg::Emptied {
+            kind: self.kind.clone(),
+            shard: number,
+            revision: shard.revision,
+        };
+        let _ = cx.send(&self.placer, emptied);
+        let mut left: Vec<_> = shard.entities.iter_mut().collect();
+        // In an order that is the same in each run of a simulation.
+        left.sort_unstable_by(|one, other| one.0.cmp(other.0));
+        let take = |(_, entity): (_, &mut Entity<M>)| std::mem::take(&mut entity.queue);
+        let queues: Vec<_> = left.into_iter().map(take).collect();
+        self.gate.abandoned.fetch_add(queues.len() as u64, Relaxed);
+        for queue in queues {
+            self.gate.waits_no_more(queue.len());
+            self.return_queue(number, queue, cx);
         }
     }
 
     /// Stops the entities that have got no message since the last look at them.
     pub(super) fn stop_idle(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         let now = cx.now();
-        let idle = self.host.as_ref().and_then(|host| host.idle());
+        let idle = self.host.as_ref().and_then(|host| host.options().idle);
         let Some(time) = idle else { return };
         while let Some(idle) = self.idle.front() {
             if idle.at > now {
