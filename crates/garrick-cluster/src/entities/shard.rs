@@ -10,6 +10,9 @@ use hashbrown::{HashMap, HashSet};
 use super::message::ToRegion;
 use crate::members::{Lease, Tenure};
 
+/// Number of nodes that are remembered because they know of a hand-over before this one.
+const HELD_MAX: usize = 1_024;
+
 /// A message that waits.
 pub(super) struct Waiting<M> {
     pub(super) key: Arc<str>,
@@ -80,6 +83,9 @@ pub(super) struct Shard<M> {
     pub(super) entities: HashMap<Arc<str>, Entity<M>>,
     /// The right of the entities. `None` until one is created, and after the loss of the shard.
     pub(super) tenure: Option<Arc<Tenure>>,
+    /// Nodes that send nothing more, with the revisions of the records that they have read, which
+    /// this region does not know yet.
+    pub(super) held: Vec<(String, u64)>,
 }
 
 /// Way of a message.
@@ -102,6 +108,7 @@ impl<M> Default for Shard<M> {
             queue: VecDeque::new(),
             entities: HashMap::new(),
             tenure: None,
+            held: Vec::new(),
         }
     }
 }
@@ -140,6 +147,14 @@ impl<M: 'static> Shard<M> {
                 }
         );
         waits || !self.queue.is_empty()
+    }
+
+    /// Records that a node sends nothing more, since it has read a later record than this region.
+    pub(super) fn held_early(&mut self, node: String, revision: u64) {
+        self.held.retain(|(known, _)| *known != node);
+        if self.held.len() < HELD_MAX {
+            self.held.push((node, revision));
+        }
     }
 
     /// Returns the right of an entity that is created now.

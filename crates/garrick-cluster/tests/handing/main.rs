@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use garrick_actor::{Actor, Address, Context, NoReply, Reply, System};
+use garrick_actor::{Actor, Address, Ask, Context, NoReply, Reply, System};
 use garrick_cluster::placement::LocalPlacement;
 use garrick_cluster::{Carrier, Entities, Kind, KindOptions, LocalNet, Node, Wire};
 use garrick_testkit::{silence_panics, wait};
@@ -84,8 +84,9 @@ impl Place {
 }
 
 /// Returns two nodes. The first one owns the only shard, and a turn of its entity `a` blocks.
-/// Returns the question that the turn has answered, without effect so far.
-fn with_blocked_turn(time: Duration) -> (Place, Place, garrick_actor::Ask<String>) {
+/// Returns the question that the turn has answered, without effect so far, and the system of the
+/// placement.
+fn with_blocked_turn(time: Duration) -> (Place, Place, Ask<String>, System) {
     let store = System::new().unwrap();
     let (net, placement) = (LocalNet::new(), LocalPlacement::new(&store.handle()).unwrap());
     let one = Place::new(&net, &placement, "one", time);
@@ -95,14 +96,13 @@ fn with_blocked_turn(time: Duration) -> (Place, Place, garrick_actor::Ask<String
     let two = Place::new(&net, &placement, "two", time);
     let asked = two.worker("a").ask(Order::Block);
     wait(&one.blocked);
-    std::mem::forget(store);
-    (one, two, asked)
+    (one, two, asked, store)
 }
 
 #[test]
 fn a_shard_is_taken_from_an_entity_whose_turn_does_not_end() {
     silence_panics();
-    let (one, two, asked) = with_blocked_turn(Duration::from_millis(20));
+    let (one, two, asked, _store) = with_blocked_turn(Duration::from_millis(20));
     let behind = one.worker("b").ask(Order::Where);
     assert_eq!(behind.wait().as_deref(), Ok("one"));
     one.entities.drain().wait().unwrap();
@@ -118,7 +118,7 @@ fn a_shard_is_taken_from_an_entity_whose_turn_does_not_end() {
 
 #[test]
 fn a_shard_waits_for_a_long_turn() {
-    let (one, two, asked) = with_blocked_turn(Duration::from_secs(100));
+    let (one, two, asked, _store) = with_blocked_turn(Duration::from_secs(100));
     let drained = one.entities.drain();
     // From some time on, messages wait on the other node.
     while two.entities.sample()[0].waiting == 0 {

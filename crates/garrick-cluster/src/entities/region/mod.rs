@@ -44,6 +44,13 @@ fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(WAITS_MAX)
 }
 
+/// Returns the names of the nodes that have not told yet that they send nothing more.
+fn others(nodes: &[NodeName], held: &[(String, u64)], revision: u64) -> HashSet<String> {
+    let has_told = |name: &str| held.iter().any(|(held, of)| held == name && *of == revision);
+    let names = nodes.iter().map(NodeName::as_str).filter(|name| !has_told(name));
+    names.map(str::to_owned).collect()
+}
+
 /// Drops a message, whose destructor is foreign code. A panic is caught.
 fn discard(message: impl Sized) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
@@ -183,7 +190,9 @@ impl<M: Travels> Region<M> {
                 let Some(known) = self.shards.get_mut(shard as usize) else {
                     return;
                 };
-                if let Place::HandsOver {
+                if revision > known.revision {
+                    known.held_early(node, revision);
+                } else if let Place::HandsOver {
                     phase: Phase::Waits { nodes, .. },
                     ..
                 } = &mut known.place
@@ -317,6 +326,7 @@ impl<M: Travels> Region<M> {
             Place::HandsOver { since, .. } | Place::Here { since } => Some(*since),
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => None,
         };
+        let mut held = std::mem::take(&mut self.shards[number as usize].held);
         // What was gathered for the owner before goes first.
         self.send_gathered(cx);
         let place = match owner {
@@ -328,13 +338,15 @@ impl<M: Travels> Region<M> {
             Owner::HandsOver(nodes) => Place::HandsOver {
                 since: since.unwrap_or(revision),
                 phase: Phase::Waits {
-                    nodes: nodes.iter().map(ToString::to_string).collect(),
+                    nodes: others(&nodes, &held, revision),
                     until: cx.now().saturating_add(nanos(HELD_WITHIN)),
                 },
             },
         };
         let shard = &mut self.shards[number as usize];
         (shard.place, shard.revision) = (place, revision);
+        held.retain(|(_, of)| *of > revision);
+        shard.held = held;
         match &shard.place {
             Place::HandsOver { .. } => shard.tenure.iter().for_each(|tenure| tenure.close()),
             Place::Here { .. } => shard.tenure.iter().for_each(|tenure| tenure.open()),
