@@ -63,6 +63,9 @@ pub(crate) trait Lines: Send + Sync {
     /// Returns the current session with a node.
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>>;
 
+    /// Returns true if messages wait that are not passed to the transport yet.
+    fn waits(&self) -> bool;
+
     /// Returns true if this node has left the cluster.
     fn has_left(&self) -> bool;
 }

@@ -81,6 +81,12 @@ impl Lines for Core {
         Some(session)
     }
 
+    fn waits(&self) -> bool {
+        let sessions = self.peers.all();
+        let mut sessions = sessions.iter().filter_map(|peer| peer.session());
+        sessions.any(|session| session.waits())
+    }
+
     fn has_left(&self) -> bool {
         // Relaxed: the flag publishes nothing.
         self.has_left.load(Relaxed)

@@ -13,7 +13,8 @@ use crate::line::Travels;
 use crate::members::hash;
 
 /// Number of messages of a kind that wait on a node, for owners of shards or for entities that
-/// stop. From this number on, messages are refused.
+/// stop. From this number on, messages are refused. Also the maximum number of messages in the
+/// mailbox of a region.
 pub(crate) const WAITING_MAX: usize = 16_384;
 
 /// Numbers of a region, for its doors and for samples.

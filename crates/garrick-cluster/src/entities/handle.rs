@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, Weak};
 
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Ask, Internal};
 use hashbrown::HashMap;
 
-use super::gate::{Gate, entity_address};
+use super::gate::{Gate, WAITING_MAX, entity_address};
 use super::host::{HostOf, KindOptions};
 use super::kind::{ENTITY_KEY_BYTES_MAX, EntityError, Kind};
 use super::message::RegionMsg;
@@ -24,8 +25,8 @@ use crate::placement::Placement;
 
 impl<M: Travels> Regional for Address<RegionMsg<M>> {
     fn order(&self, order: Order) {
-        // A region that has ended needs no orders.
-        let _ = self.send(RegionMsg::Order(order));
+        // Also if the mailbox is full. A region that has ended needs no orders.
+        let _ = self.send_promised(RegionMsg::Order(order));
     }
 }
 
@@ -182,8 +183,10 @@ impl Entities {
             shared.placer.clone(),
             gate.clone(),
         );
-        let region = node.handle().spawn(Internal(region));
-        let region = region.map_err(|_| EntityError::Closed)?;
+        let mailbox = Mailbox::bounded(WAITING_MAX, OnFull::Fail);
+        let mailbox = mailbox.map_err(|_| EntityError::Closed)?;
+        let region = node.handle().actor(Internal(region)).mailbox(mailbox);
+        let region = region.spawn().map_err(|_| EntityError::Closed)?;
         let from_others = region.contramap(RegionMsg::From);
         node.offer(&Region::<M>::service(name), &from_others);
         let used = Used {
@@ -226,7 +229,7 @@ impl Entities {
         let host = HostOf::new(handle, kind.name(), options, make, exists)?;
         let closed = |_| EntityError::Closed;
         region
-            .send(RegionMsg::Host(Arc::new(host)))
+            .send_promised(RegionMsg::Host(Arc::new(host)))
             .map_err(|_| EntityError::Closed)?;
         let hosted = PlacerMsg::Host {
             kind: kind.name().into(),
@@ -238,8 +241,8 @@ impl Entities {
     /// Returns the address of the entity of a kind with a key, on any node. It need not run.
     ///
     /// The address works as long as this node has not left. Messages wait for at most 10 seconds if
-    /// no node owns the shard of the entity. If 16,384 messages of the kind wait on this node,
-    /// sends return their messages. A stop has no effect, and a watch ends when this node leaves.
+    /// no node owns the shard of the entity. If 16,384 messages of the kind wait on this node for an
+    /// owner, or as many have not been looked at yet, sends return their messages. A stop has no effect, and a watch ends when this node leaves.
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
@@ -256,10 +259,11 @@ impl Entities {
     }
 
     /// Hands the shards of this node over to other nodes, and ends its membership. Its entities
-    /// handle the messages that they have. The answer comes when the last shard was handed over. If
-    /// there is no other node that runs a kind, its entities only stop.
+    /// handle the messages that they have. The answer comes when the last shard was handed over, and
+    /// what has waited on this node is on its way to other nodes. If there is no other node that
+    /// runs a kind, its entities only stop.
     ///
-    /// Addresses of entities refuse messages then. The node itself does not [leave](Node::leave).
+    /// When the last shard was handed over, addresses of entities refuse messages. The node itself does not [leave](Node::leave).
     pub fn drain(&self) -> Ask<()> {
         self.shared.placer.ask(PlacerMsg::Drain)
     }

@@ -80,6 +80,8 @@ pub(super) struct Shard<M> {
     pub(super) revision: u64,
     /// Messages that wait for an owner, oldest first.
     pub(super) queue: VecDeque<Waiting<M>>,
+    /// Number of messages that wait for the end of an entity.
+    pub(super) behind: usize,
     pub(super) entities: HashMap<Arc<str>, Entity<M>>,
     /// The right of the entities. `None` until one is created, and after the loss of the shard.
     pub(super) tenure: Option<Arc<Tenure>>,
@@ -106,6 +108,7 @@ impl<M> Default for Shard<M> {
             place: Place::Nobody,
             revision: 0,
             queue: VecDeque::new(),
+            behind: 0,
             entities: HashMap::new(),
             tenure: None,
             held: Vec::new(),
@@ -146,7 +149,7 @@ impl<M: 'static> Shard<M> {
                     ..
                 }
         );
-        waits || !self.queue.is_empty()
+        waits || !self.queue.is_empty() || self.behind > 0
     }
 
     /// Records that a node sends nothing more, since it has read a later record than this region.

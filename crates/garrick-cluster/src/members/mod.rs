@@ -8,6 +8,7 @@ mod lease;
 mod roster;
 mod view;
 
+mod agenda;
 mod order;
 
 mod own;

@@ -53,6 +53,10 @@ pub(crate) struct Own {
     sent: VecDeque<Sent>,
     /// Beat of the change without an answer.
     unanswered: Option<u64>,
+    /// Beat of the removal of the record, and the revision that it expects.
+    removal: Option<(u64, u64)>,
+    /// True if the node leaves.
+    leaves: bool,
     pub(crate) hosts: Vec<Arc<str>>,
     pub(crate) uses: Vec<Arc<str>>,
     pub(crate) is_draining: bool,
@@ -80,6 +84,8 @@ impl Own {
             beat: 0,
             sent: VecDeque::new(),
             unanswered: None,
+            removal: None,
+            leaves: false,
             hosts: Vec::new(),
             uses: Vec::new(),
             is_draining: false,
@@ -148,16 +154,29 @@ impl Own {
         self.change(revision, Some(encode(member)))
     }
 
-    /// Returns a change that removes the record. Ends the lease.
-    pub(crate) fn removal(&mut self) -> Option<Change> {
-        let Standing::Member {
-            revision, lease, ..
-        } = &self.standing
-        else {
+    /// Ends the lease. From now on, the record is only removed.
+    pub(crate) fn leave(&mut self) {
+        self.leaves = true;
+        if let Some(lease) = self.lease() {
+            lease.end();
+        }
+    }
+
+    /// Returns true if the node has a record, or may get one by a change without an answer.
+    pub(crate) fn may_have_record(&self) -> bool {
+        self.epoch().is_some() || self.unanswered.is_some()
+    }
+
+    /// Returns a change that removes the record, unless it is under way. `again` sends it again.
+    pub(crate) fn removal(&mut self, again: bool) -> Option<Change> {
+        let Standing::Member { revision, .. } = self.standing else {
             return None;
         };
-        lease.end();
-        let revision = *revision;
+        if !again && (self.removal).is_some_and(|(_, expected)| expected == revision) {
+            return None;
+        }
+        self.beat += 1;
+        self.removal = Some((self.beat, revision));
         Some(self.change(revision, None))
     }
 
@@ -179,6 +198,10 @@ impl Own {
             self.unanswered = None;
         }
         match outcome {
+            Outcome::Changed(_) if self.removal.is_some_and(|(removal, _)| removal == beat) => {
+                self.lose();
+                (true, Look::Lost)
+            }
             Outcome::Changed(revision) if is_known => (true, self.renewed(beat, *revision, now)),
             Outcome::Changed(_) => (true, Look::Same),
             // If a change without an answer has taken place, or the record is gone, the next look
@@ -205,6 +228,9 @@ impl Own {
             lease: Arc::new(Lease::new()),
         };
         self.confirm(beat, made, now);
+        if self.leaves {
+            self.leave();
+        }
         Look::Joined
     }
 
@@ -263,6 +289,7 @@ impl Own {
         self.attempt += 1;
         self.sent.clear();
         self.unanswered = None;
+        self.removal = None;
     }
 }
 

@@ -1,20 +1,23 @@
 //! The placer: the actor that keeps a node a member, and decides who owns the shards.
 
+use std::collections::BTreeMap;
+use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use garrick_actor::{Actor, Address, Context, Next, Reply};
 use garrick_sched::{Nanos, nanos};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
+use super::agenda::Agenda;
 use super::order::{Order, Regional};
 use super::own::{Look, Own};
-use super::plan::{Candidate, hash, ideal};
+use super::plan::hash;
 use super::record::{Key, KindRecord, Shard, encode};
 use super::roster::Roster;
 use super::sample::MembersSample;
 use super::used::UsedKind;
-use super::view::{Seen, View};
+use super::view::{Changes, View};
 use crate::batch::Lines;
 use crate::lock::lock;
 use crate::name::NodeName;
@@ -34,6 +37,20 @@ const MOVES_MAX: usize = 8;
 
 /// Number of shards that a node hands over at the same time before it leaves.
 const DRAINS_MAX: usize = 64;
+
+/// Time for which the messages that wait on a node that leaves may go to other nodes. A message
+/// waits for 10 s at most.
+const CLOSES_WITHIN: Duration = Duration::from_secs(12);
+
+/// Time for which a node that leaves waits for its links. A turn that does not end may hold messages
+/// back.
+const SENDS_WITHIN: Duration = Duration::from_secs(1);
+
+/// Time between two looks at the links of a node that leaves.
+const CLOSES_LOOK: Duration = Duration::from_millis(20);
+
+/// Time within which the record of a node that leaves is removed. Otherwise, other nodes remove it.
+const REMOVES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Returns true if an answer to what was sent at a time is late.
 fn is_late(since: Nanos, now: Nanos) -> bool {
@@ -60,10 +77,27 @@ pub(crate) enum PlacerMsg {
         shard: u32,
         revision: u64,
     },
+    /// Nothing waits any more in a region that takes nothing more.
+    Closed(Arc<str>),
+    /// Looks whether all is sent that has waited.
+    Look,
     /// Hands all shards over, and leaves.
     Drain(Reply<()>),
     /// Leaves at once.
     Leave,
+}
+
+/// Steps of a node that leaves.
+enum Exit {
+    /// It does not leave yet.
+    No,
+    /// These regions send what waits, until the time.
+    Closes {
+        regions: HashSet<Arc<str>>,
+        until: Nanos,
+    },
+    /// The record is removed, since the time.
+    Removes { since: Nanos },
 }
 
 /// Keeps a node a member, and decides who owns the shards.
@@ -76,8 +110,8 @@ pub(crate) struct Placer {
     roster: Roster,
     /// Kinds that the node uses.
     used: HashMap<Arc<str>, UsedKind>,
-    /// Numbers of shards of the kinds that the node runs, if they are not decided.
-    hosted: HashMap<Arc<str>, u32>,
+    /// Agendas of the kinds that the node runs.
+    agendas: BTreeMap<Arc<str>, Agenda>,
     /// Changes without an answer, by the keys of their records, with their numbers and the times at
     /// which they were sent.
     pending: HashMap<Arc<str>, (u64, Nanos)>,
@@ -93,6 +127,7 @@ pub(crate) struct Placer {
     /// Hash of the hosts of all kinds, and the time since which they are the same.
     hosts: (u64, Nanos),
     drains: Vec<Reply<()>>,
+    exit: Exit,
 }
 
 impl Placer {
@@ -110,7 +145,7 @@ impl Placer {
             view: View::default(),
             roster: Roster::default(),
             used: HashMap::new(),
-            hosted: HashMap::new(),
+            agendas: BTreeMap::new(),
             pending: HashMap::new(),
             ticket: 0,
             emptied: HashMap::new(),
@@ -119,6 +154,7 @@ impl Placer {
             renews_again: false,
             hosts: (0, 0),
             drains: Vec::new(),
+            exit: Exit::No,
         }
     }
 
@@ -143,7 +179,7 @@ impl Placer {
                 self.change(&Key::Member(name), revision, None, cx);
             }
         }
-        self.plan(cx);
+        self.plan(None, cx);
         let _ = cx.send_after(BEAT, &me, PlacerMsg::Beat);
     }
 
@@ -290,12 +326,12 @@ impl Placer {
                 self.reads_since = None;
                 let (now, roster) = (cx.lease_now(), &mut self.roster);
                 let saw = |name: &NodeName, revision| roster.saw(name, revision, now);
-                let is_different = self.view.apply(&records, revision, is_whole, saw);
+                let changes = self.view.apply(&records, revision, is_whole, saw);
                 let look = self.own.look(&self.view, now);
                 self.looked(&look);
-                if is_different || look != Look::Same {
+                if !changes.is_empty() || look != Look::Same {
                     self.settle(now);
-                    self.plan(cx);
+                    self.plan(Some(&changes), cx);
                 }
                 if self.reads_again {
                     self.read(cx);
@@ -318,73 +354,73 @@ impl Placer {
         }
     }
 
-    /// Claims, hands over and passes on shards, and tells the regions of their owners.
-    fn plan(&mut self, cx: &Context<'_, PlacerMsg>) {
-        let now = cx.lease_now();
-        if self.own.may_act(now) {
-            let hosted: Vec<_> = (self.hosted.iter())
-                .map(|(kind, shards)| (kind.clone(), *shards))
-                .collect();
-            for (kind, shards) in hosted {
-                match self.view.shards(&kind) {
-                    Some(shards) => self.plan_kind(&kind, shards, now, cx),
-                    None => {
-                        let value = encode(KindRecord { shards });
-                        self.change(&Key::Kind(kind), 0, Some(value), cx);
-                    }
-                }
+    /// Claims, hands over and passes on shards, and tells the regions of their owners. `changed` has
+    /// what was read. If it is `None`, tries again what was not done.
+    fn plan(&mut self, changed: Option<&Changes>, cx: &Context<'_, PlacerMsg>) {
+        let nothing = Changes::default();
+        let news = changed.unwrap_or(&nothing);
+        let mut agendas = mem::take(&mut self.agendas);
+        for agenda in agendas.values_mut() {
+            agenda.update(&self.view, &self.own.name, news);
+            if self.own.may_act(cx.lease_now()) {
+                self.work(agenda, changed, cx);
             }
         }
-        self.tell_owners();
-        let owned = self.owned();
-        self.finish_drain(owned, cx);
-        self.publish(owned);
+        self.agendas = agendas;
+        self.tell_owners(news);
+        self.finish_drain(cx);
+        self.publish();
     }
 
-    fn plan_kind(&mut self, kind: &Arc<str>, shards: u32, now: Nanos, cx: &Context<'_, PlacerMsg>) {
-        let hosts: Vec<_> = self.view.hosts(kind).map(Candidate::new).collect();
-        let is_settled = now.saturating_sub(self.hosts.1) >= nanos(SETTLED);
-        let of_kind = hash(kind);
-        let own = (0..shards).filter_map(|number| self.owned_shard(kind, number));
-        let mut moves = own.filter(|seen| seen.value.is_draining).count();
+    /// Does what is to do with the shards of a kind.
+    fn work(
+        &mut self,
+        agenda: &mut Agenda,
+        changed: Option<&Changes>,
+        cx: &Context<'_, PlacerMsg>,
+    ) {
+        let kind = agenda.kind().clone();
+        if self.view.shards(&kind).is_none() {
+            let shards = agenda.wished();
+            let value = encode(KindRecord { shards });
+            return self.change(&Key::Kind(kind), 0, Some(value), cx);
+        }
+        for number in agenda.claims(changed) {
+            let value = self.own_shard(false);
+            self.change_shard(&kind, number, value, cx);
+        }
+        let (gives, moves) = agenda.moves();
+        for number in gives {
+            let revision = self.view.shard(&kind, *number).map(|seen| seen.revision);
+            let key = (kind.clone(), *number);
+            if revision.is_some() && self.emptied.get(&key).copied() == revision {
+                let value = agenda.best(*number).and_then(|best| self.shard_of(best));
+                self.change_shard(&kind, *number, value, cx);
+            }
+        }
+        let is_settled = cx.lease_now().saturating_sub(self.hosts.1) >= nanos(SETTLED);
         let moves_max = match (self.own.is_draining, is_settled) {
             (true, _) => DRAINS_MAX,
             (false, true) => MOVES_MAX,
             (false, false) => 0,
         };
-        for number in 0..shards {
-            let best = ideal(of_kind, number, &hosts);
-            let is_best = best == Some(&self.own.name);
-            let known = self.view.shard(kind, number);
-            let revision = known.map_or(0, |seen| seen.revision);
-            let key = || Key::Shard(kind.clone(), number);
-            match self.view.owner(kind, number) {
-                None if is_best => {
-                    let value = self.own_shard(false);
-                    self.change(&key(), revision, value, cx);
-                }
-                None => {}
-                Some((name, seen)) if *name == self.own.name => {
-                    let is_emptied =
-                        self.emptied.get(&(kind.clone(), number)) == Some(&seen.revision);
-                    if seen.value.is_draining && is_emptied {
-                        let value = best.and_then(|best| self.shard_of(best));
-                        self.change(&key(), revision, value, cx);
-                    } else if !seen.value.is_draining && !is_best && moves < moves_max {
-                        moves += 1;
-                        let value = self.own_shard(true);
-                        self.change(&key(), revision, value, cx);
-                    }
-                }
-                Some(_) => {}
-            }
+        for number in moves.iter().take(moves_max.saturating_sub(gives.len())) {
+            let value = self.own_shard(true);
+            self.change_shard(&kind, *number, value, cx);
         }
     }
 
-    /// Returns the record of a shard if this node owns it.
-    fn owned_shard(&self, kind: &str, number: u32) -> Option<&Seen<Shard>> {
-        let (name, seen) = self.view.owner(kind, number)?;
-        (*name == self.own.name).then_some(seen)
+    /// Changes the record of a shard.
+    fn change_shard(
+        &mut self,
+        kind: &Arc<str>,
+        number: u32,
+        value: Option<bytes::Bytes>,
+        cx: &Context<'_, PlacerMsg>,
+    ) {
+        let known = self.view.shard(kind, number);
+        let revision = known.map_or(0, |seen| seen.revision);
+        self.change(&Key::Shard(kind.clone(), number), revision, value, cx);
     }
 
     /// Returns a record of a shard of this node.
@@ -406,13 +442,13 @@ impl Placer {
     }
 
     /// Tells the regions of owners that have changed.
-    fn tell_owners(&mut self) {
+    fn tell_owners(&mut self, changed: &Changes) {
         let record = self.view.member(&self.own.name);
         let record = record.filter(|seen| Some(seen.epoch()) == self.own.epoch());
         for (kind, used) in &mut self.used {
             // Nothing is sent to other nodes before they can see that this one uses the kind.
             if record.is_some_and(|seen| seen.uses(kind)) {
-                used.tell(kind, &self.view, &self.own.name);
+                used.tell(kind, &self.view, &self.own.name, changed);
             }
         }
     }
@@ -420,61 +456,132 @@ impl Placer {
     /// Names a kind in the record of this node if the node runs it and has a region for it. A node
     /// gets no shards before its region can take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
-        if self.used.contains_key(&kind) && self.hosted.contains_key(&kind) {
+        if self.used.contains_key(&kind) && self.agendas.contains_key(&kind) {
             self.own.hosts.push(kind);
         }
     }
 
-    /// Leaves when the last shard was handed over.
-    fn finish_drain(&self, owned: usize, cx: &Context<'_, PlacerMsg>) {
-        if self.drains.is_empty() {
+    /// Closes the regions when the last shard was handed over.
+    fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
+        if self.drains.is_empty() || !matches!(self.exit, Exit::No) {
             return;
         }
         let seen = self.view.member(&self.own.name);
         let is_known = seen.is_none_or(|seen| seen.value.is_draining);
-        let is_empty = owned == 0 && self.pending.is_empty();
-        if is_known && is_empty {
-            let me = cx.address();
+        if !is_known || self.owned() > 0 || !self.pending.is_empty() {
+            return;
+        }
+        for (kind, used) in &self.used {
+            let has_hosts = self.view.hosts(kind).next().is_some();
+            used.order(Order::Closes { has_hosts });
+        }
+        self.exit = Exit::Closes {
+            regions: self.used.keys().cloned().collect(),
+            until: cx.lease_now().saturating_add(nanos(CLOSES_WITHIN)),
+        };
+        self.leave_if_closed(cx);
+    }
+
+    /// Leaves when all is sent that has waited for other nodes.
+    fn leave_if_closed(&mut self, cx: &Context<'_, PlacerMsg>) {
+        let Exit::Closes { regions, until } = &mut self.exit else {
+            return;
+        };
+        let (now, me) = (cx.lease_now(), cx.address());
+        if now >= *until || regions.is_empty() && !self.lines.waits() {
             let _ = cx.send(&me, PlacerMsg::Leave);
+        } else if regions.is_empty() {
+            *until = now.saturating_add(nanos(SENDS_WITHIN)).min(*until);
+            let _ = cx.send_after(CLOSES_LOOK, &me, PlacerMsg::Look);
         }
     }
 
     /// Returns the number of shards that this node owns.
     fn owned(&self) -> usize {
-        let kinds = self.hosted.keys();
-        let owned = kinds.map(|kind| {
-            let shards = 0..self.view.shards(kind).unwrap_or(0);
-            let owned = shards.filter_map(|number| self.owned_shard(kind, number));
-            owned.count()
-        });
-        owned.sum()
+        self.agendas.values().map(Agenda::owned).sum()
     }
 
-    /// Updates the numbers of this node, which owns a number of shards.
-    fn publish(&self, owned: usize) {
+    /// Updates the numbers of this node.
+    fn publish(&self) {
         let mut members: Vec<NodeName> =
             self.view.members().map(|(name, _)| name.clone()).collect();
         members.sort_unstable();
+        let leaves = matches!(self.exit, Exit::Removes { .. });
         let mut sample = lock(&self.sample);
-        sample.is_member = self.own.epoch().is_some();
+        sample.is_member = self.own.epoch().is_some() && !leaves;
         sample.members = members;
-        sample.owned = owned;
+        sample.owned = self.owned();
         sample.unreadable = self.view.unreadable();
     }
 
     /// Leaves the cluster.
-    fn leave(&mut self, cx: &Context<'_, PlacerMsg>) {
-        if let Some(removal) = self.own.removal() {
-            self.placement.change(removal, &Self::news(cx));
-        }
-        self.own.lose();
+    fn leave(&mut self, cx: &Context<'_, PlacerMsg>) -> Next {
+        let since = cx.lease_now();
+        self.exit = Exit::Removes { since };
+        self.own.leave();
         for used in self.used.values() {
             used.order(Order::Left);
         }
-        self.publish(self.owned());
-        for reply in self.drains.drain(..) {
-            reply.send(());
+        self.publish();
+        self.remove(since, false, cx)
+    }
+
+    /// Removes the record of a node that leaves, since a time. A renewal that is under way may come
+    /// before the removal, which is then made again.
+    fn remove(&mut self, since: Nanos, again: bool, cx: &Context<'_, PlacerMsg>) -> Next {
+        let is_late = cx.lease_now().saturating_sub(since) >= nanos(REMOVES_WITHIN);
+        if is_late || !self.own.may_have_record() {
+            for reply in self.drains.drain(..) {
+                reply.send(());
+            }
+            return Next::Stop;
         }
+        if let Some(removal) = self.own.removal(again) {
+            self.placement.change(removal, &Self::news(cx));
+        }
+        Next::Continue
+    }
+
+    /// Handles a message while the record is removed.
+    fn receive_last(
+        &mut self,
+        message: PlacerMsg,
+        since: Nanos,
+        cx: &Context<'_, PlacerMsg>,
+    ) -> Next {
+        let mut again = false;
+        match message {
+            PlacerMsg::Beat => {
+                again = true;
+                self.reads_since = None;
+                self.read(cx);
+                let _ = cx.send_after(BEAT, &cx.address(), PlacerMsg::Beat);
+            }
+            PlacerMsg::News(News::Outcome {
+                ticket, outcome, ..
+            }) => {
+                if let Some(beat) = Own::beat_of(ticket) {
+                    let _ = self.own.answered(beat, &outcome, cx.lease_now());
+                    self.read(cx);
+                }
+            }
+            PlacerMsg::News(News::Records {
+                records,
+                revision,
+                is_whole,
+            }) => {
+                self.reads_since = None;
+                let _ = (self.view).apply(&records, revision, is_whole, |_, _| {});
+                let _ = self.own.look(&self.view, cx.lease_now());
+                if self.reads_again {
+                    self.read(cx);
+                }
+            }
+            PlacerMsg::Use { region, .. } => region.order(Order::Left),
+            PlacerMsg::Drain(reply) => self.drains.push(reply),
+            _ => {}
+        }
+        self.remove(since, again, cx)
     }
 }
 
@@ -490,12 +597,17 @@ impl Actor for Placer {
     }
 
     fn receive(&mut self, message: PlacerMsg, cx: &mut Context<'_, PlacerMsg>) -> Next {
+        if let Exit::Removes { since } = self.exit {
+            return self.receive_last(message, since, cx);
+        }
         match message {
-            PlacerMsg::Beat if self.lines.has_left() => {
-                self.leave(cx);
-                return Next::Stop;
+            PlacerMsg::Beat => {
+                self.beat(cx);
+                self.leave_if_closed(cx);
+                if self.lines.has_left() {
+                    return self.leave(cx);
+                }
             }
-            PlacerMsg::Beat => self.beat(cx),
             PlacerMsg::News(news) => self.news_came(news, cx),
             PlacerMsg::Use { kind, region } => {
                 if let Some(lease) = self.own.lease() {
@@ -507,7 +619,8 @@ impl Actor for Placer {
                 self.renew_soon(cx);
             }
             PlacerMsg::Host { kind, shards } => {
-                self.hosted.insert(kind.clone(), shards);
+                let agenda = Agenda::new(kind.clone(), shards);
+                self.agendas.insert(kind.clone(), agenda);
                 self.host_if_used(kind);
                 self.renew_soon(cx);
             }
@@ -517,17 +630,21 @@ impl Actor for Placer {
                 revision,
             } => {
                 self.emptied.insert((kind, shard), revision);
-                self.plan(cx);
+                self.plan(Some(&Changes::default()), cx);
             }
             PlacerMsg::Drain(reply) => {
                 self.drains.push(reply);
                 self.own.is_draining = true;
                 self.renew_soon(cx);
             }
-            PlacerMsg::Leave => {
-                self.leave(cx);
-                return Next::Stop;
+            PlacerMsg::Closed(kind) => {
+                if let Exit::Closes { regions, .. } = &mut self.exit {
+                    regions.remove(&kind);
+                }
+                self.leave_if_closed(cx);
             }
+            PlacerMsg::Look => self.leave_if_closed(cx),
+            PlacerMsg::Leave => return self.leave(cx),
         }
         Next::Continue
     }

@@ -14,7 +14,7 @@ pub(crate) const KINDS_MAX: usize = 256;
 pub(crate) const SHARDS_MAX: u32 = 1_024;
 
 /// Content of the record of a member.
-#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
 #[wire(name = "garrick.Member", version = 2)]
 pub(crate) struct Member {
     /// Number of the life of the node.
@@ -50,7 +50,7 @@ pub(crate) struct KindRecord {
 }
 
 /// Content of the record of a shard.
-#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
 #[wire(name = "garrick.Shard", version = 2)]
 pub(crate) struct Shard {
     /// Name of the node that owns the shard.

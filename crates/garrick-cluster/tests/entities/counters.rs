@@ -140,6 +140,7 @@ pub(crate) struct Client {
     pub(crate) counters: Vec<Address<Count>>,
     pub(crate) number: u64,
     pub(crate) last: u64,
+    pub(crate) only_tells: bool,
     pub(crate) pause: Duration,
 }
 
@@ -159,7 +160,7 @@ impl Actor for Client {
                 let (client, number) = (self.client, self.number);
                 let chance = mix(client << 32 | number);
                 let counter = &self.counters[chance as usize % self.counters.len()];
-                if chance & (1 << 40) == 0 {
+                if self.only_tells || chance & (1 << 40) == 0 {
                     if cx.send(counter, Count::Tell { client, number }).is_ok() {
                         cx.note(Took);
                     }

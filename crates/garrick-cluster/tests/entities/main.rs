@@ -6,6 +6,7 @@ mod counters;
 mod register;
 
 mod registers;
+mod stuck;
 
 mod program;
 
@@ -20,12 +21,16 @@ const SEEDS: u64 = 100;
 /// Runs the program of a plan with faults.
 #[track_caller]
 fn check(name: &str, plan: Plan, faults: fn(&mut Sim)) {
-    let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();
-    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
-    let run = move |sim: &mut Sim| {
+    check_program(name, move |sim| {
         program(sim, plan);
         faults(sim);
-    };
+    });
+}
+
+#[track_caller]
+fn check_program(name: &str, run: impl Fn(&mut Sim) + Send + Sync + 'static) {
+    let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();
+    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
     match Check::new(name).seeds(seeds).run(run) {
         Ok(report) => println!("{name}: {report}"),
         Err(failed) => panic!("{failed}"),
@@ -66,6 +71,17 @@ fn when_nodes_come_and_leave_each_message_is_handled() {
 #[test]
 fn a_shard_moves_when_the_long_turns_of_its_entities_have_ended() {
     check("slow", Plan::moving().slow(), no_faults);
+}
+
+#[test]
+fn a_turn_that_never_ends_harms_no_other_entity() {
+    check_program("stuck", stuck::program);
+}
+
+#[test]
+fn what_a_node_has_accepted_before_it_leaves_is_handled() {
+    let plan = Plan::moving().sending_to_the_end();
+    check("sending to the end", plan, no_faults);
 }
 
 #[test]

@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     is_durable: bool,
     /// True if turns of counters take up to 3 seconds.
     is_slow: bool,
+    /// True if the clients of a node that leaves send until it has left.
+    sends_to_the_end: bool,
 }
 
 impl Plan {
@@ -53,6 +55,7 @@ impl Plan {
             moves: false,
             is_durable: false,
             is_slow: false,
+            sends_to_the_end: false,
         }
     }
 
@@ -91,6 +94,14 @@ impl Plan {
     pub(crate) fn slow(self) -> Self {
         Self {
             is_slow: true,
+            ..self
+        }
+    }
+
+    /// Returns this plan with clients that send until their nodes have left.
+    pub(crate) fn sending_to_the_end(self) -> Self {
+        Self {
+            sends_to_the_end: true,
             ..self
         }
     }
@@ -163,13 +174,20 @@ impl Life {
             entities.host(COUNTER, options, make).unwrap();
         }
         let counters = KEYS.map(|key| entities.get(COUNTER, key).unwrap());
+        let (leaves, to_the_end) = (self.drains_after.is_some(), self.plan.sends_to_the_end);
         let client = Client {
             client: self.client,
             counters: counters.into(),
             number: 0,
             // Its addresses do not work after its node has left.
-            last: if self.drains_after.is_some() { 40 } else { 60 },
-            pause: Duration::from_millis(480),
+            last: match (leaves, to_the_end) {
+                (_, true) => 240,
+                (true, false) => 40,
+                (false, false) => 60,
+            },
+            // Questions that are refused would be asked in vain.
+            only_tells: leaves && to_the_end,
+            pause: Duration::from_millis(if to_the_end { 160 } else { 480 }),
         };
         drop(cx.spawn(client));
     }

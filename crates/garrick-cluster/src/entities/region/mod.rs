@@ -36,6 +36,9 @@ const GATHERED_MAX: usize = 256;
 /// Time between two looks at shards with messages that wait.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Time between two looks for messages that have waited for too long behind others.
+const LATE_LOOK: Duration = Duration::from_millis(500);
+
 /// Time between two looks at entities that may be idle, at least.
 const IDLE_LOOK: Duration = Duration::from_millis(500);
 
@@ -95,6 +98,10 @@ pub(super) struct Region<M: Travels> {
     generation: u64,
     /// Time of the next look.
     looks_at: Option<Nanos>,
+    /// Time of the last look for messages that have waited for too long.
+    looked_late: Nanos,
+    /// True if the placer is to be told when nothing waits any more.
+    closes: bool,
 }
 
 impl<M: Travels> Region<M> {
@@ -120,6 +127,8 @@ impl<M: Travels> Region<M> {
             idle: VecDeque::new(),
             generation: 0,
             looks_at: None,
+            looked_late: 0,
+            closes: false,
         }
     }
 
@@ -296,6 +305,14 @@ impl<M: Travels> Region<M> {
                 revision,
             } => self.set_owner(shard, owner, revision, cx),
             Order::Lost => self.lose(cx),
+            Order::Closes { has_hosts } => {
+                self.gate.close();
+                if has_hosts {
+                    self.closes = true;
+                } else {
+                    self.tell_closed(cx);
+                }
+            }
             Order::Left => {
                 self.gate.close();
                 self.lose(cx);
@@ -303,6 +320,12 @@ impl<M: Travels> Region<M> {
             }
         }
         Next::Continue
+    }
+
+    /// Tells the placer that nothing waits any more for other nodes.
+    fn tell_closed(&mut self, cx: &Context<'_, RegionMsg<M>>) {
+        self.closes = false;
+        let _ = cx.send(&self.placer, PlacerMsg::Closed(self.kind.clone()));
     }
 
     /// Handles the loss of all shards.
@@ -421,7 +444,14 @@ impl<M: Travels> Region<M> {
         self.looks_at = None;
         let mut unsettled: Vec<u32> = self.unsettled.iter().copied().collect();
         unsettled.sort_unstable();
+        let looks_late = now.saturating_sub(self.looked_late) >= nanos(LATE_LOOK);
+        if looks_late {
+            self.looked_late = now;
+        }
         for number in unsettled {
+            if looks_late {
+                self.drop_late(number, cx);
+            }
             self.settle(number, cx);
         }
         while (self.early.front()).is_some_and(|(_, waiting)| is_late(waiting.since, now)) {
@@ -475,6 +505,9 @@ impl<M: Travels> Actor for Region<M> {
         let is_last = next == Next::Stop || !cx.has_more();
         if is_last || self.leaving.len() >= GATHERED_MAX {
             self.send_gathered(cx);
+            if self.closes && self.gate.waiting() == 0 {
+                self.tell_closed(cx);
+            }
         }
         next
     }

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use garrick_actor::{Context, SendError};
-use garrick_sched::nanos;
+use garrick_sched::{Nanos, nanos};
 
-use super::{IDLE_LOOK, Idle, Region, discard};
+use super::{IDLE_LOOK, Idle, LOOK, Region, discard, is_late};
 use crate::entities::message::RegionMsg;
 use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
@@ -16,6 +16,17 @@ use crate::members::PlacerMsg;
 
 /// Number of times of entities from which on those of ended ones may be forgotten.
 const IDLE_MIN: usize = 1_024;
+
+/// Takes the messages that have waited for too long.
+fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waiting<M>> {
+    let is_late = |waiting: &Waiting<M>| is_late(waiting.since, now);
+    if !queue.iter().any(is_late) {
+        return VecDeque::new();
+    }
+    let (late, left) = std::mem::take(queue).into_iter().partition(is_late);
+    *queue = left;
+    late
+}
 
 impl<M: Travels> Region<M> {
     /// Gives a message to an entity of this node, which is created if it does not run.
@@ -30,16 +41,21 @@ impl<M: Travels> Region<M> {
             return self.create(number, waiting, cx);
         };
         entity.is_used = true;
-        if entity.stops {
-            self.gate.waits();
-            return entity.queue.push_back(waiting);
-        }
-        if let Err(SendError(message)) = cx.send(&entity.address, waiting.message) {
-            // It has stopped by itself: the notice of its end is on its way.
+        let mut waiting = waiting;
+        if !entity.stops {
+            match cx.send(&entity.address, waiting.message) {
+                Ok(()) => return,
+                // It has stopped by itself: the notice of its end is on its way.
+                Err(SendError(message)) => waiting = Waiting { message, ..waiting },
+            }
             entity.stops = true;
-            self.gate.waits();
-            entity.queue.push_back(Waiting { message, ..waiting });
         }
+        self.gate.waits();
+        waiting.wait_from(cx.now());
+        entity.queue.push_back(waiting);
+        shard.behind += 1;
+        self.unsettled.insert(number);
+        self.look_within(LOOK, cx);
     }
 
     /// Creates an entity for a message.
@@ -61,11 +77,15 @@ impl<M: Travels> Region<M> {
         };
         self.generation += 1;
         let (key, generation) = (waiting.key.clone(), self.generation);
-        let of_watch = key.clone();
-        let _ = cx.watch(&address, move |_| RegionMsg::Ended {
-            shard: number,
-            key: of_watch,
-            generation,
+        let (of_watch, me) = (key.clone(), cx.address());
+        let _ = address.watch(move |_| {
+            let ended = RegionMsg::Ended {
+                shard: number,
+                key: of_watch,
+                generation,
+            };
+            // Also if the mailbox is full.
+            let _ = me.send_promised(ended);
         });
         self.gate.active.fetch_add(1, Relaxed);
         self.gate.created.fetch_add(1, Relaxed);
@@ -118,6 +138,7 @@ impl<M: Travels> Region<M> {
         let ended = shard.entities.remove(key);
         self.gate.active.fetch_sub(1, Relaxed);
         let queue = ended.map(|entity| entity.queue).unwrap_or_default();
+        shard.behind -= queue.len();
         self.gate.waits_no_more(queue.len());
         let is_stopping = match &shard.place {
             Place::Here { .. } => false,
@@ -198,11 +219,28 @@ impl<M: Travels> Region<M> {
         left.sort_unstable_by(|one, other| one.0.cmp(other.0));
         let take = |(_, entity): (_, &mut Entity<M>)| std::mem::take(&mut entity.queue);
         let queues: Vec<_> = left.into_iter().map(take).collect();
+        shard.behind = 0;
         self.gate.abandoned.fetch_add(queues.len() as u64, Relaxed);
         for queue in queues {
             self.gate.waits_no_more(queue.len());
             self.return_queue(number, queue, cx);
         }
+    }
+
+    /// Drops the messages of a shard that have waited for too long, also behind others.
+    pub(super) fn drop_late(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        let (shard, now) = (&mut self.shards[number as usize], cx.now());
+        let mut late = take_late(&mut shard.queue, now);
+        let mut left: Vec<_> = shard.entities.iter_mut().collect();
+        left.retain(|(_, entity)| !entity.queue.is_empty());
+        left.sort_unstable_by(|one, other| one.0.cmp(other.0));
+        for (_, entity) in left {
+            let behind = take_late(&mut entity.queue, now);
+            shard.behind -= behind.len();
+            late.extend(behind);
+        }
+        self.gate.waits_no_more(late.len());
+        late.into_iter().for_each(|waiting| self.expires(waiting));
     }
 
     /// Stops the entities that have got no message since the last look at them.
