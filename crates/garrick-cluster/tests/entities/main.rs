@@ -80,7 +80,7 @@ fn a_turn_that_never_ends_harms_no_other_entity() {
 
 #[test]
 fn what_a_node_has_accepted_before_it_leaves_is_handled() {
-    let plan = Plan::moving().sending_to_the_end();
+    let plan = Plan::moving().slow().sending_to_the_end();
     check("sending to the end", plan, no_faults);
 }
 

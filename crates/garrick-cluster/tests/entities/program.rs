@@ -181,13 +181,13 @@ impl Life {
             number: 0,
             // Its addresses do not work after its node has left.
             last: match (leaves, to_the_end) {
-                (_, true) => 240,
+                (_, true) => 80,
                 (true, false) => 40,
                 (false, false) => 60,
             },
             // Questions that are refused would be asked in vain.
             only_tells: leaves && to_the_end,
-            pause: Duration::from_millis(if to_the_end { 160 } else { 480 }),
+            pause: Duration::from_millis(480),
         };
         drop(cx.spawn(client));
     }
@@ -253,6 +253,14 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
     let placement = LocalPlacement::new(store.handle()).unwrap();
     let instances = Arc::new(AtomicU64::new(1));
     let log = MemoryLog::new();
+    let drains = if plan.sends_to_the_end {
+        // While the first node hands shards over to the last one.
+        let chance = sim.seed() * 97 % 2_000;
+        Some((1, Duration::from_millis(15_000 + chance)))
+    } else {
+        // The last node leaves while the others send.
+        plan.moves.then(|| (2, Duration::from_secs(28)))
+    };
     for (number, name) in (0..).zip(NODES) {
         let (net, placement, instances) = (net.clone(), placement.clone(), instances.clone());
         let log = log.clone();
@@ -268,8 +276,7 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
                 name,
                 instances: instances.clone(),
                 joins_after: Duration::from_secs(moves(3)),
-                // The last node leaves while the others send.
-                drains_after: (moves(1) == 2).then(|| Duration::from_secs(28)),
+                drains_after: drains.filter(|(of, _)| *of == number).map(|(_, after)| after),
                 client: number * LIVES + life,
                 plan,
                 joined: None,

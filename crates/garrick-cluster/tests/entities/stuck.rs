@@ -46,6 +46,7 @@ enum Step {
     Block,
     Ask(&'static str, u64),
     Drain,
+    Leave,
     Got(u64, Result<u64, NoReply>),
 }
 
@@ -86,6 +87,7 @@ impl Actor for Member {
             let _ = cx.send_after(Duration::from_secs(seconds), &me, step);
         };
         at(55, Step::Drain);
+        at(90, Step::Leave);
         if self.name == "node-1" {
             at(20, Step::Block);
             at(21, Step::Ask("b", 1));
@@ -118,6 +120,12 @@ impl Actor for Member {
                 drop(self.entities.as_ref().unwrap().drain());
             }
             Step::Drain => {}
+            Step::Leave => {
+                if let (Some(node), Some(entities)) = (self.node.take(), self.entities.take()) {
+                    entities.leave();
+                    node.leave();
+                }
+            }
             Step::Got(number, got) => cx.note(Answered(0, number, got)),
         }
     }

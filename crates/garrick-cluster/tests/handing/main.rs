@@ -83,10 +83,18 @@ impl Place {
     }
 }
 
-/// Returns two nodes. The first one owns the only shard, and a turn of its entity `a` blocks.
-/// Returns the question that the turn has answered, without effect so far, and the system of the
-/// placement.
-fn with_blocked_turn(time: Duration) -> (Place, Place, Ask<String>, System) {
+/// Two nodes. The first one owns the only shard, and a turn of its entity `a` blocks.
+struct Blocked {
+    one: Place,
+    two: Place,
+    /// The question that the turn has answered, without effect so far.
+    asked: Ask<String>,
+    net: LocalNet,
+    placement: LocalPlacement,
+    _store: System,
+}
+
+fn with_blocked_turn(time: Duration) -> Blocked {
     let store = System::new().unwrap();
     let (net, placement) = (LocalNet::new(), LocalPlacement::new(&store.handle()).unwrap());
     let one = Place::new(&net, &placement, "one", time);
@@ -96,13 +104,21 @@ fn with_blocked_turn(time: Duration) -> (Place, Place, Ask<String>, System) {
     let two = Place::new(&net, &placement, "two", time);
     let asked = two.worker("a").ask(Order::Block);
     wait(&one.blocked);
-    (one, two, asked, store)
+    Blocked {
+        one,
+        two,
+        asked,
+        net,
+        placement,
+        _store: store,
+    }
 }
 
 #[test]
 fn a_shard_is_taken_from_an_entity_whose_turn_does_not_end() {
     silence_panics();
-    let (one, two, asked, _store) = with_blocked_turn(Duration::from_millis(20));
+    let blocked = with_blocked_turn(Duration::from_millis(20));
+    let (one, two) = (&blocked.one, &blocked.two);
     let behind = one.worker("b").ask(Order::Where);
     assert_eq!(behind.wait().as_deref(), Ok("one"));
     one.entities.drain().wait().unwrap();
@@ -113,12 +129,18 @@ fn a_shard_is_taken_from_an_entity_whose_turn_does_not_end() {
     }
     // Another instance has had an effect: the turn has none any more.
     one.ends.send(()).unwrap();
-    assert_eq!(asked.wait(), Err(NoReply::Dropped));
+    assert_eq!(blocked.asked.wait(), Err(NoReply::Dropped));
 }
 
 #[test]
 fn a_shard_waits_for_a_long_turn() {
-    let (one, two, asked, _store) = with_blocked_turn(Duration::from_secs(100));
+    let Blocked {
+        one,
+        two,
+        asked,
+        _store,
+        ..
+    } = with_blocked_turn(Duration::from_secs(100));
     let drained = one.entities.drain();
     // From some time on, messages wait on the other node.
     while two.entities.sample()[0].waiting == 0 {
@@ -131,4 +153,37 @@ fn a_shard_waits_for_a_long_turn() {
     assert_eq!(next.wait().as_deref(), Ok("two"));
     drained.wait().unwrap();
     assert_eq!(one.entities.sample()[0].abandoned, 0);
+}
+
+#[test]
+fn a_node_that_leaves_sends_what_waits_for_other_nodes() {
+    let Blocked {
+        one,
+        two,
+        asked,
+        net,
+        placement,
+        _store,
+    } = with_blocked_turn(Duration::from_secs(100));
+    let system = System::new().unwrap();
+    let node = Node::join(&system.handle(), net, "test", "guest").unwrap();
+    let guest = Entities::start(&node, placement).unwrap();
+    let worker = |key| guest.get(WORKER, key).unwrap();
+    let drained = one.entities.drain();
+    while guest.sample().first().is_none_or(|kind| kind.waiting == 0) {
+        drop(worker("b").ask(Order::Where));
+        thread::yield_now();
+    }
+    let waits = worker("a").ask(Order::Where);
+    let left = guest.drain();
+    while !worker("a").is_stopped() {
+        thread::yield_now();
+    }
+    one.ends.send(()).unwrap();
+    assert_eq!(waits.wait().as_deref(), Ok("two"));
+    left.wait().unwrap();
+    drained.wait().unwrap();
+    assert_eq!(asked.wait().as_deref(), Ok("one"));
+    assert_eq!(two.entities.sample()[0].abandoned, 0);
+    assert_eq!(guest.sample()[0].expired, 0);
 }
