@@ -234,6 +234,7 @@ impl Entities {
         let hosted = PlacerMsg::Host {
             kind: kind.name().into(),
             shards,
+            is_fenced: options.is_fenced,
         };
         self.shared.placer.send(hosted).map_err(closed)
     }

@@ -20,6 +20,7 @@ pub struct KindOptions {
     pub(super) shards: u32,
     pub(super) idle: Option<Duration>,
     pub(super) hand_over_within: Duration,
+    pub(super) is_fenced: bool,
 }
 
 impl Default for KindOptions {
@@ -37,6 +38,7 @@ impl KindOptions {
             shards: 256,
             idle: Some(Duration::from_secs(300)),
             hand_over_within: Duration::from_secs(30),
+            is_fenced: false,
         }
     }
 
@@ -66,6 +68,20 @@ impl KindOptions {
     #[must_use]
     pub const fn hand_over_within(mut self, time: Duration) -> Self {
         self.hand_over_within = time;
+        self
+    }
+
+    /// Tells that all entities of the kind are durable actors whose journals are in a log that the
+    /// nodes share, with `fenced`. Then the journals refuse a node that was lost, and other nodes
+    /// need not wait for the end of its lease: they take the shards over after 2 seconds without a
+    /// sign of the node, instead of 5. Turns without events take effect only within 1.8 seconds
+    /// after the node has renewed its membership, or with the next renewal.
+    ///
+    /// If an entity is not durable and fenced, two instances of it may have effects at a time. Give
+    /// this option on all nodes that run the kind.
+    #[must_use]
+    pub const fn fenced(mut self) -> Self {
+        self.is_fenced = true;
         self
     }
 }

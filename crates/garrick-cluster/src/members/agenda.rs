@@ -303,6 +303,7 @@ mod tests {
             node: "a".to_owned(),
             epoch: 7,
             is_draining: true,
+            ..Shard::default()
         });
         seen.read(vec![(key(0), drains)]);
         let (gives, moves) = seen.agendas[0].moves();

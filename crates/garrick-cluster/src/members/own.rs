@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use garrick_sched::{Nanos, nanos};
 
 use super::lease::Lease;
 use super::record::{Key, Member, encode};
-use super::roster::OWN_LEASE;
+use super::roster::{OWN_FENCED_LEASE, OWN_LEASE};
 use super::view::{Seen, View};
 use crate::name::NodeName;
 use crate::placement::{Change, Outcome};
@@ -27,6 +28,9 @@ enum Standing {
         /// Last revision of the record.
         revision: u64,
         lease: Arc<Lease>,
+        /// The lease for shards of fenced kinds, which ends when another member has increased the
+        /// fence.
+        fenced: Arc<Lease>,
     },
 }
 
@@ -59,6 +63,10 @@ pub(crate) struct Own {
     leaves: bool,
     pub(crate) hosts: Vec<Arc<str>>,
     pub(crate) uses: Vec<Arc<str>>,
+    /// Kinds that the node runs, and whose journals refuse earlier owners.
+    pub(crate) fenced: Vec<Arc<str>>,
+    /// Number that the records of shards of these kinds have.
+    fence: u64,
     pub(crate) is_draining: bool,
 }
 
@@ -71,6 +79,8 @@ pub(crate) enum Look {
     Joined,
     /// The node is no member any more.
     Lost,
+    /// The node has lost its shards of fenced kinds.
+    Fenced,
 }
 
 impl Own {
@@ -88,6 +98,8 @@ impl Own {
             leaves: false,
             hosts: Vec::new(),
             uses: Vec::new(),
+            fenced: Vec::new(),
+            fence: 1,
             is_draining: false,
         }
     }
@@ -113,6 +125,21 @@ impl Own {
         }
     }
 
+    /// Returns the lease for shards of a kind.
+    pub(crate) fn lease_of(&self, kind: &str) -> Option<&Arc<Lease>> {
+        match &self.standing {
+            Standing::Outside => None,
+            Standing::Member { fenced, .. } if self.fence_of(kind) > 0 => Some(fenced),
+            Standing::Member { lease, .. } => Some(lease),
+        }
+    }
+
+    /// Returns the fence for shards of a kind: 0 if the kind is not fenced.
+    pub(crate) fn fence_of(&self, kind: &str) -> u64 {
+        let is_fenced = self.fenced.iter().any(|fenced| **fenced == *kind);
+        if is_fenced { self.fence } else { 0 }
+    }
+
     /// Returns true if the node is a member, and its lease is valid.
     pub(crate) fn may_act(&self, now: Nanos) -> bool {
         self.lease().is_some_and(|lease| lease.is_valid(now))
@@ -121,6 +148,13 @@ impl Own {
     /// Returns true if the last change of the record has no answer yet.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.unanswered.is_some()
+    }
+
+    /// Returns true if the last change of the record has no answer for some time.
+    pub(crate) fn is_late(&self, time: Duration, now: Nanos) -> bool {
+        let sent = self.sent.iter().find(|sent| Some(sent.beat) == self.unanswered);
+        let is_late = |sent: &Sent| now.saturating_sub(sent.at) >= nanos(time);
+        self.is_unanswered() && sent.is_none_or(is_late)
     }
 
     /// Returns a change that creates or renews the record.
@@ -150,6 +184,9 @@ impl Own {
             is_draining: self.is_draining,
             hosts: text(&self.hosts),
             uses: text(&self.uses),
+            fence: self.fence,
+            is_suspect: false,
+            fenced: text(&self.fenced),
         };
         self.change(revision, Some(encode(member)))
     }
@@ -157,8 +194,13 @@ impl Own {
     /// Ends the lease. From now on, the record is only removed.
     pub(crate) fn leave(&mut self) {
         self.leaves = true;
-        if let Some(lease) = self.lease() {
+        self.end_leases();
+    }
+
+    fn end_leases(&self) {
+        if let Standing::Member { lease, fenced, .. } = &self.standing {
             lease.end();
+            fenced.end();
         }
     }
 
@@ -226,6 +268,7 @@ impl Own {
             epoch: made,
             revision: made,
             lease: Arc::new(Lease::new()),
+            fenced: Arc::new(Lease::new()),
         };
         self.confirm(beat, made, now);
         if self.leaves {
@@ -238,13 +281,26 @@ impl Own {
     fn confirm(&mut self, beat: u64, made: u64, now: Nanos) {
         let sent = self.sent.iter().find(|sent| sent.beat == beat);
         // A very old change is forgotten. Its lease would have ended.
-        let until = sent.map_or(0, |sent| sent.at.saturating_add(nanos(OWN_LEASE)));
+        let until = |time| sent.map_or(0, |sent| sent.at.saturating_add(nanos(time)));
         if let Standing::Member {
-            revision, lease, ..
+            revision,
+            lease,
+            fenced,
+            ..
         } = &mut self.standing
         {
             *revision = made;
-            lease.renew(until, now);
+            lease.renew(until(OWN_LEASE), now);
+            fenced.renew(until(OWN_FENCED_LEASE), now);
+        }
+    }
+
+    /// Another member has increased the fence.
+    fn fence(&mut self, fence: u64) {
+        self.fence = fence;
+        if let Standing::Member { fenced, .. } = &mut self.standing {
+            fenced.end();
+            *fenced = Arc::new(Lease::new());
         }
     }
 
@@ -267,10 +323,15 @@ impl Own {
                 },
                 Some(seen),
             ) if seen.epoch() == *epoch => {
-                if seen.revision > *revision {
+                let (is_new, is_fenced) = (seen.revision > *revision, seen.value.fence > self.fence);
+                if is_fenced {
+                    // Before the renewal: turns that were held are undone.
+                    self.fence(seen.value.fence);
+                }
+                if is_new {
                     self.confirm(seen.value.beat, seen.revision, now);
                 }
-                Look::Same
+                if is_fenced { Look::Fenced } else { Look::Same }
             }
             (Standing::Member { revision, .. }, _) if view.revision() < *revision => Look::Same,
             (Standing::Member { .. }, _) => {
@@ -282,11 +343,10 @@ impl Own {
 
     /// Ends the membership.
     pub(crate) fn lose(&mut self) {
-        if let Standing::Member { lease, .. } = &self.standing {
-            lease.end();
-        }
+        self.end_leases();
         self.standing = Standing::Outside;
         self.attempt += 1;
+        self.fence = 1;
         self.sent.clear();
         self.unanswered = None;
         self.removal = None;

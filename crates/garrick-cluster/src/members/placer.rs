@@ -13,8 +13,8 @@ use super::agenda::Agenda;
 use super::order::{Order, Regional};
 use super::own::{Look, Own};
 use super::plan::hash;
-use super::record::{Key, KindRecord, Shard, encode};
-use super::roster::Roster;
+use super::record::{Key, KindRecord, Member, Shard, encode};
+use super::roster::{FENCED_LEASE, LEASE, Roster};
 use super::sample::MembersSample;
 use super::used::UsedKind;
 use super::view::{Changes, View};
@@ -23,8 +23,15 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::placement::{Change, News, Outcome, Placement};
 
-/// Time between two renewals.
-const BEAT: Duration = Duration::from_secs(1);
+/// Time between two looks for silent members.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Number of ticks between two renewals, and if the node runs a fenced kind.
+const BEAT_TICKS: u64 = 4;
+const FENCED_BEAT_TICKS: u64 = 2;
+
+/// Time without an answer after which a renewal is late.
+const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Time without an answer after which the records are read or changed again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
@@ -53,7 +60,7 @@ const CLOSES_LOOK: Duration = Duration::from_millis(20);
 const REMOVES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Returns true if an answer to what was sent at a time is late.
-fn is_late(since: Nanos, now: Nanos) -> bool {
+fn is_late_since(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(READ_AGAIN)
 }
 
@@ -70,6 +77,7 @@ pub(crate) enum PlacerMsg {
     Host {
         kind: Arc<str>,
         shards: u32,
+        is_fenced: bool,
     },
     /// The entities of a shard that this node hands over have stopped.
     Emptied {
@@ -100,6 +108,13 @@ enum Exit {
     Removes { since: Nanos },
 }
 
+/// A change without an answer.
+struct Sent {
+    ticket: u64,
+    at: Nanos,
+    is_removal: bool,
+}
+
 /// Keeps a node a member, and decides who owns the shards.
 pub(crate) struct Placer {
     lines: Arc<dyn Lines>,
@@ -112,10 +127,10 @@ pub(crate) struct Placer {
     used: HashMap<Arc<str>, UsedKind>,
     /// Agendas of the kinds that the node runs.
     agendas: BTreeMap<Arc<str>, Agenda>,
-    /// Changes without an answer, by the keys of their records, with their numbers and the times at
-    /// which they were sent.
-    pending: HashMap<Arc<str>, (u64, Nanos)>,
+    /// Changes without an answer, by the keys of their records.
+    pending: HashMap<Arc<str>, Sent>,
     ticket: u64,
+    ticks: u64,
     /// Shards whose entities have stopped, with the revisions of their records.
     emptied: HashMap<(Arc<str>, u32), u64>,
     /// Time at which the records were asked for, if there is no answer yet.
@@ -148,6 +163,7 @@ impl Placer {
             agendas: BTreeMap::new(),
             pending: HashMap::new(),
             ticket: 0,
+            ticks: 0,
             emptied: HashMap::new(),
             reads_since: None,
             reads_again: false,
@@ -165,22 +181,61 @@ impl Placer {
     /// Renews the record, looks for silent members, and plans.
     fn beat(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
-        let me = cx.address();
-        if self.own.is_unanswered() {
+        let is_late = self.own.is_late(RENEWED_WITHIN, now);
+        if is_late {
             self.roster.is_unsure(now);
         }
-        // Those that are late may never be answered, and may be sent again.
-        self.pending.retain(|_, (_, since)| !is_late(*since, now));
-        self.renew(cx);
-        self.read(cx);
-        for (name, revision) in self.roster.silent(now) {
+        let fenced = !self.own.fenced.is_empty();
+        let ticks = if fenced { FENCED_BEAT_TICKS } else { BEAT_TICKS };
+        let is_due = self.ticks.is_multiple_of(ticks);
+        self.ticks += 1;
+        // One that is not late may still go through.
+        if is_due && (is_late || !self.own.is_unanswered()) {
+            self.renew(cx);
+        }
+        if is_due {
+            // Those that are late may never be answered, and may be sent again.
+            self.pending.retain(|_, sent| !is_late_since(sent.at, now));
+            self.read(cx);
+            self.plan(None, cx);
+        }
+        self.look_for_silent(cx);
+        let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
+    }
+
+    /// Removes the records of members that are silent. Takes their shards of fenced kinds before.
+    fn look_for_silent(&mut self, cx: &Context<'_, PlacerMsg>) {
+        let now = cx.lease_now();
+        for (name, revision) in self.roster.silent(FENCED_LEASE, now) {
+            if let Some(value) = self.suspicion(&name, revision, cx.now()) {
+                self.change(&Key::Member(name), revision, Some(value), cx);
+            }
+        }
+        for (name, revision) in self.roster.silent(LEASE, now) {
             let is_own = name == self.own.name && self.own.epoch().is_some();
             if !is_own {
                 self.change(&Key::Member(name), revision, None, cx);
             }
         }
-        self.plan(None, cx);
-        let _ = cx.send_after(BEAT, &me, PlacerMsg::Beat);
+    }
+
+    /// Returns the record of a silent member with another fence, if the member runs fenced kinds and
+    /// its link is silent, too.
+    fn suspicion(&self, name: &NodeName, revision: u64, now: Nanos) -> Option<bytes::Bytes> {
+        let seen = self.view.member(name)?;
+        let member = &seen.value;
+        let heard = self.lines.heard(name);
+        let is_silent = heard.is_none_or(|at| now.saturating_sub(at) >= nanos(FENCED_LEASE));
+        // The first record of a membership does not name the epoch yet.
+        let may_be = member.epoch > 0 && !member.fenced.is_empty() && !member.is_suspect;
+        let is_other = *name != self.own.name && seen.revision == revision;
+        (is_silent && may_be && is_other).then(|| {
+            encode(Member {
+                fence: member.fence + 1,
+                is_suspect: true,
+                ..member.clone()
+            })
+        })
     }
 
     fn renew(&mut self, cx: &Context<'_, PlacerMsg>) {
@@ -201,7 +256,7 @@ impl Placer {
     /// Reads what was changed.
     fn read(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
-        if self.reads_since.is_some_and(|since| !is_late(since, now)) {
+        if (self.reads_since).is_some_and(|since| !is_late_since(since, now)) {
             self.reads_again = true;
             return;
         }
@@ -218,11 +273,16 @@ impl Placer {
         cx: &Context<'_, PlacerMsg>,
     ) {
         let (key, now) = (key.text(), cx.lease_now());
-        if (self.pending.get(&key)).is_some_and(|(_, since)| !is_late(*since, now)) {
+        if (self.pending.get(&key)).is_some_and(|sent| !is_late_since(sent.at, now)) {
             return;
         }
         self.ticket += 1;
-        self.pending.insert(key.clone(), (self.ticket, now));
+        let sent = Sent {
+            ticket: self.ticket,
+            at: now,
+            is_removal: value.is_none(),
+        };
+        self.pending.insert(key.clone(), sent);
         let change = Change {
             key,
             expected,
@@ -256,24 +316,21 @@ impl Placer {
             if self.renews_again {
                 self.renew(cx);
             }
-        } else if self
-            .pending
-            .get(key)
-            .is_some_and(|(known, _)| *known == ticket)
-        {
-            self.pending.remove(key);
-            if let Outcome::Changed(_) = outcome {
-                self.count(key);
+        } else if (self.pending.get(key)).is_some_and(|sent| sent.ticket == ticket) {
+            let sent = self.pending.remove(key);
+            if let (Outcome::Changed(_), Some(sent)) = (outcome, sent) {
+                self.count(key, &sent);
             }
         }
         self.read(cx);
     }
 
     /// Counts a change that has taken place.
-    fn count(&self, key: &str) {
+    fn count(&self, key: &str, sent: &Sent) {
         let mut sample = lock(&self.sample);
         match Key::read(key) {
-            Some(Key::Member(_)) => sample.removed += 1,
+            Some(Key::Member(_)) if sent.is_removal => sample.removed += 1,
+            Some(Key::Member(_)) => sample.suspected += 1,
             Some(Key::Shard(kind, number)) => match self.view.owner(&kind, number) {
                 None => sample.claimed += 1,
                 Some((_, seen)) if seen.value.is_draining => sample.handed_over += 1,
@@ -289,16 +346,29 @@ impl Placer {
             Look::Same => {}
             Look::Joined => {
                 lock(&self.sample).joined += 1;
-                if let Some(lease) = self.own.lease() {
-                    for used in self.used.values() {
-                        used.order(Order::Joined(lease.clone()));
-                    }
-                }
+                self.used.keys().for_each(|kind| self.tell_lease(kind));
             }
             Look::Lost => {
                 lock(&self.sample).lost += 1;
                 self.forget_owners();
             }
+            Look::Fenced => {
+                lock(&self.sample).fenced += 1;
+                for kind in &self.own.fenced {
+                    self.emptied.retain(|(of, _), _| of != kind);
+                    if let Some(used) = self.used.get_mut(kind) {
+                        used.forget();
+                    }
+                    self.tell_lease(kind);
+                }
+            }
+        }
+    }
+
+    /// Tells the region of a kind of the lease for its shards.
+    fn tell_lease(&self, kind: &Arc<str>) {
+        if let (Some(used), Some(lease)) = (self.used.get(kind), self.own.lease_of(kind)) {
+            used.order(Order::Joined(lease.clone()));
         }
     }
 
@@ -346,7 +416,8 @@ impl Placer {
             let member = &seen.value;
             let hosted = member.hosts.iter().map(|kind| hash(kind));
             let hosted = hosted.fold(0u64, u64::wrapping_add);
-            hash(name.as_str()) ^ hosted ^ u64::from(member.is_draining) ^ seen.epoch()
+            let flags = u64::from(member.is_draining) | u64::from(member.is_suspect) << 1;
+            hash(name.as_str()) ^ hosted ^ flags ^ seen.epoch() ^ member.fence << 32
         });
         let hosts = hosts.fold(0u64, u64::wrapping_add);
         if hosts != self.hosts.0 {
@@ -386,7 +457,7 @@ impl Placer {
             return self.change(&Key::Kind(kind), 0, Some(value), cx);
         }
         for number in agenda.claims(changed) {
-            let value = self.own_shard(false);
+            let value = self.own_shard(&kind, false);
             self.change_shard(&kind, number, value, cx);
         }
         let (gives, moves) = agenda.moves();
@@ -394,7 +465,7 @@ impl Placer {
             let revision = self.view.shard(&kind, *number).map(|seen| seen.revision);
             let key = (kind.clone(), *number);
             if revision.is_some() && self.emptied.get(&key).copied() == revision {
-                let value = agenda.best(*number).and_then(|best| self.shard_of(best));
+                let value = agenda.best(*number).and_then(|best| self.shard_of(&kind, best));
                 self.change_shard(&kind, *number, value, cx);
             }
         }
@@ -405,7 +476,7 @@ impl Placer {
             (false, false) => 0,
         };
         for number in moves.iter().take(moves_max.saturating_sub(gives.len())) {
-            let value = self.own_shard(true);
+            let value = self.own_shard(&kind, true);
             self.change_shard(&kind, *number, value, cx);
         }
     }
@@ -424,20 +495,23 @@ impl Placer {
     }
 
     /// Returns a record of a shard of this node.
-    fn own_shard(&self, is_draining: bool) -> Option<bytes::Bytes> {
+    fn own_shard(&self, kind: &str, is_draining: bool) -> Option<bytes::Bytes> {
         Some(encode(Shard {
             node: self.own.name.to_string(),
             epoch: self.own.epoch()?,
             is_draining,
+            fence: self.own.fence_of(kind),
         }))
     }
 
     /// Returns a record of a shard of a member.
-    fn shard_of(&self, name: &NodeName) -> Option<bytes::Bytes> {
+    fn shard_of(&self, kind: &str, name: &NodeName) -> Option<bytes::Bytes> {
+        let member = self.view.member(name)?;
         Some(encode(Shard {
             node: name.to_string(),
-            epoch: self.view.member(name)?.epoch(),
+            epoch: member.epoch(),
             is_draining: false,
+            fence: member.fence(kind),
         }))
     }
 
@@ -459,6 +533,17 @@ impl Placer {
         if self.used.contains_key(&kind) && self.agendas.contains_key(&kind) {
             self.own.hosts.push(kind);
         }
+    }
+
+    /// Begins to run entities of a kind.
+    fn host(&mut self, kind: Arc<str>, shards: u32, is_fenced: bool) {
+        self.agendas
+            .insert(kind.clone(), Agenda::new(kind.clone(), shards));
+        if is_fenced {
+            self.own.fenced.push(kind.clone());
+            self.tell_lease(&kind);
+        }
+        self.host_if_used(kind);
     }
 
     /// Closes the regions when the last shard was handed over.
@@ -555,7 +640,7 @@ impl Placer {
                 again = true;
                 self.reads_since = None;
                 self.read(cx);
-                let _ = cx.send_after(BEAT, &cx.address(), PlacerMsg::Beat);
+                let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
             }
             PlacerMsg::News(News::Outcome {
                 ticket, outcome, ..
@@ -610,18 +695,18 @@ impl Actor for Placer {
             }
             PlacerMsg::News(news) => self.news_came(news, cx),
             PlacerMsg::Use { kind, region } => {
-                if let Some(lease) = self.own.lease() {
-                    region.order(Order::Joined(lease.clone()));
-                }
                 self.own.uses.push(kind.clone());
                 self.used.insert(kind.clone(), UsedKind::new(region));
+                self.tell_lease(&kind);
                 self.host_if_used(kind);
                 self.renew_soon(cx);
             }
-            PlacerMsg::Host { kind, shards } => {
-                let agenda = Agenda::new(kind.clone(), shards);
-                self.agendas.insert(kind.clone(), agenda);
-                self.host_if_used(kind);
+            PlacerMsg::Host {
+                kind,
+                shards,
+                is_fenced,
+            } => {
+                self.host(kind, shards, is_fenced);
                 self.renew_soon(cx);
             }
             PlacerMsg::Emptied {

@@ -28,6 +28,19 @@ impl Seen<Member> {
         }
     }
 
+    /// Returns the fence of the node for shards of a kind: 0 if the kind is not fenced there.
+    pub(crate) fn fence(&self, kind: &str) -> u64 {
+        let is_fenced = self.value.fenced.iter().any(|fenced| fenced == kind);
+        if is_fenced { self.value.fence } else { 0 }
+    }
+
+    /// Returns true if the node runs entities of a kind, and may get shards of it.
+    fn hosts(&self, kind: &str) -> bool {
+        let member = &self.value;
+        let is_host = !member.is_draining && member.hosts.iter().any(|hosted| hosted == kind);
+        is_host && !(member.is_suspect && self.fence(kind) > 0)
+    }
+
     /// Returns true if the node sends to entities of a kind.
     pub(crate) fn uses(&self, kind: &str) -> bool {
         self.value.uses.iter().any(|used| used == kind)
@@ -93,23 +106,20 @@ impl View {
         self.members.iter()
     }
 
-    /// Returns the nodes that run entities of a kind and do not hand their shards over.
+    /// Returns the nodes that run entities of a kind, do not hand their shards over, and are not
+    /// suspected if the kind is fenced.
     pub(crate) fn hosts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a NodeName> {
-        let is_host = move |member: &Member| {
-            !member.is_draining && member.hosts.iter().any(|hosted| hosted == kind)
-        };
         let hosts = self.members.iter();
-        (hosts.filter(move |(_, seen)| is_host(&seen.value))).map(|(name, _)| name)
+        (hosts.filter(move |(_, seen)| seen.hosts(kind))).map(|(name, _)| name)
     }
 
     /// Returns a number that changes if a member changes so that it matters for a kind.
     pub(crate) fn mark(&self, kind: &str) -> u64 {
         let of_member = |(name, seen): (&NodeName, &Seen<Member>)| {
-            let member = &seen.value;
-            let hosts = member.hosts.iter().any(|hosted| hosted == kind);
-            let flags = [hosts, seen.uses(kind), member.is_draining];
-            let flags = flags.into_iter().fold(0, |all, flag| all << 1 | u64::from(flag));
-            mix(hash(name.as_str()) ^ mix(seen.epoch() << 8 | flags))
+            let flags = u64::from(seen.hosts(kind)) << 1 | u64::from(seen.uses(kind));
+            // Also if the kind is not fenced any more: there are shards with the fence before.
+            let fence = mix(seen.value.fence ^ seen.fence(kind) << 32);
+            mix(hash(name.as_str()) ^ mix(seen.epoch() << 2 | flags) ^ fence)
         };
         self.members.iter().map(of_member).fold(0, u64::wrapping_add)
     }
@@ -129,17 +139,19 @@ impl View {
     pub(crate) fn owner(&self, kind: &str, number: u32) -> Option<(&NodeName, &Seen<Shard>)> {
         let shard = self.shard(kind, number)?;
         let (name, member) = self.members.get_key_value(shard.value.node.as_str())?;
-        (member.epoch() == shard.value.epoch).then_some((name, shard))
+        let value = &shard.value;
+        let is_fence = value.fence == 0 || value.fence == member.value.fence;
+        (member.epoch() == value.epoch && is_fence).then_some((name, shard))
     }
 
     /// Applies what was read up to a revision. `changed` is called for each member that has
-    /// changed.
+    /// changed, with the revision of the record and a sign of life, which each renewal changes.
     pub(crate) fn apply(
         &mut self,
         records: &[Record],
         revision: u64,
         is_whole: bool,
-        mut changed: impl FnMut(&NodeName, Option<u64>),
+        mut changed: impl FnMut(&NodeName, Option<(u64, u64)>),
     ) -> Changes {
         let mut changes = Changes::default();
         if revision < self.revision {
@@ -161,7 +173,7 @@ impl View {
         &mut self,
         records: &[Record],
         changes: &mut Changes,
-        changed: &mut impl FnMut(&NodeName, Option<u64>),
+        changed: &mut impl FnMut(&NodeName, Option<(u64, u64)>),
     ) {
         let keys: hashbrown::HashSet<&str> = records.iter().map(|record| &*record.key).collect();
         let before = self.members.len();
@@ -194,7 +206,7 @@ impl View {
         &mut self,
         record: &Record,
         changes: &mut Changes,
-        changed: &mut impl FnMut(&NodeName, Option<u64>),
+        changed: &mut impl FnMut(&NodeName, Option<(u64, u64)>),
     ) {
         let Some(key) = Key::read(&record.key) else {
             return;
@@ -205,8 +217,11 @@ impl View {
                 if before.is_some_and(|before| before.revision >= record.revision) {
                     return;
                 }
-                let now = self.read(record);
-                changed(&name, now.is_some().then_some(record.revision));
+                let now: Option<Seen<Member>> = self.read(record);
+                // Another member that changes the record changes neither the epoch nor the beat.
+                let sign = |seen: &Seen<Member>| mix(seen.epoch()) ^ seen.value.beat;
+                let seen = now.as_ref().map(|seen| (seen.revision, sign(seen)));
+                changed(&name, seen);
                 let before = match now.clone() {
                     Some(now) => self.members.insert(name, now),
                     None => self.members.remove(&name),

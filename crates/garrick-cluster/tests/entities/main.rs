@@ -6,10 +6,13 @@ mod counters;
 mod register;
 
 mod registers;
+mod silence;
 mod stuck;
 
 mod program;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use garrick_sim::{Check, Sim};
@@ -142,4 +145,44 @@ fn durable_entities_of_a_node_that_is_cut_off_are_linearizable() {
 #[test]
 fn durable_entities_are_linearizable_with_all_at_once() {
     check("durable all at once", Plan::rough().durable(), all_faults);
+}
+
+#[test]
+fn fenced_entities_answer_all_calls_while_nodes_come_and_leave() {
+    check("fenced moving", Plan::moving().fenced(), no_faults);
+}
+
+#[test]
+fn fenced_entities_of_a_crashed_node_are_linearizable() {
+    check("fenced crashing", Plan::rough().fenced(), |sim| {
+        crashes(sim, "node-1", 2);
+    });
+}
+
+#[test]
+fn fenced_entities_of_a_node_that_is_cut_off_are_linearizable() {
+    check("fenced cut", Plan::rough().fenced(), |sim| {
+        cuts(sim, "node-1", 3);
+    });
+}
+
+#[test]
+fn fenced_entities_are_linearizable_with_all_at_once() {
+    check("fenced all at once", Plan::rough().fenced(), all_faults);
+}
+
+#[test]
+fn entities_of_a_node_that_has_crashed_are_silent_for_a_short_time() {
+    for (name, is_fenced, seconds) in [("fenced silence", true, 3), ("silence", false, 7)] {
+        let most = Arc::new(AtomicU64::new(0));
+        let of_all = most.clone();
+        let limit = Duration::from_secs(seconds);
+        check_program(name, move |sim| {
+            silence::program(sim, is_fenced, limit, &of_all);
+        });
+        let most = Duration::from_nanos(most.load(Relaxed));
+        println!("{name}: {most:?}");
+        // Some crash has come when all was settled.
+        assert!(most >= limit / 2, "{most:?}");
+    }
 }

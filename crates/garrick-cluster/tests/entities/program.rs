@@ -41,6 +41,8 @@ pub(crate) struct Plan {
     moves: bool,
     /// True if the entities are durable registers.
     is_durable: bool,
+    /// True if the registers are of a fenced kind.
+    is_fenced: bool,
     /// True if turns of counters take up to 3 seconds.
     is_slow: bool,
     /// True if the clients of a node that leaves send until it has left.
@@ -54,6 +56,7 @@ impl Plan {
             keeps_members: true,
             moves: false,
             is_durable: false,
+            is_fenced: false,
             is_slow: false,
             sends_to_the_end: false,
         }
@@ -87,6 +90,14 @@ impl Plan {
         Self {
             moves: true,
             ..Self::rough()
+        }
+    }
+
+    /// Returns this plan with durable registers of a fenced kind instead of counters.
+    pub(crate) fn fenced(self) -> Self {
+        Self {
+            is_fenced: true,
+            ..self.durable()
         }
     }
 
@@ -201,6 +212,7 @@ impl Life {
         let options = KindOptions::new()
             .shards(4)
             .idle(Some(Duration::from_secs(3)));
+        let options = if self.plan.is_fenced { options.fenced() } else { options };
         entities.host(REGISTER, options, make).unwrap();
         let registers = 0..REGISTERS;
         let address = |key: u64| entities.get(REGISTER, &key.to_string()).unwrap();
