@@ -172,7 +172,7 @@ fn fenced_entities_are_linearizable_with_all_at_once() {
 }
 
 #[test]
-fn entities_of_a_node_that_has_crashed_are_silent_for_a_short_time() {
+fn entities_of_a_node_that_falls_silent_are_silent_for_a_short_time() {
     for (name, is_fenced, seconds) in [("fenced silence", true, 3), ("silence", false, 7)] {
         let most = Arc::new(AtomicU64::new(0));
         let of_all = most.clone();
@@ -182,7 +182,6 @@ fn entities_of_a_node_that_has_crashed_are_silent_for_a_short_time() {
         });
         let most = Duration::from_nanos(most.load(Relaxed));
         println!("{name}: {most:?}");
-        // Some crash has come when all was settled.
-        assert!(most >= limit / 2, "{most:?}");
+        assert!(most >= limit / 2, "some registers were there: {most:?}");
     }
 }
