@@ -2,6 +2,7 @@
 //! messages, and whose nodes are cut off, crash, restart and leave.
 #![forbid(unsafe_code)]
 
+mod bank;
 mod counters;
 mod register;
 
@@ -184,4 +185,9 @@ fn entities_of_a_node_that_falls_silent_are_silent_for_a_short_time() {
         println!("{name}: {most:?}");
         assert!(most >= limit / 2, "some registers were there: {most:?}");
     }
+}
+
+#[test]
+fn payments_between_accounts_take_effect_once() {
+    check_program("bank", bank::program);
 }
