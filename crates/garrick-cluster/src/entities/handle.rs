@@ -242,8 +242,9 @@ impl Entities {
     /// Returns the address of the entity of a kind with a key, on any node. It need not run.
     ///
     /// The address works as long as this node has not left. Messages wait for at most 10 seconds if
-    /// no node owns the shard of the entity. If 16,384 messages of the kind wait on this node for an
-    /// owner, or as many have not been looked at yet, sends return their messages. A stop has no effect, and a watch ends when this node leaves.
+    /// no node owns the shard of the entity. If 16,384 messages of the kind wait on this node for
+    /// an owner, or as many have not been looked at yet, sends return their messages. A stop has no
+    /// effect, and a watch ends when this node leaves.
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
@@ -260,11 +261,12 @@ impl Entities {
     }
 
     /// Hands the shards of this node over to other nodes, and ends its membership. Its entities
-    /// handle the messages that they have. The answer comes when the last shard was handed over, and
-    /// what has waited on this node is on its way to other nodes. If there is no other node that
-    /// runs a kind, its entities only stop.
+    /// handle the messages that they have. The answer comes when the last shard was handed over,
+    /// and what has waited on this node is on its way to other nodes. If there is no other node
+    /// that runs a kind, its entities only stop.
     ///
-    /// When the last shard was handed over, addresses of entities refuse messages. The node itself does not [leave](Node::leave).
+    /// When the last shard was handed over, addresses of entities refuse messages. The node itself
+    /// does not [leave](Node::leave).
     pub fn drain(&self) -> Ask<()> {
         self.shared.placer.ask(PlacerMsg::Drain)
     }

@@ -7,7 +7,7 @@ use super::plan::{Candidate, hash, ideal};
 use super::view::{Changes, View};
 use crate::name::NodeName;
 
-/// What a node has to do with a shard.
+/// The duty of a node for a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Duty {
     /// Nothing: it is the shard of another node, or another node should claim it.
@@ -23,7 +23,7 @@ enum Duty {
     Give,
 }
 
-/// What a node has to do with the shards of a kind that it runs. A change of a record costs one
+/// Duties of a node for the shards of a kind that it runs. A change of a record costs one
 /// look at its shard, and a change of the members one look at each shard.
 pub(super) struct Agenda {
     kind: Arc<str>,
@@ -86,7 +86,10 @@ impl Agenda {
         match changed {
             Some(changed) if !self.is_new => {
                 let changed = changed.shards(&self.kind).iter();
-                changed.filter(|number| self.claims.contains(*number)).copied().collect()
+                changed
+                    .filter(|number| self.claims.contains(*number))
+                    .copied()
+                    .collect()
             }
             _ => {
                 self.is_new = false;
@@ -243,7 +246,9 @@ mod tests {
         };
         let key = |agenda: &Agenda| Key::Kind(Arc::clone(&agenda.kind));
         let records = seen.agendas.iter().map(key);
-        let records = records.map(|key| (key, encode(KindRecord { shards }))).collect();
+        let records = records
+            .map(|key| (key, encode(KindRecord { shards })))
+            .collect();
         seen.read(records);
         seen
     }
@@ -261,7 +266,9 @@ mod tests {
         assert_eq!(looks(&seen), all, "a member came");
         let claims = |seen: &mut Seen| {
             let agendas = seen.agendas.iter_mut();
-            agendas.map(|agenda| agenda.claims(None).len()).sum::<usize>()
+            agendas
+                .map(|agenda| agenda.claims(None).len())
+                .sum::<usize>()
         };
         assert_eq!(claims(&mut seen), all);
         for number in 0..3 {

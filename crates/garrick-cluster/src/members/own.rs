@@ -152,7 +152,10 @@ impl Own {
 
     /// Returns true if the last change of the record has no answer for some time.
     pub(crate) fn is_late(&self, time: Duration, now: Nanos) -> bool {
-        let sent = self.sent.iter().find(|sent| Some(sent.beat) == self.unanswered);
+        let sent = self
+            .sent
+            .iter()
+            .find(|sent| Some(sent.beat) == self.unanswered);
         let is_late = |sent: &Sent| now.saturating_sub(sent.at) >= nanos(time);
         self.is_unanswered() && sent.is_none_or(is_late)
     }
@@ -323,7 +326,8 @@ impl Own {
                 },
                 Some(seen),
             ) if seen.epoch() == *epoch => {
-                let (is_new, is_fenced) = (seen.revision > *revision, seen.value.fence > self.fence);
+                let (is_new, is_fenced) =
+                    (seen.revision > *revision, seen.value.fence > self.fence);
                 if is_fenced {
                     // Before the renewal: turns that were held are undone.
                     self.fence(seen.value.fence);

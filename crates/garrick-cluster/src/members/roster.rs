@@ -25,7 +25,8 @@ pub(crate) const OWN_FENCED_LEASE: Duration = Duration::from_millis(1_800);
 /// When the records of members were seen to change, by the clock of this node.
 #[derive(Default)]
 pub(crate) struct Roster {
-    /// Last revision and sign of life of each record, and the time at which the sign was first seen.
+    /// Last revision and sign of life of each record, and the time at which the sign was first
+    /// seen.
     seen: HashMap<NodeName, (u64, u64, Nanos)>,
     /// Time since which all renewals of this node went through without delay. A node that cannot
     /// renew its own record cannot tell whether others can.
@@ -60,7 +61,10 @@ impl Roster {
     pub(crate) fn silent(&self, lease: Duration, now: Nanos) -> Vec<(NodeName, u64)> {
         let lease = nanos(lease);
         let is_silent = |since: Nanos| now.saturating_sub(since.max(self.good_since)) >= lease;
-        let silent = self.seen.iter().filter(|(_, (_, _, since))| is_silent(*since));
+        let silent = self
+            .seen
+            .iter()
+            .filter(|(_, (_, _, since))| is_silent(*since));
         let mut silent: Vec<_> =
             (silent.map(|(name, (revision, ..))| (name.clone(), *revision))).collect();
         silent.sort_unstable();

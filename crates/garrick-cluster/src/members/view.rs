@@ -47,7 +47,7 @@ impl Seen<Member> {
     }
 }
 
-/// What has changed, except for the beats of members.
+/// Everything that has changed, except for the beats of members.
 #[derive(Default)]
 pub(crate) struct Changes {
     /// True if a member has changed.
@@ -121,7 +121,10 @@ impl View {
             let fence = mix(seen.value.fence ^ seen.fence(kind) << 32);
             mix(hash(name.as_str()) ^ mix(seen.epoch() << 2 | flags) ^ fence)
         };
-        self.members.iter().map(of_member).fold(0, u64::wrapping_add)
+        self.members
+            .iter()
+            .map(of_member)
+            .fold(0, u64::wrapping_add)
     }
 
     /// Returns the number of shards of a kind, if it is decided.

@@ -212,7 +212,11 @@ impl Life {
         let options = KindOptions::new()
             .shards(4)
             .idle(Some(Duration::from_secs(3)));
-        let options = if self.plan.is_fenced { options.fenced() } else { options };
+        let options = if self.plan.is_fenced {
+            options.fenced()
+        } else {
+            options
+        };
         entities.host(REGISTER, options, make).unwrap();
         let registers = 0..REGISTERS;
         let address = |key: u64| entities.get(REGISTER, &key.to_string()).unwrap();
@@ -288,7 +292,9 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
                 name,
                 instances: instances.clone(),
                 joins_after: Duration::from_secs(moves(3)),
-                drains_after: drains.filter(|(of, _)| *of == number).map(|(_, after)| after),
+                drains_after: drains
+                    .filter(|(of, _)| *of == number)
+                    .map(|(_, after)| after),
                 client: number * LIVES + life,
                 plan,
                 joined: None,
@@ -297,6 +303,11 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
         });
     }
     sim.latency(Duration::from_millis(1)..Duration::from_millis(30));
+    properties(sim, plan);
+}
+
+/// Declares the properties of the program.
+fn properties(sim: &mut Sim, plan: Plan) {
     if plan.keeps_members {
         sim.explained("no node is lost", |facts| {
             let mut lost = facts.seen::<Sampled>().filter(|sampled| sampled.0.lost > 0);

@@ -109,7 +109,11 @@ impl Actor for Member {
             entity.unwrap().fenced()
         };
         let options = KindOptions::new().shards(16);
-        let options = if self.is_fenced { options.fenced() } else { options };
+        let options = if self.is_fenced {
+            options.fenced()
+        } else {
+            options
+        };
         entities.host(REGISTER, options, make).unwrap();
         self.joined = Some((node, entities));
         let me = cx.address();
@@ -128,7 +132,9 @@ impl Actor for Member {
                 let (_, entities) = self.joined.as_ref().unwrap();
                 for number in 0..REGISTERS {
                     let register = entities.get(REGISTER, &number.to_string()).unwrap();
-                    cx.ask(&register, Access::Get, move |got| ToMember::Got(number, got));
+                    cx.ask(&register, Access::Get, move |got| {
+                        ToMember::Got(number, got)
+                    });
                 }
                 self.looks += 1;
                 if self.looks < LOOKS {
@@ -160,7 +166,8 @@ fn longest(facts: &Facts) -> Duration {
     Duration::from_nanos(longest)
 }
 
-/// Three members, of which one falls silent. `most` gets the longest silence of all runs, in nanoseconds.
+/// Three members, of which one falls silent. `most` gets the longest silence of all runs, in
+/// nanoseconds.
 pub(crate) fn program(sim: &mut Sim, is_fenced: bool, limit: Duration, most: &Arc<AtomicU64>) {
     let (net, log) = (LocalNet::new(), MemoryLog::new());
     let store = sim.node("store");

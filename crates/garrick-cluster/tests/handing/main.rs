@@ -96,7 +96,10 @@ struct Blocked {
 
 fn with_blocked_turn(time: Duration) -> Blocked {
     let store = System::new().unwrap();
-    let (net, placement) = (LocalNet::new(), LocalPlacement::new(&store.handle()).unwrap());
+    let (net, placement) = (
+        LocalNet::new(),
+        LocalPlacement::new(&store.handle()).unwrap(),
+    );
     let one = Place::new(&net, &placement, "one", time);
     while one.entities.members().owned == 0 {
         thread::yield_now();

@@ -150,8 +150,8 @@ pub trait DurableActor: Sized + Send + 'static {
         None
     }
 
-    /// Converts a letter into a message, which this actor then receives, and sends to the receiver of
-    /// the letter. [`Decide::post`] records letters. If this method returns `None`, which is the
+    /// Converts a letter into a message, which this actor then receives, and sends to the receiver
+    /// of the letter. [`Decide::post`] records letters. If this method returns `None`, which is the
     /// default, the actor fails.
     fn letter(letter: Letter) -> Option<Self::Msg> {
         let _ = letter;
@@ -453,8 +453,9 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         self.recorded.push(Recorded::Change(change));
     }
 
-    /// Records that the receiver of the [`Letter`] with this number has confirmed it. The next letter
-    /// to this receiver is then sent. Does nothing and returns false if it was already confirmed.
+    /// Records that the receiver of the [`Letter`] with this number has confirmed it. The next
+    /// letter to this receiver is then sent. Does nothing and returns false if it was already
+    /// confirmed.
     pub fn delivered(&mut self, number: u64) -> bool {
         let is_it = |recorded: &Recorded<A::Event>| match recorded {
             Recorded::Change(Change::Delivered(_, known)) => *known == number,
@@ -480,9 +481,9 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         self.cx.send_after(after, &me, msg).is_ok()
     }
 
-    /// Handles the content of a letter of another durable actor, once. `from` and `number` are those
-    /// of the [`Letter`]. Calls `decide` if the letter is new, and records its answer with the
-    /// events. If the letter has come before, returns the answer that was recorded.
+    /// Handles the content of a letter of another durable actor, once. `from` and `number` are
+    /// those of the [`Letter`]. Calls `decide` if the letter is new, and records its answer with
+    /// the events. If the letter has come before, returns the answer that was recorded.
     ///
     /// Returns `None` if a later letter of the sender has come, too: then the sender knows the
     /// answer.
@@ -490,8 +491,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     /// The last answer to each sender is a part of the saved state.
     ///
     /// # Panics
-    /// Panics if the name of the sender has more than 255 bytes, or if the recorded answer cannot be
-    /// decoded.
+    /// Panics if the name of the sender has more than 255 bytes, or if the recorded answer cannot
+    /// be decoded.
     #[track_caller]
     pub fn once_from<R: Stored>(
         &mut self,

@@ -75,8 +75,8 @@ impl Change {
         }
     }
 
-    /// Appends the encoding of the change: a kind, the time of a reminder, and the key, or the parts
-    /// of a letter.
+    /// Appends the encoding of the change: a kind, the time of a reminder, and the key, or the
+    /// parts of a letter.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Post(to, body) => {
@@ -267,7 +267,14 @@ mod tests {
             ("[a-d]", 1..9_u64).prop_map(|(to, number)| Change::Delivered(to, number)),
             ("[a-d]", 1..9_u64, any::<Vec<u8>>()).prop_map(|(from, number, answer)| {
                 let kind = EventKind { tag: 1, version: 2 };
-                Change::Took(from, Taken { number, kind, answer })
+                Change::Took(
+                    from,
+                    Taken {
+                        number,
+                        kind,
+                        answer,
+                    },
+                )
             }),
         ];
         prop::collection::vec(change, 0..20)

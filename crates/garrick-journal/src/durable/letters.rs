@@ -105,8 +105,8 @@ impl Letters {
     }
 
     /// Appends the encoding: the number of letters in 4 bytes, each with its receiver, its number
-    /// and its content, and then the number of senders in 4 bytes, each with its name, the number of
-    /// its last letter, and the answer.
+    /// and its content, and then the number of senders in 4 bytes, each with its name, the number
+    /// of its last letter, and the answer.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let count = self.outbox.values().map(VecDeque::len).sum::<usize>();
         bytes.extend((count as u32).to_le_bytes());

@@ -49,8 +49,14 @@ fn is_late(since: Nanos, now: Nanos) -> bool {
 
 /// Returns the names of the nodes that have not told yet that they send nothing more.
 fn others(nodes: &[NodeName], held: &[(String, u64)], revision: u64) -> HashSet<String> {
-    let has_told = |name: &str| held.iter().any(|(held, of)| held == name && *of == revision);
-    let names = nodes.iter().map(NodeName::as_str).filter(|name| !has_told(name));
+    let has_told = |name: &str| {
+        held.iter()
+            .any(|(held, of)| held == name && *of == revision)
+    };
+    let names = nodes
+        .iter()
+        .map(NodeName::as_str)
+        .filter(|name| !has_told(name));
     names.map(str::to_owned).collect()
 }
 

@@ -161,8 +161,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Handles the messages that have waited for an entity of a shard that was lost: those that have
-    /// come from this node go to the next owner.
+    /// Handles the messages that have waited for an entity of a shard that was lost: those that
+    /// have come from this node go to the next owner.
     fn return_queue(
         &mut self,
         number: u32,
@@ -178,10 +178,13 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Has the entities of a shard stopped that is handed over. Tells the placer if none is left, or
-    /// if the time is over.
+    /// Has the entities of a shard stopped that is handed over. Tells the placer if none is left,
+    /// or if the time is over.
     pub(super) fn stop_entities(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
-        let within = self.host.as_ref().map(|host| nanos(host.options().hand_over_within));
+        let within = self
+            .host
+            .as_ref()
+            .map(|host| nanos(host.options().hand_over_within));
         let shard = &mut self.shards[number as usize];
         let Place::HandsOver { phase, .. } = &mut shard.place else {
             return;

@@ -1,7 +1,9 @@
 //! The placer: the actor that keeps a node a member, and decides who owns the shards.
 
+mod leaving;
+mod planning;
+
 use std::collections::BTreeMap;
-use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,17 +11,16 @@ use garrick_actor::{Actor, Address, Context, Next, Reply};
 use garrick_sched::{Nanos, nanos};
 use hashbrown::{HashMap, HashSet};
 
-use super::agenda::Agenda;
-use super::order::{Order, Regional};
-use super::own::{Look, Own};
-use super::plan::hash;
-use super::record::{Key, KindRecord, Member, Shard, encode};
-use super::roster::{FENCED_LEASE, LEASE, Roster};
-use super::sample::MembersSample;
-use super::used::UsedKind;
-use super::view::{Changes, View};
 use crate::batch::Lines;
 use crate::lock::lock;
+use crate::members::agenda::Agenda;
+use crate::members::order::{Order, Regional};
+use crate::members::own::{Look, Own};
+use crate::members::record::{Key, Member, encode};
+use crate::members::roster::{FENCED_LEASE, LEASE, Roster};
+use crate::members::sample::MembersSample;
+use crate::members::used::UsedKind;
+use crate::members::view::{Changes, View};
 use crate::name::NodeName;
 use crate::placement::{Change, News, Outcome, Placement};
 
@@ -35,29 +36,6 @@ const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Time without an answer after which the records are read or changed again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
-
-/// Time for which the members must not have changed before shards move to a better node.
-const SETTLED: Duration = Duration::from_secs(10);
-
-/// Number of shards that a node hands over at the same time for a better balance.
-const MOVES_MAX: usize = 8;
-
-/// Number of shards that a node hands over at the same time before it leaves.
-const DRAINS_MAX: usize = 64;
-
-/// Time for which the messages that wait on a node that leaves may go to other nodes. A message
-/// waits for 10 s at most.
-const CLOSES_WITHIN: Duration = Duration::from_secs(12);
-
-/// Time for which a node that leaves waits for its links. A turn that does not end may hold messages
-/// back.
-const SENDS_WITHIN: Duration = Duration::from_secs(1);
-
-/// Time between two looks at the links of a node that leaves.
-const CLOSES_LOOK: Duration = Duration::from_millis(20);
-
-/// Time within which the record of a node that leaves is removed. Otherwise, other nodes remove it.
-const REMOVES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Returns true if an answer to what was sent at a time is late.
 fn is_late_since(since: Nanos, now: Nanos) -> bool {
@@ -97,7 +75,7 @@ pub(crate) enum PlacerMsg {
 
 /// Steps of a node that leaves.
 enum Exit {
-    /// It does not leave yet.
+    /// The node does not leave yet.
     No,
     /// These regions send what waits, until the time.
     Closes {
@@ -186,7 +164,11 @@ impl Placer {
             self.roster.is_unsure(now);
         }
         let fenced = !self.own.fenced.is_empty();
-        let ticks = if fenced { FENCED_BEAT_TICKS } else { BEAT_TICKS };
+        let ticks = if fenced {
+            FENCED_BEAT_TICKS
+        } else {
+            BEAT_TICKS
+        };
         let is_due = self.ticks.is_multiple_of(ticks);
         self.ticks += 1;
         // One that is not late may still go through.
@@ -219,8 +201,8 @@ impl Placer {
         }
     }
 
-    /// Returns the record of a silent member with another fence, if the member runs fenced kinds and
-    /// its link is silent, too.
+    /// Returns the record of a silent member with another fence, if the member runs fenced kinds
+    /// and its link is silent, too.
     fn suspicion(&self, name: &NodeName, revision: u64, now: Nanos) -> Option<bytes::Bytes> {
         let seen = self.view.member(name)?;
         let member = &seen.value;
@@ -410,123 +392,6 @@ impl Placer {
         }
     }
 
-    /// Notes whether the hosts have changed.
-    fn settle(&mut self, now: Nanos) {
-        let hosts = self.view.members().map(|(name, seen)| {
-            let member = &seen.value;
-            let hosted = member.hosts.iter().map(|kind| hash(kind));
-            let hosted = hosted.fold(0u64, u64::wrapping_add);
-            let flags = u64::from(member.is_draining) | u64::from(member.is_suspect) << 1;
-            hash(name.as_str()) ^ hosted ^ flags ^ seen.epoch() ^ member.fence << 32
-        });
-        let hosts = hosts.fold(0u64, u64::wrapping_add);
-        if hosts != self.hosts.0 {
-            self.hosts = (hosts, now);
-        }
-    }
-
-    /// Claims, hands over and passes on shards, and tells the regions of their owners. `changed` has
-    /// what was read. If it is `None`, tries again what was not done.
-    fn plan(&mut self, changed: Option<&Changes>, cx: &Context<'_, PlacerMsg>) {
-        let nothing = Changes::default();
-        let news = changed.unwrap_or(&nothing);
-        let mut agendas = mem::take(&mut self.agendas);
-        for agenda in agendas.values_mut() {
-            agenda.update(&self.view, &self.own.name, news);
-            if self.own.may_act(cx.lease_now()) {
-                self.work(agenda, changed, cx);
-            }
-        }
-        self.agendas = agendas;
-        self.tell_owners(news);
-        self.finish_drain(cx);
-        self.publish();
-    }
-
-    /// Does what is to do with the shards of a kind.
-    fn work(
-        &mut self,
-        agenda: &mut Agenda,
-        changed: Option<&Changes>,
-        cx: &Context<'_, PlacerMsg>,
-    ) {
-        let kind = agenda.kind().clone();
-        if self.view.shards(&kind).is_none() {
-            let shards = agenda.wished();
-            let value = encode(KindRecord { shards });
-            return self.change(&Key::Kind(kind), 0, Some(value), cx);
-        }
-        for number in agenda.claims(changed) {
-            let value = self.own_shard(&kind, false);
-            self.change_shard(&kind, number, value, cx);
-        }
-        let (gives, moves) = agenda.moves();
-        for number in gives {
-            let revision = self.view.shard(&kind, *number).map(|seen| seen.revision);
-            let key = (kind.clone(), *number);
-            if revision.is_some() && self.emptied.get(&key).copied() == revision {
-                let value = agenda.best(*number).and_then(|best| self.shard_of(&kind, best));
-                self.change_shard(&kind, *number, value, cx);
-            }
-        }
-        let is_settled = cx.lease_now().saturating_sub(self.hosts.1) >= nanos(SETTLED);
-        let moves_max = match (self.own.is_draining, is_settled) {
-            (true, _) => DRAINS_MAX,
-            (false, true) => MOVES_MAX,
-            (false, false) => 0,
-        };
-        for number in moves.iter().take(moves_max.saturating_sub(gives.len())) {
-            let value = self.own_shard(&kind, true);
-            self.change_shard(&kind, *number, value, cx);
-        }
-    }
-
-    /// Changes the record of a shard.
-    fn change_shard(
-        &mut self,
-        kind: &Arc<str>,
-        number: u32,
-        value: Option<bytes::Bytes>,
-        cx: &Context<'_, PlacerMsg>,
-    ) {
-        let known = self.view.shard(kind, number);
-        let revision = known.map_or(0, |seen| seen.revision);
-        self.change(&Key::Shard(kind.clone(), number), revision, value, cx);
-    }
-
-    /// Returns a record of a shard of this node.
-    fn own_shard(&self, kind: &str, is_draining: bool) -> Option<bytes::Bytes> {
-        Some(encode(Shard {
-            node: self.own.name.to_string(),
-            epoch: self.own.epoch()?,
-            is_draining,
-            fence: self.own.fence_of(kind),
-        }))
-    }
-
-    /// Returns a record of a shard of a member.
-    fn shard_of(&self, kind: &str, name: &NodeName) -> Option<bytes::Bytes> {
-        let member = self.view.member(name)?;
-        Some(encode(Shard {
-            node: name.to_string(),
-            epoch: member.epoch(),
-            is_draining: false,
-            fence: member.fence(kind),
-        }))
-    }
-
-    /// Tells the regions of owners that have changed.
-    fn tell_owners(&mut self, changed: &Changes) {
-        let record = self.view.member(&self.own.name);
-        let record = record.filter(|seen| Some(seen.epoch()) == self.own.epoch());
-        for (kind, used) in &mut self.used {
-            // Nothing is sent to other nodes before they can see that this one uses the kind.
-            if record.is_some_and(|seen| seen.uses(kind)) {
-                used.tell(kind, &self.view, &self.own.name, changed);
-            }
-        }
-    }
-
     /// Names a kind in the record of this node if the node runs it and has a region for it. A node
     /// gets no shards before its region can take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
@@ -546,46 +411,6 @@ impl Placer {
         self.host_if_used(kind);
     }
 
-    /// Closes the regions when the last shard was handed over.
-    fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
-        if self.drains.is_empty() || !matches!(self.exit, Exit::No) {
-            return;
-        }
-        let seen = self.view.member(&self.own.name);
-        let is_known = seen.is_none_or(|seen| seen.value.is_draining);
-        if !is_known || self.owned() > 0 || !self.pending.is_empty() {
-            return;
-        }
-        for (kind, used) in &self.used {
-            let has_hosts = self.view.hosts(kind).next().is_some();
-            used.order(Order::Closes { has_hosts });
-        }
-        self.exit = Exit::Closes {
-            regions: self.used.keys().cloned().collect(),
-            until: cx.lease_now().saturating_add(nanos(CLOSES_WITHIN)),
-        };
-        self.leave_if_closed(cx);
-    }
-
-    /// Leaves when all is sent that has waited for other nodes.
-    fn leave_if_closed(&mut self, cx: &Context<'_, PlacerMsg>) {
-        let Exit::Closes { regions, until } = &mut self.exit else {
-            return;
-        };
-        let (now, me) = (cx.lease_now(), cx.address());
-        if now >= *until || regions.is_empty() && !self.lines.waits() {
-            let _ = cx.send(&me, PlacerMsg::Leave);
-        } else if regions.is_empty() {
-            *until = now.saturating_add(nanos(SENDS_WITHIN)).min(*until);
-            let _ = cx.send_after(CLOSES_LOOK, &me, PlacerMsg::Look);
-        }
-    }
-
-    /// Returns the number of shards that this node owns.
-    fn owned(&self) -> usize {
-        self.agendas.values().map(Agenda::owned).sum()
-    }
-
     /// Updates the numbers of this node.
     fn publish(&self) {
         let mut members: Vec<NodeName> =
@@ -597,76 +422,6 @@ impl Placer {
         sample.members = members;
         sample.owned = self.owned();
         sample.unreadable = self.view.unreadable();
-    }
-
-    /// Leaves the cluster.
-    fn leave(&mut self, cx: &Context<'_, PlacerMsg>) -> Next {
-        let since = cx.lease_now();
-        self.exit = Exit::Removes { since };
-        self.own.leave();
-        for used in self.used.values() {
-            used.order(Order::Left);
-        }
-        self.publish();
-        self.remove(since, false, cx)
-    }
-
-    /// Removes the record of a node that leaves, since a time. A renewal that is under way may come
-    /// before the removal, which is then made again.
-    fn remove(&mut self, since: Nanos, again: bool, cx: &Context<'_, PlacerMsg>) -> Next {
-        let is_late = cx.lease_now().saturating_sub(since) >= nanos(REMOVES_WITHIN);
-        if is_late || !self.own.may_have_record() {
-            for reply in self.drains.drain(..) {
-                reply.send(());
-            }
-            return Next::Stop;
-        }
-        if let Some(removal) = self.own.removal(again) {
-            self.placement.change(removal, &Self::news(cx));
-        }
-        Next::Continue
-    }
-
-    /// Handles a message while the record is removed.
-    fn receive_last(
-        &mut self,
-        message: PlacerMsg,
-        since: Nanos,
-        cx: &Context<'_, PlacerMsg>,
-    ) -> Next {
-        let mut again = false;
-        match message {
-            PlacerMsg::Beat => {
-                again = true;
-                self.reads_since = None;
-                self.read(cx);
-                let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
-            }
-            PlacerMsg::News(News::Outcome {
-                ticket, outcome, ..
-            }) => {
-                if let Some(beat) = Own::beat_of(ticket) {
-                    let _ = self.own.answered(beat, &outcome, cx.lease_now());
-                    self.read(cx);
-                }
-            }
-            PlacerMsg::News(News::Records {
-                records,
-                revision,
-                is_whole,
-            }) => {
-                self.reads_since = None;
-                let _ = (self.view).apply(&records, revision, is_whole, |_, _| {});
-                let _ = self.own.look(&self.view, cx.lease_now());
-                if self.reads_again {
-                    self.read(cx);
-                }
-            }
-            PlacerMsg::Use { region, .. } => region.order(Order::Left),
-            PlacerMsg::Drain(reply) => self.drains.push(reply),
-            _ => {}
-        }
-        self.remove(since, again, cx)
     }
 }
 
