@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use garrick_actor::door::Notice;
 use garrick_actor::{Ended, NoReply, SendError};
-use garrick_sched::{TurnMark, turn_mark};
+use garrick_sched::{Nanos, TurnMark, turn_mark};
 use garrick_wire::{MessageId, WireError};
 
 use crate::frame::{NewBody, Owned, put_another, put_message};
@@ -62,6 +62,12 @@ pub(crate) trait Lines: Send + Sync {
 
     /// Returns the current session with a node.
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>>;
+
+    /// Returns the time of the last frame of another node, if there was one.
+    fn heard(&self, node: &NodeName) -> Option<Nanos>;
+
+    /// Returns true if messages wait that are not passed to the transport yet.
+    fn waits(&self) -> bool;
 
     /// Returns true if this node has left the cluster.
     fn has_left(&self) -> bool;

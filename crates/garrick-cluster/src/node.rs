@@ -19,6 +19,7 @@ use crate::options::Bounds;
 use crate::peer::{Peer, Peers};
 use crate::transport::{Incoming, Transport};
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
+use garrick_sched::Nanos;
 
 /// State of a node.
 struct Core {
@@ -79,6 +80,16 @@ impl Lines for Core {
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>> {
         let session = self.peer(node)?.session()?;
         Some(session)
+    }
+
+    fn heard(&self, node: &NodeName) -> Option<Nanos> {
+        self.peers.get(node)?.heard()
+    }
+
+    fn waits(&self) -> bool {
+        let sessions = self.peers.all();
+        let mut sessions = sessions.iter().filter_map(|peer| peer.session());
+        sessions.any(|session| session.waits())
     }
 
     fn has_left(&self) -> bool {

@@ -1,9 +1,11 @@
 //! The other nodes that a node knows.
 
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use garrick_actor::Address;
+use garrick_sched::Nanos;
 use hashbrown::HashMap;
 
 use crate::lock::lock;
@@ -17,6 +19,8 @@ pub(crate) struct Peer {
     link: LinkCell,
     /// The current session. `None` after the link has ended.
     session: Mutex<Option<Arc<Session>>>,
+    /// Time of the last frame. 0 if there was none.
+    heard: AtomicU64,
 }
 
 impl Peer {
@@ -25,6 +29,7 @@ impl Peer {
             name,
             link: LinkCell::default(),
             session: Mutex::default(),
+            heard: AtomicU64::new(0),
         })
     }
 
@@ -35,6 +40,17 @@ impl Peer {
     /// Returns the place for the address of the link.
     pub(crate) fn cell(&self) -> &LinkCell {
         &self.link
+    }
+
+    /// Records the time of a frame.
+    pub(crate) fn hears(&self, now: Nanos) {
+        // Relaxed: the time publishes nothing.
+        self.heard.store(now.max(1), Relaxed);
+    }
+
+    /// Returns the time of the last frame, if there was one.
+    pub(crate) fn heard(&self) -> Option<Nanos> {
+        Some(self.heard.load(Relaxed)).filter(|at| *at > 0)
     }
 
     /// Returns the link, if it has not ended.

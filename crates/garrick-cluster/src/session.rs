@@ -70,6 +70,12 @@ impl Session {
         })
     }
 
+    /// Returns true if bytes wait that were not passed to the transport yet.
+    pub(crate) fn waits(&self) -> bool {
+        // Relaxed: the number publishes nothing.
+        self.waiting.load(Relaxed) > 0
+    }
+
     /// Records that the other node has begun another session.
     pub(crate) fn set_peer_session(&self, number: u64) {
         // Relaxed: the number publishes nothing.

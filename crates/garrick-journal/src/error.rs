@@ -105,6 +105,13 @@ pub enum JournalError {
         /// Key of the effect or the reminder.
         key: String,
     },
+    /// A durable actor returns no message for a letter.
+    Letter {
+        /// Name of the journal.
+        journal: String,
+        /// Name of the receiver of the letter.
+        to: String,
+    },
     /// An event has a tag that only Garrick may use.
     Tag {
         /// Name of the journal.
@@ -196,6 +203,10 @@ impl fmt::Display for JournalError {
             Self::Due { journal, key } => write!(
                 f,
                 "the actor of the journal {journal:?} returns no message for the due key {key:?}"
+            ),
+            Self::Letter { journal, to } => write!(
+                f,
+                "the actor of the journal {journal:?} returns no message for a letter to {to:?}"
             ),
             Self::Tag { journal, tag } => write!(
                 f,

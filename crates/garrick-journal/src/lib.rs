@@ -44,7 +44,7 @@ pub mod conformance;
 pub use durable::derived;
 pub use durable::{
     BoxError, Decide, Due, Durable, DurableActor, Entity, Journal, JournalSample, JournalState,
-    Keeper, Monitor, Stored,
+    Keeper, Letter, Monitor, Stored,
 };
 pub use error::JournalError;
 pub use event::{Event, EventKind};

@@ -13,7 +13,8 @@ use crate::line::Travels;
 use crate::members::hash;
 
 /// Number of messages of a kind that wait on a node, for owners of shards or for entities that
-/// stop. From this number on, messages are refused.
+/// stop. From this number on, messages are refused. Also the maximum number of messages in the
+/// mailbox of a region.
 pub(crate) const WAITING_MAX: usize = 16_384;
 
 /// Numbers of a region, for its doors and for samples.
@@ -31,6 +32,8 @@ pub(super) struct Gate {
     pub(super) strays: AtomicU64,
     /// Number of messages that were dropped because no node has taken them in time.
     pub(super) expired: AtomicU64,
+    /// Number of entities that have not ended when their shards were given away.
+    pub(super) abandoned: AtomicU64,
 }
 
 // Relaxed everywhere: the numbers and the flag publish nothing, and the bound need not be exact.

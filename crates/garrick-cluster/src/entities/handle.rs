@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, Weak};
 
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Ask, Internal};
 use hashbrown::HashMap;
 
-use super::gate::{Gate, entity_address};
+use super::gate::{Gate, WAITING_MAX, entity_address};
 use super::host::{HostOf, KindOptions};
 use super::kind::{ENTITY_KEY_BYTES_MAX, EntityError, Kind};
 use super::message::RegionMsg;
@@ -24,8 +25,8 @@ use crate::placement::Placement;
 
 impl<M: Travels> Regional for Address<RegionMsg<M>> {
     fn order(&self, order: Order) {
-        // A region that has ended needs no orders.
-        let _ = self.send(RegionMsg::Order(order));
+        // Also if the mailbox is full. A region that has ended needs no orders.
+        let _ = self.send_promised(RegionMsg::Order(order));
     }
 }
 
@@ -63,6 +64,9 @@ pub struct EntitiesSample {
     pub strays: u64,
     /// Number of messages that were dropped because no node has taken them within 10 seconds.
     pub expired: u64,
+    /// Number of entities that have not ended when their shards were handed over, within
+    /// [`KindOptions::hand_over_within`]. Their turns take no effect any more.
+    pub abandoned: u64,
 }
 
 /// Entities of a node: actors that have a key, and run on one node of the cluster at a time. Clones
@@ -179,8 +183,10 @@ impl Entities {
             shared.placer.clone(),
             gate.clone(),
         );
-        let region = node.handle().spawn(Internal(region));
-        let region = region.map_err(|_| EntityError::Closed)?;
+        let mailbox = Mailbox::bounded(WAITING_MAX, OnFull::Fail);
+        let mailbox = mailbox.map_err(|_| EntityError::Closed)?;
+        let region = node.handle().actor(Internal(region)).mailbox(mailbox);
+        let region = region.spawn().map_err(|_| EntityError::Closed)?;
         let from_others = region.contramap(RegionMsg::From);
         node.offer(&Region::<M>::service(name), &from_others);
         let used = Used {
@@ -220,14 +226,15 @@ impl Entities {
         let handle = self.shared.node.handle().clone();
         let exists = Arc::new(());
         let (region, _) = self.used(kind, Some(&exists))?;
-        let host = HostOf::new(handle, kind.name(), options.idle, make, exists)?;
+        let host = HostOf::new(handle, kind.name(), options, make, exists)?;
         let closed = |_| EntityError::Closed;
         region
-            .send(RegionMsg::Host(Arc::new(host)))
+            .send_promised(RegionMsg::Host(Arc::new(host)))
             .map_err(|_| EntityError::Closed)?;
         let hosted = PlacerMsg::Host {
             kind: kind.name().into(),
             shards,
+            is_fenced: options.is_fenced,
         };
         self.shared.placer.send(hosted).map_err(closed)
     }
@@ -235,8 +242,9 @@ impl Entities {
     /// Returns the address of the entity of a kind with a key, on any node. It need not run.
     ///
     /// The address works as long as this node has not left. Messages wait for at most 10 seconds if
-    /// no node owns the shard of the entity. If 16,384 messages of the kind wait on this node,
-    /// sends return their messages. A stop has no effect, and a watch ends when this node leaves.
+    /// no node owns the shard of the entity. If 16,384 messages of the kind wait on this node for
+    /// an owner, or as many have not been looked at yet, sends return their messages. A stop has no
+    /// effect, and a watch ends when this node leaves.
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
@@ -253,10 +261,12 @@ impl Entities {
     }
 
     /// Hands the shards of this node over to other nodes, and ends its membership. Its entities
-    /// handle the messages that they have. The answer comes when the last shard was handed over. If
-    /// there is no other node that runs a kind, its entities only stop.
+    /// handle the messages that they have. The answer comes when the last shard was handed over,
+    /// and what has waited on this node is on its way to other nodes. If there is no other node
+    /// that runs a kind, its entities only stop.
     ///
-    /// Addresses of entities refuse messages then. The node itself does not [leave](Node::leave).
+    /// When the last shard was handed over, addresses of entities refuse messages. The node itself
+    /// does not [leave](Node::leave).
     pub fn drain(&self) -> Ask<()> {
         self.shared.placer.ask(PlacerMsg::Drain)
     }
@@ -285,6 +295,7 @@ impl Entities {
             waiting: used.gate.waiting(),
             strays: used.gate.strays.load(Relaxed),
             expired: used.gate.expired.load(Relaxed),
+            abandoned: used.gate.abandoned.load(Relaxed),
         });
         let mut sample: Vec<_> = sample.collect();
         sample.sort_unstable_by_key(|sample| sample.kind);

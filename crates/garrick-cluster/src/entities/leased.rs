@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use garrick_actor::{Actor, Context, Next, Outcome};
 
-use crate::members::Lease;
+use crate::members::Tenure;
 
-/// An entity with the lease of its node.
+/// An entity, with the right of its node to its shard.
 pub(super) struct Leased<A> {
     actor: A,
-    lease: Arc<Lease>,
+    tenure: Arc<Tenure>,
     key: Arc<str>,
     has_started: bool,
 }
 
 impl<A> Leased<A> {
-    pub(super) fn new(actor: A, lease: Arc<Lease>, key: Arc<str>) -> Self {
+    pub(super) fn new(actor: A, tenure: Arc<Tenure>, key: Arc<str>) -> Self {
         Self {
             actor,
-            lease,
+            tenure,
             key,
             has_started: false,
         }
@@ -36,7 +36,7 @@ impl<A: Actor> Actor for Leased<A> {
     const MESSAGES: &'static [&'static str] = A::MESSAGES;
 
     fn receive(&mut self, message: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
-        if self.lease.is_over() {
+        if self.tenure.is_over() {
             return Next::Stop;
         }
         let mut next = Next::Continue;
@@ -50,9 +50,9 @@ impl<A: Actor> Actor for Leased<A> {
         let now = cx.lease_now();
         // If the actor has left the commit to its journal, that decides: it accepts no event after
         // another node has opened the entity.
-        if !self.lease.is_valid(now) && !cx.commits_later() {
-            let lease = Arc::clone(&self.lease);
-            cx.commit_later(move |turn| lease.hold(turn, now));
+        if !self.tenure.is_sure(now) && !cx.commits_later() {
+            let tenure = Arc::clone(&self.tenure);
+            cx.commit_later(move |turn| tenure.hold(turn, now));
         }
         next
     }

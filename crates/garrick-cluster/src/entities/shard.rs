@@ -8,6 +8,10 @@ use garrick_sched::Nanos;
 use hashbrown::{HashMap, HashSet};
 
 use super::message::ToRegion;
+use crate::members::{Lease, Tenure};
+
+/// Number of nodes that are remembered because they know of a hand-over before this one.
+const HELD_MAX: usize = 1_024;
 
 /// A message that waits.
 pub(super) struct Waiting<M> {
@@ -51,8 +55,11 @@ pub(super) enum Phase {
         nodes: HashSet<String>,
         until: Nanos,
     },
-    /// The entities stop. Messages wait.
-    Stops,
+    /// The entities stop, until the time at the latest. Messages wait.
+    Stops { until: Nanos },
+    /// The entities have stopped, or their turns take no effect any more. The placer gives the
+    /// shard away.
+    Stopped,
 }
 
 /// An entity that runs, or that has not ended yet.
@@ -73,7 +80,14 @@ pub(super) struct Shard<M> {
     pub(super) revision: u64,
     /// Messages that wait for an owner, oldest first.
     pub(super) queue: VecDeque<Waiting<M>>,
+    /// Number of messages that wait for the end of an entity.
+    pub(super) behind: usize,
     pub(super) entities: HashMap<Arc<str>, Entity<M>>,
+    /// The right of the entities. `None` until one is created, and after the loss of the shard.
+    pub(super) tenure: Option<Arc<Tenure>>,
+    /// Nodes that send nothing more, with the revisions of the records that they have read, which
+    /// this region does not know yet.
+    pub(super) held: Vec<(String, u64)>,
 }
 
 /// Way of a message.
@@ -94,12 +108,15 @@ impl<M> Default for Shard<M> {
             place: Place::Nobody,
             revision: 0,
             queue: VecDeque::new(),
+            behind: 0,
             entities: HashMap::new(),
+            tenure: None,
+            held: Vec::new(),
         }
     }
 }
 
-impl<M> Shard<M> {
+impl<M: 'static> Shard<M> {
     /// Returns the way of a message, if none waits before it.
     pub(super) fn way(&self, by: Option<u64>) -> Way<'_, M> {
         // The sender has read a later record: this region will soon know of it.
@@ -113,8 +130,8 @@ impl<M> Shard<M> {
                 (_, Some(by)) if by < *since => Way::Stray,
                 (Phase::Waits { .. }, _) => Way::Entity,
                 // It comes too late, from a node that was not waited for.
-                (Phase::Stops, Some(_)) => Way::Stray,
-                (Phase::Stops, None) => Way::Wait,
+                (Phase::Stops { .. } | Phase::Stopped, Some(_)) => Way::Stray,
+                (Phase::Stops { .. } | Phase::Stopped, None) => Way::Wait,
             },
             (_, Some(_)) => Way::Stray,
             (Place::Far(to), None) => Way::Far(to),
@@ -128,10 +145,47 @@ impl<M> Shard<M> {
             self.place,
             Place::Leaving(Some(_))
                 | Place::HandsOver {
-                    phase: Phase::Waits { .. },
+                    phase: Phase::Waits { .. } | Phase::Stops { .. },
                     ..
                 }
         );
-        waits || !self.queue.is_empty()
+        waits || !self.queue.is_empty() || self.behind > 0
+    }
+
+    /// Records that a node sends nothing more, since it has read a later record than this region.
+    pub(super) fn held_early(&mut self, node: String, revision: u64) {
+        self.held.retain(|(known, _)| *known != node);
+        if self.held.len() < HELD_MAX {
+            self.held.push((node, revision));
+        }
+    }
+
+    /// Returns the right of an entity that is created now.
+    pub(super) fn tenure(&mut self, lease: &Arc<Lease>) -> Arc<Tenure> {
+        self.tenure.take_if(|tenure| tenure.is_over());
+        let new = || Arc::new(Tenure::new(Arc::clone(lease)));
+        let tenure = self.tenure.get_or_insert_with(new);
+        if matches!(self.place, Place::HandsOver { .. }) {
+            tenure.close();
+        }
+        Arc::clone(tenure)
+    }
+
+    /// The shard belongs to this node no more.
+    pub(super) fn end(&mut self) {
+        if let Some(tenure) = self.tenure.take() {
+            tenure.end();
+        }
+        self.stop_all();
+    }
+
+    /// Tells all entities to stop after the messages that they have.
+    pub(super) fn stop_all(&mut self) {
+        for entity in self.entities.values_mut() {
+            if !entity.stops {
+                entity.stops = true;
+                entity.address.stop();
+            }
+        }
     }
 }

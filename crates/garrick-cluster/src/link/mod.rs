@@ -431,6 +431,7 @@ impl Link {
             return self.distrust("it confirms what was not sent", cx);
         }
         (self.life, self.heard) = (head.node, cx.now());
+        self.peer.hears(self.heard);
         self.sending.try_again();
         let bytes = HEAD_BYTES + entries.len();
         self.base.counts.add_taken(bytes);

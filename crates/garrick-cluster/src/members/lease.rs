@@ -1,8 +1,8 @@
-//! Leases: how long a node may act as the owner of its shards.
+//! Leases: how long a node may act as the owner of its shards. Tenures: for how long it owns one.
 
 use std::mem;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use garrick_actor::Pending;
 use garrick_sched::Nanos;
@@ -11,6 +11,7 @@ use crate::lock::lock;
 
 /// Reason why turns are undone.
 const OVER: &str = "the node has lost its shards";
+const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 
 /// The right of a node to act as the owner of its shards, until some time. Each membership has one.
 ///
@@ -21,7 +22,7 @@ pub(crate) struct Lease {
     /// End of the lease. 0 if it is over for good.
     until: AtomicU64,
     /// Turns that have ended when the lease was not valid.
-    held: Mutex<Vec<Pending>>,
+    held: Mutex<Vec<(Arc<Tenure>, Pending)>>,
 }
 
 impl Lease {
@@ -59,7 +60,9 @@ impl Lease {
         }
         let turns = mem::take(&mut *held);
         drop(held);
-        turns.into_iter().for_each(Pending::commit);
+        for (tenure, turn) in turns {
+            tenure.settle(turn);
+        }
     }
 
     /// Ends the lease for good. Undoes the turns that were held.
@@ -68,22 +71,22 @@ impl Lease {
         self.until.store(0, Relaxed);
         let turns = mem::take(&mut *held);
         drop(held);
-        for turn in turns {
+        for (_, turn) in turns {
             turn.undo(OVER);
         }
     }
 
     /// Holds a turn that has ended when the lease was not valid.
-    pub(crate) fn hold(&self, turn: Pending, now: Nanos) {
+    fn hold(&self, tenure: Arc<Tenure>, turn: Pending, now: Nanos) {
         let mut held = lock(&self.held);
         if self.is_over() {
             drop(held);
             turn.undo(OVER);
         } else if self.is_valid(now) {
             drop(held);
-            turn.commit();
+            tenure.settle(turn);
         } else {
-            held.push(turn);
+            held.push((tenure, turn));
         }
     }
 }
@@ -94,17 +97,95 @@ impl Drop for Lease {
     }
 }
 
+/// The shard is the node's.
+const OPEN: u8 = 0;
+/// The shard is handed over. Each turn that ends is decided about under the lock.
+const CLOSES: u8 = 1;
+/// The shard is not the node's any more.
+const CLOSED: u8 = 2;
+
+/// The time in which a node owns a shard. The entities of the shard have it.
+///
+/// A shard that is handed over is given away when its entities have ended, or after some time. What
+/// the others do later is undone. The stage changes twice, with that time between, so no turn takes
+/// effect later because it has seen an old stage.
+pub(crate) struct Tenure {
+    lease: Arc<Lease>,
+    stage: AtomicU8,
+    /// Locked for each decision about a turn, and for the end.
+    deciding: Mutex<()>,
+}
+
+// Relaxed everywhere: the stage publishes nothing.
+impl Tenure {
+    pub(crate) fn new(lease: Arc<Lease>) -> Self {
+        Self {
+            lease,
+            stage: AtomicU8::new(OPEN),
+            deciding: Mutex::default(),
+        }
+    }
+
+    /// Returns true if the turn that ends now may take effect at once.
+    pub(crate) fn is_sure(&self, now: Nanos) -> bool {
+        self.stage.load(Relaxed) == OPEN && self.lease.is_valid(now)
+    }
+
+    /// Returns true if no turn may take effect any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stage.load(Relaxed) == CLOSED || self.lease.is_over()
+    }
+
+    /// The shard begins to be handed over.
+    pub(crate) fn close(&self) {
+        let _ = (self.stage).compare_exchange(OPEN, CLOSES, Relaxed, Relaxed);
+    }
+
+    /// The shard stays with this node.
+    pub(crate) fn open(&self) {
+        let _ = (self.stage).compare_exchange(CLOSES, OPEN, Relaxed, Relaxed);
+    }
+
+    /// The shard is given away. No turn takes effect any more.
+    pub(crate) fn end(&self) {
+        let _deciding = lock(&self.deciding);
+        self.stage.store(CLOSED, Relaxed);
+    }
+
+    /// Decides about a turn that has ended when it was not sure, or later.
+    pub(crate) fn hold(self: Arc<Self>, turn: Pending, now: Nanos) {
+        if self.lease.is_valid(now) {
+            self.settle(turn);
+        } else {
+            let lease = Arc::clone(&self.lease);
+            lease.hold(self, turn, now);
+        }
+    }
+
+    /// Commits a turn, or undoes it if the shard was given away.
+    fn settle(&self, turn: Pending) {
+        let deciding = lock(&self.deciding);
+        if self.stage.load(Relaxed) == CLOSED {
+            drop(deciding);
+            turn.undo(TOO_LATE);
+        } else {
+            turn.commit();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
     use std::thread;
 
-    use garrick_actor::{Actor, Context, Reply, System};
+    use garrick_actor::{Actor, Context, NoReply, Reply, System};
+    use garrick_testkit::silence_panics;
 
-    use super::{Lease, lock};
+    use super::{Lease, Tenure, lock};
 
     /// Answers in turns that end at time 20.
-    struct Late(Arc<Lease>);
+    struct Late(Arc<Tenure>);
 
     impl Actor for Late {
         type Msg = Reply<()>;
@@ -113,8 +194,8 @@ mod tests {
 
         fn receive(&mut self, reply: Reply<()>, cx: &mut Context<'_, Reply<()>>) {
             reply.send(());
-            let lease = self.0.clone();
-            cx.commit_later(move |turn| lease.hold(turn, 20));
+            let tenure = self.0.clone();
+            cx.commit_later(move |turn| tenure.hold(turn, 20));
         }
     }
 
@@ -123,7 +204,8 @@ mod tests {
         let system = System::new().unwrap();
         let lease = Arc::new(Lease::new());
         lease.renew(10, 0);
-        let late = system.spawn(Late(lease.clone())).unwrap();
+        let tenure = Arc::new(Tenure::new(lease.clone()));
+        let late = system.spawn(Late(tenure)).unwrap();
         let asked = late.ask(|reply| reply);
         while lock(&lease.held).is_empty() {
             thread::yield_now();
@@ -132,5 +214,39 @@ mod tests {
         assert_eq!(lock(&lease.held).len(), 1);
         lease.renew(40, 30);
         assert_eq!(asked.wait(), Ok(()));
+    }
+
+    #[test]
+    fn a_turn_that_was_held_is_undone_if_its_shard_was_given_away() {
+        silence_panics();
+        let system = System::new().unwrap();
+        let lease = Arc::new(Lease::new());
+        let tenure = Arc::new(Tenure::new(lease.clone()));
+        let late = system.spawn(Late(tenure.clone())).unwrap();
+        let asked = late.ask(|reply| reply);
+        while lock(&lease.held).is_empty() {
+            thread::yield_now();
+        }
+        tenure.close();
+        tenure.end();
+        tenure.open();
+        lease.renew(40, 30);
+        assert_eq!(asked.wait(), Err(NoReply::Dropped));
+    }
+
+    #[test]
+    fn a_turn_is_sure_only_if_its_shard_is_not_handed_over() {
+        let lease = Arc::new(Lease::new());
+        let tenure = Tenure::new(lease.clone());
+        assert!(!tenure.is_sure(5), "there is no lease yet");
+        lease.renew(10, 0);
+        assert!(tenure.is_sure(5) && !tenure.is_sure(10));
+        tenure.close();
+        assert!(!tenure.is_sure(5) && !tenure.is_over());
+        tenure.open();
+        assert!(tenure.is_sure(5));
+        tenure.close();
+        tenure.end();
+        assert!(!tenure.is_sure(5) && tenure.is_over());
     }
 }

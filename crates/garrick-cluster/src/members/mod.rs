@@ -8,6 +8,7 @@ mod lease;
 mod roster;
 mod view;
 
+mod agenda;
 mod order;
 
 mod own;
@@ -16,7 +17,7 @@ mod used;
 
 mod placer;
 
-pub(crate) use lease::Lease;
+pub(crate) use lease::{Lease, Tenure};
 pub(crate) use order::{Order, Owner, Regional};
 pub(crate) use own::Own;
 pub(crate) use placer::{Placer, PlacerMsg};

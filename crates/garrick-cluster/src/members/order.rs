@@ -38,6 +38,9 @@ pub(crate) enum Order {
     Joined(Arc<Lease>),
     /// The node is no member any more. All owners are unknown.
     Lost,
+    /// The node has handed its shards over, and will leave. The region takes nothing more. If other
+    /// nodes run the kind, sends them what waits, and then tells the placer.
+    Closes { has_hosts: bool },
     /// The node leaves. The last order.
     Left,
 }

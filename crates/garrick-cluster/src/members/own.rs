@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use garrick_sched::{Nanos, nanos};
 
 use super::lease::Lease;
 use super::record::{Key, Member, encode};
-use super::roster::OWN_LEASE;
+use super::roster::{OWN_FENCED_LEASE, OWN_LEASE};
 use super::view::{Seen, View};
 use crate::name::NodeName;
 use crate::placement::{Change, Outcome};
@@ -27,6 +28,9 @@ enum Standing {
         /// Last revision of the record.
         revision: u64,
         lease: Arc<Lease>,
+        /// The lease for shards of fenced kinds, which ends when another member has increased the
+        /// fence.
+        fenced: Arc<Lease>,
     },
 }
 
@@ -53,8 +57,16 @@ pub(crate) struct Own {
     sent: VecDeque<Sent>,
     /// Beat of the change without an answer.
     unanswered: Option<u64>,
+    /// Beat of the removal of the record, and the revision that it expects.
+    removal: Option<(u64, u64)>,
+    /// True if the node leaves.
+    leaves: bool,
     pub(crate) hosts: Vec<Arc<str>>,
     pub(crate) uses: Vec<Arc<str>>,
+    /// Kinds that the node runs, and whose journals refuse earlier owners.
+    pub(crate) fenced: Vec<Arc<str>>,
+    /// Number that the records of shards of these kinds have.
+    fence: u64,
     pub(crate) is_draining: bool,
 }
 
@@ -67,6 +79,8 @@ pub(crate) enum Look {
     Joined,
     /// The node is no member any more.
     Lost,
+    /// The node has lost its shards of fenced kinds.
+    Fenced,
 }
 
 impl Own {
@@ -80,8 +94,12 @@ impl Own {
             beat: 0,
             sent: VecDeque::new(),
             unanswered: None,
+            removal: None,
+            leaves: false,
             hosts: Vec::new(),
             uses: Vec::new(),
+            fenced: Vec::new(),
+            fence: 1,
             is_draining: false,
         }
     }
@@ -107,6 +125,21 @@ impl Own {
         }
     }
 
+    /// Returns the lease for shards of a kind.
+    pub(crate) fn lease_of(&self, kind: &str) -> Option<&Arc<Lease>> {
+        match &self.standing {
+            Standing::Outside => None,
+            Standing::Member { fenced, .. } if self.fence_of(kind) > 0 => Some(fenced),
+            Standing::Member { lease, .. } => Some(lease),
+        }
+    }
+
+    /// Returns the fence for shards of a kind: 0 if the kind is not fenced.
+    pub(crate) fn fence_of(&self, kind: &str) -> u64 {
+        let is_fenced = self.fenced.iter().any(|fenced| **fenced == *kind);
+        if is_fenced { self.fence } else { 0 }
+    }
+
     /// Returns true if the node is a member, and its lease is valid.
     pub(crate) fn may_act(&self, now: Nanos) -> bool {
         self.lease().is_some_and(|lease| lease.is_valid(now))
@@ -115,6 +148,16 @@ impl Own {
     /// Returns true if the last change of the record has no answer yet.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.unanswered.is_some()
+    }
+
+    /// Returns true if the last change of the record has no answer for some time.
+    pub(crate) fn is_late(&self, time: Duration, now: Nanos) -> bool {
+        let sent = self
+            .sent
+            .iter()
+            .find(|sent| Some(sent.beat) == self.unanswered);
+        let is_late = |sent: &Sent| now.saturating_sub(sent.at) >= nanos(time);
+        self.is_unanswered() && sent.is_none_or(is_late)
     }
 
     /// Returns a change that creates or renews the record.
@@ -144,20 +187,41 @@ impl Own {
             is_draining: self.is_draining,
             hosts: text(&self.hosts),
             uses: text(&self.uses),
+            fence: self.fence,
+            is_suspect: false,
+            fenced: text(&self.fenced),
         };
         self.change(revision, Some(encode(member)))
     }
 
-    /// Returns a change that removes the record. Ends the lease.
-    pub(crate) fn removal(&mut self) -> Option<Change> {
-        let Standing::Member {
-            revision, lease, ..
-        } = &self.standing
-        else {
+    /// Ends the lease. From now on, the record is only removed.
+    pub(crate) fn leave(&mut self) {
+        self.leaves = true;
+        self.end_leases();
+    }
+
+    fn end_leases(&self) {
+        if let Standing::Member { lease, fenced, .. } = &self.standing {
+            lease.end();
+            fenced.end();
+        }
+    }
+
+    /// Returns true if the node has a record, or may get one by a change without an answer.
+    pub(crate) fn may_have_record(&self) -> bool {
+        self.epoch().is_some() || self.unanswered.is_some()
+    }
+
+    /// Returns a change that removes the record, unless it is under way. `again` sends it again.
+    pub(crate) fn removal(&mut self, again: bool) -> Option<Change> {
+        let Standing::Member { revision, .. } = self.standing else {
             return None;
         };
-        lease.end();
-        let revision = *revision;
+        if !again && (self.removal).is_some_and(|(_, expected)| expected == revision) {
+            return None;
+        }
+        self.beat += 1;
+        self.removal = Some((self.beat, revision));
         Some(self.change(revision, None))
     }
 
@@ -179,6 +243,10 @@ impl Own {
             self.unanswered = None;
         }
         match outcome {
+            Outcome::Changed(_) if self.removal.is_some_and(|(removal, _)| removal == beat) => {
+                self.lose();
+                (true, Look::Lost)
+            }
             Outcome::Changed(revision) if is_known => (true, self.renewed(beat, *revision, now)),
             Outcome::Changed(_) => (true, Look::Same),
             // If a change without an answer has taken place, or the record is gone, the next look
@@ -203,8 +271,12 @@ impl Own {
             epoch: made,
             revision: made,
             lease: Arc::new(Lease::new()),
+            fenced: Arc::new(Lease::new()),
         };
         self.confirm(beat, made, now);
+        if self.leaves {
+            self.leave();
+        }
         Look::Joined
     }
 
@@ -212,13 +284,26 @@ impl Own {
     fn confirm(&mut self, beat: u64, made: u64, now: Nanos) {
         let sent = self.sent.iter().find(|sent| sent.beat == beat);
         // A very old change is forgotten. Its lease would have ended.
-        let until = sent.map_or(0, |sent| sent.at.saturating_add(nanos(OWN_LEASE)));
+        let until = |time| sent.map_or(0, |sent| sent.at.saturating_add(nanos(time)));
         if let Standing::Member {
-            revision, lease, ..
+            revision,
+            lease,
+            fenced,
+            ..
         } = &mut self.standing
         {
             *revision = made;
-            lease.renew(until, now);
+            lease.renew(until(OWN_LEASE), now);
+            fenced.renew(until(OWN_FENCED_LEASE), now);
+        }
+    }
+
+    /// Another member has increased the fence.
+    fn fence(&mut self, fence: u64) {
+        self.fence = fence;
+        if let Standing::Member { fenced, .. } = &mut self.standing {
+            fenced.end();
+            *fenced = Arc::new(Lease::new());
         }
     }
 
@@ -241,10 +326,16 @@ impl Own {
                 },
                 Some(seen),
             ) if seen.epoch() == *epoch => {
-                if seen.revision > *revision {
+                let (is_new, is_fenced) =
+                    (seen.revision > *revision, seen.value.fence > self.fence);
+                if is_fenced {
+                    // Before the renewal: turns that were held are undone.
+                    self.fence(seen.value.fence);
+                }
+                if is_new {
                     self.confirm(seen.value.beat, seen.revision, now);
                 }
-                Look::Same
+                if is_fenced { Look::Fenced } else { Look::Same }
             }
             (Standing::Member { revision, .. }, _) if view.revision() < *revision => Look::Same,
             (Standing::Member { .. }, _) => {
@@ -256,13 +347,13 @@ impl Own {
 
     /// Ends the membership.
     pub(crate) fn lose(&mut self) {
-        if let Standing::Member { lease, .. } = &self.standing {
-            lease.end();
-        }
+        self.end_leases();
         self.standing = Standing::Outside;
         self.attempt += 1;
+        self.fence = 1;
         self.sent.clear();
         self.unanswered = None;
+        self.removal = None;
     }
 }
 

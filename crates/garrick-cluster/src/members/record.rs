@@ -14,8 +14,8 @@ pub(crate) const KINDS_MAX: usize = 256;
 pub(crate) const SHARDS_MAX: u32 = 1_024;
 
 /// Content of the record of a member.
-#[derive(Wire, Clone, Debug, PartialEq, Eq)]
-#[wire(name = "garrick.Member", version = 2)]
+#[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
+#[wire(name = "garrick.Member", version = 3)]
 pub(crate) struct Member {
     /// Number of the life of the node.
     #[wire(1)]
@@ -38,6 +38,17 @@ pub(crate) struct Member {
     /// Kinds to whose entities the node sends.
     #[wire(7)]
     pub(crate) uses: Vec<String>,
+    /// Number that the records of shards of fenced kinds have. Another member increases it if this
+    /// node is silent: then these shards have no owner any more.
+    #[wire(8, default)]
+    pub(crate) fence: u64,
+    /// True if another member has increased the fence, and this node has not renewed its record
+    /// since. Then it gets no shards of fenced kinds.
+    #[wire(9, default)]
+    pub(crate) is_suspect: bool,
+    /// Kinds that the node runs, and whose journals refuse earlier owners.
+    #[wire(10, default)]
+    pub(crate) fenced: Vec<String>,
 }
 
 /// Content of the record of a kind.
@@ -50,8 +61,8 @@ pub(crate) struct KindRecord {
 }
 
 /// Content of the record of a shard.
-#[derive(Wire, Clone, Debug, PartialEq, Eq)]
-#[wire(name = "garrick.Shard", version = 2)]
+#[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
+#[wire(name = "garrick.Shard", version = 3)]
 pub(crate) struct Shard {
     /// Name of the node that owns the shard.
     #[wire(1)]
@@ -62,6 +73,10 @@ pub(crate) struct Shard {
     /// True if the owner hands the shard over.
     #[wire(3)]
     pub(crate) is_draining: bool,
+    /// Fence of the owner, if the kind is fenced there. The shard has no owner when the fence was
+    /// increased. 0 if the kind is not fenced.
+    #[wire(4, default)]
+    pub(crate) fence: u64,
 }
 
 /// A key, as it is read.
@@ -150,6 +165,9 @@ mod tests {
             is_draining: true,
             hosts: vec!["a".into()],
             uses: vec!["a".into(), "b".into()],
+            fence: 5,
+            is_suspect: true,
+            fenced: vec!["b".into()],
         };
         assert_eq!(decode(&encode(member.clone())), Some(member));
         assert_eq!(decode::<Shard>(b"other"), None);

@@ -14,11 +14,20 @@ pub(crate) const LEASE: Duration = Duration::from_secs(5);
 /// through. The difference allows clocks to run at speeds that differ by 10 %.
 pub(crate) const OWN_LEASE: Duration = Duration::from_millis(4_500);
 
+/// Time without a renewal after which the shards of fenced kinds of another member are taken, if
+/// its link is silent, too: the journals of their entities refuse it.
+pub(crate) const FENCED_LEASE: Duration = Duration::from_secs(2);
+
+/// Time for which a node answers as the owner of shards of fenced kinds after it has sent a renewal
+/// that went through. The journals decide about changes.
+pub(crate) const OWN_FENCED_LEASE: Duration = Duration::from_millis(1_800);
+
 /// When the records of members were seen to change, by the clock of this node.
 #[derive(Default)]
 pub(crate) struct Roster {
-    /// Last revision of each record, and the time at which it was first seen.
-    seen: HashMap<NodeName, (u64, Nanos)>,
+    /// Last revision and sign of life of each record, and the time at which the sign was first
+    /// seen.
+    seen: HashMap<NodeName, (u64, u64, Nanos)>,
     /// Time since which all renewals of this node went through without delay. A node that cannot
     /// renew its own record cannot tell whether others can.
     good_since: Nanos,
@@ -30,14 +39,16 @@ impl Roster {
         self.good_since = now;
     }
 
-    /// Records the revision of a record. `None` if it was removed.
-    pub(crate) fn saw(&mut self, name: &NodeName, revision: Option<u64>, now: Nanos) {
-        match revision {
-            Some(revision) => {
-                let seen = self.seen.entry(name.clone()).or_insert((0, 0));
-                if seen.0 != revision {
-                    *seen = (revision, now);
+    /// Records the revision of a record and its sign of life, which each renewal changes. `None` if
+    /// it was removed.
+    pub(crate) fn saw(&mut self, name: &NodeName, record: Option<(u64, u64)>, now: Nanos) {
+        match record {
+            Some((revision, sign)) => {
+                let seen = (self.seen.entry(name.clone())).or_insert((revision, sign, now));
+                if seen.1 != sign {
+                    seen.2 = now;
                 }
+                (seen.0, seen.1) = (revision, sign);
             }
             None => {
                 self.seen.remove(name);
@@ -45,14 +56,17 @@ impl Roster {
         }
     }
 
-    /// Returns the members whose records have not changed for too long, with their revisions, by
+    /// Returns the members who have not renewed their records for some time, with the revisions, by
     /// their names.
-    pub(crate) fn silent(&self, now: Nanos) -> Vec<(NodeName, u64)> {
-        let lease = nanos(LEASE);
+    pub(crate) fn silent(&self, lease: Duration, now: Nanos) -> Vec<(NodeName, u64)> {
+        let lease = nanos(lease);
         let is_silent = |since: Nanos| now.saturating_sub(since.max(self.good_since)) >= lease;
-        let silent = self.seen.iter().filter(|(_, (_, since))| is_silent(*since));
+        let silent = self
+            .seen
+            .iter()
+            .filter(|(_, (_, _, since))| is_silent(*since));
         let mut silent: Vec<_> =
-            (silent.map(|(name, (revision, _))| (name.clone(), *revision))).collect();
+            (silent.map(|(name, (revision, ..))| (name.clone(), *revision))).collect();
         silent.sort_unstable();
         silent
     }
@@ -66,21 +80,30 @@ mod tests {
     fn a_record_is_silent_if_it_did_not_change_while_own_renewals_went_through() {
         let (name, lease) = (NodeName::new("a").unwrap(), nanos(LEASE));
         let mut roster = Roster::default();
-        roster.saw(&name, Some(1), 10);
-        assert!(roster.silent(10 + lease - 1).is_empty());
-        assert_eq!(roster.silent(10 + lease), [(name.clone(), 1)]);
-        roster.saw(&name, Some(1), 20);
-        assert_eq!(
-            roster.silent(10 + lease).len(),
-            1,
-            "it is the same revision"
-        );
-        roster.saw(&name, Some(2), 20);
-        assert!(roster.silent(20 + lease - 1).is_empty());
+        roster.saw(&name, Some((1, 1)), 10);
+        assert!(roster.silent(LEASE, 10 + lease - 1).is_empty());
+        let silent = roster.silent(LEASE, 10 + lease);
+        assert_eq!(silent, [(name.clone(), 1)]);
+        roster.saw(&name, Some((1, 1)), 20);
+        let silent = roster.silent(LEASE, 10 + lease);
+        assert_eq!(silent.len(), 1, "it is the same revision");
+        roster.saw(&name, Some((2, 2)), 20);
+        assert!(roster.silent(LEASE, 20 + lease - 1).is_empty());
         roster.is_unsure(100);
-        assert!(roster.silent(100 + lease - 1).is_empty());
-        assert_eq!(roster.silent(100 + lease), [(name.clone(), 2)]);
+        assert!(roster.silent(LEASE, 100 + lease - 1).is_empty());
+        let silent = roster.silent(LEASE, 100 + lease);
+        assert_eq!(silent, [(name.clone(), 2)]);
         roster.saw(&name, None, 200);
-        assert!(roster.silent(200 + 2 * lease).is_empty());
+        assert!(roster.silent(LEASE, 200 + 2 * lease).is_empty());
+    }
+
+    #[test]
+    fn a_change_by_another_member_is_no_sign_of_life() {
+        let (name, lease) = (NodeName::new("a").unwrap(), nanos(LEASE));
+        let mut roster = Roster::default();
+        roster.saw(&name, Some((1, 1)), 10);
+        roster.saw(&name, Some((2, 1)), 20);
+        assert!(roster.silent(LEASE, 10 + lease - 1).is_empty());
+        assert_eq!(roster.silent(LEASE, 10 + lease), [(name, 2)]);
     }
 }

@@ -20,6 +20,11 @@ pub struct MembersSample {
     pub lost: u64,
     /// Number of members that this node has removed because they were silent.
     pub removed: u64,
+    /// Number of times that this node has lost its shards of fenced kinds, because it was silent.
+    pub fenced: u64,
+    /// Number of times that this node has taken the shards of fenced kinds from a member that was
+    /// silent.
+    pub suspected: u64,
     /// Number of shards that this node has taken, because they had no owner.
     pub claimed: u64,
     /// Number of shards that this node has handed over.

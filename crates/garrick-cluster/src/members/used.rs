@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::order::{Order, Owner, Regional};
-use super::view::View;
+use super::view::{Changes, View};
 use crate::name::NodeName;
 
 /// A kind that the node uses.
@@ -13,6 +13,8 @@ pub(super) struct UsedKind {
     knows_shards: bool,
     /// Owners that were told, by shard, with the revisions of their records.
     told: Vec<(Owner, u64)>,
+    /// Mark of the members for which all owners were told. `None` if they were not.
+    mark: Option<u64>,
 }
 
 impl UsedKind {
@@ -21,6 +23,7 @@ impl UsedKind {
             region,
             knows_shards: false,
             told: Vec::new(),
+            mark: None,
         }
     }
 
@@ -32,12 +35,14 @@ impl UsedKind {
     /// Tells the region that all owners are unknown.
     pub(super) fn forget(&mut self) {
         self.told.clear();
+        self.mark = None;
         self.order(Order::Lost);
     }
 
     /// Tells the region of this node of owners that have changed.
-    pub(super) fn tell(&mut self, kind: &str, view: &View, own: &NodeName) {
+    pub(super) fn tell(&mut self, kind: &str, view: &View, own: &NodeName, changed: &Changes) {
         let Some(shards) = view.shards(kind) else {
+            self.mark = None;
             return;
         };
         if !self.knows_shards {
@@ -45,19 +50,38 @@ impl UsedKind {
             self.order(Order::Shards(shards));
         }
         self.told.resize(shards as usize, (Owner::Nobody, 0));
-        for (shard, told) in (0..).zip(&mut self.told) {
-            let revision = view.shard(kind, shard).map_or(0, |seen| seen.revision);
-            let owner = owner_of(kind, shard, view, own);
-            if told.1 == revision && told.0.is_like(&owner) {
-                continue;
+        let mark = match self.mark {
+            Some(mark) if !changed.members => mark,
+            _ => view.mark(kind),
+        };
+        if self.mark == Some(mark) {
+            for shard in changed.shards(kind) {
+                self.tell_one(*shard, kind, view, own);
             }
-            *told = (owner.clone(), revision);
-            self.region.order(Order::Owner {
-                shard,
-                owner,
-                revision,
-            });
+            return;
         }
+        self.mark = Some(mark);
+        for shard in 0..shards {
+            self.tell_one(shard, kind, view, own);
+        }
+    }
+
+    fn tell_one(&mut self, shard: u32, kind: &str, view: &View, own: &NodeName) {
+        // A record may be of a number that the kind does not have.
+        let Some(told) = self.told.get_mut(shard as usize) else {
+            return;
+        };
+        let revision = view.shard(kind, shard).map_or(0, |seen| seen.revision);
+        let owner = owner_of(kind, shard, view, own);
+        if told.1 == revision && told.0.is_like(&owner) {
+            return;
+        }
+        *told = (owner.clone(), revision);
+        self.region.order(Order::Owner {
+            shard,
+            owner,
+            revision,
+        });
     }
 }
 

@@ -1,9 +1,12 @@
 //! The view: the records as this node has read them last.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use garrick_core::random::mix;
 use hashbrown::HashMap;
 
+use super::plan::hash;
 use super::record::{Key, KindRecord, Member, SHARDS_MAX, Shard, decode};
 use crate::name::NodeName;
 use crate::placement::Record;
@@ -25,9 +28,47 @@ impl Seen<Member> {
         }
     }
 
+    /// Returns the fence of the node for shards of a kind: 0 if the kind is not fenced there.
+    pub(crate) fn fence(&self, kind: &str) -> u64 {
+        let is_fenced = self.value.fenced.iter().any(|fenced| fenced == kind);
+        if is_fenced { self.value.fence } else { 0 }
+    }
+
+    /// Returns true if the node runs entities of a kind, and may get shards of it.
+    fn hosts(&self, kind: &str) -> bool {
+        let member = &self.value;
+        let is_host = !member.is_draining && member.hosts.iter().any(|hosted| hosted == kind);
+        is_host && !(member.is_suspect && self.fence(kind) > 0)
+    }
+
     /// Returns true if the node sends to entities of a kind.
     pub(crate) fn uses(&self, kind: &str) -> bool {
         self.value.uses.iter().any(|used| used == kind)
+    }
+}
+
+/// Everything that has changed, except for the beats of members.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// True if a member has changed.
+    pub(crate) members: bool,
+    /// True if a kind has got its number of shards, or has lost it.
+    pub(crate) kinds: bool,
+    shards: BTreeMap<Arc<str>, Vec<u32>>,
+}
+
+impl Changes {
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.members && !self.kinds && self.shards.is_empty()
+    }
+
+    /// Returns the shards of a kind that have changed.
+    pub(crate) fn shards(&self, kind: &str) -> &[u32] {
+        self.shards.get(kind).map_or(&[], Vec::as_slice)
+    }
+
+    fn add(&mut self, kind: Arc<str>, number: u32) {
+        self.shards.entry(kind).or_default().push(number);
     }
 }
 
@@ -65,13 +106,25 @@ impl View {
         self.members.iter()
     }
 
-    /// Returns the nodes that run entities of a kind and do not hand their shards over.
+    /// Returns the nodes that run entities of a kind, do not hand their shards over, and are not
+    /// suspected if the kind is fenced.
     pub(crate) fn hosts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a NodeName> {
-        let is_host = move |member: &Member| {
-            !member.is_draining && member.hosts.iter().any(|hosted| hosted == kind)
-        };
         let hosts = self.members.iter();
-        (hosts.filter(move |(_, seen)| is_host(&seen.value))).map(|(name, _)| name)
+        (hosts.filter(move |(_, seen)| seen.hosts(kind))).map(|(name, _)| name)
+    }
+
+    /// Returns a number that changes if a member changes so that it matters for a kind.
+    pub(crate) fn mark(&self, kind: &str) -> u64 {
+        let of_member = |(name, seen): (&NodeName, &Seen<Member>)| {
+            let flags = u64::from(seen.hosts(kind)) << 1 | u64::from(seen.uses(kind));
+            // Also if the kind is not fenced any more: there are shards with the fence before.
+            let fence = mix(seen.value.fence ^ seen.fence(kind) << 32);
+            mix(hash(name.as_str()) ^ mix(seen.epoch() << 2 | flags) ^ fence)
+        };
+        self.members
+            .iter()
+            .map(of_member)
+            .fold(0, u64::wrapping_add)
     }
 
     /// Returns the number of shards of a kind, if it is decided.
@@ -89,39 +142,42 @@ impl View {
     pub(crate) fn owner(&self, kind: &str, number: u32) -> Option<(&NodeName, &Seen<Shard>)> {
         let shard = self.shard(kind, number)?;
         let (name, member) = self.members.get_key_value(shard.value.node.as_str())?;
-        (member.epoch() == shard.value.epoch).then_some((name, shard))
+        let value = &shard.value;
+        let is_fence = value.fence == 0 || value.fence == member.value.fence;
+        (member.epoch() == value.epoch && is_fence).then_some((name, shard))
     }
 
     /// Applies what was read up to a revision. `changed` is called for each member that has
-    /// changed. Returns true if something else than the beats of members has changed.
+    /// changed, with the revision of the record and a sign of life, which each renewal changes.
     pub(crate) fn apply(
         &mut self,
         records: &[Record],
         revision: u64,
         is_whole: bool,
-        mut changed: impl FnMut(&NodeName, Option<u64>),
-    ) -> bool {
+        mut changed: impl FnMut(&NodeName, Option<(u64, u64)>),
+    ) -> Changes {
+        let mut changes = Changes::default();
         if revision < self.revision {
             // An older answer, which came late.
-            return false;
+            return changes;
         }
-        let mut is_different = false;
         if is_whole {
-            is_different |= self.remove_missing(records, &mut changed);
+            self.remove_missing(records, &mut changes, &mut changed);
         }
         for record in records {
-            is_different |= self.apply_one(record, &mut changed);
+            self.apply_one(record, &mut changes, &mut changed);
         }
         self.revision = revision;
-        is_different
+        changes
     }
 
     /// Removes what is not among all records.
     fn remove_missing(
         &mut self,
         records: &[Record],
-        changed: &mut impl FnMut(&NodeName, Option<u64>),
-    ) -> bool {
+        changes: &mut Changes,
+        changed: &mut impl FnMut(&NodeName, Option<(u64, u64)>),
+    ) {
         let keys: hashbrown::HashSet<&str> = records.iter().map(|record| &*record.key).collect();
         let before = self.members.len();
         self.members.retain(|name, _| {
@@ -131,42 +187,44 @@ impl View {
             }
             stays
         });
-        let mut is_different = before != self.members.len();
+        changes.members |= before != self.members.len();
         for (name, kind) in &mut self.kinds {
             if kind.record.is_some() && !keys.contains(&*Key::Kind(name.clone()).text()) {
                 kind.record = None;
-                is_different = true;
+                changes.kinds = true;
             }
             for (number, shard) in (0..).zip(&mut kind.shards) {
                 let is_gone =
                     |name: &Arc<str>| !keys.contains(&*Key::Shard(name.clone(), number).text());
                 if shard.is_some() && is_gone(name) {
                     *shard = None;
-                    is_different = true;
+                    changes.add(Arc::clone(name), number);
                 }
             }
         }
-        is_different
     }
 
-    /// Applies a record, unless a later state of it is known. Returns true if something else than
-    /// the beat of a member has changed.
+    /// Applies a record, unless a later state of it is known.
     fn apply_one(
         &mut self,
         record: &Record,
-        changed: &mut impl FnMut(&NodeName, Option<u64>),
-    ) -> bool {
+        changes: &mut Changes,
+        changed: &mut impl FnMut(&NodeName, Option<(u64, u64)>),
+    ) {
         let Some(key) = Key::read(&record.key) else {
-            return false;
+            return;
         };
         match key {
             Key::Member(name) => {
                 let before = self.members.get(&name);
                 if before.is_some_and(|before| before.revision >= record.revision) {
-                    return false;
+                    return;
                 }
-                let now = self.read(record);
-                changed(&name, now.is_some().then_some(record.revision));
+                let now: Option<Seen<Member>> = self.read(record);
+                // Another member that changes the record changes neither the epoch nor the beat.
+                let sign = |seen: &Seen<Member>| mix(seen.epoch()) ^ seen.value.beat;
+                let seen = now.as_ref().map(|seen| (seen.revision, sign(seen)));
+                changed(&name, seen);
                 let before = match now.clone() {
                     Some(now) => self.members.insert(name, now),
                     None => self.members.remove(&name),
@@ -177,22 +235,24 @@ impl View {
                     (seen.value.beat, seen.revision) = (0, 0);
                     Some(seen)
                 };
-                without_beat(before) != without_beat(now)
+                changes.members |= without_beat(before) != without_beat(now);
             }
             Key::Kind(name) => {
                 let now: Option<Seen<KindRecord>> = self.read(record);
                 let now = now.filter(|now| (1..=SHARDS_MAX).contains(&now.value.shards));
                 let kind = self.kinds.entry(name).or_default();
-                apply_to(&mut kind.record, now, record.revision)
+                changes.kinds |= apply_to(&mut kind.record, now, record.revision);
             }
             Key::Shard(name, number) => {
                 let now = self.read(record);
-                let kind = self.kinds.entry(name).or_default();
-                let number = number as usize;
-                if kind.shards.len() <= number {
-                    kind.shards.resize(number + 1, None);
+                let kind = self.kinds.entry(Arc::clone(&name)).or_default();
+                let place = number as usize;
+                if kind.shards.len() <= place {
+                    kind.shards.resize(place + 1, None);
                 }
-                apply_to(&mut kind.shards[number], now, record.revision)
+                if apply_to(&mut kind.shards[place], now, record.revision) {
+                    changes.add(name, number);
+                }
             }
         }
     }

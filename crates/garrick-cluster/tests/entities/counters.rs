@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use garrick_actor::{Actor, Address, Context, NoReply, Reply};
+use garrick_actor::{Actor, Address, Context, NoReply, Pending, Reply};
 use garrick_cluster::{Carrier, Kind, Wire};
 use garrick_core::random::mix;
 
@@ -80,6 +80,55 @@ impl Actor for Counter {
     }
 }
 
+/// A counter, some of whose turns take long: they end, and a clerk commits them later.
+pub(crate) struct SlowCounter {
+    pub(crate) counter: Counter,
+    pub(crate) clerk: Address<ToClerk>,
+}
+
+impl Actor for SlowCounter {
+    type Msg = Count;
+    type Outcome = ();
+    const COMMITS_LATER: bool = true;
+
+    fn receive(&mut self, count: Count, cx: &mut Context<'_, Count>) {
+        let (Count::Tell { client, number } | Count::Ask { client, number, .. }) = count;
+        let chance = mix(number << 32 | client);
+        self.counter.receive(count, cx);
+        if chance.is_multiple_of(8) {
+            let clerk = self.clerk.clone();
+            let time = Duration::from_millis(500 + (chance >> 32) % 2_500);
+            cx.commit_later(move |turn| {
+                // A turn whose message is dropped is undone.
+                let _ = clerk.send(ToClerk::Turn(turn, time));
+            });
+        }
+    }
+}
+
+pub(crate) enum ToClerk {
+    Turn(Pending, Duration),
+    Commit(Pending),
+}
+
+/// Commits turns after some time.
+pub(crate) struct Clerk;
+
+impl Actor for Clerk {
+    type Msg = ToClerk;
+    type Outcome = ();
+
+    fn receive(&mut self, message: ToClerk, cx: &mut Context<'_, ToClerk>) {
+        match message {
+            ToClerk::Turn(turn, time) => {
+                let me = cx.address();
+                let _ = cx.send_after(time, &me, ToClerk::Commit(turn));
+            }
+            ToClerk::Commit(turn) => turn.commit(),
+        }
+    }
+}
+
 pub(crate) enum ToClient {
     Next,
     Got(u64, Result<u64, NoReply>),
@@ -91,6 +140,7 @@ pub(crate) struct Client {
     pub(crate) counters: Vec<Address<Count>>,
     pub(crate) number: u64,
     pub(crate) last: u64,
+    pub(crate) only_tells: bool,
     pub(crate) pause: Duration,
 }
 
@@ -110,7 +160,7 @@ impl Actor for Client {
                 let (client, number) = (self.client, self.number);
                 let chance = mix(client << 32 | number);
                 let counter = &self.counters[chance as usize % self.counters.len()];
-                if chance & (1 << 40) == 0 {
+                if self.only_tells || chance & (1 << 40) == 0 {
                     if cx.send(counter, Count::Tell { client, number }).is_ok() {
                         cx.note(Took);
                     }

@@ -2,13 +2,18 @@
 //! messages, and whose nodes are cut off, crash, restart and leave.
 #![forbid(unsafe_code)]
 
+mod bank;
 mod counters;
 mod register;
 
 mod registers;
+mod silence;
+mod stuck;
 
 mod program;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use garrick_sim::{Check, Sim};
@@ -20,12 +25,16 @@ const SEEDS: u64 = 100;
 /// Runs the program of a plan with faults.
 #[track_caller]
 fn check(name: &str, plan: Plan, faults: fn(&mut Sim)) {
-    let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();
-    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
-    let run = move |sim: &mut Sim| {
+    check_program(name, move |sim| {
         program(sim, plan);
         faults(sim);
-    };
+    });
+}
+
+#[track_caller]
+fn check_program(name: &str, run: impl Fn(&mut Sim) + Send + Sync + 'static) {
+    let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();
+    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
     match Check::new(name).seeds(seeds).run(run) {
         Ok(report) => println!("{name}: {report}"),
         Err(failed) => panic!("{failed}"),
@@ -61,6 +70,22 @@ fn on_a_good_network_each_message_is_handled() {
 #[test]
 fn when_nodes_come_and_leave_each_message_is_handled() {
     check("moving", Plan::moving(), no_faults);
+}
+
+#[test]
+fn a_shard_moves_when_the_long_turns_of_its_entities_have_ended() {
+    check("slow", Plan::moving().slow(), no_faults);
+}
+
+#[test]
+fn a_turn_that_never_ends_harms_no_other_entity() {
+    check_program("stuck", stuck::program);
+}
+
+#[test]
+fn what_a_node_has_accepted_before_it_leaves_is_handled() {
+    let plan = Plan::moving().slow().sending_to_the_end();
+    check("sending to the end", plan, no_faults);
 }
 
 #[test]
@@ -121,4 +146,48 @@ fn durable_entities_of_a_node_that_is_cut_off_are_linearizable() {
 #[test]
 fn durable_entities_are_linearizable_with_all_at_once() {
     check("durable all at once", Plan::rough().durable(), all_faults);
+}
+
+#[test]
+fn fenced_entities_answer_all_calls_while_nodes_come_and_leave() {
+    check("fenced moving", Plan::moving().fenced(), no_faults);
+}
+
+#[test]
+fn fenced_entities_of_a_crashed_node_are_linearizable() {
+    check("fenced crashing", Plan::rough().fenced(), |sim| {
+        crashes(sim, "node-1", 2);
+    });
+}
+
+#[test]
+fn fenced_entities_of_a_node_that_is_cut_off_are_linearizable() {
+    check("fenced cut", Plan::rough().fenced(), |sim| {
+        cuts(sim, "node-1", 3);
+    });
+}
+
+#[test]
+fn fenced_entities_are_linearizable_with_all_at_once() {
+    check("fenced all at once", Plan::rough().fenced(), all_faults);
+}
+
+#[test]
+fn entities_of_a_node_that_falls_silent_are_silent_for_a_short_time() {
+    for (name, is_fenced, seconds) in [("fenced silence", true, 3), ("silence", false, 7)] {
+        let most = Arc::new(AtomicU64::new(0));
+        let of_all = most.clone();
+        let limit = Duration::from_secs(seconds);
+        check_program(name, move |sim| {
+            silence::program(sim, is_fenced, limit, &of_all);
+        });
+        let most = Duration::from_nanos(most.load(Relaxed));
+        println!("{name}: {most:?}");
+        assert!(most >= limit / 2, "some registers were there: {most:?}");
+    }
+}
+
+#[test]
+fn payments_between_accounts_take_effect_once() {
+    check_program("bank", bank::program);
 }

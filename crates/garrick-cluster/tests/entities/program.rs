@@ -11,7 +11,9 @@ use garrick_cluster::{Entities, EntitiesSample, KindOptions, LocalNet, MembersSa
 use garrick_journal::{Journal, MemoryLog};
 use garrick_sim::{Facts, Sim};
 
-use crate::counters::{Answered, Asked, COUNTER, Client, Counter, KEYS, Ran, Took};
+use crate::counters::{
+    Answered, Asked, COUNTER, Clerk, Client, Counter, KEYS, Ran, SlowCounter, Took,
+};
 use crate::register::{REGISTER, Register};
 use crate::registers::{Good, Model, REGISTERS, User};
 
@@ -39,6 +41,12 @@ pub(crate) struct Plan {
     moves: bool,
     /// True if the entities are durable registers.
     is_durable: bool,
+    /// True if the registers are of a fenced kind.
+    is_fenced: bool,
+    /// True if turns of counters take up to 3 seconds.
+    is_slow: bool,
+    /// True if the clients of a node that leaves send until it has left.
+    sends_to_the_end: bool,
 }
 
 impl Plan {
@@ -48,15 +56,16 @@ impl Plan {
             keeps_members: true,
             moves: false,
             is_durable: false,
+            is_fenced: false,
+            is_slow: false,
+            sends_to_the_end: false,
         }
     }
 
     pub(crate) fn moving() -> Self {
         Self {
-            loses_nothing: true,
-            keeps_members: true,
             moves: true,
-            is_durable: false,
+            ..Self::calm()
         }
     }
 
@@ -64,8 +73,7 @@ impl Plan {
         Self {
             loses_nothing: false,
             keeps_members: false,
-            moves: false,
-            is_durable: false,
+            ..Self::calm()
         }
     }
 
@@ -82,6 +90,30 @@ impl Plan {
         Self {
             moves: true,
             ..Self::rough()
+        }
+    }
+
+    /// Returns this plan with durable registers of a fenced kind instead of counters.
+    pub(crate) fn fenced(self) -> Self {
+        Self {
+            is_fenced: true,
+            ..self.durable()
+        }
+    }
+
+    /// Returns this plan with counters whose turns take up to 3 seconds.
+    pub(crate) fn slow(self) -> Self {
+        Self {
+            is_slow: true,
+            ..self
+        }
+    }
+
+    /// Returns this plan with clients that send until their nodes have left.
+    pub(crate) fn sending_to_the_end(self) -> Self {
+        Self {
+            sends_to_the_end: true,
+            ..self
         }
     }
 
@@ -109,7 +141,7 @@ struct Life {
     joins_after: Duration,
     drains_after: Option<Duration>,
     client: u64,
-    is_durable: bool,
+    plan: Plan,
     joined: Option<(Node, Entities)>,
 }
 
@@ -123,7 +155,7 @@ impl Life {
     fn join(&mut self, cx: &mut Context<'_, ToLife>) {
         let node = Node::join(&self.handle, self.net.clone(), "test", self.name).unwrap();
         let entities = Entities::start(&node, self.placement.clone()).unwrap();
-        if self.is_durable {
+        if self.plan.is_durable {
             self.host_registers(&entities, cx);
         } else {
             self.host_counters(&entities, cx);
@@ -142,14 +174,30 @@ impl Life {
         let options = KindOptions::new()
             .shards(4)
             .idle(Some(Duration::from_secs(3)));
-        entities.host(COUNTER, options, make).unwrap();
+        if self.plan.is_slow {
+            let clerk = cx.spawn(Clerk);
+            let slow = move |key: &str| SlowCounter {
+                counter: make(key),
+                clerk: clerk.clone(),
+            };
+            entities.host(COUNTER, options, slow).unwrap();
+        } else {
+            entities.host(COUNTER, options, make).unwrap();
+        }
         let counters = KEYS.map(|key| entities.get(COUNTER, key).unwrap());
+        let (leaves, to_the_end) = (self.drains_after.is_some(), self.plan.sends_to_the_end);
         let client = Client {
             client: self.client,
             counters: counters.into(),
             number: 0,
             // Its addresses do not work after its node has left.
-            last: if self.drains_after.is_some() { 40 } else { 60 },
+            last: match (leaves, to_the_end) {
+                (_, true) => 80,
+                (true, false) => 40,
+                (false, false) => 60,
+            },
+            // Questions that are refused would be asked in vain.
+            only_tells: leaves && to_the_end,
             pause: Duration::from_millis(480),
         };
         drop(cx.spawn(client));
@@ -164,6 +212,11 @@ impl Life {
         let options = KindOptions::new()
             .shards(4)
             .idle(Some(Duration::from_secs(3)));
+        let options = if self.plan.is_fenced {
+            options.fenced()
+        } else {
+            options
+        };
         entities.host(REGISTER, options, make).unwrap();
         let registers = 0..REGISTERS;
         let address = |key: u64| entities.get(REGISTER, &key.to_string()).unwrap();
@@ -216,6 +269,14 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
     let placement = LocalPlacement::new(store.handle()).unwrap();
     let instances = Arc::new(AtomicU64::new(1));
     let log = MemoryLog::new();
+    let drains = if plan.sends_to_the_end {
+        // While the first node hands shards over to the last one.
+        let chance = sim.seed() * 97 % 2_000;
+        Some((1, Duration::from_millis(15_000 + chance)))
+    } else {
+        // The last node leaves while the others send.
+        plan.moves.then(|| (2, Duration::from_secs(28)))
+    };
     for (number, name) in (0..).zip(NODES) {
         let (net, placement, instances) = (net.clone(), placement.clone(), instances.clone());
         let log = log.clone();
@@ -231,16 +292,22 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
                 name,
                 instances: instances.clone(),
                 joins_after: Duration::from_secs(moves(3)),
-                // The last node leaves while the others send.
-                drains_after: (moves(1) == 2).then(|| Duration::from_secs(28)),
+                drains_after: drains
+                    .filter(|(of, _)| *of == number)
+                    .map(|(_, after)| after),
                 client: number * LIVES + life,
-                is_durable: plan.is_durable,
+                plan,
                 joined: None,
             };
             drop(node.spawn(life).unwrap());
         });
     }
     sim.latency(Duration::from_millis(1)..Duration::from_millis(30));
+    properties(sim, plan);
+}
+
+/// Declares the properties of the program.
+fn properties(sim: &mut Sim, plan: Plan) {
     if plan.keeps_members {
         sim.explained("no node is lost", |facts| {
             let mut lost = facts.seen::<Sampled>().filter(|sampled| sampled.0.lost > 0);

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use garrick_actor::{Context, Outcome};
 
 use super::duties::{Change, Due, Duties, KEY_BYTES_MAX, nanos_of};
+use super::letters::{Letter, Taken};
 use super::stored::{BoxError, Stored};
 use crate::event::EventKind;
 
@@ -151,6 +152,14 @@ pub trait DurableActor: Sized + Send + 'static {
         None
     }
 
+    /// Converts a letter into a message, which this actor then receives, and sends to the receiver
+    /// of the letter. [`Decide::post`] records letters. If this method returns `None`, which is the
+    /// default, the actor fails.
+    fn letter(letter: Letter) -> Option<Self::Msg> {
+        let _ = letter;
+        None
+    }
+
     /// True if each event contains the whole state, so that older events are not needed.
     #[doc(hidden)]
     const IS_WHOLE: bool = false;
@@ -185,6 +194,8 @@ pub struct Decide<'a, 'b, A: DurableActor> {
     cx: &'a mut Context<'b, A::Msg>,
     recorded: &'a mut Vec<Recorded<A::Event>>,
     duties: &'a Duties,
+    /// Name of the journal.
+    name: &'a str,
 }
 
 /// An event or a request that a turn has recorded.
@@ -198,11 +209,13 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         cx: &'a mut Context<'b, A::Msg>,
         recorded: &'a mut Vec<Recorded<A::Event>>,
         duties: &'a Duties,
+        name: &'a str,
     ) -> Self {
         Self {
             cx,
             recorded,
             duties,
+            name,
         }
     }
 
@@ -341,6 +354,179 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
             self.recorded.push(Recorded::Change(change));
         }
         is_pending
+    }
+
+    /// Records a letter to another durable actor. It is sent when the turn is durable, and has an
+    /// effect there exactly once, in spite of losses and restarts.
+    ///
+    /// When the turn is durable, this actor receives the message that [`DurableActor::letter`]
+    /// returns, and sends the content to the receiver, together with [`Letter::from`] and
+    /// [`Letter::number`]. It receives the message again after each start, until a turn that calls
+    /// [`Decide::delivered`] is durable. If no answer comes, call [`Decide::deliver_again`].
+    /// There is one letter to a receiver under way at a time, in the order of their recording. The
+    /// receiver handles the content by [`Decide::once_from`].
+    ///
+    /// # Panics
+    /// Panics if the name of the receiver has more than 255 bytes.
+    ///
+    /// # Examples
+    /// An account pays to others, which may be on other nodes:
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use garrick_actor::{Address, NoReply, Reply};
+    /// use garrick_journal::{BoxError, Decide, DurableActor, EventKind, Letter, Stored};
+    ///
+    /// struct Account {
+    ///     find: fn(&str) -> Address<Order>,
+    /// }
+    ///
+    /// enum Order {
+    ///     Pay { to: String, cents: u64, reply: Reply<()> },
+    ///     /// A letter is to be sent.
+    ///     Deliver(Letter),
+    ///     /// The answer to the letter with this number.
+    ///     Delivered(u64, Result<(), NoReply>),
+    ///     /// The content of a letter.
+    ///     Receive { from: String, number: u64, cents: u64, reply: Reply<()> },
+    /// }
+    ///
+    /// /// The balance has changed.
+    /// struct Changed(i64);
+    /// # impl Stored for Changed {
+    /// #     fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
+    /// #         bytes.extend(self.0.to_le_bytes());
+    /// #         EventKind { tag: 1, version: 1 }
+    /// #     }
+    /// #     fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+    /// #         Ok(Self(i64::from_le_bytes(bytes.try_into()?)))
+    /// #     }
+    /// # }
+    ///
+    /// impl DurableActor for Account {
+    ///     type Msg = Order;
+    ///     type State = i64;
+    ///     type Event = Changed;
+    ///     type Outcome = ();
+    ///
+    ///     fn decide(&self, _: &i64, order: Order, cx: &mut Decide<'_, '_, Self>) {
+    ///         match order {
+    ///             Order::Pay { to, cents, reply } => {
+    ///                 cx.record(Changed(-(cents as i64)));
+    ///                 cx.post(to, cents.to_le_bytes());
+    ///                 reply.send(());
+    ///             }
+    ///             Order::Deliver(letter) => {
+    ///                 let cents = u64::from_le_bytes(letter.body[..].try_into().unwrap());
+    ///                 let (from, number) = (letter.from.clone(), letter.number);
+    ///                 let receive = move |reply| Order::Receive { from, number, cents, reply };
+    ///                 let to = (self.find)(&letter.to);
+    ///                 cx.ask(&to, receive, move |got| Order::Delivered(number, got));
+    ///             }
+    ///             Order::Delivered(number, Ok(())) => {
+    ///                 cx.delivered(number);
+    ///             }
+    ///             Order::Delivered(number, Err(_)) => {
+    ///                 cx.deliver_again(number, Duration::from_secs(1));
+    ///             }
+    ///             Order::Receive { from, number, cents, reply } => {
+    ///                 let receive = |cx: &mut Decide<'_, '_, Self>| cx.record(Changed(cents as i64));
+    ///                 if let Some(done) = cx.once_from(&from, number, receive) {
+    ///                     reply.send(done);
+    ///                 }
+    ///             }
+    ///         }
+    ///     }
+    ///
+    ///     fn apply(balance: &mut i64, Changed(cents): &Changed) {
+    ///         *balance += cents;
+    ///     }
+    ///
+    ///     fn letter(letter: Letter) -> Option<Order> {
+    ///         Some(Order::Deliver(letter))
+    ///     }
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn post(&mut self, to: impl Into<String>, body: impl Into<Vec<u8>>) {
+        let (to, body) = (to.into(), body.into());
+        check_key(&to);
+        let change = Change::Post(to, body);
+        self.recorded.push(Recorded::Change(change));
+    }
+
+    /// Records that the receiver of the [`Letter`] with this number has confirmed it. The next
+    /// letter to this receiver is then sent. Does nothing and returns false if it was already
+    /// confirmed.
+    pub fn delivered(&mut self, number: u64) -> bool {
+        let is_it = |recorded: &Recorded<A::Event>| match recorded {
+            Recorded::Change(Change::Delivered(_, known)) => *known == number,
+            _ => false,
+        };
+        let letter = self.duties.letters().under_way(self.name, number);
+        let letter = letter.filter(|_| !self.recorded.iter().any(is_it));
+        let is_new = letter.is_some();
+        let delivered = letter.map(|letter| Change::Delivered(letter.to, number));
+        self.recorded.extend(delivered.map(Recorded::Change));
+        is_new
+    }
+
+    /// Lets this actor receive the message about the [`Letter`] with this number again after some
+    /// time, because there was no answer. Does nothing and returns false if the letter was already
+    /// confirmed.
+    pub fn deliver_again(&mut self, number: u64, after: Duration) -> bool {
+        let letter = self.duties.letters().under_way(self.name, number);
+        let Some(msg) = letter.and_then(A::letter) else {
+            return false;
+        };
+        let me = self.cx.address();
+        self.cx.send_after(after, &me, msg).is_ok()
+    }
+
+    /// Handles the content of a letter of another durable actor, once. `from` and `number` are
+    /// those of the [`Letter`]. Calls `decide` if the letter is new, and records its answer with
+    /// the events. If the letter has come before, returns the answer that was recorded.
+    ///
+    /// Returns `None` if a later letter of the sender has come, too: then the sender knows the
+    /// answer.
+    ///
+    /// The last answer to each sender is a part of the saved state.
+    ///
+    /// # Panics
+    /// Panics if the name of the sender has more than 255 bytes, or if the recorded answer cannot
+    /// be decoded.
+    #[track_caller]
+    pub fn once_from<R: Stored>(
+        &mut self,
+        from: &str,
+        number: u64,
+        decide: impl FnOnce(&mut Self) -> R,
+    ) -> Option<R> {
+        check_key(from);
+        let of_sender = |recorded: &Recorded<A::Event>| match recorded {
+            Recorded::Change(Change::Took(sender, taken)) if sender == from => Some(taken.clone()),
+            _ => None,
+        };
+        let now = self.recorded.iter().rev().find_map(of_sender);
+        let last = now.or_else(|| self.duties.letters().last(from).cloned());
+        if let Some(last) = last.filter(|last| last.number >= number) {
+            let answer = || match R::decode(last.kind, &last.answer) {
+                Ok(answer) => answer,
+                Err(why) => panic!("the answer to the letter {number} of {from}: {why}"),
+            };
+            return (last.number == number).then(answer);
+        }
+        let answer = decide(self);
+        let mut bytes = Vec::new();
+        let kind = answer.encode(&mut bytes);
+        let taken = Taken {
+            number,
+            kind,
+            answer: bytes,
+        };
+        let change = Change::Took(from.to_owned(), taken);
+        self.recorded.push(Recorded::Change(change));
+        Some(answer)
     }
 
     /// Returns true if there is an unfinished effect or reminder with this key.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::letters::{Letters, Taken, put_bytes, take, take_text};
 use super::stored::BoxError;
 use crate::event::EventKind;
 
@@ -44,6 +45,12 @@ pub(super) enum Change {
     Remind(String, u64),
     /// The effect or reminder with this key is done.
     Done(String),
+    /// The letter to this receiver is to be sent, with its content.
+    Post(String, Vec<u8>),
+    /// The letter to this receiver with the number is confirmed.
+    Delivered(String, u64),
+    /// A letter of this sender has taken effect.
+    Took(String, Taken),
     /// Changes nothing. After an entity has appended this change, the log refuses events of writers
     /// that have not read it.
     Fence,
@@ -53,19 +60,41 @@ const ONCE: u8 = 1;
 const REMIND: u8 = 2;
 const DONE: u8 = 3;
 const FENCE: u8 = 4;
+const POST: u8 = 5;
+const DELIVERED: u8 = 6;
+const TOOK: u8 = 7;
+
+/// Bit of the number of duties that tells that letters follow. Earlier versions have none.
+const LETTERS: u32 = 1 << 31;
 
 impl Change {
     /// Returns the key of the duty that is changed.
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             Self::Once(key) | Self::Remind(key, _) | Self::Done(key) => Some(key),
-            Self::Fence => None,
+            Self::Fence | Self::Post(..) | Self::Delivered(..) | Self::Took(..) => None,
         }
     }
 
-    /// Appends the encoding of the change: a kind, the time of a reminder, and the key.
+    /// Appends the encoding of the change: a kind, the time of a reminder, and the key, or the
+    /// parts of a letter.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         match self {
+            Self::Post(to, body) => {
+                bytes.push(POST);
+                put_bytes(to.as_bytes(), bytes);
+                return bytes.extend(body);
+            }
+            Self::Delivered(to, number) => {
+                bytes.push(DELIVERED);
+                bytes.extend(number.to_le_bytes());
+                return bytes.extend(to.as_bytes());
+            }
+            Self::Took(from, taken) => {
+                bytes.push(TOOK);
+                taken.encode(bytes);
+                return bytes.extend(from.as_bytes());
+            }
             Self::Once(_) => bytes.push(ONCE),
             Self::Remind(_, at) => {
                 bytes.push(REMIND);
@@ -78,7 +107,7 @@ impl Change {
     }
 
     pub(super) fn decode(kind: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
-        let (change, rest) = bytes.split_first().ok_or("a duty without a kind")?;
+        let (change, mut rest) = bytes.split_first().ok_or("a duty without a kind")?;
         let key = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
         match (kind.version, *change) {
             (1, ONCE) => Ok(Self::Once(key(rest)?)),
@@ -90,6 +119,15 @@ impl Change {
             }
             (1, DONE) => Ok(Self::Done(key(rest)?)),
             (1, FENCE) if rest.is_empty() => Ok(Self::Fence),
+            (1, POST) => Ok(Self::Post(take_text(&mut rest)?, rest.to_vec())),
+            (1, DELIVERED) => {
+                let number = u64::from_le_bytes(take(&mut rest)?);
+                Ok(Self::Delivered(key(rest)?, number))
+            }
+            (1, TOOK) => {
+                let taken = Taken::decode(&mut rest)?;
+                Ok(Self::Took(key(rest)?, taken))
+            }
             _ => Err("another version of Garrick has written it".into()),
         }
     }
@@ -104,9 +142,9 @@ struct Duty {
     at: Option<u64>,
 }
 
-/// Duties by their keys.
+/// Duties by their keys, and letters.
 #[derive(Debug, Default)]
-pub(super) struct Duties(BTreeMap<String, Duty>);
+pub(super) struct Duties(BTreeMap<String, Duty>, Letters);
 
 impl Duties {
     pub(super) fn contains(&self, key: &str) -> bool {
@@ -133,8 +171,17 @@ impl Duties {
                 let at = Some(at);
                 self.0.insert(key, Duty { number, at });
             }
+            Change::Post(to, body) => {
+                self.1.post(to, number, body);
+            }
+            Change::Delivered(to, number) => self.1.deliver(&to, number),
+            Change::Took(from, taken) => self.1.take(from, taken),
             Change::Fence => {}
         }
+    }
+
+    pub(super) fn letters(&self) -> &Letters {
+        &self.1
     }
 
     /// Returns the duty with a key, in the form that is passed to the actor.
@@ -156,9 +203,11 @@ impl Duties {
     }
 
     /// Appends the encoding of all duties: the number of duties in 4 bytes, and then for each duty
-    /// the number of its event, its time or 0, the length of its key in 2 bytes, and the key.
+    /// the number of its event, its time or 0, the length of its key in 2 bytes, and the key. If
+    /// there are letters, a bit of the first number is set, and they follow.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
-        bytes.extend((self.0.len() as u32).to_le_bytes());
+        let letters = if self.1.is_empty() { 0 } else { LETTERS };
+        bytes.extend((self.0.len() as u32 | letters).to_le_bytes());
         for (key, duty) in &self.0 {
             bytes.extend(duty.number.to_le_bytes());
             // A time of 0 would be in the year 1970.
@@ -166,12 +215,16 @@ impl Duties {
             bytes.extend((key.len() as u16).to_le_bytes());
             bytes.extend(key.as_bytes());
         }
+        if !self.1.is_empty() {
+            self.1.encode(bytes);
+        }
     }
 
     /// Decodes duties at the beginning of bytes. Returns the rest of the bytes.
     pub(super) fn decode(mut bytes: &[u8]) -> Result<(Self, &[u8]), BoxError> {
         let mut duties = BTreeMap::new();
-        for _ in 0..u32::from_le_bytes(take(&mut bytes)?) {
+        let count = u32::from_le_bytes(take(&mut bytes)?);
+        for _ in 0..count & !LETTERS {
             let number = u64::from_le_bytes(take(&mut bytes)?);
             let at = Some(u64::from_le_bytes(take(&mut bytes)?)).filter(|at| *at > 0);
             let length = u16::from_le_bytes(take(&mut bytes)?).into();
@@ -180,17 +233,15 @@ impl Duties {
             let key = String::from_utf8(key.to_vec())?;
             duties.insert(key, Duty { number, at });
         }
-        Ok((Self(duties), bytes))
+        let letters = match count & LETTERS {
+            0 => Letters::default(),
+            _ => Letters::decode(&mut bytes)?,
+        };
+        Ok((Self(duties, letters), bytes))
     }
 }
 
 const SHORT: &str = "the duties are not complete";
-
-fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], BoxError> {
-    let (field, rest) = bytes.split_first_chunk().ok_or(SHORT)?;
-    *bytes = rest;
-    Ok(*field)
-}
 
 /// Returns a time in nanoseconds since the epoch. A time before 1970 or after 2554 is changed to
 /// the nearest one that can be stored.
@@ -203,7 +254,9 @@ pub(super) fn nanos_of(time: SystemTime) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::letters::Taken;
     use super::{CHANGE, Change, Duties};
+    use crate::event::EventKind;
 
     fn changes() -> impl Strategy<Value = Vec<Change>> {
         let change = prop_oneof![
@@ -211,6 +264,19 @@ mod tests {
             ("[a-d]{0,2}", 1..9_u64).prop_map(|(key, at)| Change::Remind(key, at)),
             "[a-d]{0,2}".prop_map(Change::Done),
             Just(Change::Fence),
+            ("[a-d]", any::<Vec<u8>>()).prop_map(|(to, body)| Change::Post(to, body)),
+            ("[a-d]", 1..9_u64).prop_map(|(to, number)| Change::Delivered(to, number)),
+            ("[a-d]", 1..9_u64, any::<Vec<u8>>()).prop_map(|(from, number, answer)| {
+                let kind = EventKind { tag: 1, version: 2 };
+                Change::Took(
+                    from,
+                    Taken {
+                        number,
+                        kind,
+                        answer,
+                    },
+                )
+            }),
         ];
         prop::collection::vec(change, 0..20)
     }
@@ -239,6 +305,11 @@ mod tests {
             prop_assert_eq!(read.keys(), duties.keys());
             for key in read.keys() {
                 prop_assert_eq!(read.due(&key), duties.due(&key));
+            }
+            prop_assert_eq!(read.letters().receivers(), duties.letters().receivers());
+            for name in ["a", "b", "c", "d"] {
+                prop_assert_eq!(read.letters().first(name), duties.letters().first(name));
+                prop_assert_eq!(read.letters().last(name), duties.letters().last(name));
             }
             for cut in 0..length {
                 prop_assert!(Duties::decode(&bytes[..cut]).is_err());

@@ -179,6 +179,29 @@ impl<A: DurableActor> Entity<A> {
         for key in duties.keys() {
             self.tell(duties, &key, cx)?;
         }
+        for to in duties.letters().receivers() {
+            self.tell_letter(duties, &to, cx)?;
+        }
+        Ok(())
+    }
+
+    /// Sends this entity the message about the oldest letter to a receiver, if there is one.
+    fn tell_letter(
+        &self,
+        duties: &Duties,
+        to: &str,
+        cx: &Context<'_, A::Msg>,
+    ) -> Result<(), JournalError> {
+        let name = &self.source.name;
+        let Some(letter) = duties.letters().letter(name, to) else {
+            return Ok(());
+        };
+        let msg = A::letter(letter).ok_or_else(|| JournalError::Letter {
+            journal: name.clone(),
+            to: to.to_owned(),
+        })?;
+        // This actor is alive.
+        let _ = cx.send(&cx.address(), msg);
         Ok(())
     }
 
@@ -306,10 +329,17 @@ impl<A: DurableActor> Entity<A> {
         cx: &Context<'_, A::Msg>,
     ) -> Result<(), JournalError> {
         let key = change.key().map(str::to_owned);
+        // A letter behind others is told when these are confirmed.
+        let to = match &change {
+            Change::Post(to, _) if loaded.duties.letters().first(to).is_none() => Some(to.clone()),
+            Change::Delivered(to, _) => Some(to.clone()),
+            _ => None,
+        };
         loaded.duties.apply(loaded.number, change);
-        match key {
-            Some(key) => self.tell(&loaded.duties, &key, cx),
-            None => Ok(()),
+        match (key, to) {
+            (Some(key), _) => self.tell(&loaded.duties, &key, cx),
+            (None, Some(to)) => self.tell_letter(&loaded.duties, &to, cx),
+            (None, None) => Ok(()),
         }
     }
 
@@ -325,7 +355,7 @@ impl<A: DurableActor> Entity<A> {
         if self.is_fenced && !loaded.is_fenced {
             recorded.push(Recorded::Change(Change::Fence));
         }
-        let mut decide = Decide::new(cx, &mut recorded, &loaded.duties);
+        let mut decide = Decide::new(cx, &mut recorded, &loaded.duties, &self.source.name);
         let next = (self.actor.decide(&loaded.state, msg, &mut decide)).into_next();
         let mut batch = None;
         if matches!(next, Next::Continue | Next::Stop) {

@@ -6,6 +6,7 @@ use garrick_actor::Outcome;
 
 use super::actor::{Decide, DurableActor};
 use super::duties::Due;
+use super::letters::Letter;
 use super::stored::{BoxError, Stored};
 use crate::event::EventKind;
 
@@ -101,6 +102,12 @@ pub trait Keeper: Sized + Send + 'static {
         None
     }
 
+    /// Converts a letter into a message, like [`DurableActor::letter`].
+    fn letter(letter: Letter) -> Option<Self::Msg> {
+        let _ = letter;
+        None
+    }
+
     /// Names of the kinds of messages, as for an [`Actor`](garrick_actor::Actor::MESSAGES).
     const MESSAGES: &'static [&'static str] = &[];
 
@@ -188,6 +195,10 @@ impl<K: Keeper> DurableActor for K {
 
     fn due(due: Due) -> Option<K::Msg> {
         <K as Keeper>::due(due)
+    }
+
+    fn letter(letter: Letter) -> Option<K::Msg> {
+        <K as Keeper>::letter(letter)
     }
 
     const IS_WHOLE: bool = true;

@@ -4,6 +4,8 @@
 mod stored;
 mod waits;
 
+mod letters;
+
 mod duties;
 mod queue;
 
@@ -35,6 +37,7 @@ pub use duties::Due;
 pub use entity::Entity;
 pub use journal::Journal;
 pub use keeper::{Durable, Keeper};
+pub use letters::Letter;
 pub use monitor::{JournalState, Monitor};
 pub use sample::JournalSample;
 pub use stored::{BoxError, Stored};

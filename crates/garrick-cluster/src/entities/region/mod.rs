@@ -36,12 +36,28 @@ const GATHERED_MAX: usize = 256;
 /// Time between two looks at shards with messages that wait.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Time between two looks for messages that have waited for too long behind others.
+const LATE_LOOK: Duration = Duration::from_millis(500);
+
 /// Time between two looks at entities that may be idle, at least.
 const IDLE_LOOK: Duration = Duration::from_millis(500);
 
 /// Returns true if a message that waits since a time has waited for too long.
 fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(WAITS_MAX)
+}
+
+/// Returns the names of the nodes that have not told yet that they send nothing more.
+fn others(nodes: &[NodeName], held: &[(String, u64)], revision: u64) -> HashSet<String> {
+    let has_told = |name: &str| {
+        held.iter()
+            .any(|(held, of)| held == name && *of == revision)
+    };
+    let names = nodes
+        .iter()
+        .map(NodeName::as_str)
+        .filter(|name| !has_told(name));
+    names.map(str::to_owned).collect()
 }
 
 /// Drops a message, whose destructor is foreign code. A panic is caught.
@@ -88,6 +104,10 @@ pub(super) struct Region<M: Travels> {
     generation: u64,
     /// Time of the next look.
     looks_at: Option<Nanos>,
+    /// Time of the last look for messages that have waited for too long.
+    looked_late: Nanos,
+    /// True if the placer is to be told when nothing waits any more.
+    closes: bool,
 }
 
 impl<M: Travels> Region<M> {
@@ -113,6 +133,8 @@ impl<M: Travels> Region<M> {
             idle: VecDeque::new(),
             generation: 0,
             looks_at: None,
+            looked_late: 0,
+            closes: false,
         }
     }
 
@@ -183,7 +205,9 @@ impl<M: Travels> Region<M> {
                 let Some(known) = self.shards.get_mut(shard as usize) else {
                     return;
                 };
-                if let Place::HandsOver {
+                if revision > known.revision {
+                    known.held_early(node, revision);
+                } else if let Place::HandsOver {
                     phase: Phase::Waits { nodes, .. },
                     ..
                 } = &mut known.place
@@ -287,6 +311,14 @@ impl<M: Travels> Region<M> {
                 revision,
             } => self.set_owner(shard, owner, revision, cx),
             Order::Lost => self.lose(cx),
+            Order::Closes { has_hosts } => {
+                self.gate.close();
+                if has_hosts {
+                    self.closes = true;
+                } else {
+                    self.tell_closed(cx);
+                }
+            }
             Order::Left => {
                 self.gate.close();
                 self.lose(cx);
@@ -296,12 +328,18 @@ impl<M: Travels> Region<M> {
         Next::Continue
     }
 
+    /// Tells the placer that nothing waits any more for other nodes.
+    fn tell_closed(&mut self, cx: &Context<'_, RegionMsg<M>>) {
+        self.closes = false;
+        let _ = cx.send(&self.placer, PlacerMsg::Closed(self.kind.clone()));
+    }
+
     /// Handles the loss of all shards.
     fn lose(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         for number in 0..self.shards.len() as u32 {
             let shard = &mut self.shards[number as usize];
             shard.place = Place::Nobody;
-            shard.stop_all();
+            shard.end();
             self.settle(number, cx);
         }
     }
@@ -317,6 +355,7 @@ impl<M: Travels> Region<M> {
             Place::HandsOver { since, .. } | Place::Here { since } => Some(*since),
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => None,
         };
+        let mut held = std::mem::take(&mut self.shards[number as usize].held);
         // What was gathered for the owner before goes first.
         self.send_gathered(cx);
         let place = match owner {
@@ -328,16 +367,19 @@ impl<M: Travels> Region<M> {
             Owner::HandsOver(nodes) => Place::HandsOver {
                 since: since.unwrap_or(revision),
                 phase: Phase::Waits {
-                    nodes: nodes.iter().map(ToString::to_string).collect(),
+                    nodes: others(&nodes, &held, revision),
                     until: cx.now().saturating_add(nanos(HELD_WITHIN)),
                 },
             },
         };
-        let is_own = matches!(place, Place::HandsOver { .. } | Place::Here { .. });
         let shard = &mut self.shards[number as usize];
         (shard.place, shard.revision) = (place, revision);
-        if !is_own {
-            shard.stop_all();
+        held.retain(|(_, of)| *of > revision);
+        shard.held = held;
+        match &shard.place {
+            Place::HandsOver { .. } => shard.tenure.iter().for_each(|tenure| tenure.close()),
+            Place::Here { .. } => shard.tenure.iter().for_each(|tenure| tenure.open()),
+            Place::Nobody | Place::Far(_) | Place::Leaving(_) => shard.end(),
         }
         self.settle(number, cx);
     }
@@ -363,6 +405,10 @@ impl<M: Travels> Region<M> {
                 phase: Phase::Waits { nodes, until },
                 ..
             } if nodes.is_empty() || cx.now() >= *until => self.stop_entities(number, cx),
+            Place::HandsOver {
+                phase: Phase::Stops { until },
+                ..
+            } if cx.now() >= *until => self.stop_entities(number, cx),
             _ => {}
         }
         self.pass_waiting(number, cx);
@@ -404,7 +450,14 @@ impl<M: Travels> Region<M> {
         self.looks_at = None;
         let mut unsettled: Vec<u32> = self.unsettled.iter().copied().collect();
         unsettled.sort_unstable();
+        let looks_late = now.saturating_sub(self.looked_late) >= nanos(LATE_LOOK);
+        if looks_late {
+            self.looked_late = now;
+        }
         for number in unsettled {
+            if looks_late {
+                self.drop_late(number, cx);
+            }
             self.settle(number, cx);
         }
         while (self.early.front()).is_some_and(|(_, waiting)| is_late(waiting.since, now)) {
@@ -416,18 +469,6 @@ impl<M: Travels> Region<M> {
             self.look_within(LOOK, cx);
         }
         self.stop_idle(cx);
-    }
-}
-
-impl<M: 'static> Shard<M> {
-    /// Tells all entities to stop after the messages that they have.
-    fn stop_all(&mut self) {
-        for entity in self.entities.values_mut() {
-            if !entity.stops {
-                entity.stops = true;
-                entity.address.stop();
-            }
-        }
     }
 }
 
@@ -470,6 +511,9 @@ impl<M: Travels> Actor for Region<M> {
         let is_last = next == Next::Stop || !cx.has_more();
         if is_last || self.leaving.len() >= GATHERED_MAX {
             self.send_gathered(cx);
+            if self.closes && self.gate.waiting() == 0 {
+                self.tell_closed(cx);
+            }
         }
         next
     }

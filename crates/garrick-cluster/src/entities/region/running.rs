@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use garrick_actor::{Context, SendError};
-use garrick_sched::nanos;
+use garrick_sched::{Nanos, nanos};
 
-use super::{IDLE_LOOK, Idle, Region, discard};
+use super::{IDLE_LOOK, Idle, LOOK, Region, discard, is_late};
 use crate::entities::message::RegionMsg;
 use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
@@ -16,6 +16,17 @@ use crate::members::PlacerMsg;
 
 /// Number of times of entities from which on those of ended ones may be forgotten.
 const IDLE_MIN: usize = 1_024;
+
+/// Takes the messages that have waited for too long.
+fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waiting<M>> {
+    let is_late = |waiting: &Waiting<M>| is_late(waiting.since, now);
+    if !queue.iter().any(is_late) {
+        return VecDeque::new();
+    }
+    let (late, left) = std::mem::take(queue).into_iter().partition(is_late);
+    *queue = left;
+    late
+}
 
 impl<M: Travels> Region<M> {
     /// Gives a message to an entity of this node, which is created if it does not run.
@@ -30,16 +41,21 @@ impl<M: Travels> Region<M> {
             return self.create(number, waiting, cx);
         };
         entity.is_used = true;
-        if entity.stops {
-            self.gate.waits();
-            return entity.queue.push_back(waiting);
-        }
-        if let Err(SendError(message)) = cx.send(&entity.address, waiting.message) {
-            // It has stopped by itself: the notice of its end is on its way.
+        let mut waiting = waiting;
+        if !entity.stops {
+            match cx.send(&entity.address, waiting.message) {
+                Ok(()) => return,
+                // It has stopped by itself: the notice of its end is on its way.
+                Err(SendError(message)) => waiting = Waiting { message, ..waiting },
+            }
             entity.stops = true;
-            self.gate.waits();
-            entity.queue.push_back(Waiting { message, ..waiting });
         }
+        self.gate.waits();
+        waiting.wait_from(cx.now());
+        entity.queue.push_back(waiting);
+        shard.behind += 1;
+        self.unsettled.insert(number);
+        self.look_within(LOOK, cx);
     }
 
     /// Creates an entity for a message.
@@ -53,22 +69,27 @@ impl<M: Travels> Region<M> {
             // A node owns shards only if it runs the kind.
             return self.strays(waiting);
         };
-        let Some(address) = host.create(&waiting.key, lease) else {
+        let tenure = self.shards[number as usize].tenure(lease);
+        let Some(address) = host.create(&waiting.key, &tenure) else {
             // The system is shutting down.
             discard(waiting);
             return;
         };
         self.generation += 1;
         let (key, generation) = (waiting.key.clone(), self.generation);
-        let of_watch = key.clone();
-        let _ = cx.watch(&address, move |_| RegionMsg::Ended {
-            shard: number,
-            key: of_watch,
-            generation,
+        let (of_watch, me) = (key.clone(), cx.address());
+        let _ = address.watch(move |_| {
+            let ended = RegionMsg::Ended {
+                shard: number,
+                key: of_watch,
+                generation,
+            };
+            // Also if the mailbox is full.
+            let _ = me.send_promised(ended);
         });
         self.gate.active.fetch_add(1, Relaxed);
         self.gate.created.fetch_add(1, Relaxed);
-        if let Some(idle) = host.idle() {
+        if let Some(idle) = host.options().idle {
             self.forget_ended();
             self.idle.push_back(Idle {
                 at: cx.now().saturating_add(nanos(idle)),
@@ -117,19 +138,17 @@ impl<M: Travels> Region<M> {
         let ended = shard.entities.remove(key);
         self.gate.active.fetch_sub(1, Relaxed);
         let queue = ended.map(|entity| entity.queue).unwrap_or_default();
+        shard.behind -= queue.len();
         self.gate.waits_no_more(queue.len());
-        let is_stopping = match shard.place {
+        let is_stopping = match &shard.place {
             Place::Here { .. } => false,
-            Place::HandsOver { ref phase, .. } => matches!(phase, Phase::Stops),
+            Place::HandsOver { phase, .. } => match phase {
+                Phase::Waits { .. } => false,
+                Phase::Stops { .. } => true,
+                Phase::Stopped => return self.return_queue(number, queue, cx),
+            },
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => {
-                // The shard was lost. What has come from this node goes to the next owner.
-                for waiting in queue.into_iter().rev() {
-                    if waiting.by.is_none() {
-                        self.wait(number, waiting, VecDeque::push_front, cx);
-                    } else {
-                        self.strays(waiting);
-                    }
-                }
+                self.return_queue(number, queue, cx);
                 return self.settle(number, cx);
             }
         };
@@ -142,28 +161,95 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Has the entities of a shard stopped that is handed over. Tells the placer if none is left.
+    /// Handles the messages that have waited for an entity of a shard that was lost: those that
+    /// have come from this node go to the next owner.
+    fn return_queue(
+        &mut self,
+        number: u32,
+        queue: VecDeque<Waiting<M>>,
+        cx: &Context<'_, RegionMsg<M>>,
+    ) {
+        for waiting in queue.into_iter().rev() {
+            if waiting.by.is_none() {
+                self.wait(number, waiting, VecDeque::push_front, cx);
+            } else {
+                self.strays(waiting);
+            }
+        }
+    }
+
+    /// Has the entities of a shard stopped that is handed over. Tells the placer if none is left,
+    /// or if the time is over.
     pub(super) fn stop_entities(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        let within = self
+            .host
+            .as_ref()
+            .map(|host| nanos(host.options().hand_over_within));
         let shard = &mut self.shards[number as usize];
         let Place::HandsOver { phase, .. } = &mut shard.place else {
             return;
         };
-        *phase = Phase::Stops;
+        let until = match *phase {
+            Phase::Waits { .. } => cx.now().saturating_add(within.unwrap_or(0)),
+            Phase::Stops { until } => until,
+            Phase::Stopped => return,
+        };
+        *phase = Phase::Stops { until };
         shard.stop_all();
-        if shard.entities.is_empty() {
-            let emptied = PlacerMsg::Emptied {
-                kind: self.kind.clone(),
-                shard: number,
-                revision: shard.revision,
-            };
-            let _ = cx.send(&self.placer, emptied);
+        if shard.entities.is_empty() || cx.now() >= until {
+            self.give_away(number, cx);
         }
+    }
+
+    /// Tells the placer to give a shard away. The turns of entities that have not ended take no
+    /// effect any more.
+    fn give_away(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        let shard = &mut self.shards[number as usize];
+        if let Place::HandsOver { phase, .. } = &mut shard.place {
+            *phase = Phase::Stopped;
+        }
+        if let Some(tenure) = &shard.tenure {
+            tenure.end();
+        }
+        let emptied = PlacerMsg::Emptied {
+            kind: self.kind.clone(),
+            shard: number,
+            revision: shard.revision,
+        };
+        let _ = cx.send(&self.placer, emptied);
+        let mut left: Vec<_> = shard.entities.iter_mut().collect();
+        // In an order that is the same in each run of a simulation.
+        left.sort_unstable_by(|one, other| one.0.cmp(other.0));
+        let take = |(_, entity): (_, &mut Entity<M>)| std::mem::take(&mut entity.queue);
+        let queues: Vec<_> = left.into_iter().map(take).collect();
+        shard.behind = 0;
+        self.gate.abandoned.fetch_add(queues.len() as u64, Relaxed);
+        for queue in queues {
+            self.gate.waits_no_more(queue.len());
+            self.return_queue(number, queue, cx);
+        }
+    }
+
+    /// Drops the messages of a shard that have waited for too long, also behind others.
+    pub(super) fn drop_late(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        let (shard, now) = (&mut self.shards[number as usize], cx.now());
+        let mut late = take_late(&mut shard.queue, now);
+        let mut left: Vec<_> = shard.entities.iter_mut().collect();
+        left.retain(|(_, entity)| !entity.queue.is_empty());
+        left.sort_unstable_by(|one, other| one.0.cmp(other.0));
+        for (_, entity) in left {
+            let behind = take_late(&mut entity.queue, now);
+            shard.behind -= behind.len();
+            late.extend(behind);
+        }
+        self.gate.waits_no_more(late.len());
+        late.into_iter().for_each(|waiting| self.expires(waiting));
     }
 
     /// Stops the entities that have got no message since the last look at them.
     pub(super) fn stop_idle(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         let now = cx.now();
-        let idle = self.host.as_ref().and_then(|host| host.idle());
+        let idle = self.host.as_ref().and_then(|host| host.options().idle);
         let Some(time) = idle else { return };
         while let Some(idle) = self.idle.front() {
             if idle.at > now {

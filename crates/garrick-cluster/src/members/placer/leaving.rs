@@ -1,0 +1,132 @@
+//! Steps of a node that leaves.
+
+use std::time::Duration;
+
+use garrick_actor::{Context, Next};
+use garrick_sched::{Nanos, nanos};
+
+use super::{Exit, Placer, PlacerMsg, TICK};
+use crate::members::order::Order;
+use crate::members::own::Own;
+use crate::placement::News;
+
+/// Time for which the messages that wait on a node that leaves may go to other nodes. A message
+/// waits for 10 s at most.
+const CLOSES_WITHIN: Duration = Duration::from_secs(12);
+
+/// Time for which a node that leaves waits for its links. A turn that does not end may hold
+/// messages back.
+const SENDS_WITHIN: Duration = Duration::from_secs(1);
+
+/// Time between two looks at the links of a node that leaves.
+const CLOSES_LOOK: Duration = Duration::from_millis(20);
+
+/// Time within which the record of a node that leaves is removed. Otherwise, other nodes remove it.
+const REMOVES_WITHIN: Duration = Duration::from_secs(2);
+
+impl Placer {
+    /// Closes the regions when the last shard was handed over.
+    pub(super) fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
+        if self.drains.is_empty() || !matches!(self.exit, Exit::No) {
+            return;
+        }
+        let seen = self.view.member(&self.own.name);
+        let is_known = seen.is_none_or(|seen| seen.value.is_draining);
+        if !is_known || self.owned() > 0 || !self.pending.is_empty() {
+            return;
+        }
+        for (kind, used) in &self.used {
+            let has_hosts = self.view.hosts(kind).next().is_some();
+            used.order(Order::Closes { has_hosts });
+        }
+        self.exit = Exit::Closes {
+            regions: self.used.keys().cloned().collect(),
+            until: cx.lease_now().saturating_add(nanos(CLOSES_WITHIN)),
+        };
+        self.leave_if_closed(cx);
+    }
+
+    /// Leaves when all is sent that has waited for other nodes.
+    pub(super) fn leave_if_closed(&mut self, cx: &Context<'_, PlacerMsg>) {
+        let Exit::Closes { regions, until } = &mut self.exit else {
+            return;
+        };
+        let (now, me) = (cx.lease_now(), cx.address());
+        if now >= *until || regions.is_empty() && !self.lines.waits() {
+            let _ = cx.send(&me, PlacerMsg::Leave);
+        } else if regions.is_empty() {
+            *until = now.saturating_add(nanos(SENDS_WITHIN)).min(*until);
+            let _ = cx.send_after(CLOSES_LOOK, &me, PlacerMsg::Look);
+        }
+    }
+
+    /// Leaves the cluster.
+    pub(super) fn leave(&mut self, cx: &Context<'_, PlacerMsg>) -> Next {
+        let since = cx.lease_now();
+        self.exit = Exit::Removes { since };
+        self.own.leave();
+        for used in self.used.values() {
+            used.order(Order::Left);
+        }
+        self.publish();
+        self.remove(since, false, cx)
+    }
+
+    /// Removes the record of a node that leaves, since a time. A renewal that is under way may come
+    /// before the removal, which is then made again.
+    fn remove(&mut self, since: Nanos, again: bool, cx: &Context<'_, PlacerMsg>) -> Next {
+        let is_late = cx.lease_now().saturating_sub(since) >= nanos(REMOVES_WITHIN);
+        if is_late || !self.own.may_have_record() {
+            for reply in self.drains.drain(..) {
+                reply.send(());
+            }
+            return Next::Stop;
+        }
+        if let Some(removal) = self.own.removal(again) {
+            self.placement.change(removal, &Self::news(cx));
+        }
+        Next::Continue
+    }
+
+    /// Handles a message while the record is removed.
+    pub(super) fn receive_last(
+        &mut self,
+        message: PlacerMsg,
+        since: Nanos,
+        cx: &Context<'_, PlacerMsg>,
+    ) -> Next {
+        let mut again = false;
+        match message {
+            PlacerMsg::Beat => {
+                again = true;
+                self.reads_since = None;
+                self.read(cx);
+                let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
+            }
+            PlacerMsg::News(News::Outcome {
+                ticket, outcome, ..
+            }) => {
+                if let Some(beat) = Own::beat_of(ticket) {
+                    let _ = self.own.answered(beat, &outcome, cx.lease_now());
+                    self.read(cx);
+                }
+            }
+            PlacerMsg::News(News::Records {
+                records,
+                revision,
+                is_whole,
+            }) => {
+                self.reads_since = None;
+                let _ = (self.view).apply(&records, revision, is_whole, |_, _| {});
+                let _ = self.own.look(&self.view, cx.lease_now());
+                if self.reads_again {
+                    self.read(cx);
+                }
+            }
+            PlacerMsg::Use { region, .. } => region.order(Order::Left),
+            PlacerMsg::Drain(reply) => self.drains.push(reply),
+            _ => {}
+        }
+        self.remove(since, again, cx)
+    }
+}

@@ -1,0 +1,498 @@
+//! The placer: the actor that keeps a node a member, and decides who owns the shards.
+
+mod leaving;
+mod planning;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use garrick_actor::{Actor, Address, Context, Next, Reply};
+use garrick_sched::{Nanos, nanos};
+use hashbrown::{HashMap, HashSet};
+
+use crate::batch::Lines;
+use crate::lock::lock;
+use crate::members::agenda::Agenda;
+use crate::members::order::{Order, Regional};
+use crate::members::own::{Look, Own};
+use crate::members::record::{Key, Member, encode};
+use crate::members::roster::{FENCED_LEASE, LEASE, Roster};
+use crate::members::sample::MembersSample;
+use crate::members::used::UsedKind;
+use crate::members::view::{Changes, View};
+use crate::name::NodeName;
+use crate::placement::{Change, News, Outcome, Placement};
+
+/// Time between two looks for silent members.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Number of ticks between two renewals, and if the node runs a fenced kind.
+const BEAT_TICKS: u64 = 4;
+const FENCED_BEAT_TICKS: u64 = 2;
+
+/// Time without an answer after which a renewal is late.
+const RENEWED_WITHIN: Duration = Duration::from_secs(1);
+
+/// Time without an answer after which the records are read or changed again.
+const READ_AGAIN: Duration = Duration::from_secs(2);
+
+/// Returns true if an answer to what was sent at a time is late.
+fn is_late_since(since: Nanos, now: Nanos) -> bool {
+    now.saturating_sub(since) >= nanos(READ_AGAIN)
+}
+
+/// A message to the placer.
+pub(crate) enum PlacerMsg {
+    Beat,
+    News(News),
+    /// The node sends to entities of a kind, through a region.
+    Use {
+        kind: Arc<str>,
+        region: Arc<dyn Regional>,
+    },
+    /// The node runs entities of a kind. Contains the number of shards, if it is not decided.
+    Host {
+        kind: Arc<str>,
+        shards: u32,
+        is_fenced: bool,
+    },
+    /// The entities of a shard that this node hands over have stopped.
+    Emptied {
+        kind: Arc<str>,
+        shard: u32,
+        revision: u64,
+    },
+    /// Nothing waits any more in a region that takes nothing more.
+    Closed(Arc<str>),
+    /// Looks whether all is sent that has waited.
+    Look,
+    /// Hands all shards over, and leaves.
+    Drain(Reply<()>),
+    /// Leaves at once.
+    Leave,
+}
+
+/// Steps of a node that leaves.
+enum Exit {
+    /// The node does not leave yet.
+    No,
+    /// These regions send what waits, until the time.
+    Closes {
+        regions: HashSet<Arc<str>>,
+        until: Nanos,
+    },
+    /// The record is removed, since the time.
+    Removes { since: Nanos },
+}
+
+/// A change without an answer.
+struct Sent {
+    ticket: u64,
+    at: Nanos,
+    is_removal: bool,
+}
+
+/// Keeps a node a member, and decides who owns the shards.
+pub(crate) struct Placer {
+    lines: Arc<dyn Lines>,
+    placement: Arc<dyn Placement>,
+    sample: Arc<Mutex<MembersSample>>,
+    own: Own,
+    view: View,
+    roster: Roster,
+    /// Kinds that the node uses.
+    used: HashMap<Arc<str>, UsedKind>,
+    /// Agendas of the kinds that the node runs.
+    agendas: BTreeMap<Arc<str>, Agenda>,
+    /// Changes without an answer, by the keys of their records.
+    pending: HashMap<Arc<str>, Sent>,
+    ticket: u64,
+    ticks: u64,
+    /// Shards whose entities have stopped, with the revisions of their records.
+    emptied: HashMap<(Arc<str>, u32), u64>,
+    /// Time at which the records were asked for, if there is no answer yet.
+    reads_since: Option<Nanos>,
+    /// True if something was perhaps changed since.
+    reads_again: bool,
+    /// True if the record is to be renewed at once, when the last renewal is answered.
+    renews_again: bool,
+    /// Hash of the hosts of all kinds, and the time since which they are the same.
+    hosts: (u64, Nanos),
+    drains: Vec<Reply<()>>,
+    exit: Exit,
+}
+
+impl Placer {
+    pub(crate) fn new(
+        own: Own,
+        lines: Arc<dyn Lines>,
+        placement: Arc<dyn Placement>,
+        sample: Arc<Mutex<MembersSample>>,
+    ) -> Self {
+        Self {
+            own,
+            lines,
+            placement,
+            sample,
+            view: View::default(),
+            roster: Roster::default(),
+            used: HashMap::new(),
+            agendas: BTreeMap::new(),
+            pending: HashMap::new(),
+            ticket: 0,
+            ticks: 0,
+            emptied: HashMap::new(),
+            reads_since: None,
+            reads_again: false,
+            renews_again: false,
+            hosts: (0, 0),
+            drains: Vec::new(),
+            exit: Exit::No,
+        }
+    }
+
+    fn news(cx: &Context<'_, PlacerMsg>) -> Address<News> {
+        cx.address().contramap(PlacerMsg::News)
+    }
+
+    /// Renews the record, looks for silent members, and plans.
+    fn beat(&mut self, cx: &Context<'_, PlacerMsg>) {
+        let now = cx.lease_now();
+        let is_late = self.own.is_late(RENEWED_WITHIN, now);
+        if is_late {
+            self.roster.is_unsure(now);
+        }
+        let fenced = !self.own.fenced.is_empty();
+        let ticks = if fenced {
+            FENCED_BEAT_TICKS
+        } else {
+            BEAT_TICKS
+        };
+        let is_due = self.ticks.is_multiple_of(ticks);
+        self.ticks += 1;
+        // One that is not late may still go through.
+        if is_due && (is_late || !self.own.is_unanswered()) {
+            self.renew(cx);
+        }
+        if is_due {
+            // Those that are late may never be answered, and may be sent again.
+            self.pending.retain(|_, sent| !is_late_since(sent.at, now));
+            self.read(cx);
+            self.plan(None, cx);
+        }
+        self.look_for_silent(cx);
+        let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
+    }
+
+    /// Removes the records of members that are silent. Takes their shards of fenced kinds before.
+    fn look_for_silent(&mut self, cx: &Context<'_, PlacerMsg>) {
+        let now = cx.lease_now();
+        for (name, revision) in self.roster.silent(FENCED_LEASE, now) {
+            if let Some(value) = self.suspicion(&name, revision, cx.now()) {
+                self.change(&Key::Member(name), revision, Some(value), cx);
+            }
+        }
+        for (name, revision) in self.roster.silent(LEASE, now) {
+            let is_own = name == self.own.name && self.own.epoch().is_some();
+            if !is_own {
+                self.change(&Key::Member(name), revision, None, cx);
+            }
+        }
+    }
+
+    /// Returns the record of a silent member with another fence, if the member runs fenced kinds
+    /// and its link is silent, too.
+    fn suspicion(&self, name: &NodeName, revision: u64, now: Nanos) -> Option<bytes::Bytes> {
+        let seen = self.view.member(name)?;
+        let member = &seen.value;
+        let heard = self.lines.heard(name);
+        let is_silent = heard.is_none_or(|at| now.saturating_sub(at) >= nanos(FENCED_LEASE));
+        // The first record of a membership does not name the epoch yet.
+        let may_be = member.epoch > 0 && !member.fenced.is_empty() && !member.is_suspect;
+        let is_other = *name != self.own.name && seen.revision == revision;
+        (is_silent && may_be && is_other).then(|| {
+            encode(Member {
+                fence: member.fence + 1,
+                is_suspect: true,
+                ..member.clone()
+            })
+        })
+    }
+
+    fn renew(&mut self, cx: &Context<'_, PlacerMsg>) {
+        self.renews_again = false;
+        let renewal = self.own.renewal(cx.lease_now());
+        self.placement.change(renewal, &Self::news(cx));
+    }
+
+    /// Renews the record before the next beat, because its content has changed.
+    fn renew_soon(&mut self, cx: &Context<'_, PlacerMsg>) {
+        if self.own.is_unanswered() {
+            self.renews_again = true;
+        } else {
+            self.renew(cx);
+        }
+    }
+
+    /// Reads what was changed.
+    fn read(&mut self, cx: &Context<'_, PlacerMsg>) {
+        let now = cx.lease_now();
+        if (self.reads_since).is_some_and(|since| !is_late_since(since, now)) {
+            self.reads_again = true;
+            return;
+        }
+        (self.reads_since, self.reads_again) = (Some(now), false);
+        self.placement.read(self.view.revision(), &Self::news(cx));
+    }
+
+    /// Changes a record, unless a change of it has no answer yet.
+    fn change(
+        &mut self,
+        key: &Key,
+        expected: u64,
+        value: Option<bytes::Bytes>,
+        cx: &Context<'_, PlacerMsg>,
+    ) {
+        let (key, now) = (key.text(), cx.lease_now());
+        if (self.pending.get(&key)).is_some_and(|sent| !is_late_since(sent.at, now)) {
+            return;
+        }
+        self.ticket += 1;
+        let sent = Sent {
+            ticket: self.ticket,
+            at: now,
+            is_removal: value.is_none(),
+        };
+        self.pending.insert(key.clone(), sent);
+        let change = Change {
+            key,
+            expected,
+            value,
+            ticket: self.ticket,
+        };
+        self.placement.change(change, &Self::news(cx));
+    }
+
+    /// Handles the answer to a change.
+    fn answered(
+        &mut self,
+        key: &Arc<str>,
+        ticket: u64,
+        outcome: &Outcome,
+        cx: &Context<'_, PlacerMsg>,
+    ) {
+        match outcome {
+            Outcome::Unknown(why) => lock(&self.sample).failure = Some(why.clone()),
+            Outcome::Invalid(error) => {
+                lock(&self.sample).failure = Some(error.to_string().into());
+            }
+            Outcome::Changed(_) | Outcome::Refused => {}
+        }
+        if let Some(beat) = Own::beat_of(ticket) {
+            let (is_good, look) = self.own.answered(beat, outcome, cx.lease_now());
+            if !is_good {
+                self.roster.is_unsure(cx.lease_now());
+            }
+            self.looked(&look);
+            if self.renews_again {
+                self.renew(cx);
+            }
+        } else if (self.pending.get(key)).is_some_and(|sent| sent.ticket == ticket) {
+            let sent = self.pending.remove(key);
+            if let (Outcome::Changed(_), Some(sent)) = (outcome, sent) {
+                self.count(key, &sent);
+            }
+        }
+        self.read(cx);
+    }
+
+    /// Counts a change that has taken place.
+    fn count(&self, key: &str, sent: &Sent) {
+        let mut sample = lock(&self.sample);
+        match Key::read(key) {
+            Some(Key::Member(_)) if sent.is_removal => sample.removed += 1,
+            Some(Key::Member(_)) => sample.suspected += 1,
+            Some(Key::Shard(kind, number)) => match self.view.owner(&kind, number) {
+                None => sample.claimed += 1,
+                Some((_, seen)) if seen.value.is_draining => sample.handed_over += 1,
+                Some(_) => {}
+            },
+            Some(Key::Kind(_)) | None => {}
+        }
+    }
+
+    /// Handles a change of the own membership.
+    fn looked(&mut self, look: &Look) {
+        match look {
+            Look::Same => {}
+            Look::Joined => {
+                lock(&self.sample).joined += 1;
+                self.used.keys().for_each(|kind| self.tell_lease(kind));
+            }
+            Look::Lost => {
+                lock(&self.sample).lost += 1;
+                self.forget_owners();
+            }
+            Look::Fenced => {
+                lock(&self.sample).fenced += 1;
+                for kind in &self.own.fenced {
+                    self.emptied.retain(|(of, _), _| of != kind);
+                    if let Some(used) = self.used.get_mut(kind) {
+                        used.forget();
+                    }
+                    self.tell_lease(kind);
+                }
+            }
+        }
+    }
+
+    /// Tells the region of a kind of the lease for its shards.
+    fn tell_lease(&self, kind: &Arc<str>) {
+        if let (Some(used), Some(lease)) = (self.used.get(kind), self.own.lease_of(kind)) {
+            used.order(Order::Joined(lease.clone()));
+        }
+    }
+
+    /// Tells the regions that all owners are unknown.
+    fn forget_owners(&mut self) {
+        self.emptied.clear();
+        for used in self.used.values_mut() {
+            used.forget();
+        }
+    }
+
+    fn news_came(&mut self, news: News, cx: &Context<'_, PlacerMsg>) {
+        match news {
+            News::Hint => self.read(cx),
+            News::Outcome {
+                key,
+                ticket,
+                outcome,
+            } => self.answered(&key, ticket, &outcome, cx),
+            News::Records {
+                records,
+                revision,
+                is_whole,
+            } => {
+                self.reads_since = None;
+                let (now, roster) = (cx.lease_now(), &mut self.roster);
+                let saw = |name: &NodeName, revision| roster.saw(name, revision, now);
+                let changes = self.view.apply(&records, revision, is_whole, saw);
+                let look = self.own.look(&self.view, now);
+                self.looked(&look);
+                if !changes.is_empty() || look != Look::Same {
+                    self.settle(now);
+                    self.plan(Some(&changes), cx);
+                }
+                if self.reads_again {
+                    self.read(cx);
+                }
+            }
+        }
+    }
+
+    /// Names a kind in the record of this node if the node runs it and has a region for it. A node
+    /// gets no shards before its region can take messages.
+    fn host_if_used(&mut self, kind: Arc<str>) {
+        if self.used.contains_key(&kind) && self.agendas.contains_key(&kind) {
+            self.own.hosts.push(kind);
+        }
+    }
+
+    /// Begins to run entities of a kind.
+    fn host(&mut self, kind: Arc<str>, shards: u32, is_fenced: bool) {
+        self.agendas
+            .insert(kind.clone(), Agenda::new(kind.clone(), shards));
+        if is_fenced {
+            self.own.fenced.push(kind.clone());
+            self.tell_lease(&kind);
+        }
+        self.host_if_used(kind);
+    }
+
+    /// Updates the numbers of this node.
+    fn publish(&self) {
+        let mut members: Vec<NodeName> =
+            self.view.members().map(|(name, _)| name.clone()).collect();
+        members.sort_unstable();
+        let leaves = matches!(self.exit, Exit::Removes { .. });
+        let mut sample = lock(&self.sample);
+        sample.is_member = self.own.epoch().is_some() && !leaves;
+        sample.members = members;
+        sample.owned = self.owned();
+        sample.unreadable = self.view.unreadable();
+    }
+}
+
+impl Actor for Placer {
+    type Msg = PlacerMsg;
+    type Outcome = Next;
+
+    fn started(&mut self, cx: &mut Context<'_, PlacerMsg>) -> Next {
+        self.placement.watch(&Self::news(cx));
+        let me = cx.address();
+        let _ = cx.send(&me, PlacerMsg::Beat);
+        Next::Continue
+    }
+
+    fn receive(&mut self, message: PlacerMsg, cx: &mut Context<'_, PlacerMsg>) -> Next {
+        if let Exit::Removes { since } = self.exit {
+            return self.receive_last(message, since, cx);
+        }
+        match message {
+            PlacerMsg::Beat => {
+                self.beat(cx);
+                self.leave_if_closed(cx);
+                if self.lines.has_left() {
+                    return self.leave(cx);
+                }
+            }
+            PlacerMsg::News(news) => self.news_came(news, cx),
+            PlacerMsg::Use { kind, region } => {
+                self.own.uses.push(kind.clone());
+                self.used.insert(kind.clone(), UsedKind::new(region));
+                self.tell_lease(&kind);
+                self.host_if_used(kind);
+                self.renew_soon(cx);
+            }
+            PlacerMsg::Host {
+                kind,
+                shards,
+                is_fenced,
+            } => {
+                self.host(kind, shards, is_fenced);
+                self.renew_soon(cx);
+            }
+            PlacerMsg::Emptied {
+                kind,
+                shard,
+                revision,
+            } => {
+                self.emptied.insert((kind, shard), revision);
+                self.plan(Some(&Changes::default()), cx);
+            }
+            PlacerMsg::Drain(reply) => {
+                self.drains.push(reply);
+                self.own.is_draining = true;
+                self.renew_soon(cx);
+            }
+            PlacerMsg::Closed(kind) => {
+                if let Exit::Closes { regions, .. } = &mut self.exit {
+                    regions.remove(&kind);
+                }
+                self.leave_if_closed(cx);
+            }
+            PlacerMsg::Look => self.leave_if_closed(cx),
+            PlacerMsg::Leave => return self.leave(cx),
+        }
+        Next::Continue
+    }
+}
+
+impl Drop for Placer {
+    fn drop(&mut self) {
+        // Turns that were held are undone.
+        self.own.lose();
+    }
+}

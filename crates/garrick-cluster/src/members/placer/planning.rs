@@ -1,0 +1,150 @@
+//! Plans: which shards are claimed, handed over and given away, and what the regions are told.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use garrick_actor::Context;
+use garrick_sched::{Nanos, nanos};
+
+use super::{Placer, PlacerMsg};
+use crate::members::agenda::Agenda;
+use crate::members::plan::hash;
+use crate::members::record::{Key, KindRecord, Shard, encode};
+use crate::members::view::Changes;
+use crate::name::NodeName;
+
+/// Time for which the members must not have changed before shards move to a better node.
+const SETTLED: Duration = Duration::from_secs(10);
+
+/// Number of shards that a node hands over at the same time for a better balance.
+const MOVES_MAX: usize = 8;
+
+/// Number of shards that a node hands over at the same time before it leaves.
+const DRAINS_MAX: usize = 64;
+
+impl Placer {
+    /// Notes whether the hosts have changed.
+    pub(super) fn settle(&mut self, now: Nanos) {
+        let hosts = self.view.members().map(|(name, seen)| {
+            let member = &seen.value;
+            let hosted = member.hosts.iter().map(|kind| hash(kind));
+            let hosted = hosted.fold(0u64, u64::wrapping_add);
+            let flags = u64::from(member.is_draining) | u64::from(member.is_suspect) << 1;
+            hash(name.as_str()) ^ hosted ^ flags ^ seen.epoch() ^ member.fence << 32
+        });
+        let hosts = hosts.fold(0u64, u64::wrapping_add);
+        if hosts != self.hosts.0 {
+            self.hosts = (hosts, now);
+        }
+    }
+
+    /// Claims, hands over and passes on shards, and tells the regions of their owners. `changed`
+    /// has what was read. If it is `None`, tries again what was not done.
+    pub(super) fn plan(&mut self, changed: Option<&Changes>, cx: &Context<'_, PlacerMsg>) {
+        let nothing = Changes::default();
+        let news = changed.unwrap_or(&nothing);
+        let mut agendas = mem::take(&mut self.agendas);
+        for agenda in agendas.values_mut() {
+            agenda.update(&self.view, &self.own.name, news);
+            if self.own.may_act(cx.lease_now()) {
+                self.work(agenda, changed, cx);
+            }
+        }
+        self.agendas = agendas;
+        self.tell_owners(news);
+        self.finish_drain(cx);
+        self.publish();
+    }
+
+    /// Does what is to do with the shards of a kind.
+    fn work(
+        &mut self,
+        agenda: &mut Agenda,
+        changed: Option<&Changes>,
+        cx: &Context<'_, PlacerMsg>,
+    ) {
+        let kind = agenda.kind().clone();
+        if self.view.shards(&kind).is_none() {
+            let shards = agenda.wished();
+            let value = encode(KindRecord { shards });
+            return self.change(&Key::Kind(kind), 0, Some(value), cx);
+        }
+        for number in agenda.claims(changed) {
+            let value = self.own_shard(&kind, false);
+            self.change_shard(&kind, number, value, cx);
+        }
+        let (gives, moves) = agenda.moves();
+        for number in gives {
+            let revision = self.view.shard(&kind, *number).map(|seen| seen.revision);
+            let key = (kind.clone(), *number);
+            if revision.is_some() && self.emptied.get(&key).copied() == revision {
+                let value = agenda
+                    .best(*number)
+                    .and_then(|best| self.shard_of(&kind, best));
+                self.change_shard(&kind, *number, value, cx);
+            }
+        }
+        let is_settled = cx.lease_now().saturating_sub(self.hosts.1) >= nanos(SETTLED);
+        let moves_max = match (self.own.is_draining, is_settled) {
+            (true, _) => DRAINS_MAX,
+            (false, true) => MOVES_MAX,
+            (false, false) => 0,
+        };
+        for number in moves.iter().take(moves_max.saturating_sub(gives.len())) {
+            let value = self.own_shard(&kind, true);
+            self.change_shard(&kind, *number, value, cx);
+        }
+    }
+
+    /// Changes the record of a shard.
+    fn change_shard(
+        &mut self,
+        kind: &Arc<str>,
+        number: u32,
+        value: Option<bytes::Bytes>,
+        cx: &Context<'_, PlacerMsg>,
+    ) {
+        let known = self.view.shard(kind, number);
+        let revision = known.map_or(0, |seen| seen.revision);
+        self.change(&Key::Shard(kind.clone(), number), revision, value, cx);
+    }
+
+    /// Returns a record of a shard of this node.
+    fn own_shard(&self, kind: &str, is_draining: bool) -> Option<bytes::Bytes> {
+        Some(encode(Shard {
+            node: self.own.name.to_string(),
+            epoch: self.own.epoch()?,
+            is_draining,
+            fence: self.own.fence_of(kind),
+        }))
+    }
+
+    /// Returns a record of a shard of a member.
+    fn shard_of(&self, kind: &str, name: &NodeName) -> Option<bytes::Bytes> {
+        let member = self.view.member(name)?;
+        Some(encode(Shard {
+            node: name.to_string(),
+            epoch: member.epoch(),
+            is_draining: false,
+            fence: member.fence(kind),
+        }))
+    }
+
+    /// Tells the regions of owners that have changed.
+    fn tell_owners(&mut self, changed: &Changes) {
+        let record = self.view.member(&self.own.name);
+        let record = record.filter(|seen| Some(seen.epoch()) == self.own.epoch());
+        for (kind, used) in &mut self.used {
+            // Nothing is sent to other nodes before they can see that this one uses the kind.
+            if record.is_some_and(|seen| seen.uses(kind)) {
+                used.tell(kind, &self.view, &self.own.name, changed);
+            }
+        }
+    }
+
+    /// Returns the number of shards that this node owns.
+    pub(super) fn owned(&self) -> usize {
+        self.agendas.values().map(Agenda::owned).sum()
+    }
+}

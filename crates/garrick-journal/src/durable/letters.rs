@@ -1,0 +1,187 @@
+//! Letters: messages from one entity to another, each of which takes effect exactly once. The
+//! README of the crate has the steps.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::stored::BoxError;
+use crate::event::EventKind;
+
+/// A message to another durable actor, which is sent until the receiver has confirmed it.
+/// [`Decide::post`](super::Decide::post) records it, and
+/// [`DurableActor::letter`](super::DurableActor::letter) converts it into a message to the sender
+/// itself, which sends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Letter {
+    /// Name of the sender: the name of its journal.
+    pub from: String,
+    /// Name of the receiver, as it was given to [`Decide::post`](super::Decide::post).
+    pub to: String,
+    /// Number of the letter, which is greater than those of all earlier letters of the sender.
+    pub number: u64,
+    /// The content.
+    pub body: Vec<u8>,
+}
+
+/// The last letter of a sender, with its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) number: u64,
+    pub(super) kind: EventKind,
+    pub(super) answer: Vec<u8>,
+}
+
+/// Letters that are not confirmed, and the last letters that have come.
+#[derive(Debug, Default)]
+pub(super) struct Letters {
+    /// Numbers and contents, oldest first, by receiver.
+    outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
+    /// By sender.
+    inbox: BTreeMap<String, Taken>,
+}
+
+impl Letters {
+    pub(super) fn is_empty(&self) -> bool {
+        self.outbox.is_empty() && self.inbox.is_empty()
+    }
+
+    /// Returns the names of the receivers of letters, in the order of their oldest letters.
+    pub(super) fn receivers(&self) -> Vec<String> {
+        let first = |line: &VecDeque<(u64, Vec<u8>)>| line.front().map(|(number, _)| *number);
+        let mut lines: Vec<_> = self.outbox.iter().collect();
+        lines.sort_unstable_by_key(|(_, line)| first(line));
+        lines.into_iter().map(|(to, _)| to.clone()).collect()
+    }
+
+    /// Returns the number and the content of the oldest letter to a receiver.
+    pub(super) fn first(&self, to: &str) -> Option<(u64, &[u8])> {
+        let (number, body) = self.outbox.get(to)?.front()?;
+        Some((*number, body))
+    }
+
+    /// Returns the oldest letter to a receiver, from this sender.
+    pub(super) fn letter(&self, from: &str, to: &str) -> Option<Letter> {
+        let (number, body) = self.first(to)?;
+        Some(Letter {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            number,
+            body: body.to_vec(),
+        })
+    }
+
+    /// Returns the letter with a number, if it is the oldest one to its receiver.
+    pub(super) fn under_way(&self, from: &str, number: u64) -> Option<Letter> {
+        let is_it = |line: &VecDeque<(u64, Vec<u8>)>| {
+            line.front().is_some_and(|(first, _)| *first == number)
+        };
+        let (to, _) = self.outbox.iter().find(|(_, line)| is_it(line))?;
+        self.letter(from, to)
+    }
+
+    /// Adds a letter.
+    pub(super) fn post(&mut self, to: String, number: u64, body: Vec<u8>) {
+        self.outbox.entry(to).or_default().push_back((number, body));
+    }
+
+    /// Removes the oldest letter to a receiver, if it has the number.
+    pub(super) fn deliver(&mut self, to: &str, number: u64) {
+        let Some(line) = self.outbox.get_mut(to) else {
+            return;
+        };
+        line.pop_front_if(|(first, _)| *first == number);
+        if line.is_empty() {
+            self.outbox.remove(to);
+        }
+    }
+
+    /// Returns the last letter of a sender.
+    pub(super) fn last(&self, from: &str) -> Option<&Taken> {
+        self.inbox.get(from)
+    }
+
+    pub(super) fn take(&mut self, from: String, taken: Taken) {
+        self.inbox.insert(from, taken);
+    }
+
+    /// Appends the encoding: the number of letters in 4 bytes, each with its receiver, its number
+    /// and its content, and then the number of senders in 4 bytes, each with its name, the number
+    /// of its last letter, and the answer.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        let count = self.outbox.values().map(VecDeque::len).sum::<usize>();
+        bytes.extend((count as u32).to_le_bytes());
+        for (to, line) in &self.outbox {
+            for (number, body) in line {
+                put_bytes(to.as_bytes(), bytes);
+                bytes.extend(number.to_le_bytes());
+                put_bytes(body, bytes);
+            }
+        }
+        bytes.extend((self.inbox.len() as u32).to_le_bytes());
+        for (from, taken) in &self.inbox {
+            put_bytes(from.as_bytes(), bytes);
+            taken.encode(bytes);
+        }
+    }
+
+    /// Decodes letters at the beginning of bytes, and removes them there.
+    pub(super) fn decode(bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        let mut letters = Self::default();
+        for _ in 0..u32::from_le_bytes(take(bytes)?) {
+            let to = take_text(bytes)?;
+            let number = u64::from_le_bytes(take(bytes)?);
+            letters.post(to, number, take_bytes(bytes)?.to_vec());
+        }
+        for _ in 0..u32::from_le_bytes(take(bytes)?) {
+            let from = take_text(bytes)?;
+            letters.take(from, Taken::decode(bytes)?);
+        }
+        Ok(letters)
+    }
+}
+
+impl Taken {
+    /// Appends the encoding: the number, the kind of the answer, and the answer.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.number.to_le_bytes());
+        bytes.extend(self.kind.tag.to_le_bytes());
+        bytes.extend(self.kind.version.to_le_bytes());
+        put_bytes(&self.answer, bytes);
+    }
+
+    pub(super) fn decode(bytes: &mut &[u8]) -> Result<Self, BoxError> {
+        Ok(Self {
+            number: u64::from_le_bytes(take(bytes)?),
+            kind: EventKind {
+                tag: u16::from_le_bytes(take(bytes)?),
+                version: u16::from_le_bytes(take(bytes)?),
+            },
+            answer: take_bytes(bytes)?.to_vec(),
+        })
+    }
+}
+
+/// Appends a length in 4 bytes, and the bytes.
+pub(super) fn put_bytes(part: &[u8], bytes: &mut Vec<u8>) {
+    bytes.extend((part.len() as u32).to_le_bytes());
+    bytes.extend(part);
+}
+
+const SHORT: &str = "the duties are not complete";
+
+pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], BoxError> {
+    let (field, rest) = bytes.split_first_chunk().ok_or(SHORT)?;
+    *bytes = rest;
+    Ok(*field)
+}
+
+pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], BoxError> {
+    let length = u32::from_le_bytes(take(bytes)?) as usize;
+    let (part, rest) = bytes.split_at_checked(length).ok_or(SHORT)?;
+    *bytes = rest;
+    Ok(part)
+}
+
+pub(super) fn take_text(bytes: &mut &[u8]) -> Result<String, BoxError> {
+    Ok(String::from_utf8(take_bytes(bytes)?.to_vec())?)
+}
