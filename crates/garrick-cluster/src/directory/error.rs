@@ -1,0 +1,66 @@
+//! Errors of services.
+
+use std::fmt;
+
+use garrick_actor::NoReply;
+
+use super::record::{INSTANCES_MAX, SERVICES_MAX};
+
+/// Reason why an actor cannot be served, or what is served cannot be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The name of the key is not allowed.
+    Key {
+        /// The name.
+        name: String,
+    },
+    /// This node uses the key with another type of messages whose name for other nodes is the same.
+    Message {
+        /// Name of the key.
+        key: String,
+    },
+    /// This node serves 1,024 actors under the key already.
+    Instances {
+        /// Name of the key.
+        key: String,
+    },
+    /// This node serves under 1,024 keys already.
+    Keys,
+    /// The node has left, its system is shutting down, or there was no answer in time.
+    NoAnswer(NoReply),
+}
+
+impl From<NoReply> for ServiceError {
+    fn from(none: NoReply) -> Self {
+        Self::NoAnswer(none)
+    }
+}
+
+impl fmt::Display for ServiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key { name } => write!(
+                f,
+                "{name:?} is not a valid name for a key: it must have 1 to 64 letters, digits, `-` or `_` of \
+                 ASCII"
+            ),
+            Self::Message { key } => write!(
+                f,
+                "the key {key} is used with another type of messages on this node"
+            ),
+            Self::Instances { key } => write!(
+                f,
+                "this node serves {INSTANCES_MAX} actors under the key {key} already, which is the \
+                 maximum"
+            ),
+            Self::Keys => write!(
+                f,
+                "this node serves under {SERVICES_MAX} keys already, which is the maximum"
+            ),
+            Self::NoAnswer(none) => write!(f, "the directory of the node did not answer: {none}"),
+        }
+    }
+}
+
+impl std::error::Error for ServiceError {}
