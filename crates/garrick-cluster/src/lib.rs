@@ -47,6 +47,7 @@ mod directory;
 mod receptionist;
 
 mod route;
+mod topic;
 
 mod travel;
 
@@ -66,4 +67,5 @@ pub use name::NodeName;
 pub use node::Node;
 pub use receptionist::Receptionist;
 pub use route::SameOnAllNodes;
+pub use topic::{Topic, TopicError, TopicSample};
 pub use transport::{Incoming, LocalNet, Transport};

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod desks;
+mod news;
 
 mod callers;
 

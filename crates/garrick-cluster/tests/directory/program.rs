@@ -11,6 +11,7 @@ use garrick_sim::{Facts, Sim};
 
 use crate::callers::{Called, Caller};
 use crate::desks::{Contradicts, DESKS, Desk, Known, Opened, ToDesk, Visitor};
+use crate::news::{self, Publisher};
 
 /// Names of the nodes.
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
@@ -21,6 +22,12 @@ pub(crate) const FAULTS_END: Duration = Duration::from_secs(40);
 /// Time after which all nodes must know the same: a node that is lost is removed after 6 s, and a
 /// partition lasts for up to 12 s.
 const AGREE_AFTER: Duration = Duration::from_secs(75);
+
+/// Time after which nothing is published.
+const PUBLISH_UNTIL: Duration = Duration::from_secs(80);
+
+/// Time before the nodes leave at which they note their numbers.
+const SAMPLED_BEFORE: Duration = Duration::from_secs(3);
 
 /// Time after which the nodes leave.
 const LEAVES_AFTER: Duration = Duration::from_secs(90);
@@ -35,6 +42,8 @@ pub(crate) struct Plan {
     leaves: bool,
     /// True if no node has more than one life.
     has_one_life: bool,
+    /// True if nothing is lost.
+    loses_nothing: bool,
 }
 
 impl Plan {
@@ -42,6 +51,7 @@ impl Plan {
         Self {
             leaves: false,
             has_one_life: true,
+            loses_nothing: true,
         }
     }
 
@@ -49,6 +59,7 @@ impl Plan {
         Self {
             leaves: true,
             has_one_life: true,
+            loses_nothing: false,
         }
     }
 
@@ -56,6 +67,7 @@ impl Plan {
         Self {
             leaves: false,
             has_one_life: false,
+            loses_nothing: false,
         }
     }
 }
@@ -153,6 +165,17 @@ impl Actor for Life {
             calls: 0,
             calls_after: AGREE_AFTER.saturating_sub(since),
         }));
+        let topic = entities.topic("news").unwrap();
+        let life = (self.name, self.life);
+        drop(topic.subscribe(&cx.spawn(news::Reader(life))));
+        drop(cx.spawn(Publisher {
+            life,
+            entities: entities.clone(),
+            topic,
+            number: 0,
+            ends_at: PUBLISH_UNTIL.min(self.leaves_after),
+            samples_after: LEAVES_AFTER.saturating_sub(since + SAMPLED_BEFORE),
+        }));
         drop(cx.spawn(Visitor {
             node: self.name,
             life: self.life,
@@ -221,6 +244,23 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
     sim.explained("only what is served is stored", move |facts| {
         is_stored(facts, plan)
     });
+    sim.explained("news come in order", news::come_in_order);
+    sim.explained("losses of news are counted", news::losses_are_counted);
+    sim.explained("all news come", move |facts| {
+        let lives = last_lives(facts).into_iter();
+        let stay = lives.filter(|(node, _)| !(plan.leaves && *node == NODES[2]));
+        let stay: Vec<_> = stay.collect();
+        let calm = Duration::ZERO;
+        let from = if plan.loses_nothing {
+            calm
+        } else {
+            AGREE_AFTER
+        };
+        news::all_come(facts, &stay, from)
+    });
+    if plan.loses_nothing {
+        sim.explained("no news are lost", news::nothing_is_lost);
+    }
     sim.explained("all nodes find the same", move |facts| agree(facts, plan));
 }
 
@@ -240,20 +280,27 @@ fn is_stored(facts: &Facts, plan: Plan) -> Result<(), String> {
     let [Stored(keys)] = stored[..] else {
         return Err("nothing was read".into());
     };
-    let count = NODES.len() - usize::from(plan.leaves);
+    // Of each, one of desks and one of the topic.
+    let count = 2 * (NODES.len() - usize::from(plan.leaves));
     match keys.len() {
         found if found == count => Ok(()),
         _ => Err(format!("{keys:?}")),
     }
 }
 
-/// In the end, each node knows the desks that are open on all nodes.
-fn agree(facts: &Facts, plan: Plan) -> Result<(), String> {
+/// Returns the last life of each node.
+fn last_lives(facts: &Facts) -> BTreeMap<&'static str, u64> {
     let mut lives: BTreeMap<&str, u64> = BTreeMap::new();
     for opened in facts.seen::<Opened>() {
         let life = lives.entry(opened.node).or_default();
         *life = opened.life.max(*life);
     }
+    lives
+}
+
+/// In the end, each node knows the desks that are open on all nodes.
+fn agree(facts: &Facts, plan: Plan) -> Result<(), String> {
+    let lives = last_lives(facts);
     if plan.has_one_life && lives.values().any(|life| *life > 1) {
         return Err("a node has started again".into());
     }
