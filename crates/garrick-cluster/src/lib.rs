@@ -45,6 +45,7 @@ mod entities;
 mod directory;
 
 mod receptionist;
+mod registry;
 
 mod route;
 mod topic;
@@ -55,7 +56,7 @@ mod travel;
 pub mod nats;
 
 pub use counts::NodeSample;
-pub use directory::ServiceError;
+pub use directory::{NameError, ServiceError};
 pub use entities::{
     ENTITY_KEY_BYTES_MAX, Entities, EntitiesSample, EntityError, Kind, KindOptions,
 };
@@ -66,6 +67,7 @@ pub use members::MembersSample;
 pub use name::NodeName;
 pub use node::Node;
 pub use receptionist::Receptionist;
+pub use registry::Registry;
 pub use route::SameOnAllNodes;
 pub use topic::{Topic, TopicError, TopicSample};
 pub use transport::{Incoming, LocalNet, Transport};

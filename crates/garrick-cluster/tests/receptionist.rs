@@ -6,7 +6,7 @@ use std::thread;
 
 use garrick_actor::naming::{Key, Listing};
 use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System};
-use garrick_cluster::placement::LocalPlacement;
+use garrick_cluster::placement::{Change, LocalPlacement, News, Placement};
 use garrick_cluster::{Carrier, Entities, LocalNet, Node, Receptionist, ServiceError, Wire};
 use garrick_testkit::{silence_panics, wait};
 
@@ -318,6 +318,37 @@ fn wrong_names_and_too_many_are_refused() {
     let last = Key::<ToDesk>::new("key-1023");
     while two.receptionist.find(&last).wait().unwrap().is_empty() {
         thread::yield_now();
+    }
+}
+
+/// A placement that never answers.
+struct Silent;
+
+impl Placement for Silent {
+    fn read(&self, _: u64, _: &Address<News>) {}
+
+    fn change(&self, _: Change, _: &Address<News>) {}
+
+    fn watch(&self, _: &Address<News>) {}
+}
+
+#[test]
+fn the_questions_that_wait_for_the_first_reading_have_a_bound() {
+    let (net, system) = (LocalNet::new(), System::new().unwrap());
+    let node = Node::join(&system.handle(), net, "test", "one").unwrap();
+    let entities = Entities::start(&node, Silent).unwrap();
+    let receptionist = entities.receptionist().unwrap();
+    let (name, known) = ("one".to_owned(), Vec::new());
+    let desk = system.spawn(Desk { name, known }).unwrap();
+    receptionist.serve(&DESKS, &desk).wait().unwrap();
+    let find = || receptionist.find(&DESKS);
+    let waiting: Vec<_> = (0..1_024).map(|_| find()).collect();
+    // One more is answered with what is known.
+    assert_eq!(find().wait().unwrap(), [desk]);
+    // The others are told when the node leaves.
+    entities.leave();
+    for asked in waiting {
+        assert_eq!(asked.wait(), Err(ServiceError::NoAnswer(NoReply::Dropped)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The actor that keeps the directory of a node.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +12,10 @@ use garrick_sched::{Nanos, nanos};
 
 use super::changes::Changes;
 use super::error::ServiceError;
+use super::names::Names;
 use super::record::{INSTANCES_MAX, Instance, Key, SERVICES_MAX, Served, ServiceKey};
 use super::service::{AnyService, Service};
-use super::view::{Membership, View};
+use super::view::{Changed, Membership, View};
 use crate::entities::Entities;
 use crate::error::JoinError;
 use crate::line::Travels;
@@ -46,16 +47,22 @@ pub(crate) enum ToDirectory {
         key: ServiceKey,
         number: u64,
     },
+    /// An actor of this node, which has a name, has ended.
+    NameEnded {
+        name: Arc<str>,
+        number: u64,
+    },
     /// The node is no member any more.
     Left,
 }
 
 /// Keeps the records of what this node serves, and tells of what others serve.
 pub(crate) struct Directory {
-    node: Node,
+    pub(super) node: Node,
     placer: Address<PlacerMsg>,
-    changes: Changes,
-    view: View,
+    pub(super) changes: Changes,
+    pub(super) view: View,
+    pub(super) names: Names,
     /// Services that this node serves or follows.
     services: BTreeMap<ServiceKey, Box<dyn AnyService>>,
     /// Questions that wait for the first reading.
@@ -78,6 +85,7 @@ impl Directory {
                 placer: placer.clone(),
                 changes: Changes::new(entities.placement()),
                 view: View::default(),
+                names: Names::default(),
                 services: BTreeMap::new(),
                 early: Vec::new(),
                 dead: BTreeMap::new(),
@@ -93,12 +101,12 @@ impl Directory {
     }
 
     /// Returns the membership of this node, if it is a member as far as it knows.
-    fn membership(&self) -> Option<Membership> {
+    pub(super) fn membership(&self) -> Option<Membership> {
         let member = self.view.member(self.node.name())?;
         (member.life == self.node.life()).then_some(member)
     }
 
-    fn news(cx: &Context<'_, ToDirectory>) -> Address<News> {
+    pub(super) fn news(cx: &Context<'_, ToDirectory>) -> Address<News> {
         cx.address().contramap(ToDirectory::News)
     }
 
@@ -278,6 +286,7 @@ impl Directory {
         for key in keys {
             self.settle(&key, cx);
         }
+        self.settle_names(cx);
     }
 
     /// Handles the answer to a change.
@@ -297,17 +306,17 @@ impl Directory {
             };
             self.apply(|view| view.apply_own(&record), cx);
         }
+        if self.changes.has_room_again() {
+            self.settle_all(cx);
+        }
         self.read(cx);
     }
 
     /// Applies what was read, and tells of the changes.
-    fn apply(
-        &mut self,
-        apply: impl FnOnce(&mut View) -> BTreeSet<ServiceKey>,
-        cx: &Context<'_, ToDirectory>,
-    ) {
+    fn apply(&mut self, apply: impl FnOnce(&mut View) -> Changed, cx: &Context<'_, ToDirectory>) {
         let before = self.membership();
-        for key in apply(&mut self.view) {
+        let Changed { services, names } = apply(&mut self.view);
+        for key in services {
             if let Some(service) = self.services.get_mut(&key)
                 && service.is_followed()
             {
@@ -315,6 +324,10 @@ impl Directory {
                 service.refresh(&present, &self.node);
             }
             self.settle(&key, cx);
+        }
+        for name in names {
+            self.settle_name(&name, cx);
+            self.tell_watchers(&name);
         }
         if self.membership() != before {
             self.settle_all(cx);
@@ -380,6 +393,7 @@ impl Directory {
 
     /// Ends: other nodes serve nothing for this one any more.
     fn leave(&mut self) {
+        self.end_names();
         for service in self.services.values_mut() {
             service.refresh(&[], &self.node);
             for number in service.numbers() {
@@ -408,6 +422,7 @@ impl Actor for Directory {
             ToDirectory::News(news) => self.news_came(news, cx),
             ToDirectory::Order(order) => order(self, cx),
             ToDirectory::Ended { key, number } => self.remove(&key, number, cx),
+            ToDirectory::NameEnded { name, number } => self.name_ended(&name, number, cx),
             ToDirectory::Left => {
                 self.leave();
                 return Next::Stop;

@@ -26,6 +26,8 @@ pub(super) struct Changes {
     /// Changes without an answer, by the keys of their records.
     pending: BTreeMap<Arc<str>, Pending>,
     ticket: u64,
+    /// True if a change was put off, because too many have no answer.
+    puts_off: bool,
     /// Time at which the records were asked for, if there is no answer yet.
     reads_since: Option<Nanos>,
     /// True if something was perhaps changed since.
@@ -45,6 +47,7 @@ impl Changes {
             placement,
             pending: BTreeMap::new(),
             ticket: 0,
+            puts_off: false,
             reads_since: None,
             reads_again: false,
         }
@@ -76,7 +79,11 @@ impl Changes {
         now: Nanos,
         to: &Address<News>,
     ) {
-        if self.is_pending(&key) || self.pending.len() >= CHANGES_MAX {
+        if self.is_pending(&key) {
+            return;
+        }
+        if self.pending.len() >= CHANGES_MAX {
+            self.puts_off = true;
             return;
         }
         self.ticket += 1;
@@ -102,6 +109,13 @@ impl Changes {
             .get(key)
             .is_some_and(|pending| pending.ticket == ticket);
         is_it.then(|| self.pending.remove(key)).flatten()
+    }
+
+    /// Returns true if changes were put off, and there is room for some of them.
+    pub(super) fn has_room_again(&mut self) -> bool {
+        let has_room = self.puts_off && self.pending.len() <= CHANGES_MAX / 2;
+        self.puts_off &= !has_room;
+        has_room
     }
 
     /// Reads what was changed after a revision.

@@ -1,10 +1,11 @@
-//! Errors of services.
+//! Errors of services and names.
 
 use std::fmt;
 
 use garrick_actor::NoReply;
 
-use super::record::{INSTANCES_MAX, SERVICES_MAX};
+use super::record::{INSTANCES_MAX, NAMES_MAX, SERVICES_MAX};
+use crate::name::NodeName;
 
 /// Reason why an actor cannot be served, or what is served cannot be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,3 +65,70 @@ impl fmt::Display for ServiceError {
 }
 
 impl std::error::Error for ServiceError {}
+
+/// Reason why an actor cannot be registered under a name, or not be looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameError {
+    /// The name is not allowed.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Another actor has the name.
+    Taken {
+        /// The name.
+        name: String,
+        /// The node of the actor that has it.
+        node: NodeName,
+    },
+    /// This node has registered 1,024 names already.
+    Names,
+    /// Nobody has the name.
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// The actor that has the name has another type of messages.
+    Message {
+        /// The name.
+        name: String,
+        /// The node of the actor.
+        node: NodeName,
+    },
+    /// The node has left, its system is shutting down, or there was no answer in time.
+    NoAnswer(NoReply),
+}
+
+impl From<NoReply> for NameError {
+    fn from(none: NoReply) -> Self {
+        Self::NoAnswer(none)
+    }
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name { name } => write!(
+                f,
+                "{name:?} is not a valid name for an actor: it must have 1 to 64 letters, digits, `-` or `_` \
+                 of ASCII"
+            ),
+            Self::Taken { name, node } => {
+                write!(f, "the name {name} belongs to an actor of the node {node}")
+            }
+            Self::Names => write!(
+                f,
+                "this node has registered {NAMES_MAX} names already, which is the maximum"
+            ),
+            Self::Unknown { name } => write!(f, "no actor has the name {name}"),
+            Self::Message { name, node } => write!(
+                f,
+                "the actor {name} of the node {node} has another type of messages"
+            ),
+            Self::NoAnswer(none) => write!(f, "the directory of the node did not answer: {none}"),
+        }
+    }
+}
+
+impl std::error::Error for NameError {}

@@ -7,11 +7,15 @@ mod error;
 mod view;
 
 mod changes;
+mod names;
 mod own;
+
 mod service;
 
 mod actor;
 
+mod naming;
+
 pub(crate) use actor::{Directory, Order, ToDirectory};
-pub use error::ServiceError;
+pub use error::{NameError, ServiceError};
 pub(crate) use record::{Instance, ServiceKey};

@@ -1,4 +1,4 @@
-//! Records of services.
+//! Records of services and names.
 
 use std::sync::Arc;
 
@@ -11,6 +11,9 @@ pub(crate) const INSTANCES_MAX: usize = 1_024;
 
 /// Maximum number of keys under which a node serves.
 pub(crate) const SERVICES_MAX: usize = 1_024;
+
+/// Maximum number of names that a node registers.
+pub(crate) const NAMES_MAX: usize = 1_024;
 
 /// Key of a service: its name, and the type of its messages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,11 +37,34 @@ pub(crate) struct Served {
     pub(crate) numbers: Vec<u64>,
 }
 
+/// Content of the record of a name.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[wire(name = "garrick.Registered", version = 2)]
+pub(crate) struct Registered {
+    /// Name of the node whose actor has the name.
+    #[wire(1)]
+    pub(crate) node: String,
+    /// Epoch of the membership of the node. The name is free after the end of that membership.
+    #[wire(2)]
+    pub(crate) epoch: u64,
+    /// Number of the life of the node.
+    #[wire(3)]
+    pub(crate) life: u64,
+    /// Number of the actor.
+    #[wire(4)]
+    pub(crate) number: u64,
+    /// Identity of its messages.
+    #[wire(5)]
+    pub(crate) of: u64,
+}
+
 /// A key of a record, as it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// Actors that a node serves under a key.
     Served(NodeName, ServiceKey),
+    /// Owner of a name.
+    Name(Arc<str>),
 }
 
 impl Key {
@@ -48,6 +74,7 @@ impl Key {
             Self::Served(node, ServiceKey { name, of }) => {
                 format!("served.{node}.{name}.{of}").into()
             }
+            Self::Name(name) => format!("name.{name}").into(),
         }
     }
 
@@ -60,6 +87,7 @@ impl Key {
                 let (name, of) = (name.into(), MessageId::from_bytes(number.to_be_bytes()));
                 Self::Served(NodeName::new(node).ok()?, ServiceKey { name, of })
             }
+            ("name", name, None, None) => Self::Name(name.into()),
             _ => return None,
         };
         // A key that is written in another way is another key.
@@ -73,6 +101,14 @@ pub(crate) struct Instance {
     pub(crate) node: NodeName,
     pub(crate) life: u64,
     pub(crate) number: u64,
+}
+
+/// The actor that has a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Identity of its messages.
+    pub(crate) of: MessageId,
+    pub(crate) instance: Instance,
 }
 
 /// Beginning of the names by which other nodes reach what a node serves.
@@ -102,10 +138,14 @@ mod tests {
         let name = "printers".into();
         let key = Key::Served(node, ServiceKey { name, of });
         assert_eq!(Key::read(&key.text()), Some(key.clone()));
+        let leader = Key::Name("leader".into());
+        assert_eq!(Key::read(&leader.text()), Some(leader));
         let text = key.text();
         for other in [
             "",
             "served",
+            "name",
+            "name.a.b",
             "served.bank-1.printers",
             "served.bank-1.printers.ABC",
             "served.bank-1.printers.1",

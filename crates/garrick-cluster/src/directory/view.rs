@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::record::{INSTANCES_MAX, Instance, Key, Served, ServiceKey};
+use super::record::{Holder, INSTANCES_MAX, Instance, Key, Registered, Served, ServiceKey};
+use garrick_wire::MessageId;
+
 use crate::members::{Member, MemberKey, decode};
 use crate::name::NodeName;
 use crate::placement::Record;
@@ -23,6 +25,21 @@ pub(super) struct Seen {
     pub(super) served: Option<Served>,
 }
 
+/// A record of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SeenName {
+    pub(super) revision: u64,
+    /// `None` if it cannot be decoded.
+    pub(super) registered: Option<Registered>,
+}
+
+/// Keys and names for which something may have changed.
+#[derive(Default)]
+pub(super) struct Changed {
+    pub(super) services: BTreeSet<ServiceKey>,
+    pub(super) names: BTreeSet<Arc<str>>,
+}
+
 /// Services of members, as this node has read them last. A hint of what is true.
 #[derive(Default)]
 pub(super) struct View {
@@ -32,6 +49,7 @@ pub(super) struct View {
     is_read: bool,
     members: BTreeMap<NodeName, Membership>,
     services: BTreeMap<ServiceKey, BTreeMap<NodeName, Seen>>,
+    names: BTreeMap<Arc<str>, SeenName>,
 }
 
 impl View {
@@ -88,6 +106,35 @@ impl View {
         instances
     }
 
+    /// Returns the record of a name.
+    pub(super) fn name(&self, name: &str) -> Option<&SeenName> {
+        self.names.get(name)
+    }
+
+    /// Returns the names for which a node has a record.
+    pub(super) fn names_of(&self, node: &NodeName) -> Vec<Arc<str>> {
+        let is_of = |seen: &SeenName| {
+            let registered = seen.registered.as_ref();
+            registered.is_some_and(|registered| registered.node == node.as_str())
+        };
+        let names = self.names.iter().filter(|(_, seen)| is_of(seen));
+        names.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Returns the actor that has a name, if the membership of its node has not ended.
+    pub(super) fn holder(&self, name: &str) -> Option<Holder> {
+        let registered = self.names.get(name)?.registered.as_ref()?;
+        let (node, member) = self.members.get_key_value(registered.node.as_str())?;
+        (member.epoch == registered.epoch).then(|| Holder {
+            of: MessageId::from_bytes(registered.of.to_be_bytes()),
+            instance: Instance {
+                node: node.clone(),
+                life: registered.life,
+                number: registered.number,
+            },
+        })
+    }
+
     /// Returns the records of other nodes whose memberships have ended, with their revisions.
     pub(super) fn dead(&self, own: &NodeName) -> Vec<(Arc<str>, u64)> {
         let mut dead = Vec::new();
@@ -99,18 +146,22 @@ impl View {
                 }
             }
         }
+        for (name, seen) in &self.names {
+            let is_own = seen
+                .registered
+                .as_ref()
+                .is_some_and(|registered| registered.node == own.as_str());
+            if !is_own && self.holder(name).is_none() {
+                dead.push((Key::Name(name.clone()).text(), seen.revision));
+            }
+        }
         dead
     }
 
     /// Applies what was read up to a revision. Returns the keys under which something may have
     /// changed.
-    pub(super) fn apply(
-        &mut self,
-        records: &[Record],
-        revision: u64,
-        is_whole: bool,
-    ) -> BTreeSet<ServiceKey> {
-        let mut changed = BTreeSet::new();
+    pub(super) fn apply(&mut self, records: &[Record], revision: u64, is_whole: bool) -> Changed {
+        let mut changed = Changed::default();
         if revision < self.revision {
             // An older answer, which came late.
             return changed;
@@ -126,7 +177,7 @@ impl View {
     }
 
     /// Removes what is not among all records.
-    fn remove_missing(&mut self, records: &[Record], changed: &mut BTreeSet<ServiceKey>) {
+    fn remove_missing(&mut self, records: &[Record], changed: &mut Changed) {
         let keys: BTreeSet<&str> = records.iter().map(|record| &*record.key).collect();
         let members = self.members.keys().cloned();
         for node in members.collect::<Vec<_>>() {
@@ -139,24 +190,31 @@ impl View {
                 let text = Key::Served(node.clone(), key.clone()).text();
                 let stays = keys.contains(&*text);
                 if !stays {
-                    changed.insert(key.clone());
+                    changed.services.insert(key.clone());
                 }
                 stays
             });
             !nodes.is_empty()
         });
+        self.names.retain(|name, _| {
+            let stays = keys.contains(&*Key::Name(name.clone()).text());
+            if !stays {
+                changed.names.insert(name.clone());
+            }
+            stays
+        });
     }
 
     /// Applies a change that this node has made. Returns the keys under which something may have
     /// changed.
-    pub(super) fn apply_own(&mut self, record: &Record) -> BTreeSet<ServiceKey> {
-        let mut changed = BTreeSet::new();
+    pub(super) fn apply_own(&mut self, record: &Record) -> Changed {
+        let mut changed = Changed::default();
         self.apply_one(record, &mut changed);
         changed
     }
 
     /// Applies a record, unless a later state of it is known.
-    fn apply_one(&mut self, record: &Record, changed: &mut BTreeSet<ServiceKey>) {
+    fn apply_one(&mut self, record: &Record, changed: &mut Changed) {
         if let Some(MemberKey::Member(node)) = MemberKey::read(&record.key) {
             let member: Option<Member> = record.value.as_ref().and_then(|value| decode(value));
             let member = member.map(|member| Membership {
@@ -168,8 +226,10 @@ impl View {
             });
             return self.set_member(&node, member, changed);
         }
-        let Some(Key::Served(node, key)) = Key::read(&record.key) else {
-            return;
+        let (node, key) = match Key::read(&record.key) {
+            Some(Key::Served(node, key)) => (node, key),
+            Some(Key::Name(name)) => return self.apply_name(name, record, changed),
+            None => return,
         };
         let nodes = self.services.entry(key.clone()).or_default();
         if (nodes.get(&node)).is_some_and(|seen| seen.revision >= record.revision) {
@@ -185,21 +245,35 @@ impl View {
         if nodes.is_empty() {
             self.services.remove(&key);
         }
-        changed.insert(key);
+        changed.services.insert(key);
     }
 
-    fn set_member(
-        &mut self,
-        node: &NodeName,
-        member: Option<Membership>,
-        changed: &mut BTreeSet<ServiceKey>,
-    ) {
+    /// Applies a record of a name.
+    fn apply_name(&mut self, name: Arc<str>, record: &Record, changed: &mut Changed) {
+        if (self.names.get(&name)).is_some_and(|seen| seen.revision >= record.revision) {
+            return;
+        }
+        match &record.value {
+            Some(value) => {
+                let seen = SeenName {
+                    revision: record.revision,
+                    registered: decode(value),
+                };
+                self.names.insert(name.clone(), seen);
+            }
+            None => drop(self.names.remove(&name)),
+        }
+        changed.names.insert(name);
+    }
+
+    fn set_member(&mut self, node: &NodeName, member: Option<Membership>, changed: &mut Changed) {
         let before = match member {
             Some(member) => self.members.insert(node.clone(), member),
             None => self.members.remove(node),
         };
         if before != member {
-            changed.extend(self.keys_of(node));
+            changed.services.extend(self.keys_of(node));
+            changed.names.extend(self.names_of(node));
         }
     }
 }

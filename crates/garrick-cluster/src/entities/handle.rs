@@ -46,8 +46,11 @@ struct Shared {
     members: Arc<Mutex<MembersSample>>,
     kinds: Mutex<HashMap<Arc<str>, Used>>,
     /// Values of layers above that have started something for this node, by their types and names.
-    kept: Mutex<BTreeMap<(TypeId, Box<str>), Box<dyn Any + Send + Sync>>>,
+    kept: Mutex<BTreeMap<(TypeId, Box<str>), Kept>>,
 }
+
+/// A value of a layer above.
+type Kept = Box<dyn Any + Send + Sync>;
 
 /// Reason why something was not started.
 pub(crate) enum NotKept {

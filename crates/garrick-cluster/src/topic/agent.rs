@@ -9,25 +9,15 @@ use hashbrown::HashMap;
 
 use super::message::{ToAgent, ToTopic};
 use super::shared::{Shared, add};
+use super::streams::Streams;
 use crate::line::Travels;
 use crate::node::Node;
-
-/// Maximum number of streams of other agents whose losses are noticed.
-const STREAMS_MAX: usize = 4_096;
 
 /// A stream to the agent of another node.
 struct Outgoing {
     stream: u64,
     /// Number of the last message.
     number: u64,
-}
-
-/// A stream from the agent of another node.
-struct Incoming {
-    /// Number of the last message.
-    number: u64,
-    /// Number of messages that had come when the last one came.
-    used: u64,
 }
 
 /// The actor through which all messages of a topic pass on a node.
@@ -37,8 +27,7 @@ pub(super) struct Agent<M: 'static> {
     outgoing: HashMap<TaskId, Outgoing>,
     /// List of agents whose streams are known.
     known: Arc<Vec<Address<ToTopic<M>>>>,
-    incoming: HashMap<u64, Incoming>,
-    received: u64,
+    streams: Streams,
 }
 
 impl<M: Travels + Clone> Agent<M> {
@@ -48,8 +37,7 @@ impl<M: Travels + Clone> Agent<M> {
             shared,
             outgoing: HashMap::new(),
             known: Arc::default(),
-            incoming: HashMap::new(),
-            received: 0,
+            streams: Streams::default(),
         }
     }
 
@@ -126,21 +114,8 @@ impl<M: Travels + Clone> Agent<M> {
             number,
             message,
         } = parcel;
-        self.received += 1;
         add(&self.shared.counts.received, 1);
-        if self.incoming.len() >= STREAMS_MAX && !self.incoming.contains_key(&stream) {
-            let oldest = self.incoming.iter().min_by_key(|(_, stream)| stream.used);
-            if let Some(oldest) = oldest.map(|(stream, _)| *stream) {
-                self.incoming.remove(&oldest);
-            }
-        }
-        let incoming = self
-            .incoming
-            .entry(stream)
-            .or_insert(Incoming { number: 0, used: 0 });
-        incoming.used = self.received;
-        let lost = number.saturating_sub(incoming.number + 1);
-        incoming.number = number.max(incoming.number);
+        let lost = self.streams.take(stream, number);
         add(&self.shared.counts.lost, lost);
         let subscribers = self.shared.subscribers();
         if let Some(copies) = self.copies(message, subscribers.len()) {

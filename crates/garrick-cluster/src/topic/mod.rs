@@ -7,6 +7,7 @@
 mod message;
 
 mod shared;
+mod streams;
 
 mod agent;
 mod entry;

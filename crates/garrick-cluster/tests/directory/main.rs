@@ -6,6 +6,7 @@ mod desks;
 mod news;
 
 mod callers;
+mod leaders;
 
 mod program;
 

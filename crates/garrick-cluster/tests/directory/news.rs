@@ -154,7 +154,7 @@ pub(crate) fn all_come(facts: &Facts, lives: &[LifeName], from: Duration) -> Res
     }
 }
 
-/// What a reader has missed between news that it has got is counted, as long as no node is lost.
+/// The news that a reader has missed between others are counted, as long as no node is lost.
 pub(crate) fn losses_are_counted(facts: &Facts) -> Result<(), String> {
     if facts.seen::<Sampled>().any(|sampled| sampled.lost > 0) {
         return Ok(());

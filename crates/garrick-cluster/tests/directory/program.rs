@@ -11,7 +11,8 @@ use garrick_sim::{Facts, Sim};
 
 use crate::callers::{Called, Caller};
 use crate::desks::{Contradicts, DESKS, Desk, Known, Opened, ToDesk, Visitor};
-use crate::news::{self, Publisher};
+use crate::leaders::{self, Candidate};
+use crate::news::{self, LifeName, Publisher};
 
 /// Names of the nodes.
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
@@ -176,6 +177,13 @@ impl Actor for Life {
             ends_at: PUBLISH_UNTIL.min(self.leaves_after),
             samples_after: LEAVES_AFTER.saturating_sub(since + SAMPLED_BEFORE),
         }));
+        drop(cx.spawn(Candidate {
+            life,
+            registry: entities.registry().unwrap(),
+            leader: None,
+            told: None,
+            looks_after: AGREE_AFTER.saturating_sub(since),
+        }));
         drop(cx.spawn(Visitor {
             node: self.name,
             life: self.life,
@@ -244,12 +252,13 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
     sim.explained("only what is served is stored", move |facts| {
         is_stored(facts, plan)
     });
+    sim.explained("one node leads", move |facts| {
+        leaders::one_leads(facts, &staying(facts, plan))
+    });
     sim.explained("news come in order", news::come_in_order);
     sim.explained("losses of news are counted", news::losses_are_counted);
     sim.explained("all news come", move |facts| {
-        let lives = last_lives(facts).into_iter();
-        let stay = lives.filter(|(node, _)| !(plan.leaves && *node == NODES[2]));
-        let stay: Vec<_> = stay.collect();
+        let stay = staying(facts, plan);
         let calm = Duration::ZERO;
         let from = if plan.loses_nothing {
             calm
@@ -260,6 +269,7 @@ pub(crate) fn program(sim: &mut Sim, plan: Plan) {
     });
     if plan.loses_nothing {
         sim.explained("no news are lost", news::nothing_is_lost);
+        sim.at_end("one node was told to lead", leaders::one_was_told);
     }
     sim.explained("all nodes find the same", move |facts| agree(facts, plan));
 }
@@ -296,6 +306,13 @@ fn last_lives(facts: &Facts) -> BTreeMap<&'static str, u64> {
         *life = opened.life.max(*life);
     }
     lives
+}
+
+/// Returns the last lives of the nodes that do not leave early.
+fn staying(facts: &Facts, plan: Plan) -> Vec<LifeName> {
+    let lives = last_lives(facts).into_iter();
+    let stay = lives.filter(|(node, _)| !(plan.leaves && *node == NODES[2]));
+    stay.collect()
 }
 
 /// In the end, each node knows the desks that are open on all nodes.
