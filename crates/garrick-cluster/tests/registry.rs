@@ -214,6 +214,22 @@ fn a_name_is_free_when_its_actor_stops_or_its_node_leaves() {
 }
 
 #[test]
+fn an_actor_that_has_stopped_gets_no_name() {
+    let cluster = Cluster::new();
+    let one = cluster.place("one");
+    let stopped = one.leader("stopped");
+    stopped.stop();
+    while !stopped.is_stopped() {
+        thread::yield_now();
+    }
+    let refused = one.register(&stopped).unwrap_err();
+    let name = "leader".to_owned();
+    assert_eq!(refused, NameError::Ended { name });
+    assert!(one.lookup().is_err());
+    assert_eq!(one.register(&one.leader("first")), Ok(()));
+}
+
+#[test]
 fn the_type_of_messages_is_checked() {
     #[derive(Wire)]
     #[wire(name = "test.Other")]

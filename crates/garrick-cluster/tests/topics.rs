@@ -9,7 +9,7 @@ use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, NoReply, Reply, SendError, System};
 use garrick_cluster::placement::LocalPlacement;
 use garrick_cluster::{Carrier, Entities, LocalNet, Node, ServiceError, Topic, TopicError, Wire};
-use garrick_testkit::{silence_panics, wait};
+use garrick_testkit::{ON_PURPOSE, silence_panics, wait};
 use garrick_wire::{Decoder, Encoder, Shape, WireError};
 
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
@@ -157,6 +157,9 @@ fn nothing_is_sent_to_a_node_without_subscribers() {
     one.knows(0);
     assert_eq!(two.topic.sample().subscribers, 0);
     one.publish(1, 1..10);
+    while one.topic.sample().published < 10 {
+        thread::yield_now();
+    }
     // It comes back.
     two.topic.subscribe(&reader).wait().unwrap();
     one.knows(1);
@@ -206,7 +209,7 @@ struct Gated(Arc<Mutex<()>>, bool);
 
 impl Clone for Gated {
     fn clone(&self) -> Self {
-        assert!(!self.1, "a bug of the program");
+        assert!(!self.1, "{ON_PURPOSE}");
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner));
         Self(self.0.clone(), self.1)
     }
@@ -255,6 +258,78 @@ fn the_messages_that_wait_on_a_node_have_a_bound() {
     topic.publish(message(false)).unwrap();
     wait(&heard);
     assert_eq!(topic.sample().failed, 1);
+}
+
+/// A message whose destructor panics if it is true.
+#[derive(Clone)]
+struct Fragile(bool);
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        assert!(!self.0 || thread::panicking(), "{ON_PURPOSE}");
+    }
+}
+
+impl Wire<Carrier> for Fragile {
+    const NAME: &'static str = "test.Fragile";
+    const SHAPE: Shape = Shape::Varint;
+
+    fn encode(self, out: &mut Encoder<'_, Carrier>) -> Result<(), WireError> {
+        out.varint(1)
+    }
+
+    fn decode(input: &mut Decoder<'_, Carrier>) -> Result<Self, WireError> {
+        input.varint()?;
+        Ok(Self(false))
+    }
+}
+
+#[test]
+fn messages_whose_destructors_panic_do_not_end_a_topic() {
+    silence_panics();
+    let cluster = Cluster::new();
+    let one = cluster.place("one");
+    let topic: Topic<Fragile> = one.entities.topic("fragile").unwrap();
+    // Nobody gets it.
+    topic.publish(Fragile(true)).unwrap();
+    while topic.sample().published < 1 {
+        thread::yield_now();
+    }
+    let (told, heard) = channel();
+    let (release, released) = channel::<()>();
+    let mut released = Some(released);
+    let slow = garrick_actor::behavior(move |news: Fragile, _| {
+        let _ = told.send(news);
+        if let Some(released) = released.take() {
+            let _ = released.recv();
+        }
+    });
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let slow = one.system.actor(slow).mailbox(mailbox).spawn().unwrap();
+    topic.subscribe(&slow).wait().unwrap();
+    let missed = |count| {
+        while topic.sample().missed < count {
+            thread::yield_now();
+        }
+    };
+    // It handles one message, and another one waits: its mailbox is full.
+    topic.publish(Fragile(false)).unwrap();
+    wait(&heard);
+    for _ in 0..2 {
+        topic.publish(Fragile(false)).unwrap();
+    }
+    missed(1);
+    topic.publish(Fragile(true)).unwrap();
+    missed(2);
+    // The topic goes on.
+    release.send(()).unwrap();
+    wait(&heard);
+    topic.unsubscribe(&slow).wait().unwrap();
+    let (told, heard) = channel();
+    let reader = one.system.spawn(Reader(told)).unwrap();
+    topic.subscribe(&reader).wait().unwrap();
+    topic.publish(Fragile(false)).unwrap();
+    wait(&heard);
 }
 
 /// A reader on another node than its topic.

@@ -82,6 +82,11 @@ pub enum NameError {
         /// The node of the actor that has it.
         node: NodeName,
     },
+    /// The actor has stopped or has given the name up before it was decided who has it.
+    Ended {
+        /// The name.
+        name: String,
+    },
     /// This node has registered 1,024 names already.
     Names,
     /// Nobody has the name.
@@ -117,6 +122,10 @@ impl fmt::Display for NameError {
             Self::Taken { name, node } => {
                 write!(f, "the name {name} belongs to an actor of the node {node}")
             }
+            Self::Ended { name } => write!(
+                f,
+                "the actor has stopped, or has given the name {name} up, before it had it"
+            ),
             Self::Names => write!(
                 f,
                 "this node has registered {NAMES_MAX} names already, which is the maximum"

@@ -88,7 +88,10 @@ impl Directory {
     ) {
         let claim = self.names.claims.get(name);
         if claim.is_some_and(|claim| claim.number == number) {
-            self.give_up(name, || Ok(()));
+            self.give_up(name, || {
+                let name = name.to_string();
+                Err(NameError::Ended { name })
+            });
             self.settle_name(name, cx);
             self.tell_watchers(name);
         }

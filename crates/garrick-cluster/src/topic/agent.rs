@@ -13,6 +13,11 @@ use super::streams::Streams;
 use crate::line::Travels;
 use crate::node::Node;
 
+/// Drops a message, whose destructor is foreign code. A panic is caught.
+fn discard(message: impl Sized) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
+}
+
 /// A stream to the agent of another node.
 struct Outgoing {
     stream: u64,
@@ -65,10 +70,12 @@ impl<M: Travels + Clone> Agent<M> {
         cx: &Context<'_, ToAgent<M>>,
     ) {
         for (subscriber, message) in subscribers.iter().zip(copies) {
-            let refused = cx.send(subscriber, message).is_err();
-            // The clerk removes one that has stopped.
-            if refused && !subscriber.is_stopped() {
-                add(&self.shared.counts.missed, 1);
+            if let Err(SendError(refused)) = cx.send(subscriber, message) {
+                discard(refused);
+                // The clerk removes one that has stopped.
+                if !subscriber.is_stopped() {
+                    add(&self.shared.counts.missed, 1);
+                }
             }
         }
     }
@@ -101,7 +108,10 @@ impl<M: Travels + Clone> Agent<M> {
             };
             match cx.send(agent, parcel) {
                 Ok(()) => outgoing.number += 1,
-                Err(SendError(_)) => add(&self.shared.counts.refused, 1),
+                Err(SendError(refused)) => {
+                    discard(refused);
+                    add(&self.shared.counts.refused, 1);
+                }
             }
         }
         self.deliver(&subscribers, copies, cx);
