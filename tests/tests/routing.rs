@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use garrick::mailbox::{Mailbox, OnFull};
 use garrick::naming::{DeadLetter, DeadLetters, Key, Receptionist};
 use garrick::prelude::*;
 use garrick::route::{
@@ -237,6 +238,39 @@ fn messages_that_others_send_to_a_measured_routee_are_no_debt() {
     threads.iter().for_each(Local::run);
     let got: Vec<_> = f.got.try_iter().collect();
     assert_eq!(names(&got), [0, 0, 1, 1], "two each");
+}
+
+#[test]
+fn a_routee_whose_mailbox_is_full_stays_and_the_next_one_gets_the_message() {
+    let local = Local::new().unwrap();
+    let router = Router::spawn(&local.handle(), RoundRobin::new()).unwrap();
+    let bounded = |capacity| {
+        let mailbox = Mailbox::bounded(capacity, OnFull::Fail).unwrap();
+        let routee = local.actor(behavior(|_: u32, _| {})).mailbox(mailbox);
+        routee.spawn()
+    };
+    let (narrow, wide) = (bounded(1), bounded(3));
+    for routee in [&narrow, &wide] {
+        router.add(routee).unwrap();
+    }
+    local.run();
+    // The router handles all of them before its routees run.
+    for number in 0..6 {
+        router.send(number).unwrap();
+    }
+    local.run();
+    let status = router.status();
+    local.run();
+    let status = status.wait().unwrap();
+    assert_eq!(status.undelivered, 2, "only when both were full");
+    assert_eq!(status.routees, [narrow, wide]);
+    for number in 0..2 {
+        router.send(number).unwrap();
+    }
+    local.run();
+    let status = router.status();
+    local.run();
+    assert_eq!(status.wait().unwrap().undelivered, 2);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! State of a node that its sessions need.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use hashbrown::HashMap;
 
@@ -23,6 +24,8 @@ pub(crate) struct Base {
     pub(crate) bounds: Bounds,
     pub(crate) counts: Counts,
     pub(crate) transport: Arc<dyn Transport>,
+    /// The node, for links that find what an address with a name leads to.
+    node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
     /// Numbers of the last session, question and watch. They are never used again, so the numbers
@@ -30,6 +33,10 @@ pub(crate) struct Base {
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
+    /// Number of the last actor that a directory has served.
+    served: AtomicU64,
+    /// Number of the last stream of a topic.
+    stream: AtomicU64,
 }
 
 impl Base {
@@ -48,12 +55,25 @@ impl Base {
             bounds,
             counts: Counts::default(),
             transport,
+            node: OnceLock::new(),
             exports: Mutex::default(),
             services: Mutex::default(),
             session: AtomicU64::new(0),
             question: AtomicU64::new(0),
             watch: AtomicU64::new(0),
+            served: AtomicU64::new(0),
+            stream: AtomicU64::new(0),
         }
+    }
+
+    /// Sets the node, once.
+    pub(crate) fn set_node(&self, node: Weak<dyn Any + Send + Sync>) {
+        let _ = self.node.set(node);
+    }
+
+    /// Returns the node, if it has not ended.
+    pub(crate) fn node(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.node.get()?.upgrade()
     }
 
     pub(crate) fn exports(&self) -> MutexGuard<'_, Exports> {
@@ -74,6 +94,16 @@ impl Base {
     /// Returns the number of a new watch.
     pub(crate) fn next_watch(&self) -> u64 {
         self.watch.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Returns the number of a new actor of a directory.
+    pub(crate) fn next_served(&self) -> u64 {
+        self.served.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Returns the number of a new stream of a topic.
+    pub(crate) fn next_stream(&self) -> u64 {
+        self.stream.fetch_add(1, Relaxed) + 1
     }
 
     /// Returns a service of this node.

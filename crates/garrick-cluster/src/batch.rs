@@ -12,10 +12,12 @@ use std::sync::{Arc, Mutex};
 use garrick_actor::door::Notice;
 use garrick_actor::{Ended, NoReply, SendError};
 use garrick_sched::{Nanos, TurnMark, turn_mark};
-use garrick_wire::{MessageId, WireError};
+use garrick_wire::MessageId;
 
 use crate::frame::{NewBody, Owned, put_another, put_message};
-use crate::line::{Batch, Carrier, Contents, EncodedBody, Given, Item, Line, Travels, address_of};
+use crate::line::{
+    Batch, Carrier, Contents, EncodedBody, Given, Item, Line, Travels, Unencodable, address_of,
+};
 use crate::lock::lock;
 use crate::name::NodeName;
 
@@ -156,9 +158,11 @@ pub(crate) fn encode<T: Travels>(
     value: T,
     content: &mut Vec<u8>,
     carrier: &mut Carrier,
-) -> Result<(), WireError> {
+) -> Result<(), Unencodable> {
     let limits = carrier.limits();
     let encoded = limits.encode_with(value, content, carrier);
+    let encoded = encoded.map_err(Unencodable::Wire);
+    let encoded = encoded.and_then(|()| carrier.check_names(content.len()));
     if encoded.is_err() {
         for question in carrier.take_packed().questions {
             question.refuse(NoReply::Refused);

@@ -1,5 +1,6 @@
 //! Doors that lead to other nodes.
 
+use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::batch::{self, Lines, Route};
 use crate::frame::{Owned, Slot};
 use crate::line::{Line, Travels};
 use crate::name::NodeName;
+use crate::named::{Named, Origin};
 
 /// A door that leads to an address that another node has exported.
 struct Far<M> {
@@ -86,8 +88,23 @@ struct Service<M> {
     lines: Arc<dyn Lines>,
     node: NodeName,
     target: Owned,
+    origin: Arc<Origin>,
     id: TaskId,
     message: PhantomData<fn(M)>,
+}
+
+/// Returns the identity of a service of a node, which is the same on all nodes.
+fn service_id(cluster: u64, node: &str, name: &str) -> TaskId {
+    let mut hasher = DefaultHasher::new();
+    (cluster, node, name).hash(&mut hasher);
+    TaskId::far(hasher.finish() >> 1)
+}
+
+/// Returns the origin of the addresses of a service of a node.
+fn service_origin(cluster: u64, node: &NodeName, name: &Arc<str>) -> Arc<Origin> {
+    let (node, name) = (node.shared(), name.clone());
+    let named = Named::Service { node, name };
+    Arc::new(Origin { cluster, named })
 }
 
 /// Returns the address of a service of another node.
@@ -96,11 +113,10 @@ pub(crate) fn service_address<M: Travels>(
     node: NodeName,
     name: Arc<str>,
 ) -> Address<M> {
-    let mut hasher = DefaultHasher::new();
-    (lines.cluster(), node.as_str(), &*name).hash(&mut hasher);
-    let id = TaskId::far(hasher.finish() >> 1);
+    let cluster = lines.cluster();
     door(Service::<M> {
-        id,
+        id: service_id(cluster, node.as_str(), &name),
+        origin: service_origin(cluster, &node, &name),
         lines,
         node,
         target: Owned::Service(name),
@@ -129,6 +145,10 @@ impl<M: Travels> Door for Service<M> {
         Some(self.id)
     }
 
+    fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::clone(&self.origin) as _)
+    }
+
     fn watch(&self, notice: Notice) {
         match self.lines.line(&self.node) {
             Some(line) => batch::watch(&line, self.target.clone(), notice),
@@ -141,12 +161,16 @@ impl<M: Travels> Door for Service<M> {
 struct Own<M> {
     base: Arc<Base>,
     name: Arc<str>,
+    origin: Arc<Origin>,
+    id: TaskId,
     message: PhantomData<fn(M)>,
 }
 
 /// Returns the address of a service of this node. The service need not exist yet.
 pub(crate) fn own_address<M: Travels>(base: Arc<Base>, name: Arc<str>) -> Address<M> {
     door(Own::<M> {
+        id: service_id(base.cluster, base.name.as_str(), &name),
+        origin: service_origin(base.cluster, &base.name, &name),
         base,
         name,
         message: PhantomData,
@@ -181,6 +205,14 @@ impl<M: Travels> Door for Own<M> {
             Some(address) => drop(address.watch(notice)),
             None => notice(Ended::Before),
         }
+    }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(self.id)
+    }
+
+    fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::clone(&self.origin) as _)
     }
 }
 

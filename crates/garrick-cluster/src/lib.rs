@@ -11,6 +11,8 @@ mod lock;
 
 mod name;
 
+mod named;
+
 mod frame;
 mod options;
 
@@ -29,7 +31,6 @@ mod base;
 mod far;
 
 mod session;
-mod travel;
 
 mod peer;
 
@@ -41,10 +42,21 @@ mod node;
 
 mod entities;
 
+mod directory;
+
+mod receptionist;
+mod registry;
+
+mod route;
+mod topic;
+
+mod travel;
+
 #[cfg(feature = "nats")]
 pub mod nats;
 
 pub use counts::NodeSample;
+pub use directory::{NameError, ServiceError};
 pub use entities::{
     ENTITY_KEY_BYTES_MAX, Entities, EntitiesSample, EntityError, Kind, KindOptions,
 };
@@ -54,4 +66,8 @@ pub use line::{Carrier, Travels};
 pub use members::MembersSample;
 pub use name::NodeName;
 pub use node::Node;
+pub use receptionist::Receptionist;
+pub use registry::Registry;
+pub use route::SameOnAllNodes;
+pub use topic::{Topic, TopicError, TopicSample};
 pub use transport::{Incoming, LocalNet, Transport};

@@ -14,6 +14,7 @@ use garrick_wire::{Limits, MessageId, Wire, WireError};
 use crate::frame::{Body, Owned, Ref, Slot};
 use crate::lock::lock;
 use crate::name::NodeName;
+use crate::named::Named;
 use crate::options::Bounds;
 
 /// Number of bytes that an item counts for in addition to its content.
@@ -33,6 +34,12 @@ pub(crate) trait Line: Send + Sync {
 
     /// Address of the state of this node, which is only compared.
     fn node(&self) -> *const ();
+
+    /// Identity of the cluster.
+    fn cluster(&self) -> u64;
+
+    /// Returns this node, if it has not ended ([`Node::of`](crate::node::Node)).
+    fn home(&self) -> Option<Arc<dyn Any + Send + Sync>>;
 
     /// Returns true if the session is over: nothing is sent any longer.
     fn is_over(&self) -> bool;
@@ -85,7 +92,30 @@ pub(crate) trait Line: Send + Sync {
     fn exported(&self, slot: Slot) -> Option<Arc<dyn Exported>>;
 
     /// Counts a message that cannot be encoded.
-    fn count_refused(&self, error: &WireError);
+    fn count_refused(&self, error: &Unencodable);
+}
+
+/// Reason why a message cannot be encoded.
+pub(crate) enum Unencodable {
+    Wire(WireError),
+    /// The message and the names of entities and services in it are too large.
+    Named {
+        bytes: usize,
+        max: usize,
+    },
+}
+
+impl fmt::Display for Unencodable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wire(error) => error.fmt(f),
+            Self::Named { bytes, max } => write!(
+                f,
+                "with the names of its entities and services, the message has {bytes} bytes: at \
+                 most {max} bytes are allowed"
+            ),
+        }
+    }
 }
 
 /// Returns the address of a line, to compare it.
@@ -167,16 +197,27 @@ pub(crate) struct Packed {
 }
 
 /// An address in a message.
-pub(crate) struct Passed {
-    pub(crate) exported: Arc<dyn Exported>,
-    /// The place of the address in the receiver's table, if the receiver has exported it.
-    pub(crate) home: Option<Slot>,
+pub(crate) enum Passed {
+    Exported {
+        exported: Arc<dyn Exported>,
+        /// The place of the address in the receiver's table, if the receiver has exported it.
+        home: Option<Slot>,
+    },
+    Named(Named),
+}
+
+/// A [`Ref`] with names of its own.
+#[derive(Clone)]
+pub(crate) enum OwnRef {
+    Senders(Slot),
+    Receivers(Slot),
+    Named(Named),
 }
 
 /// The addresses and replies of a message that is decoded.
 #[derive(Default)]
 struct Unpacking {
-    refs: Vec<Ref>,
+    refs: Vec<OwnRef>,
     /// Number of the first question.
     first: u64,
     questions: u32,
@@ -220,7 +261,7 @@ impl Carrier {
     pub(crate) fn load(&mut self, body: &Body<'_>) {
         if let Side::Unpacking(unpacking) = &mut self.side {
             unpacking.refs.clear();
-            unpacking.refs.extend(body.refs());
+            unpacking.refs.extend(body.refs().map(OwnRef::of));
             (unpacking.first, unpacking.questions) = (body.first, body.replies);
             unpacking.decoded.clear();
         }
@@ -231,6 +272,18 @@ impl Carrier {
         match &mut self.side {
             Side::Packing(packed) => std::mem::take(packed),
             Side::Unpacking(_) => Packed::default(),
+        }
+    }
+
+    /// Checks the size of a message with `content` bytes and the names in it.
+    pub(crate) fn check_names(&self, content: usize) -> Result<(), Unencodable> {
+        let Side::Packing(packed) = &self.side else {
+            return Ok(());
+        };
+        let (named, max) = (packed.named_bytes(), self.line.bounds().message);
+        match content + named {
+            bytes if named > 0 && bytes > max => Err(Unencodable::Named { bytes, max }),
+            _ => Ok(()),
         }
     }
 
@@ -245,12 +298,12 @@ impl Carrier {
 
     /// Returns the line, and the address at an index of the message that is decoded. Returns `None`
     /// if there is no such address.
-    pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, Ref)> {
+    pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
         let Side::Unpacking(unpacking) = &self.side else {
             return None;
         };
         let found = unpacking.refs.get(usize::try_from(index).ok()?)?;
-        Some((&self.line, *found))
+        Some((&self.line, found.clone()))
     }
 
     /// Returns the line, and the number of the question at an index of the message that is decoded.
@@ -289,7 +342,50 @@ impl Carrier {
     }
 }
 
+impl OwnRef {
+    fn of(found: Ref<'_>) -> Self {
+        match found {
+            Ref::Senders(slot) => Self::Senders(slot),
+            Ref::Receivers(slot) => Self::Receivers(slot),
+            Ref::Entity { kind, key } => Self::Named(Named::Entity {
+                kind: kind.into(),
+                key: key.into(),
+            }),
+            Ref::Service { node, name } => Self::Named(Named::Service {
+                node: node.into(),
+                name: name.into(),
+            }),
+        }
+    }
+}
+
+impl OwnRef {
+    /// Returns the address as it stands in a frame.
+    pub(crate) fn borrow(&self) -> Ref<'_> {
+        match self {
+            Self::Senders(slot) => Ref::Senders(*slot),
+            Self::Receivers(slot) => Ref::Receivers(*slot),
+            Self::Named(Named::Entity { kind, key }) => Ref::Entity { kind, key },
+            Self::Named(Named::Service { node, name }) => Ref::Service { node, name },
+        }
+    }
+}
+
+impl Passed {
+    fn named_bytes(&self) -> usize {
+        match self {
+            Self::Exported { .. } => 0,
+            Self::Named(named) => named.bytes(),
+        }
+    }
+}
+
 impl Packed {
+    /// Returns the number of bytes of the names in the message.
+    pub(crate) fn named_bytes(&self) -> usize {
+        self.addresses.iter().map(Passed::named_bytes).sum()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.addresses.is_empty() && self.questions.is_empty()
     }
@@ -346,7 +442,9 @@ impl Item {
 
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Tell { body, .. } | Self::Answer { body, .. } => ITEM_BYTES + body.content.len(),
+            Self::Tell { body, .. } | Self::Answer { body, .. } => {
+                ITEM_BYTES + body.content.len() + body.packed.named_bytes()
+            }
             Self::Refusal { .. } | Self::Watch { .. } | Self::Stop { .. } => ITEM_BYTES,
         }
     }

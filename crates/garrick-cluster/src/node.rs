@@ -1,8 +1,9 @@
 //! A node: the part of a cluster that runs on one system.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::base::Base;
 use crate::batch::Lines;
@@ -13,12 +14,16 @@ use crate::far::{own_address, service_address};
 use crate::frame::Head;
 use crate::line::{Line, Travels};
 use crate::link::Link;
+use crate::lock::lock;
+use crate::members::hash;
 use crate::message::LinkMsg;
 use crate::name::NodeName;
+use crate::named::{Named, Origin};
 use crate::options::Bounds;
 use crate::peer::{Peer, Peers};
 use crate::transport::{Incoming, Transport};
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
+use garrick_core::random::mix;
 use garrick_sched::Nanos;
 
 /// State of a node.
@@ -27,6 +32,9 @@ struct Core {
     peers: Arc<Peers>,
     handle: Handle,
     has_left: AtomicBool,
+    /// Value of a layer above that has started something on the node. It may hold the node, until
+    /// the node leaves.
+    attached: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Core {
@@ -64,7 +72,8 @@ impl Core {
         let base = &self.base;
         base.transport.leave(&base.name, base.life);
         let services = base.withdraw_all();
-        drop(services);
+        let attached = lock(&self.attached).take();
+        drop((services, attached));
     }
 }
 
@@ -223,7 +232,10 @@ impl Node {
             peers: Arc::default(),
             handle: handle.clone(),
             has_left: AtomicBool::new(false),
+            attached: Mutex::default(),
         });
+        let node: Weak<Core> = Arc::downgrade(&core);
+        core.base.set_node(node);
         let _ = joined.set(Arc::clone(&core));
         if porter.is_stopped() {
             // It may have ended before it knew the node.
@@ -274,12 +286,65 @@ impl Node {
     /// # Errors
     /// Returns [`JoinError::Name`] if the name of the node is not allowed.
     pub fn service<M: Travels>(&self, node: &str, name: &str) -> Result<Address<M>, JoinError> {
-        let node = NodeName::new(node)?;
+        Ok(self.service_of(NodeName::new(node)?, name.into()))
+    }
+
+    /// Returns the address of a service of a node.
+    pub(crate) fn service_of<M: Travels>(&self, node: NodeName, name: Arc<str>) -> Address<M> {
         if node == self.core.base.name {
-            return Ok(own_address(Arc::clone(&self.core.base), name.into()));
+            return own_address(Arc::clone(&self.core.base), name);
         }
-        let lines: Arc<dyn Lines> = Arc::clone(&self.core) as _;
-        Ok(service_address(lines, node, name.into()))
+        service_address(self.lines(), node, name)
+    }
+
+    /// Returns the address that this node offers as a service, if it has this type.
+    pub(crate) fn offered<M: Travels>(&self, name: &str) -> Option<Address<M>> {
+        let offered = self.core.base.offered(name)?;
+        offered.address().downcast_ref().cloned()
+    }
+
+    /// Returns the origin of addresses that travel as a service of this node.
+    pub(crate) fn origin_of(&self, name: Arc<str>) -> Origin {
+        let (base, node) = (&self.core.base, self.core.base.name.shared());
+        Origin {
+            cluster: base.cluster,
+            named: Named::Service { node, name },
+        }
+    }
+
+    /// Returns the number of a new stream of messages. It differs from all others, also from those
+    /// of other nodes and lives, with a high probability.
+    pub(crate) fn next_stream(&self) -> u64 {
+        let base = &self.core.base;
+        mix(hash(base.name.as_str()) ^ mix(base.life ^ mix(base.next_stream())))
+    }
+
+    /// Returns the number of an actor that is served from now on.
+    pub(crate) fn next_served(&self) -> u64 {
+        self.core.base.next_served()
+    }
+
+    /// Returns the node of a line, if it has not ended.
+    pub(crate) fn of(line: &dyn Line) -> Option<Self> {
+        let core = line.home()?.downcast().ok()?;
+        Some(Self { core })
+    }
+
+    /// Attaches a value to the node, until the node leaves. Replaces an earlier one.
+    pub(crate) fn attach(&self, value: Arc<dyn Any + Send + Sync>) {
+        let before = lock(&self.core.attached).replace(value);
+        drop(before);
+        if self.core.has_left() {
+            // It has left meanwhile.
+            let attached = lock(&self.core.attached).take();
+            drop(attached);
+        }
+    }
+
+    /// Returns what is attached to the node, if it has this type.
+    pub(crate) fn attached<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let attached = lock(&self.core.attached).clone();
+        attached?.downcast().ok()
     }
 
     /// Leaves the cluster. All links end. On this node and on the other nodes, questions and

@@ -1,5 +1,6 @@
 //! Sessions: the state that two nodes share, until one of them loses the other.
 
+use std::any::Any;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -7,12 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use garrick_actor::Address;
 use garrick_sched::TaskId;
-use garrick_wire::WireError;
 use hashbrown::{HashMap, HashSet};
 
 use crate::base::Base;
 use crate::frame::{Owned, Slot};
-use crate::line::{Exported, Given, Line};
+use crate::line::{Exported, Given, Line, Unencodable};
 use crate::lock::lock;
 use crate::message::LinkMsg;
 use crate::name::NodeName;
@@ -152,6 +152,14 @@ impl Line for Session {
         Arc::as_ptr(&self.base).cast()
     }
 
+    fn cluster(&self) -> u64 {
+        self.base.cluster
+    }
+
+    fn home(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.base.node()
+    }
+
     fn is_over(&self) -> bool {
         // Relaxed: the flag publishes nothing. What passes it is refused by the link.
         self.is_over.load(Relaxed)
@@ -234,7 +242,7 @@ impl Line for Session {
         self.base.exports().get(slot, &self.peer)
     }
 
-    fn count_refused(&self, error: &WireError) {
+    fn count_refused(&self, error: &Unencodable) {
         let why = format!("a message to the node {}: {error}", self.peer);
         self.base.counts.add_refused(&why);
     }

@@ -528,7 +528,7 @@ fn wrong_use_is_refused() {
     };
     for name in ["", "a.b", "ä", "a b"] {
         let refused = entities.get(Kind::<Order>::new(name), "a").unwrap_err();
-        assert_eq!(refused, EntityError::Kind { name });
+        assert_eq!(refused, EntityError::Kind { name: name.into() });
         assert!(refused.to_string().contains("1 to 64 letters"), "{refused}");
     }
     let long = "k".repeat(ENTITY_KEY_BYTES_MAX + 1);
@@ -544,9 +544,19 @@ fn wrong_use_is_refused() {
     }
     entities.host(COUNTER, KindOptions::new(), make).unwrap();
     let again = entities.host(COUNTER, KindOptions::new(), make);
-    assert_eq!(again, Err(EntityError::Hosted { kind: "counter" }));
+    assert_eq!(
+        again,
+        Err(EntityError::Hosted {
+            kind: "counter".into()
+        })
+    );
     let other = entities.get(Kind::<Another>::new("counter"), "a");
-    assert_eq!(other.unwrap_err(), EntityError::Message { kind: "counter" });
+    assert_eq!(
+        other.unwrap_err(),
+        EntityError::Message {
+            kind: "counter".into()
+        }
+    );
     for number in 1..256 {
         let name: &'static str = format!("kind-{number}").leak();
         entities.get(Kind::<Order>::new(name), "a").unwrap();

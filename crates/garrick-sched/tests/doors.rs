@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::any::Any;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier, OnceLock};
@@ -435,6 +436,10 @@ impl Door for Far {
     fn stands_for(&self) -> Option<TaskId> {
         Some(TaskId::far(self.0))
     }
+
+    fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::new(self.0))
+    }
 }
 
 #[test]
@@ -449,6 +454,39 @@ fn doors_to_one_far_task_have_equal_addresses() {
         let here = door(Passes(|_| Ok(())));
         assert!([&first, &other].into_iter().all(|far| *far != here) && !here.id().is_far());
     });
+}
+
+#[test]
+fn an_address_tells_what_its_door_was_made_from() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let origin = |address: &Address<u32>| address.origin()?.downcast_ref::<u64>().copied();
+        let far = door(Far(7));
+        assert_eq!(origin(&far), Some(7));
+        // A large door is in a box.
+        let large = door(Large(Far(8), [0; 1_000]));
+        assert_eq!(origin(&large), Some(8));
+        // Those that do not tell it, and tasks.
+        assert_eq!(origin(&far.contramap(|number: u32| number)), None);
+        assert_eq!(origin(&door(Passes(|_| Ok(())))), None);
+        assert_eq!(origin(&here.spawn(does(|_: u32, _| Flow::Continue))), None);
+    });
+}
+
+/// A door that is too large for a block of the pool.
+struct Large(Far, [u64; 1_000]);
+
+impl Door for Large {
+    type Message = u32;
+
+    fn pass(&self, message: u32, _: &Address<u32>) -> Result<(), SendError<u32>> {
+        assert_eq!(self.1[0], 0);
+        Err(SendError(message))
+    }
+
+    fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.0.origin()
+    }
 }
 
 #[test]

@@ -19,7 +19,9 @@ pub struct Request<T: 'static, E: 'static> {
 }
 
 impl<T: 'static, E: From<NoReply> + 'static> Request<T, E> {
-    pub(crate) fn new(ask: Ask<Result<T, E>>) -> Self {
+    /// Creates a request from an ask.
+    #[doc(hidden)]
+    pub fn new(ask: Ask<Result<T, E>>) -> Self {
         Self { ask }
     }
 

@@ -92,6 +92,12 @@ impl<M> Key<M> {
             message: PhantomData,
         }
     }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl Receptionist {

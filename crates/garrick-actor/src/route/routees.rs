@@ -122,10 +122,21 @@ impl<M: 'static> Routees<M> {
         self.roll.get(index).in_flight()
     }
 
+    /// Returns the address of the routee at `index`.
+    ///
+    /// # Panics
+    /// Panics if there is no routee at `index`.
+    #[must_use]
+    #[track_caller]
+    pub fn address(&self, index: usize) -> &Address<M> {
+        &self.roll.get(index).address
+    }
+
     /// Sends `msg` to the routee at `index`. Removes the routee if it has stopped.
     ///
     /// # Errors
-    /// Returns the message if the routee has stopped.
+    /// Returns the message if the routee has stopped, or refuses it, for example because its
+    /// mailbox is full.
     ///
     /// # Panics
     /// Panics if there is no routee at `index`.
@@ -138,17 +149,20 @@ impl<M: 'static> Routees<M> {
                 Ok(())
             }
             Err(SendError(msg)) => {
-                drop(self.roll.remove_at(index));
+                if routee.address.is_stopped() {
+                    drop(self.roll.remove_at(index));
+                }
                 Err(msg)
             }
         }
     }
 
     /// Calls `choose` to get an index, and sends `msg` to the routee at this index. If this routee
-    /// has stopped, removes it and calls `choose` again.
+    /// has stopped, removes it and calls `choose` again. If it refuses the message, calls `choose`
+    /// again, at most as often as there are routees.
     ///
     /// # Errors
-    /// Returns the message if no routee is left.
+    /// Returns the message if no routee is left, or if the chosen ones have refused it.
     ///
     /// # Panics
     /// Panics if there is no routee at the chosen index.
@@ -158,25 +172,29 @@ impl<M: 'static> Routees<M> {
         mut msg: M,
         mut choose: impl FnMut(&M, &Self) -> usize,
     ) -> Result<(), M> {
-        // Every failure removes a routee, so this loop ends.
-        while !self.is_empty() {
-            let index = choose(&msg, self);
+        let mut refusals = 0;
+        // Every failure removes a routee or is a refusal, so this loop ends.
+        while refusals < self.len() {
+            let (index, before) = (choose(&msg, self), self.len());
             match self.send(index, msg) {
                 Ok(()) => return Ok(()),
                 Err(back) => msg = back,
             }
+            refusals += usize::from(self.len() == before);
         }
         Err(msg)
     }
 
     /// Sends a message to every routee. Calls `make` for each routee to create its message. Removes
-    /// the routees that have stopped. Returns the number of routees that are left.
+    /// the routees that have stopped. Returns the number of routees that are left. Those that
+    /// refuse the message, for example because their mailboxes are full, miss it.
     pub fn send_to_all(&mut self, mut make: impl FnMut() -> M) -> usize {
         let mut index = 0;
         while index < self.len() {
-            if self.send(index, make()).is_ok() {
-                index += 1;
-            }
+            let before = self.len();
+            // A message that was refused is dropped.
+            let _ = self.send(index, make());
+            index += usize::from(self.len() == before);
         }
         index
     }

@@ -73,7 +73,8 @@ pub enum RouterMsg<M: 'static> {
 pub struct Status<M> {
     /// Routees that have not stopped, in the order in which they were added.
     pub routees: Vec<Address<M>>,
-    /// Number of messages that were dropped because no routee was left.
+    /// Number of messages that were dropped because no routee was left, or because the chosen ones
+    /// have refused them.
     pub undelivered: u64,
 }
 
@@ -214,9 +215,16 @@ impl<M: Send + 'static> Router<M> {
         receptionist: &Receptionist,
         key: &Key<M>,
     ) -> Result<Address<Listing<M>>, SendError<()>> {
-        let follower = front(&self.address, RouterMsg::Follow, RouterMsg::into_listing);
+        let follower = self.follower();
         receptionist.subscribe(key, &follower)?;
         Ok(follower)
+    }
+
+    /// Returns an address that keeps the routees up to date with the listings that are sent to it.
+    /// [`Router::follow`] subscribes such an address. Use it for other sources of listings.
+    #[must_use]
+    pub fn follower(&self) -> Address<Listing<M>> {
+        front(&self.address, RouterMsg::Follow, RouterMsg::into_listing)
     }
 
     /// From now on, posts a [`DeadLetter`] to `dead_letters` for each message that is dropped

@@ -1,5 +1,6 @@
 //! Gates, through which messages to the entities of a kind pass on a node.
 
+use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -11,6 +12,7 @@ use garrick_sched::TaskId;
 use super::message::RegionMsg;
 use crate::line::Travels;
 use crate::members::hash;
+use crate::named::{Named, Origin};
 
 /// Number of messages of a kind that wait on a node, for owners of shards or for entities that
 /// stop. From this number on, messages are refused. Also the maximum number of messages in the
@@ -63,6 +65,7 @@ impl Gate {
 struct Entrance<M> {
     region: Address<RegionMsg<M>>,
     gate: Arc<Gate>,
+    origin: Arc<Origin>,
     key: Arc<str>,
     hash: u64,
     id: TaskId,
@@ -72,17 +75,23 @@ struct Entrance<M> {
 /// Returns the address of an entity.
 pub(super) fn entity_address<M: Travels>(
     cluster: u64,
-    kind: &str,
+    kind: Arc<str>,
     key: &str,
     region: Address<RegionMsg<M>>,
     gate: Arc<Gate>,
 ) -> Address<M> {
     let of_key = hash(key);
-    let id = hash(kind).rotate_left(1) ^ of_key ^ cluster.rotate_left(2);
+    let id = hash(&kind).rotate_left(1) ^ of_key ^ cluster.rotate_left(2);
+    let key: Arc<str> = key.into();
+    let named = Named::Entity {
+        kind,
+        key: key.clone(),
+    };
     door(Entrance {
         region,
         gate,
-        key: key.into(),
+        origin: Arc::new(Origin { cluster, named }),
+        key,
         hash: of_key,
         id: TaskId::far(id >> 1),
         message: PhantomData,
@@ -115,5 +124,9 @@ impl<M: Travels> Door for Entrance<M> {
 
     fn stands_for(&self) -> Option<TaskId> {
         Some(self.id)
+    }
+
+    fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::clone(&self.origin) as _)
     }
 }

@@ -1,6 +1,7 @@
 //! The handle by which a node uses and runs entities.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, Weak};
@@ -11,7 +12,7 @@ use hashbrown::HashMap;
 
 use super::gate::{Gate, WAITING_MAX, entity_address};
 use super::host::{HostOf, KindOptions};
-use super::kind::{ENTITY_KEY_BYTES_MAX, EntityError, Kind};
+use super::kind::{EntityError, Kind, check_key, check_kind};
 use super::message::RegionMsg;
 use super::region::Region;
 use crate::error::JoinError;
@@ -41,9 +42,23 @@ struct Used {
 
 struct Shared {
     node: Node,
+    placement: Arc<dyn Placement>,
     placer: Address<PlacerMsg>,
     members: Arc<Mutex<MembersSample>>,
-    kinds: Mutex<HashMap<&'static str, Used>>,
+    kinds: Mutex<HashMap<Arc<str>, Used>>,
+    /// Values of layers above that have started something for this node, by their types and names.
+    kept: Mutex<BTreeMap<(TypeId, Box<str>), Kept>>,
+}
+
+/// A value of a layer above.
+type Kept = Box<dyn Any + Send + Sync>;
+
+/// Reason why something was not started.
+pub(crate) enum NotKept {
+    /// There are too many.
+    Many,
+    /// The system is shutting down.
+    Closed,
 }
 
 /// Numbers of the entities of a kind on a node.
@@ -51,7 +66,7 @@ struct Shared {
 #[non_exhaustive]
 pub struct EntitiesSample {
     /// Name of the kind.
-    pub kind: &'static str,
+    pub kind: Arc<str>,
     /// Number of entities that run on this node.
     pub active: usize,
     /// Number of times that an entity was created on this node.
@@ -131,43 +146,92 @@ impl Entities {
     pub fn start(node: &Node, placement: impl Placement) -> Result<Self, JoinError> {
         let members = Arc::<Mutex<MembersSample>>::default();
         let own = Own::new(node.name().clone(), node.life());
-        let placer = Placer::new(own, node.lines(), Arc::new(placement), members.clone());
+        let placement: Arc<dyn Placement> = Arc::new(placement);
+        let placer = Placer::new(own, node.lines(), placement.clone(), members.clone());
         let placer = node.handle().spawn(Internal(placer));
         let shared = Shared {
             node: node.clone(),
+            placement,
             placer: placer.map_err(|_| JoinError::Closed)?,
             members,
             kinds: Mutex::default(),
+            kept: Mutex::default(),
         };
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        let shared = Arc::new(shared);
+        node.attach(Arc::clone(&shared) as _);
+        Ok(Self { shared })
+    }
+
+    /// Returns the entities of a node, if it uses any.
+    pub(crate) fn of(node: &Node) -> Option<Self> {
+        let shared = node.attached()?;
+        Some(Self { shared })
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.shared.node
+    }
+
+    pub(crate) fn placer(&self) -> &Address<PlacerMsg> {
+        &self.shared.placer
+    }
+
+    pub(crate) fn placement(&self) -> Arc<dyn Placement> {
+        self.shared.placement.clone()
+    }
+
+    /// Returns the value with a name that a layer above has kept for this node, if it is good.
+    /// Otherwise, starts it, unless `max` values are kept.
+    pub(crate) fn kept<T: Clone + Send + Sync + 'static>(
+        &self,
+        name: &str,
+        max: usize,
+        is_good: impl Fn(&T) -> bool,
+        start: impl FnOnce() -> Option<T>,
+    ) -> Result<T, NotKept> {
+        let mut all = lock(&self.shared.kept);
+        let key = (TypeId::of::<T>(), Box::from(name));
+        let known = all.get(&key);
+        let known = known.and_then(|known| known.downcast_ref::<T>());
+        if let Some(known) = known.filter(|known| is_good(known)) {
+            return Ok(known.clone());
+        }
+        if all.len() >= max {
+            return Err(NotKept::Many);
+        }
+        let started = start().ok_or(NotKept::Closed)?;
+        let before = all.insert(key, Box::new(started.clone()));
+        drop(all);
+        drop(before);
+        Ok(started)
     }
 
     /// Returns the region and the gate of a kind, which are created at the first use.
     fn used<M: Travels>(
         &self,
-        kind: Kind<M>,
+        kind: &str,
         host: Option<&Arc<()>>,
     ) -> Result<(Address<RegionMsg<M>>, Arc<Gate>), EntityError> {
-        kind.check()?;
-        let (shared, name) = (&*self.shared, kind.name());
+        check_kind(kind)?;
+        let shared = &*self.shared;
         let mut kinds = lock(&shared.kinds);
-        if let Some(used) = kinds.get_mut(name) {
+        if let Some(used) = kinds.get_mut(kind) {
             let region: Option<&Address<RegionMsg<M>>> = used.region.downcast_ref();
-            let region = region.ok_or(EntityError::Message { kind: name })?.clone();
+            let Some(region) = region.cloned() else {
+                return Err(EntityError::Message { kind: kind.into() });
+            };
             // If the region was created in a turn that was undone, there is none.
             let was_undone = region.is_stopped() && used.gate.is_open();
             if !was_undone {
                 if let Some(host) = host {
                     if used.host.strong_count() > 0 {
-                        return Err(EntityError::Hosted { kind: name });
+                        return Err(EntityError::Hosted { kind: kind.into() });
                     }
                     used.host = Arc::downgrade(host);
                 }
                 return Ok((region, used.gate.clone()));
             }
-            kinds.remove(name);
+            kinds.remove(kind);
         }
         if kinds.len() >= KINDS_MAX {
             return Err(EntityError::Kinds);
@@ -177,7 +241,7 @@ impl Entities {
         }
         let (node, gate) = (&shared.node, Arc::<Gate>::default());
         let region = Region::new(
-            name.into(),
+            kind.into(),
             node.name().clone(),
             node.lines(),
             shared.placer.clone(),
@@ -188,13 +252,13 @@ impl Entities {
         let region = node.handle().actor(Internal(region)).mailbox(mailbox);
         let region = region.spawn().map_err(|_| EntityError::Closed)?;
         let from_others = region.contramap(RegionMsg::From);
-        node.offer(&Region::<M>::service(name), &from_others);
+        node.offer(&Region::<M>::service(kind), &from_others);
         let used = Used {
             region: Box::new(region.clone()),
             gate: gate.clone(),
             host: host.map(Arc::downgrade).unwrap_or_default(),
         };
-        kinds.insert(name, used);
+        kinds.insert(kind.into(), used);
         Ok((region, gate))
     }
 
@@ -225,7 +289,7 @@ impl Entities {
         }
         let handle = self.shared.node.handle().clone();
         let exists = Arc::new(());
-        let (region, _) = self.used(kind, Some(&exists))?;
+        let (region, _) = self.used(kind.name(), Some(&exists))?;
         let host = HostOf::new(handle, kind.name(), options, make, exists)?;
         let closed = |_| EntityError::Closed;
         region
@@ -241,23 +305,30 @@ impl Entities {
 
     /// Returns the address of the entity of a kind with a key, on any node. It need not run.
     ///
-    /// The address works as long as this node has not left. Messages wait for at most 10 seconds if
-    /// no node owns the shard of the entity. If 16,384 messages of the kind wait on this node for
-    /// an owner, or as many have not been looked at yet, sends return their messages. A stop has no
-    /// effect, and a watch ends when this node leaves.
+    /// The address works as long as this node has not left. In a message, it travels as the kind
+    /// and the key: on another node, it becomes the address that this method returns there.
+    /// Messages wait for at most 10 seconds if no node owns the shard of the entity. If 16,384
+    /// messages of the kind wait on this node for an owner, or as many have not been looked at yet,
+    /// sends return their messages. A stop has no effect, and a watch ends when this node leaves.
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
     /// uses the kind with other messages, if it uses too many kinds, or if it has left before the
     /// first use of the kind.
     pub fn get<M: Travels>(&self, kind: Kind<M>, key: &str) -> Result<Address<M>, EntityError> {
-        let bytes = key.len();
-        if !(1..=ENTITY_KEY_BYTES_MAX).contains(&bytes) {
-            return Err(EntityError::Key { bytes });
-        }
+        self.find(kind.name(), key)
+    }
+
+    /// Returns the address of the entity of a kind with a key.
+    pub(crate) fn find<M: Travels>(
+        &self,
+        kind: &str,
+        key: &str,
+    ) -> Result<Address<M>, EntityError> {
+        check_key(key)?;
         let (region, gate) = self.used(kind, None)?;
         let cluster = self.shared.node.lines().cluster();
-        Ok(entity_address(cluster, kind.name(), key, region, gate))
+        Ok(entity_address(cluster, kind.into(), key, region, gate))
     }
 
     /// Hands the shards of this node over to other nodes, and ends its membership. Its entities
@@ -289,7 +360,7 @@ impl Entities {
     pub fn sample(&self) -> Vec<EntitiesSample> {
         let kinds = lock(&self.shared.kinds);
         let sample = kinds.iter().map(|(kind, used)| EntitiesSample {
-            kind,
+            kind: kind.clone(),
             active: used.gate.active.load(Relaxed),
             created: used.gate.created.load(Relaxed),
             waiting: used.gate.waiting(),
@@ -298,7 +369,7 @@ impl Entities {
             abandoned: used.gate.abandoned.load(Relaxed),
         });
         let mut sample: Vec<_> = sample.collect();
-        sample.sort_unstable_by_key(|sample| sample.kind);
+        sample.sort_unstable_by(|one, other| one.kind.cmp(&other.kind));
         sample
     }
 }

@@ -44,14 +44,23 @@ impl<M> Kind<M> {
     pub const fn name(&self) -> &'static str {
         self.name
     }
+}
 
-    /// Checks the name.
-    pub(super) fn check(&self) -> Result<(), EntityError> {
-        if NodeName::is_allowed(self.name) {
-            return Ok(());
-        }
-        Err(EntityError::Kind { name: self.name })
+/// Checks the name of a kind.
+pub(super) fn check_kind(name: &str) -> Result<(), EntityError> {
+    if NodeName::is_allowed(name) {
+        return Ok(());
     }
+    Err(EntityError::Kind { name: name.into() })
+}
+
+/// Checks the key of an entity.
+pub(super) fn check_key(key: &str) -> Result<(), EntityError> {
+    let bytes = key.len();
+    if (1..=ENTITY_KEY_BYTES_MAX).contains(&bytes) {
+        return Ok(());
+    }
+    Err(EntityError::Key { bytes })
 }
 
 impl<M> Clone for Kind<M> {
@@ -75,7 +84,7 @@ pub enum EntityError {
     /// The name of the kind is not allowed.
     Kind {
         /// The name.
-        name: &'static str,
+        name: String,
     },
     /// The key is empty or too long.
     Key {
@@ -85,12 +94,12 @@ pub enum EntityError {
     /// The kind is used with another type of messages on this node.
     Message {
         /// Name of the kind.
-        kind: &'static str,
+        kind: String,
     },
     /// This node runs entities of the kind already.
     Hosted {
         /// Name of the kind.
-        kind: &'static str,
+        kind: String,
     },
     /// The number of shards is 0 or more than 1,024.
     Shards {

@@ -16,6 +16,7 @@ mod region;
 
 mod handle;
 
+pub(crate) use handle::NotKept;
 pub use handle::{Entities, EntitiesSample};
 pub use host::KindOptions;
 pub use kind::{ENTITY_KEY_BYTES_MAX, EntityError, Kind};

@@ -10,6 +10,7 @@
 //! body    | replies | first question, if there are replies | refs | ref .. | length | content
 //! target  | 0 | name   or   1 | slot
 //! ref     | 0 | slot of the sender   or   1 | slot of the receiver
+//!         | 2 | kind | key           or   3 | node | name
 //! slot    | index | generation
 //! ```
 
@@ -49,11 +50,15 @@ pub(crate) enum Target<'a> {
 
 /// An address in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ref {
+pub(crate) enum Ref<'a> {
     /// An address that the sender's node has exported.
     Senders(Slot),
     /// An address that the receiver's node has exported.
     Receivers(Slot),
+    /// The entity of a kind with a key.
+    Entity { kind: &'a str, key: &'a str },
+    /// A service of a node.
+    Service { node: &'a str, name: &'a str },
 }
 
 /// The content of a message or of an answer, with the replies and addresses in it.
@@ -158,12 +163,37 @@ impl Slot {
     }
 }
 
+impl Ref<'_> {
+    fn put(self, to: &mut Vec<u8>) {
+        match self {
+            Self::Senders(slot) => {
+                to.push(0);
+                slot.put(to);
+            }
+            Self::Receivers(slot) => {
+                to.push(1);
+                slot.put(to);
+            }
+            Self::Entity { kind, key } => {
+                to.push(2);
+                put_bytes(kind.as_bytes(), to);
+                put_bytes(key.as_bytes(), to);
+            }
+            Self::Service { node, name } => {
+                to.push(3);
+                put_bytes(node.as_bytes(), to);
+                put_bytes(name.as_bytes(), to);
+            }
+        }
+    }
+}
+
 /// A [`Body`] that is written.
 #[derive(Default)]
 pub(crate) struct NewBody<'a> {
     pub(crate) replies: u32,
     pub(crate) first: u64,
-    pub(crate) refs: &'a [Ref],
+    pub(crate) refs: &'a [Ref<'a>],
     pub(crate) content: &'a [u8],
 }
 
@@ -174,14 +204,7 @@ impl NewBody<'_> {
             put_number(self.first, to);
         }
         put_number(self.refs.len() as u64, to);
-        for found in self.refs {
-            let (kind, slot) = match found {
-                Ref::Senders(slot) => (0, slot),
-                Ref::Receivers(slot) => (1, slot),
-            };
-            to.push(kind);
-            slot.put(to);
-        }
+        self.refs.iter().for_each(|found| found.put(to));
         put_bytes(self.content, to);
     }
 }
@@ -430,10 +453,18 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn reference(&mut self) -> Result<Ref, Bad> {
+    fn reference(&mut self) -> Result<Ref<'a>, Bad> {
         match self.byte()? {
             0 => Ok(Ref::Senders(self.slot()?)),
             1 => Ok(Ref::Receivers(self.slot()?)),
+            2 => Ok(Ref::Entity {
+                kind: self.text()?,
+                key: self.text()?,
+            }),
+            3 => Ok(Ref::Service {
+                node: self.text()?,
+                name: self.text()?,
+            }),
             _ => Err("an address is of an unknown kind"),
         }
     }
@@ -478,10 +509,10 @@ impl<'a> Body<'a> {
     }
 
     /// Returns the addresses.
-    pub(crate) fn refs(&self) -> impl Iterator<Item = Ref> {
-        let mut reader = Reader(self.listed);
+    pub(crate) fn refs(&self) -> impl Iterator<Item = Ref<'a>> + use<'a> {
+        let (mut reader, refs) = (Reader(self.listed), self.refs);
         // They were read before.
-        (0..self.refs).map_while(move |_| reader.reference().ok())
+        (0..refs).map_while(move |_| reader.reference().ok())
     }
 }
 
@@ -534,7 +565,13 @@ mod tests {
             index: 1,
             generation: 2,
         };
-        let refs = [Ref::Senders(slot), Ref::Receivers(slot)];
+        let (kind, key, node, name) = ("account", "alice/1", "bank-1", "counter");
+        let refs = [
+            Ref::Senders(slot),
+            Ref::Receivers(slot),
+            Ref::Entity { kind, key },
+            Ref::Service { node, name },
+        ];
         let body = NewBody {
             replies: 2,
             first: 500,

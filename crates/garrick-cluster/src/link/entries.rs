@@ -170,9 +170,9 @@ impl Link {
         body: &Body<'_>,
         f: impl FnOnce(&[u8], &mut Carrier) -> R,
     ) -> Option<R> {
-        let arrived = |found: Ref| match found {
+        let arrived = |found: Ref<'_>| match found {
             Ref::Senders(slot) => Some(slot),
-            Ref::Receivers(_) => None,
+            Ref::Receivers(_) | Ref::Entity { .. } | Ref::Service { .. } => None,
         };
         let slots = || body.refs().filter_map(arrived);
         slots().for_each(|slot| self.session.arrived(slot));

@@ -24,7 +24,7 @@ use crate::export::key_of;
 use crate::frame::{
     Entries, HEAD_BYTES, Head, NewBody, Order, Ref, put_answer, put_leave, put_message, put_refusal,
 };
-use crate::line::{Contents, EncodedBody, Item, Line as _, Question};
+use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed, Question};
 use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
 use crate::session::{LinkCell, Session};
@@ -213,28 +213,13 @@ impl Link {
             }
             return false;
         }
-        let frame: &mut Frame = self.sending.frame(self.base.name.as_str());
-        let mut refs = Vec::with_capacity(packed.addresses.len());
-        for passed in packed.addresses {
-            refs.push(match passed.home {
-                Some(slot) => Ref::Receivers(slot),
-                None => {
-                    let key = key_of(&*passed.exported);
-                    let given = self
-                        .base
-                        .exports()
-                        .give(key, passed.exported, self.peer.name());
-                    // The second value is dropped when nothing is locked.
-                    let (slot, known) = given;
-                    drop(known);
-                    frame.carried.slots.push(slot);
-                    Ref::Senders(slot)
-                }
-            });
-        }
+        let given = packed.addresses.into_iter().map(|passed| self.give(passed));
+        let given: Vec<OwnRef> = given.collect();
+        let refs: Vec<Ref<'_>> = given.iter().map(OwnRef::borrow).collect();
         let replies = packed.questions.len() as u32;
         let first = self.base.next_questions(replies.into());
         self.base.counts.add_asked(replies.into());
+        let frame: &mut Frame = self.sending.frame(self.base.name.as_str());
         for (number, question) in (first..).zip(packed.questions) {
             frame.carried.questions.push(number);
             self.questions.insert(number, question);
@@ -248,6 +233,25 @@ impl Link {
         put(&body, &mut frame.bytes);
         frame.entries += 1;
         true
+    }
+
+    /// Exports an address that is sent to the other node, if it has no name.
+    fn give(&mut self, passed: Passed) -> OwnRef {
+        let (exported, home) = match passed {
+            Passed::Named(named) => return OwnRef::Named(named),
+            Passed::Exported { exported, home } => (exported, home),
+        };
+        if let Some(slot) = home {
+            return OwnRef::Receivers(slot);
+        }
+        let key = key_of(&*exported);
+        let given = self.base.exports().give(key, exported, self.peer.name());
+        // The second value is dropped when nothing is locked.
+        let (slot, known) = given;
+        drop(known);
+        let frame = self.sending.frame(self.base.name.as_str());
+        frame.carried.slots.push(slot);
+        OwnRef::Senders(slot)
     }
 
     /// Sends the waiting frames, as far as the window allows. If more messages are coming, keeps

@@ -22,5 +22,5 @@ pub(crate) use order::{Order, Owner, Regional};
 pub(crate) use own::Own;
 pub(crate) use placer::{Placer, PlacerMsg};
 pub(crate) use plan::hash;
-pub(crate) use record::{KINDS_MAX, SHARDS_MAX};
+pub(crate) use record::{KINDS_MAX, Key as MemberKey, Member, SHARDS_MAX, decode, encode};
 pub use sample::MembersSample;

@@ -6,6 +6,7 @@ mod proxy;
 mod server;
 
 mod conformance;
+mod directory;
 mod encrypted;
 mod messages;
 mod names;

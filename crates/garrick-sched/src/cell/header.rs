@@ -58,6 +58,9 @@ pub(crate) struct DoorTable {
     /// Looks at the task behind the door. Writes the result to the place to which the pointer
     /// points. The pointer is untyped because its type belongs to a layer above.
     pub(crate) look: unsafe fn(CellPtr, NonNull<()>),
+    /// Writes what the door was made from to the place to which the pointer points. The pointer is
+    /// untyped because its type belongs to a layer above.
+    pub(crate) origin: unsafe fn(CellPtr, NonNull<()>),
     /// Returns the identity by which addresses of the door are compared.
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
 }

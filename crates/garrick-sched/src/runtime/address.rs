@@ -1,10 +1,11 @@
 //! Addresses: typed, counted references to cells. An address is the capability to send to its cell.
 
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use garrick_core::prefetch::prefetch;
 
@@ -327,6 +328,18 @@ impl<M: 'static> Address<M> {
             name: self.task_name(),
             looking: self.ask_worker(),
         }
+    }
+
+    /// Returns what the door behind this address was made from ([`Door::origin`](crate::Door)).
+    /// Returns `None` for a task, and for a door that does not tell it.
+    #[doc(hidden)]
+    pub fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        let mut found: Option<Arc<dyn Any + Send + Sync>> = None;
+        if let Some(door) = door_of(self.cell) {
+            // SAFETY: we hold a reference, and the result is written to a place for it.
+            unsafe { (door.origin)(self.cell, NonNull::from(&mut found).cast()) };
+        }
+        found
     }
 
     fn ask_worker(&self) -> Looking {

@@ -12,7 +12,7 @@
 //! drops the door. The inbox of a door has a special value, which differs from IDLE. So sends to
 //! other cells need no check for doors.
 
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::mem::{ManuallyDrop, size_of};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -133,6 +133,13 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
+    /// Returns what the door was made from, for code that knows the type of this value. Returns
+    /// `None` by default. [`Address::origin`] returns it.
+    #[doc(hidden)]
+    fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
+    }
+
     /// Returns the bounded mailbox behind the door, if there is one. Returns `None` by default.
     #[doc(hidden)]
     fn gauged(&self) -> Option<&dyn Gauged<Self::Message>> {
@@ -211,6 +218,10 @@ impl<D: Door> Door for Boxed<D> {
         self.0.stands_for()
     }
 
+    fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.0.origin()
+    }
+
     fn gauged(&self) -> Option<&dyn Gauged<D::Message>> {
         self.0.gauged()
     }
@@ -264,6 +275,7 @@ impl<D: Door> Tables<D> {
         watch: watch::<D>,
         gauged: gauged::<D>,
         look: look::<D>,
+        origin: origin::<D>,
         identity: identity::<D>,
     };
 
@@ -406,6 +418,17 @@ unsafe fn gauged<D: Door>(cell: CellPtr, found: NonNull<()>) {
 unsafe fn look<D: Door>(cell: CellPtr, found: NonNull<()>) {
     // SAFETY: by contract. The old value is dropped.
     unsafe { *found.cast::<Option<Look>>().as_mut() = task_of::<D>(cell).as_ref().look() };
+}
+
+/// # Safety
+/// The requirements of [`stop`] apply. In addition, `found` points to an `Option<Arc<dyn Any + Send
+/// + Sync>>`.
+unsafe fn origin<D: Door>(cell: CellPtr, found: NonNull<()>) {
+    // SAFETY: by contract. The old value is dropped.
+    unsafe {
+        let door = task_of::<D>(cell).as_ref();
+        *found.cast::<Option<Arc<dyn Any + Send + Sync>>>().as_mut() = door.origin();
+    }
 }
 
 /// Returns the bound of the mailbox behind a door. The bound exists until the door is dropped.

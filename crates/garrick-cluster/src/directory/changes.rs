@@ -1,0 +1,136 @@
+//! Requests to the placement that have no answer yet.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use garrick_actor::Address;
+use garrick_sched::{Nanos, nanos};
+
+use crate::placement::{Change, News, Placement};
+
+/// Time without an answer after which a record is read or changed again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Maximum number of changes without an answer.
+const CHANGES_MAX: usize = 64;
+
+/// Returns true if an answer to what was sent at a time is late.
+fn is_late(since: Nanos, now: Nanos) -> bool {
+    now.saturating_sub(since) >= nanos(AGAIN)
+}
+
+/// The requests of a directory to its placement.
+pub(super) struct Changes {
+    placement: Arc<dyn Placement>,
+    /// Changes without an answer, by the keys of their records.
+    pending: BTreeMap<Arc<str>, Pending>,
+    ticket: u64,
+    /// True if a change was put off, because too many have no answer.
+    puts_off: bool,
+    /// Time at which the records were asked for, if there is no answer yet.
+    reads_since: Option<Nanos>,
+    /// True if something was perhaps changed since.
+    reads_again: bool,
+}
+
+/// A change without an answer.
+pub(super) struct Pending {
+    ticket: u64,
+    since: Nanos,
+    pub(super) value: Option<bytes::Bytes>,
+}
+
+impl Changes {
+    pub(super) fn new(placement: Arc<dyn Placement>) -> Self {
+        Self {
+            placement,
+            pending: BTreeMap::new(),
+            ticket: 0,
+            puts_off: false,
+            reads_since: None,
+            reads_again: false,
+        }
+    }
+
+    /// Has the placement tell changes.
+    pub(super) fn watch(&self, to: &Address<News>) {
+        self.placement.watch(to);
+    }
+
+    /// Forgets requests that are late: they may never be answered.
+    pub(super) fn forget_late(&mut self, now: Nanos) {
+        self.pending
+            .retain(|_, pending| !is_late(pending.since, now));
+    }
+
+    /// Returns true if a change of a record has no answer yet.
+    pub(super) fn is_pending(&self, key: &str) -> bool {
+        self.pending.contains_key(key)
+    }
+
+    /// Changes a record, unless a change of it has no answer yet, or too many have none. Then
+    /// another try must follow.
+    pub(super) fn change(
+        &mut self,
+        key: Arc<str>,
+        expected: u64,
+        value: Option<bytes::Bytes>,
+        now: Nanos,
+        to: &Address<News>,
+    ) {
+        if self.is_pending(&key) {
+            return;
+        }
+        if self.pending.len() >= CHANGES_MAX {
+            self.puts_off = true;
+            return;
+        }
+        self.ticket += 1;
+        let pending = Pending {
+            ticket: self.ticket,
+            since: now,
+            value: value.clone(),
+        };
+        self.pending.insert(key.clone(), pending);
+        let change = Change {
+            key,
+            expected,
+            value,
+            ticket: self.ticket,
+        };
+        self.placement.change(change, to);
+    }
+
+    /// Takes the change that was answered, if it is known.
+    pub(super) fn answered(&mut self, key: &str, ticket: u64) -> Option<Pending> {
+        let is_it = self
+            .pending
+            .get(key)
+            .is_some_and(|pending| pending.ticket == ticket);
+        is_it.then(|| self.pending.remove(key)).flatten()
+    }
+
+    /// Returns true if changes were put off, and there is room for some of them.
+    pub(super) fn has_room_again(&mut self) -> bool {
+        let has_room = self.puts_off && self.pending.len() <= CHANGES_MAX / 2;
+        self.puts_off &= !has_room;
+        has_room
+    }
+
+    /// Reads what was changed after a revision.
+    pub(super) fn read(&mut self, since: u64, now: Nanos, to: &Address<News>) {
+        if self.reads_since.is_some_and(|since| !is_late(since, now)) {
+            self.reads_again = true;
+            return;
+        }
+        (self.reads_since, self.reads_again) = (Some(now), false);
+        self.placement.read(since, to);
+    }
+
+    /// Records that an answer to a reading has come. Returns true if another one must follow.
+    pub(super) fn has_read(&mut self) -> bool {
+        self.reads_since = None;
+        self.reads_again
+    }
+}

@@ -1,0 +1,90 @@
+//! State of names: those that actors of this node have, and those that are watched.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use garrick_actor::{Address, Reply};
+use garrick_sched::TaskId;
+use garrick_wire::{MessageId, Wire};
+
+use super::error::NameError;
+use super::record::{Holder, Instance};
+use crate::line::{Carrier, Travels};
+use crate::node::Node;
+
+/// A name that an actor of this node has, or is to have.
+pub(super) struct Claim {
+    pub(super) number: u64,
+    pub(super) of: MessageId,
+    pub(super) id: TaskId,
+    /// The address of the actor.
+    pub(super) address: Box<dyn Any + Send>,
+    /// Those who wait until it is decided who has the name.
+    pub(super) waiting: Vec<Reply<Result<(), NameError>>>,
+}
+
+/// One who watches a name, without the type of the messages.
+pub(super) trait Watcher: Send {
+    /// Tells who has the name, if that has changed. Returns false if nobody listens.
+    fn tell(&mut self, holder: Option<&Holder>, names: &Names, node: &Node) -> bool;
+
+    /// Returns true if nobody listens any more.
+    fn is_over(&self) -> bool;
+}
+
+/// Watches a name for an actor.
+pub(super) struct WatcherOf<M: 'static> {
+    pub(super) to: Address<Option<Address<M>>>,
+    pub(super) name: Arc<str>,
+    /// Actor that it was told last, if it was told anything.
+    pub(super) told: Option<Option<Holder>>,
+}
+
+/// Names of this node, and those that it watches.
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) claims: BTreeMap<Arc<str>, Claim>,
+    pub(super) watchers: BTreeMap<Arc<str>, Vec<Box<dyn Watcher>>>,
+}
+
+impl Names {
+    /// Returns the address of the actor that has a name, if it has this type of messages.
+    pub(super) fn address<M: Travels>(
+        &self,
+        name: &str,
+        holder: &Holder,
+        node: &Node,
+    ) -> Option<Address<M>> {
+        if holder.of != <M as Wire<Carrier>>::ID {
+            return None;
+        }
+        let Instance {
+            node: of,
+            life,
+            number,
+        } = &holder.instance;
+        if of == node.name() {
+            let claim = self.claims.get(name)?;
+            return claim.address.downcast_ref().cloned();
+        }
+        let service = Instance::service(*life, *number);
+        Some(node.service_of(of.clone(), service.into()))
+    }
+}
+
+impl<M: Travels> Watcher for WatcherOf<M> {
+    fn tell(&mut self, holder: Option<&Holder>, names: &Names, node: &Node) -> bool {
+        if self.told.as_ref().map(Option::as_ref) == Some(holder) {
+            return !self.is_over();
+        }
+        let address = holder.and_then(|holder| names.address(&self.name, holder, node));
+        self.told = Some(holder.cloned());
+        // One whose mailbox is full misses the change.
+        self.to.send(address).is_ok() || !self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
+        self.to.is_stopped()
+    }
+}

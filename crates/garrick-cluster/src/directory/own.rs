@@ -1,0 +1,52 @@
+//! Actors of this node that are served.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use garrick_actor::door::{Door, Notice, door};
+use garrick_actor::{Address, SendError};
+use garrick_sched::TaskId;
+
+use crate::line::Travels;
+use crate::named::Origin;
+
+/// A door in front of an actor of this node, whose address travels as a name. It is equal to the
+/// address of the actor.
+struct Held<M: 'static> {
+    address: Address<M>,
+    origin: Arc<Origin>,
+}
+
+/// Returns an address that is equal to `address`, and travels as the name of a service.
+pub(super) fn held<M: Travels>(address: Address<M>, origin: Origin) -> Address<M> {
+    let origin = Arc::new(origin);
+    door(Held { address, origin })
+}
+
+impl<M: Travels> Door for Held<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        self.address.send(message)
+    }
+
+    fn stop(&self) {
+        self.address.stop();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.address.is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        drop(self.address.watch(notice));
+    }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(self.address.id())
+    }
+
+    fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::clone(&self.origin) as _)
+    }
+}

@@ -1,0 +1,167 @@
+//! Records of services and names.
+
+use std::sync::Arc;
+
+use garrick_wire::{MessageId, Wire};
+
+use crate::name::NodeName;
+
+/// Maximum number of actors that a node serves under one key.
+pub(crate) const INSTANCES_MAX: usize = 1_024;
+
+/// Maximum number of keys under which a node serves.
+pub(crate) const SERVICES_MAX: usize = 1_024;
+
+/// Maximum number of names that a node registers.
+pub(crate) const NAMES_MAX: usize = 1_024;
+
+/// Key of a service: its name, and the type of its messages.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ServiceKey {
+    pub(crate) name: Arc<str>,
+    pub(crate) of: MessageId,
+}
+
+/// Content of the record of what a node serves under a key.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[wire(name = "garrick.Served", version = 2)]
+pub(crate) struct Served {
+    /// Epoch of the membership of the node. Nothing is served after the end of that membership.
+    #[wire(1)]
+    pub(crate) epoch: u64,
+    /// Number of the life of the node.
+    #[wire(2)]
+    pub(crate) life: u64,
+    /// Numbers of the actors, which have different ones in a life of the node. Sorted.
+    #[wire(3)]
+    pub(crate) numbers: Vec<u64>,
+}
+
+/// Content of the record of a name.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[wire(name = "garrick.Registered", version = 2)]
+pub(crate) struct Registered {
+    /// Name of the node whose actor has the name.
+    #[wire(1)]
+    pub(crate) node: String,
+    /// Epoch of the membership of the node. The name is free after the end of that membership.
+    #[wire(2)]
+    pub(crate) epoch: u64,
+    /// Number of the life of the node.
+    #[wire(3)]
+    pub(crate) life: u64,
+    /// Number of the actor.
+    #[wire(4)]
+    pub(crate) number: u64,
+    /// Identity of its messages.
+    #[wire(5)]
+    pub(crate) of: u64,
+}
+
+/// A key of a record, as it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// Actors that a node serves under a key.
+    Served(NodeName, ServiceKey),
+    /// Owner of a name.
+    Name(Arc<str>),
+}
+
+impl Key {
+    /// Returns the key of a record.
+    pub(crate) fn text(&self) -> Arc<str> {
+        match self {
+            Self::Served(node, ServiceKey { name, of }) => {
+                format!("served.{node}.{name}.{of}").into()
+            }
+            Self::Name(name) => format!("name.{name}").into(),
+        }
+    }
+
+    /// Reads the key of a record. Returns `None` if it is not one of a directory.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let key = match (parts.next()?, parts.next()?, parts.next(), parts.next()) {
+            ("served", node, Some(name), Some(of)) => {
+                let number = u64::from_str_radix(of, 16).ok()?;
+                let (name, of) = (name.into(), MessageId::from_bytes(number.to_be_bytes()));
+                Self::Served(NodeName::new(node).ok()?, ServiceKey { name, of })
+            }
+            ("name", name, None, None) => Self::Name(name.into()),
+            _ => return None,
+        };
+        // A key that is written in another way is another key.
+        (*key.text() == *text).then_some(key)
+    }
+}
+
+/// An actor that a node serves.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Instance {
+    pub(crate) node: NodeName,
+    pub(crate) life: u64,
+    pub(crate) number: u64,
+}
+
+/// The actor that has a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Identity of its messages.
+    pub(crate) of: MessageId,
+    pub(crate) instance: Instance,
+}
+
+/// Beginning of the names by which other nodes reach what a node serves.
+const SERVED: &str = "garrick.served.";
+
+impl Instance {
+    /// Returns the name of the service by which other nodes reach the actor.
+    pub(crate) fn service(life: u64, number: u64) -> String {
+        format!("{SERVED}{life}.{number}")
+    }
+
+    /// Returns the number of an actor that has the service with this name, if it is one of a
+    /// directory.
+    pub(crate) fn number_of(service: &str) -> Option<u64> {
+        let (_, number) = service.strip_prefix(SERVED)?.split_once('.')?;
+        number.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Instance, Key, MessageId, NodeName, ServiceKey};
+
+    #[test]
+    fn keys_are_read_as_they_were_written() {
+        let (node, of) = (NodeName::new("bank-1").unwrap(), MessageId::of("a"));
+        let name = "printers".into();
+        let key = Key::Served(node, ServiceKey { name, of });
+        assert_eq!(Key::read(&key.text()), Some(key.clone()));
+        let leader = Key::Name("leader".into());
+        assert_eq!(Key::read(&leader.text()), Some(leader));
+        let text = key.text();
+        for other in [
+            "",
+            "served",
+            "name",
+            "name.a.b",
+            "served.bank-1.printers",
+            "served.bank-1.printers.ABC",
+            "served.bank-1.printers.1",
+            "member.bank-1.printers.0000000000000001",
+            &format!("{text}.1"),
+            &text.to_uppercase(),
+        ] {
+            assert_eq!(Key::read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_service_has_the_number_of_its_actor() {
+        assert_eq!(Instance::number_of(&Instance::service(7, 12)), Some(12));
+        for other in ["printers", "garrick.served.", "garrick.served.1.a"] {
+            assert_eq!(Instance::number_of(other), None);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Services, with the type of their messages.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+
+use garrick_actor::Address;
+use garrick_actor::naming::Listing;
+use garrick_sched::TaskId;
+
+use super::own::held;
+use super::record::Instance;
+use crate::line::Travels;
+use crate::node::Node;
+
+/// Actors that are served under a key, without the type of the messages.
+pub(super) trait AnyService: Send {
+    /// Returns the numbers of the actors of this node, sorted.
+    fn numbers(&self) -> Vec<u64>;
+
+    /// Returns true if somebody wants to hear of changes.
+    fn is_followed(&self) -> bool;
+
+    /// Returns true if nobody needs the service.
+    fn is_empty(&self) -> bool;
+
+    /// Tells the subscribers which actors other nodes serve now.
+    fn refresh(&mut self, present: &[Instance], node: &Node);
+
+    /// Removes an actor of this node. Returns false if it is not served.
+    fn remove(&mut self, number: u64) -> bool;
+
+    fn as_any(&mut self) -> &mut dyn Any;
+}
+
+/// Actors that are served under a key.
+pub(crate) struct Service<M: 'static> {
+    /// Actors of this node, by their numbers.
+    own: BTreeMap<u64, Address<M>>,
+    /// Actors of other nodes of which the subscribers were told. Empty if there are none.
+    far: BTreeMap<Instance, Address<M>>,
+    subscribers: Vec<Address<Listing<M>>>,
+}
+
+impl<M> Default for Service<M> {
+    fn default() -> Self {
+        Self {
+            own: BTreeMap::new(),
+            far: BTreeMap::new(),
+            subscribers: Vec::new(),
+        }
+    }
+}
+
+impl<M: Travels> Service<M> {
+    /// Returns the address of an actor of another node.
+    fn far(instance: &Instance, node: &Node) -> Address<M> {
+        let Instance {
+            node: of,
+            life,
+            number,
+        } = instance;
+        let name = Instance::service(*life, *number);
+        node.service_of(of.clone(), name.into())
+    }
+
+    /// Returns the number of an actor of this node.
+    pub(super) fn number_of(&self, id: TaskId) -> Option<u64> {
+        let mut own = self.own.iter();
+        let found = own.find(|(_, address)| address.id() == id);
+        found.map(|(number, _)| *number)
+    }
+
+    /// Adds an actor of this node.
+    pub(super) fn add(&mut self, number: u64, address: Address<M>, node: &Node) {
+        let name = Instance::service(node.life(), number);
+        let address = held(address, node.origin_of(name.into()));
+        self.own.insert(number, address.clone());
+        self.tell(|| Listing::Added(address.clone()));
+    }
+
+    /// Returns all actors: those of this node, and those that other nodes serve.
+    pub(super) fn all(&self, present: &[Instance], node: &Node) -> Vec<Address<M>> {
+        let far = present.iter().map(|instance| Self::far(instance, node));
+        self.own.values().cloned().chain(far).collect()
+    }
+
+    /// Adds a subscriber, which first hears of all actors. Has no effect if it is subscribed.
+    pub(super) fn subscribe(
+        &mut self,
+        subscriber: Address<Listing<M>>,
+        present: &[Instance],
+        node: &Node,
+    ) {
+        self.subscribers.retain(|known| !known.is_stopped());
+        if self.subscribers.contains(&subscriber) {
+            return;
+        }
+        self.renew(present, node);
+        let all = self.own.values().chain(self.far.values());
+        let all = all.cloned().collect();
+        if subscriber.send(Listing::Present(all)).is_ok() {
+            self.subscribers.push(subscriber);
+        }
+        self.forget();
+    }
+
+    pub(super) fn unsubscribe(&mut self, subscriber: &Address<Listing<M>>) {
+        self.subscribers.retain(|known| known != subscriber);
+        self.forget();
+    }
+
+    /// Forgets what nobody was told.
+    fn forget(&mut self) {
+        if self.subscribers.is_empty() {
+            self.far.clear();
+        }
+    }
+
+    /// Tells all subscribers of a change.
+    fn tell(&mut self, change: impl Fn() -> Listing<M>) {
+        self.subscribers.retain(|subscriber| {
+            let is_told = subscriber.send(change()).is_ok();
+            // One whose mailbox is full misses the change.
+            is_told || !subscriber.is_stopped()
+        });
+    }
+
+    /// Makes the actors of other nodes those that are present, and tells the subscribers.
+    fn renew(&mut self, present: &[Instance], node: &Node) {
+        let is_gone = |instance: &Instance| present.binary_search(instance).is_err();
+        let gone = self.far.keys().filter(|instance| is_gone(instance));
+        for instance in gone.cloned().collect::<Vec<_>>() {
+            if let Some(address) = self.far.remove(&instance) {
+                self.tell(|| Listing::Removed(address.clone()));
+            }
+        }
+        for instance in present {
+            if !self.far.contains_key(instance) {
+                let address = Self::far(instance, node);
+                self.far.insert(instance.clone(), address.clone());
+                self.tell(|| Listing::Added(address.clone()));
+            }
+        }
+    }
+}
+
+impl<M: Travels> AnyService for Service<M> {
+    fn numbers(&self) -> Vec<u64> {
+        self.own.keys().copied().collect()
+    }
+
+    fn is_followed(&self) -> bool {
+        !self.subscribers.is_empty()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.subscribers.is_empty()
+    }
+
+    fn refresh(&mut self, present: &[Instance], node: &Node) {
+        self.renew(present, node);
+        self.forget();
+    }
+
+    fn remove(&mut self, number: u64) -> bool {
+        let Some(address) = self.own.remove(&number) else {
+            return false;
+        };
+        self.tell(|| Listing::Removed(address.clone()));
+        true
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,201 @@
+//! The registry of a cluster, in which each name belongs to one actor on one node.
+
+use std::fmt;
+use std::sync::Arc;
+
+use garrick_actor::ask::Request;
+use garrick_actor::{Address, Context, Reply};
+
+use crate::directory::{Directory, NameError, Order, ToDirectory};
+use crate::entities::Entities;
+use crate::error::JoinError;
+use crate::line::Travels;
+use crate::name::NodeName;
+
+/// A directory in which each name belongs to one actor, on one node of the cluster at a time.
+/// Clones are handles to the same directory.
+///
+/// A name is free again when its actor stops, when it is given up, when its node leaves, and about
+/// 6 seconds after its node was lost. Until then, the registry keeps the actor alive. A node that
+/// was taken for lost and comes back takes its names again, if they are still free.
+///
+/// A node that is cut off from the others may believe for some seconds that it still has a name,
+/// while another node has it already. If effects must not overlap, use [`Entities`].
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Context, System};
+/// use garrick_cluster::placement::LocalPlacement;
+/// use garrick_cluster::{Entities, LocalNet, Node};
+///
+/// # struct Printer;
+/// # impl Actor for Printer {
+/// #     type Msg = String;
+/// #     type Outcome = ();
+/// #     fn receive(&mut self, _: String, _: &mut Context<'_, String>) {}
+/// # }
+/// let system = System::new()?;
+/// let placement = LocalPlacement::new(&system.handle())?;
+/// let node = Node::join(&system.handle(), LocalNet::new(), "example", "node-1")?;
+/// let registry = Entities::start(&node, placement)?.registry()?;
+///
+/// let (printer, other) = (system.spawn(Printer)?, system.spawn(Printer)?);
+/// registry.register("printer", &printer).wait()?;
+/// assert_eq!(registry.lookup::<String>("printer").wait()?, printer);
+///
+/// let taken = registry.register("printer", &other).wait().unwrap_err();
+/// assert_eq!(taken.to_string(), "the name printer belongs to an actor of the node node-1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Registry {
+    directory: Address<ToDirectory>,
+}
+
+impl Entities {
+    /// Returns the registry of the cluster.
+    ///
+    /// # Errors
+    /// Returns [`JoinError::Closed`] if the system is shutting down.
+    pub fn registry(&self) -> Result<Registry, JoinError> {
+        let directory = Directory::of(self)?;
+        Ok(Registry { directory })
+    }
+}
+
+/// Checks a name.
+fn checked(name: &str) -> Result<Arc<str>, NameError> {
+    if NodeName::is_allowed(name) {
+        return Ok(name.into());
+    }
+    Err(NameError::Name { name: name.into() })
+}
+
+/// Creates an order that registers an actor.
+fn register<M: Travels>(
+    name: &str,
+    address: &Address<M>,
+    reply: Reply<Result<(), NameError>>,
+) -> Order {
+    let (name, address) = (checked(name), address.clone());
+    Box::new(move |directory, cx| match name {
+        Ok(name) => directory.register(&name, &address, reply, cx),
+        Err(error) => reply.send(Err(error)),
+    })
+}
+
+/// Creates an order that looks an actor up.
+fn lookup<M: Travels>(name: &str, reply: Reply<Result<Address<M>, NameError>>) -> Order {
+    let name = checked(name);
+    let lookup: Order = Box::new(move |directory, _| {
+        reply.send(name.and_then(|name| directory.lookup(&name)));
+    });
+    Box::new(move |directory, cx| directory.when_read(lookup, cx))
+}
+
+impl Registry {
+    /// Registers an actor of this node under a name. The answer comes when it is decided who has
+    /// the name. If the records cannot be reached, that may take as long: set a time limit. Has no
+    /// effect if the actor has the name already.
+    ///
+    /// # Errors
+    /// Returns [`NameError::Taken`] with the node of the actor that has the name, and other
+    /// [`NameError`]s if the name is not allowed (1 to 64 letters, digits, `-` and `_` of ASCII),
+    /// if this node has registered 1,024 names, or if it has left.
+    pub fn register<M: Travels>(&self, name: &str, address: &Address<M>) -> Request<(), NameError> {
+        self.request(|reply| register(name, address, reply))
+    }
+
+    /// Registers an actor of this node, like [`Registry::register`]. The actor that `cx` belongs to
+    /// receives the answer as a message, which `convert` creates.
+    pub fn register_from<M, N, F>(
+        &self,
+        cx: &Context<'_, N>,
+        name: &str,
+        address: &Address<M>,
+        convert: F,
+    ) where
+        M: Travels,
+        N: Send + 'static,
+        F: FnOnce(Result<(), NameError>) -> N + Copy + Send + 'static,
+    {
+        let ask = |reply| ToDirectory::Order(register(name, address, reply));
+        cx.ask(&self.directory, ask, move |answer| {
+            convert(answer.unwrap_or_else(|none| Err(none.into())))
+        });
+    }
+
+    /// Gives up a name that an actor of this node has. Has no effect if it does not have the name.
+    ///
+    /// # Errors
+    /// Returns a [`NameError`] if the name is not allowed, or if this node has left.
+    pub fn unregister<M: Travels>(
+        &self,
+        name: &str,
+        address: &Address<M>,
+    ) -> Request<(), NameError> {
+        let (name, id) = (checked(name), address.id());
+        self.request(|reply: Reply<Result<(), NameError>>| {
+            Box::new(move |directory, cx| {
+                reply.send(name.map(|name| directory.unregister(&name, id, cx)));
+            })
+        })
+    }
+
+    /// Asks for the actor that has a name, as far as this node knows. Waits until this node has
+    /// read the records of the others once.
+    ///
+    /// # Errors
+    /// Returns [`NameError::Unknown`] if nobody has the name, [`NameError::Message`] if the actor
+    /// has another type of messages, and other [`NameError`]s if the name is not allowed, or if
+    /// this node has left.
+    pub fn lookup<M: Travels>(&self, name: &str) -> Request<Address<M>, NameError> {
+        self.request(|reply| lookup(name, reply))
+    }
+
+    /// Asks for the actor that has a name, like [`Registry::lookup`]. The actor that `cx` belongs
+    /// to receives the answer as a message, which `convert` creates.
+    pub fn lookup_from<M, N, F>(&self, cx: &Context<'_, N>, name: &str, convert: F)
+    where
+        M: Travels,
+        N: Send + 'static,
+        F: FnOnce(Result<Address<M>, NameError>) -> N + Copy + Send + 'static,
+    {
+        let ask = |reply| ToDirectory::Order(lookup(name, reply));
+        cx.ask(&self.directory, ask, move |answer| {
+            convert(answer.unwrap_or_else(|none| Err(none.into())))
+        });
+    }
+
+    /// Tells an actor who has a name: first who has it now as far as this node knows, and then each
+    /// change, until it stops. `None` is sent if nobody has the name, or an actor with another type
+    /// of messages. Use an unbounded mailbox: a full one misses changes.
+    ///
+    /// # Errors
+    /// Returns a [`NameError`] if the name is not allowed, or if this node has left.
+    pub fn watch<M: Travels>(
+        &self,
+        name: &str,
+        to: &Address<Option<Address<M>>>,
+    ) -> Request<(), NameError> {
+        let (name, to) = (checked(name), to.clone());
+        self.request(|reply: Reply<Result<(), NameError>>| {
+            Box::new(move |directory, _| {
+                reply.send(name.map(|name| directory.watch_name(name, to)));
+            })
+        })
+    }
+
+    fn request<R: Send + 'static>(
+        &self,
+        order: impl FnOnce(Reply<Result<R, NameError>>) -> Order,
+    ) -> Request<R, NameError> {
+        Request::new(self.directory.ask(|reply| ToDirectory::Order(order(reply))))
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,39 @@
+//! Doors by which the agents of other nodes reach that of this node.
+
+use garrick_actor::door::{Door, Notice, door};
+use garrick_actor::{Address, SendError};
+
+use super::message::{ToAgent, ToTopic};
+use crate::line::Travels;
+
+/// A door in front of an agent.
+struct Entry<M: 'static>(Address<ToAgent<M>>);
+
+/// Returns the address by which the agents of other nodes reach an agent.
+pub(super) fn entry<M: Travels>(agent: &Address<ToAgent<M>>) -> Address<ToTopic<M>> {
+    door(Entry(agent.clone()))
+}
+
+impl<M: Travels> Door for Entry<M> {
+    type Message = ToTopic<M>;
+
+    fn pass(
+        &self,
+        parcel: ToTopic<M>,
+        _: &Address<ToTopic<M>>,
+    ) -> Result<(), SendError<ToTopic<M>>> {
+        let sent = self.0.send(ToAgent::From(parcel));
+        sent.map_err(|SendError(refused)| match refused {
+            ToAgent::From(parcel) => SendError(parcel),
+            ToAgent::Publish(_) => unreachable!("a refused message comes back as it was"),
+        })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        drop(self.0.watch(notice));
+    }
+}

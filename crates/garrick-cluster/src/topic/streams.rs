@@ -1,0 +1,81 @@
+//! Streams of messages from other agents, and the losses in them.
+
+use hashbrown::HashMap;
+
+/// Maximum number of streams whose losses are noticed.
+const STREAMS_MAX: usize = 4_096;
+
+/// A stream from the agent of another node.
+struct Stream {
+    /// Number of the last message.
+    number: u64,
+    /// Number of messages of all streams that had come when it came.
+    used: u64,
+}
+
+/// The streams from other agents.
+#[derive(Default)]
+pub(super) struct Streams {
+    all: HashMap<u64, Stream>,
+    received: u64,
+}
+
+impl Streams {
+    /// Takes a message of a stream. Returns the number of messages before it that were lost.
+    pub(super) fn take(&mut self, stream: u64, number: u64) -> u64 {
+        self.received += 1;
+        if self.all.len() >= STREAMS_MAX && !self.all.contains_key(&stream) {
+            self.forget_oldest();
+        }
+        let known = self
+            .all
+            .entry(stream)
+            .or_insert(Stream { number: 0, used: 0 });
+        known.used = self.received;
+        let lost = number.saturating_sub(known.number.saturating_add(1));
+        known.number = number.max(known.number);
+        lost
+    }
+
+    /// Forgets the stream that was silent for longest.
+    fn forget_oldest(&mut self) {
+        let oldest = self.all.iter().min_by_key(|(_, stream)| stream.used);
+        if let Some(oldest) = oldest.map(|(stream, _)| *stream) {
+            self.all.remove(&oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STREAMS_MAX, Streams};
+
+    #[test]
+    fn gaps_are_counted_once_in_each_stream() {
+        let mut streams = Streams::default();
+        let lost = [
+            (1, 1),
+            (1, 4),
+            (2, 3),
+            (1, 5),
+            (1, 5),
+            (1, 2),
+            (1, 7),
+            (2, u64::MAX),
+        ]
+        .map(|(stream, number)| streams.take(stream, number));
+        assert_eq!(lost, [0, 2, 2, 0, 0, 0, 1, u64::MAX - 4]);
+        assert_eq!(streams.take(2, u64::MAX), 0);
+    }
+
+    #[test]
+    fn the_number_of_streams_has_a_bound() {
+        let mut streams = Streams::default();
+        for stream in 0..3 * STREAMS_MAX as u64 {
+            assert_eq!(streams.take(stream, 1), 0);
+            // One that is used is not forgotten.
+            assert_eq!(streams.take(7, stream + 1), 0);
+            assert!(streams.all.len() <= STREAMS_MAX);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! News, which are published on all nodes, and their readers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use garrick_actor::{Actor, Context};
+use garrick_cluster::{Entities, Topic, TopicSample, Wire};
+use garrick_sim::Facts;
+
+/// Time between two messages of a publisher.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Time before a reader that has begun must get the news of all nodes.
+const SUBSCRIBED_AFTER: u64 = 5_000_000_000;
+
+/// A message. Each life of a node has a publisher.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[wire(name = "test.News")]
+pub(crate) struct News {
+    publisher: String,
+    number: u64,
+}
+
+/// Name of a life of a node.
+pub(crate) type LifeName = (&'static str, u64);
+
+#[derive(Debug)]
+pub(crate) struct Published(LifeName, u64);
+#[derive(Debug)]
+pub(crate) struct Subscribed(LifeName);
+#[derive(Debug)]
+pub(crate) struct Read(LifeName, News);
+
+/// Numbers of a node, when nothing is published any more.
+#[derive(Debug)]
+pub(crate) struct Sampled {
+    life: LifeName,
+    topic: TopicSample,
+    /// Number of memberships that the node has lost.
+    lost: u64,
+}
+
+pub(crate) struct Reader(pub(crate) LifeName);
+
+impl Actor for Reader {
+    type Msg = News;
+    type Outcome = ();
+
+    fn started(&mut self, cx: &mut Context<'_, News>) {
+        cx.note(Subscribed(self.0));
+    }
+
+    fn receive(&mut self, news: News, cx: &mut Context<'_, News>) {
+        cx.note(Read(self.0, news));
+    }
+}
+
+pub(crate) enum ToPublisher {
+    Publish,
+    Sample,
+}
+
+/// Publishes a message each second.
+pub(crate) struct Publisher {
+    pub(crate) life: LifeName,
+    pub(crate) entities: Entities,
+    pub(crate) topic: Topic<News>,
+    pub(crate) number: u64,
+    /// Time after which it publishes nothing more.
+    pub(crate) ends_at: Duration,
+    pub(crate) samples_after: Duration,
+}
+
+impl Actor for Publisher {
+    type Msg = ToPublisher;
+    type Outcome = ();
+
+    fn started(&mut self, cx: &mut Context<'_, ToPublisher>) {
+        let me = cx.address();
+        let _ = cx.send_after(PAUSE, &me, ToPublisher::Publish);
+        let _ = cx.send_after(self.samples_after, &me, ToPublisher::Sample);
+    }
+
+    fn receive(&mut self, message: ToPublisher, cx: &mut Context<'_, ToPublisher>) {
+        match message {
+            ToPublisher::Publish if Duration::from_nanos(cx.now()) < self.ends_at => {
+                self.number += 1;
+                let news = News {
+                    publisher: format!("{:?}", self.life),
+                    number: self.number,
+                };
+                if self.topic.publish(news).is_ok() {
+                    cx.note(Published(self.life, self.number));
+                }
+                let me = cx.address();
+                let _ = cx.send_after(PAUSE, &me, ToPublisher::Publish);
+            }
+            ToPublisher::Publish => {}
+            ToPublisher::Sample => cx.note(Sampled {
+                life: self.life,
+                topic: self.topic.sample(),
+                lost: self.entities.members().lost,
+            }),
+        }
+    }
+}
+
+/// Numbers of the news that each reader has got of each publisher.
+type Got<'a> = BTreeMap<(LifeName, &'a str), Vec<u64>>;
+
+fn got(facts: &Facts) -> Got<'_> {
+    let mut got = Got::new();
+    for Read(reader, news) in facts.seen::<Read>() {
+        let of_publisher = got.entry((*reader, &*news.publisher)).or_default();
+        of_publisher.push(news.number);
+    }
+    got
+}
+
+/// The news of a publisher come in order, and once.
+pub(crate) fn come_in_order(facts: &Facts) -> Result<(), String> {
+    for (pair, numbers) in got(facts) {
+        if !numbers.is_sorted_by(|one, other| one < other) {
+            return Err(format!("{pair:?}: {numbers:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// All readers of `lives` get all news that they publish from a time on.
+pub(crate) fn all_come(facts: &Facts, lives: &[LifeName], from: Duration) -> Result<(), String> {
+    let (from, got) = (from.as_nanos() as u64, got(facts));
+    let mut begun: BTreeMap<LifeName, u64> = BTreeMap::new();
+    for (at, Subscribed(reader)) in facts.timed::<Subscribed>() {
+        begun.insert(*reader, at + SUBSCRIBED_AFTER);
+    }
+    let mut checked = 0;
+    for (at, Published(publisher, number)) in facts.timed::<Published>() {
+        let readers = lives.iter().filter(|reader| at >= begun[*reader].max(from));
+        let name = format!("{publisher:?}");
+        for reader in readers.filter(|_| lives.contains(publisher)) {
+            checked += 1;
+            let numbers = got.get(&(*reader, &*name));
+            if !numbers.is_some_and(|numbers| numbers.contains(number)) {
+                return Err(format!(
+                    "{reader:?} has not got {number} of {name}, sent at {at}"
+                ));
+            }
+        }
+    }
+    match checked {
+        0..20 => Err(format!("only {checked} were checked")),
+        _ => Ok(()),
+    }
+}
+
+/// The news that a reader has missed between others are counted, as long as no node is lost.
+pub(crate) fn losses_are_counted(facts: &Facts) -> Result<(), String> {
+    if facts.seen::<Sampled>().any(|sampled| sampled.lost > 0) {
+        return Ok(());
+    }
+    let mut missed: BTreeMap<LifeName, u64> = BTreeMap::new();
+    for ((reader, _), numbers) in got(facts) {
+        let [first, .., last] = numbers[..] else {
+            continue;
+        };
+        *missed.entry(reader).or_default() += last + 1 - first - numbers.len() as u64;
+    }
+    for Sampled { life, topic, .. } in facts.seen::<Sampled>() {
+        let missed = missed.get(life).copied().unwrap_or(0);
+        if missed > topic.lost {
+            return Err(format!("{life:?} has missed {missed}, but {topic:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Nothing is lost.
+pub(crate) fn nothing_is_lost(facts: &Facts) -> Result<(), String> {
+    let is_bad = |sampled: &&Sampled| {
+        let topic = &sampled.topic;
+        topic.lost + topic.refused + topic.missed + topic.failed > 0 || topic.received == 0
+    };
+    match facts.seen::<Sampled>().find(is_bad) {
+        Some(sampled) => Err(format!("{sampled:?}")),
+        None => Ok(()),
+    }
+}

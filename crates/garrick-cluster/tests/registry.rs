@@ -1,0 +1,272 @@
+//! The registry of a cluster on nodes with real threads.
+#![forbid(unsafe_code)]
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System};
+use garrick_cluster::placement::LocalPlacement;
+use garrick_cluster::{Carrier, Entities, LocalNet, NameError, Node, NodeName, Registry, Wire};
+use garrick_testkit::wait;
+
+/// A message to a leader. Returns its name.
+#[derive(Wire)]
+#[wire(name = "test.Lead", context = Carrier)]
+enum Lead {
+    Name(Reply<String>),
+    Stop,
+}
+
+struct Leader(String);
+
+impl Actor for Leader {
+    type Msg = Lead;
+    type Outcome = Next;
+
+    fn receive(&mut self, message: Lead, _: &mut Context<'_, Lead>) -> Next {
+        match message {
+            Lead::Name(reply) => reply.send(self.0.clone()),
+            Lead::Stop => return Next::Stop,
+        }
+        Next::Continue
+    }
+}
+
+type Seen = Option<Address<Lead>>;
+
+/// Passes on to a test who has a name.
+struct Watcher(Sender<Seen>);
+
+impl Actor for Watcher {
+    type Msg = Seen;
+    type Outcome = ();
+
+    fn receive(&mut self, seen: Seen, _: &mut Context<'_, Seen>) {
+        let _ = self.0.send(seen);
+    }
+}
+
+/// Network and placement of a cluster, on a system that ends last.
+struct Cluster {
+    net: LocalNet,
+    placement: LocalPlacement,
+    _store: System,
+}
+
+/// A node on a system of its own.
+struct Place {
+    system: System,
+    _node: Node,
+    entities: Entities,
+    registry: Registry,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let store = System::new().unwrap();
+        Self {
+            net: LocalNet::new(),
+            placement: LocalPlacement::new(&store.handle()).unwrap(),
+            _store: store,
+        }
+    }
+
+    fn place(&self, name: &str) -> Place {
+        let system = System::new().unwrap();
+        let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();
+        let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        let registry = entities.registry().unwrap();
+        Place {
+            system,
+            _node: node,
+            entities,
+            registry,
+        }
+    }
+}
+
+impl Place {
+    fn leader(&self, name: &str) -> Address<Lead> {
+        self.system.spawn(Leader(name.to_owned())).unwrap()
+    }
+
+    fn register(&self, leader: &Address<Lead>) -> Result<(), NameError> {
+        self.registry.register("leader", leader).wait()
+    }
+
+    fn lookup(&self) -> Result<Address<Lead>, NameError> {
+        self.registry.lookup("leader").wait()
+    }
+
+    /// Waits until this node knows whether somebody is the leader, and returns its name.
+    fn led(&self, is_led: bool) -> Option<String> {
+        loop {
+            let found = self.lookup();
+            if found.is_ok() == is_led {
+                return found
+                    .ok()
+                    .map(|found| found.ask(Lead::Name).wait().unwrap());
+            }
+            thread::yield_now();
+        }
+    }
+
+    fn watch(&self) -> Receiver<Seen> {
+        let (told, heard) = channel();
+        let watcher = self.system.spawn(Watcher(told)).unwrap();
+        self.registry.watch("leader", &watcher).wait().unwrap();
+        heard
+    }
+}
+
+fn taken(node: &str) -> NameError {
+    NameError::Taken {
+        name: "leader".into(),
+        node: NodeName::new(node).unwrap(),
+    }
+}
+
+#[test]
+fn a_name_belongs_to_one_actor_of_one_node() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.place("one"), cluster.place("two"));
+    let unknown = NameError::Unknown {
+        name: "leader".into(),
+    };
+    assert_eq!(one.lookup().unwrap_err(), unknown);
+    let (first, second) = (one.leader("first"), two.leader("second"));
+    assert_eq!(one.register(&first), Ok(()));
+    assert_eq!(one.lookup().unwrap(), first);
+    assert_eq!(two.led(true).unwrap(), "first");
+    assert_eq!(two.register(&second), Err(taken("one")));
+    assert_eq!(one.register(&one.leader("third")), Err(taken("one")));
+    // The one who has it may register again.
+    assert_eq!(one.register(&first), Ok(()));
+    // Only the one who has it can give it up.
+    one.registry.unregister("leader", &second).wait().unwrap();
+    assert_eq!(two.led(true).unwrap(), "first");
+    one.registry.unregister("leader", &first).wait().unwrap();
+    assert_eq!(one.lookup().unwrap_err(), unknown);
+    two.led(false);
+    assert_eq!(two.register(&second), Ok(()));
+    assert_eq!(one.led(true).unwrap(), "second");
+    // It still runs.
+    assert_eq!(first.ask(Lead::Name).wait().unwrap(), "first");
+}
+
+#[test]
+fn of_many_nodes_that_want_a_name_one_gets_it() {
+    let cluster = Cluster::new();
+    let places: Vec<_> = (0..4)
+        .map(|number| cluster.place(&format!("node-{number}")))
+        .collect();
+    for place in &places {
+        place.led(false);
+    }
+    let leaders: Vec<_> = places.iter().map(|place| place.leader("leader")).collect();
+    let asked: Vec<_> = (places.iter().zip(&leaders))
+        .map(|(place, leader)| place.registry.register("leader", leader))
+        .collect();
+    let answers: Vec<_> = asked.into_iter().map(|asked| asked.wait()).collect();
+    let has_it = answers.iter().position(Result::is_ok).expect("one has it");
+    let winner = taken(&format!("node-{has_it}"));
+    for (number, answer) in answers.into_iter().enumerate() {
+        let expected = if number == has_it {
+            Ok(())
+        } else {
+            Err(winner.clone())
+        };
+        assert_eq!(answer, expected);
+    }
+}
+
+#[test]
+fn a_name_is_free_when_its_actor_stops_or_its_node_leaves() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.place("one"), cluster.place("two"));
+    let heard = two.watch();
+    assert_eq!(wait(&heard), None);
+    let first = one.leader("first");
+    one.register(&first).unwrap();
+    let seen = wait(&heard).expect("it is told");
+    assert_eq!(seen.ask(Lead::Name).wait().unwrap(), "first");
+    first.send(Lead::Stop).unwrap();
+    assert_eq!(wait(&heard), None);
+    let own = one.watch();
+    assert_eq!(wait(&own), None);
+    let second = one.leader("second");
+    one.register(&second).unwrap();
+    assert_eq!(wait(&own), Some(second));
+    assert!(
+        wait(&heard).is_some_and(|again| again != seen),
+        "it is another one"
+    );
+    one.entities.leave();
+    assert_eq!(wait(&heard), None);
+    assert_eq!(wait(&own), None);
+    let third = two.leader("third");
+    two.register(&third).unwrap();
+    assert_eq!(wait(&heard), Some(third));
+    // The node that has left is told nothing, and gets no name.
+    assert_eq!(own.recv().ok(), None);
+    let refused = one.register(&one.leader("late"));
+    assert_eq!(refused, Err(NameError::NoAnswer(NoReply::Dropped)));
+}
+
+#[test]
+fn an_actor_that_has_stopped_gets_no_name() {
+    let cluster = Cluster::new();
+    let one = cluster.place("one");
+    let stopped = one.leader("stopped");
+    stopped.stop();
+    while !stopped.is_stopped() {
+        thread::yield_now();
+    }
+    let refused = one.register(&stopped).unwrap_err();
+    let name = "leader".to_owned();
+    assert_eq!(refused, NameError::Ended { name });
+    assert!(one.lookup().is_err());
+    assert_eq!(one.register(&one.leader("first")), Ok(()));
+}
+
+#[test]
+fn the_type_of_messages_is_checked() {
+    #[derive(Wire)]
+    #[wire(name = "test.Other")]
+    struct Other;
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.place("one"), cluster.place("two"));
+    one.register(&one.leader("first")).unwrap();
+    two.led(true);
+    for place in [&one, &two] {
+        let refused = place.registry.lookup::<Other>("leader").wait().unwrap_err();
+        let (name, node) = ("leader".to_owned(), NodeName::new("one").unwrap());
+        assert_eq!(refused, NameError::Message { name, node });
+    }
+}
+
+#[test]
+fn wrong_names_and_too_many_are_refused() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.place("one"), cluster.place("two"));
+    let leader = one.leader("first");
+    for name in ["", "a.b", "ä", "a b", &"x".repeat(65)] {
+        let refused = one.registry.register(name, &leader).wait().unwrap_err();
+        assert_eq!(refused, NameError::Name { name: name.into() });
+        assert!(refused.to_string().contains("1 to 64 letters"), "{refused}");
+        assert!(one.registry.lookup::<Lead>(name).wait().is_err());
+    }
+    let asked: Vec<_> = (0..1_024)
+        .map(|number| one.registry.register(&format!("name-{number}"), &leader))
+        .collect();
+    for asked in asked {
+        assert_eq!(asked.wait(), Ok(()));
+    }
+    let refused = one.register(&leader).unwrap_err();
+    assert_eq!(refused, NameError::Names);
+    assert!(refused.to_string().contains("1024"), "{refused}");
+    // Other nodes have names of their own.
+    assert_eq!(two.register(&two.leader("second")), Ok(()));
+    one.registry.unregister("name-7", &leader).wait().unwrap();
+    assert_eq!(one.registry.register("name-2000", &leader).wait(), Ok(()));
+}
