@@ -460,6 +460,11 @@ fn wrong_use_is_refused() {
         let refused = entities.host(COUNTER, options, make).unwrap_err();
         assert_eq!(refused, EntityError::Shards { shards });
     }
+    for (min, max) in [(0, 1), (3, 2)] {
+        let options = KindOptions::new().versions(min..=max);
+        let refused = entities.host(COUNTER, options, make).unwrap_err();
+        assert_eq!(refused, EntityError::Versions { min, max });
+    }
     entities.host(COUNTER, KindOptions::new(), make).unwrap();
     let again = entities.host(COUNTER, KindOptions::new(), make);
     assert_eq!(again, Err(EntityError::Hosted { kind: "counter" }));

@@ -200,9 +200,9 @@ impl Entities {
     /// that wait. If it stops by itself, those that wait in its mailbox are lost, too.
     ///
     /// # Errors
-    /// Returns an [`EntityError`] if the name of the kind or the number of shards is not allowed,
-    /// if the node runs the kind already or uses it with other messages, if it uses too many kinds,
-    /// or if it has left.
+    /// Returns an [`EntityError`] if the name of the kind, the number of shards or the versions are
+    /// not allowed, if the node runs the kind already or uses it with other messages, if it uses
+    /// too many kinds, or if it has left.
     pub fn host<M, A>(
         &self,
         kind: Kind<M>,
@@ -217,6 +217,11 @@ impl Entities {
         if !(1..=SHARDS_MAX).contains(&shards) {
             return Err(EntityError::Shards { shards });
         }
+        let versions = options.versions;
+        let (min, max) = (versions.min, versions.max);
+        if !(1..=max).contains(&min) {
+            return Err(EntityError::Versions { min, max });
+        }
         let handle = self.shared.node.handle().clone();
         let exists = Arc::new(());
         let (region, _) = self.used(kind, Some(&exists))?;
@@ -228,6 +233,7 @@ impl Entities {
         let hosted = PlacerMsg::Host {
             kind: kind.name().into(),
             shards,
+            versions,
         };
         self.shared.placer.send(hosted).map_err(closed)
     }

@@ -1,5 +1,6 @@
 //! Hosts, which create the entities of a kind on a node.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use garrick_actor::{Actor, Address, Handle};
 
 use super::kind::EntityError;
 use super::leased::Leased;
-use crate::members::Lease;
+use crate::members::{Lease, Versions};
 
 /// Time before an entity that has failed is created again: it doubles with each failure.
 const BACKOFF: Duration = Duration::from_millis(10);
@@ -18,6 +19,7 @@ const BACKOFF_MAX: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindOptions {
     pub(super) shards: u32,
+    pub(super) versions: Versions,
     pub(super) idle: Option<Duration>,
 }
 
@@ -33,6 +35,7 @@ impl KindOptions {
     pub const fn new() -> Self {
         Self {
             shards: 256,
+            versions: Versions::NONE,
             idle: Some(Duration::from_secs(300)),
         }
     }
@@ -43,6 +46,23 @@ impl KindOptions {
     #[must_use]
     pub const fn shards(mut self, shards: u32) -> Self {
         self.shards = shards;
+        self
+    }
+
+    /// Sets the versions of the kind that this node runs: the oldest one whose journals it can
+    /// read, and the one that it writes. The default is 1 for both.
+    ///
+    /// When the first node that writes a newer version becomes a member, the kind has this version
+    /// from then on. Shards are given only to nodes whose versions include that of the kind, and
+    /// other nodes hand their shards over. So no node gets an entity whose journal it cannot read.
+    /// A node that cannot run the kind says so in
+    /// [`MembersSample::failure`](crate::MembersSample::failure).
+    #[must_use]
+    pub const fn versions(mut self, versions: RangeInclusive<u32>) -> Self {
+        self.versions = Versions {
+            min: *versions.start(),
+            max: *versions.end(),
+        };
         self
     }
 

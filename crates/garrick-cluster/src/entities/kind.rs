@@ -97,6 +97,13 @@ pub enum EntityError {
         /// The number.
         shards: u32,
     },
+    /// The oldest version is 0 or newer than the newest one.
+    Versions {
+        /// The oldest version.
+        min: u32,
+        /// The newest version.
+        max: u32,
+    },
     /// This node uses 256 kinds already.
     Kinds,
     /// The node has left, or its system is shutting down.
@@ -125,6 +132,11 @@ impl fmt::Display for EntityError {
             Self::Shards { shards } => {
                 write!(f, "{shards} shards: a kind must have 1 to 1024")
             }
+            Self::Versions { min, max } => write!(
+                f,
+                "the versions {min} to {max}: the oldest one must be at least 1, and not be newer \
+                 than the other one"
+            ),
             Self::Kinds => f.write_str("this node uses 256 kinds already, which is the maximum"),
             Self::Closed => f.write_str("the node has left, or its system is shutting down"),
         }

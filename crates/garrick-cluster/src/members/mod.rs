@@ -21,5 +21,5 @@ pub(crate) use order::{Order, Owner, Regional};
 pub(crate) use own::Own;
 pub(crate) use placer::{Placer, PlacerMsg};
 pub(crate) use plan::hash;
-pub(crate) use record::{KINDS_MAX, SHARDS_MAX};
+pub(crate) use record::{KINDS_MAX, SHARDS_MAX, Versions};
 pub use sample::MembersSample;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use garrick_sched::{Nanos, nanos};
 
 use super::lease::Lease;
-use super::record::{Key, Member, encode};
+use super::record::{Key, Member, Versions, encode};
 use super::roster::OWN_LEASE;
 use super::view::{Seen, View};
 use crate::name::NodeName;
@@ -53,7 +53,8 @@ pub(crate) struct Own {
     sent: VecDeque<Sent>,
     /// Beat of the change without an answer.
     unanswered: Option<u64>,
-    pub(crate) hosts: Vec<Arc<str>>,
+    /// Kinds that the node runs, with their versions.
+    pub(crate) hosts: Vec<(Arc<str>, Versions)>,
     pub(crate) uses: Vec<Arc<str>>,
     pub(crate) is_draining: bool,
 }
@@ -135,15 +136,15 @@ impl Own {
                 epoch, revision, ..
             } => (epoch, revision),
         };
-        let text = |kinds: &[Arc<str>]| kinds.iter().map(|kind| kind.to_string()).collect();
         let member = Member {
             life: self.life,
             attempt: self.attempt,
             epoch,
             beat: self.beat,
             is_draining: self.is_draining,
-            hosts: text(&self.hosts),
-            uses: text(&self.uses),
+            hosts: (self.hosts.iter().map(|(kind, _)| kind.to_string())).collect(),
+            uses: self.uses.iter().map(|kind| kind.to_string()).collect(),
+            versions: self.hosts.iter().map(|(_, versions)| *versions).collect(),
         };
         self.change(revision, Some(encode(member)))
     }

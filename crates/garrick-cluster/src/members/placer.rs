@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use super::order::{Order, Regional};
 use super::own::{Look, Own};
 use super::plan::{Candidate, hash, ideal};
-use super::record::{Key, KindRecord, Shard, encode};
+use super::record::{Key, KindRecord, Shard, Versions, encode};
 use super::roster::Roster;
 use super::sample::MembersSample;
 use super::used::UsedKind;
@@ -49,10 +49,12 @@ pub(crate) enum PlacerMsg {
         kind: Arc<str>,
         region: Arc<dyn Regional>,
     },
-    /// The node runs entities of a kind. Contains the number of shards, if it is not decided.
+    /// The node runs entities of a kind. Contains the number of shards, if it is not decided, and
+    /// the versions that the node runs.
     Host {
         kind: Arc<str>,
         shards: u32,
+        versions: Versions,
     },
     /// The entities of a shard that this node hands over have stopped.
     Emptied {
@@ -76,8 +78,8 @@ pub(crate) struct Placer {
     roster: Roster,
     /// Kinds that the node uses.
     used: HashMap<Arc<str>, UsedKind>,
-    /// Numbers of shards of the kinds that the node runs, if they are not decided.
-    hosted: HashMap<Arc<str>, u32>,
+    /// Kinds that the node runs: their numbers of shards, if they are not decided, and versions.
+    hosted: HashMap<Arc<str>, (u32, Versions)>,
     /// Changes without an answer, by the keys of their records, with their numbers and the times at
     /// which they were sent.
     pending: HashMap<Arc<str>, (u64, Nanos)>,
@@ -323,15 +325,11 @@ impl Placer {
         let now = cx.lease_now();
         if self.own.may_act(now) {
             let hosted: Vec<_> = (self.hosted.iter())
-                .map(|(kind, shards)| (kind.clone(), *shards))
+                .map(|(kind, hosted)| (kind.clone(), *hosted))
                 .collect();
-            for (kind, shards) in hosted {
-                match self.view.shards(&kind) {
-                    Some(shards) => self.plan_kind(&kind, shards, now, cx),
-                    None => {
-                        let value = encode(KindRecord { shards });
-                        self.change(&Key::Kind(kind), 0, Some(value), cx);
-                    }
+            for (kind, (shards, versions)) in hosted {
+                if let Some(record) = self.decided(&kind, shards, versions, cx) {
+                    self.plan_kind(&kind, record, now, cx);
                 }
             }
         }
@@ -341,8 +339,45 @@ impl Placer {
         self.publish(owned);
     }
 
-    fn plan_kind(&mut self, kind: &Arc<str>, shards: u32, now: Nanos, cx: &Context<'_, PlacerMsg>) {
-        let hosts: Vec<_> = self.view.hosts(kind).map(Candidate::new).collect();
+    /// Returns the record of a kind that this node runs. Changes the record instead if there is
+    /// none, or if this node writes a newer version: this must be known before it owns a shard.
+    fn decided(
+        &mut self,
+        kind: &Arc<str>,
+        shards: u32,
+        versions: Versions,
+        cx: &Context<'_, PlacerMsg>,
+    ) -> Option<KindRecord> {
+        let (revision, shards) = match self.view.kind(kind) {
+            Some(seen) if !versions.include(seen.value.version) => {
+                let version = seen.value.version;
+                let why = format!(
+                    "the kind {kind} has the version {version}, and this node runs the versions \
+                     {versions}"
+                );
+                lock(&self.sample).failure = Some(why.into());
+                return Some(seen.value.clone());
+            }
+            Some(seen) if seen.value.version == versions.max => return Some(seen.value.clone()),
+            Some(seen) => (seen.revision, seen.value.shards),
+            None => (0, shards),
+        };
+        let version = versions.max;
+        let value = encode(KindRecord { shards, version });
+        self.change(&Key::Kind(kind.clone()), revision, Some(value), cx);
+        None
+    }
+
+    fn plan_kind(
+        &mut self,
+        kind: &Arc<str>,
+        record: KindRecord,
+        now: Nanos,
+        cx: &Context<'_, PlacerMsg>,
+    ) {
+        let KindRecord { shards, version } = record;
+        let hosts = self.view.hosts(kind, version);
+        let hosts: Vec<_> = hosts.map(Candidate::new).collect();
         let is_settled = now.saturating_sub(self.hosts.1) >= nanos(SETTLED);
         let of_kind = hash(kind);
         let own = (0..shards).filter_map(|number| self.owned_shard(kind, number));
@@ -420,8 +455,10 @@ impl Placer {
     /// Names a kind in the record of this node if the node runs it and has a region for it. A node
     /// gets no shards before its region can take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
-        if self.used.contains_key(&kind) && self.hosted.contains_key(&kind) {
-            self.own.hosts.push(kind);
+        if self.used.contains_key(&kind)
+            && let Some((_, versions)) = self.hosted.get(&kind)
+        {
+            self.own.hosts.push((kind, *versions));
         }
     }
 
@@ -506,8 +543,12 @@ impl Actor for Placer {
                 self.host_if_used(kind);
                 self.renew_soon(cx);
             }
-            PlacerMsg::Host { kind, shards } => {
-                self.hosted.insert(kind.clone(), shards);
+            PlacerMsg::Host {
+                kind,
+                shards,
+                versions,
+            } => {
+                self.hosted.insert(kind.clone(), (shards, versions));
                 self.host_if_used(kind);
                 self.renew_soon(cx);
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::record::{Key, KindRecord, Member, SHARDS_MAX, Shard, decode};
+use super::record::{Key, KindRecord, Member, SHARDS_MAX, Shard, Versions, decode};
 use crate::name::NodeName;
 use crate::placement::Record;
 
@@ -23,6 +23,14 @@ impl Seen<Member> {
         } else {
             self.value.epoch
         }
+    }
+
+    /// Returns the versions of a kind that the node runs, if it does.
+    fn versions(&self, kind: &str) -> Option<Versions> {
+        let place = self.value.hosts.iter().position(|host| host == kind)?;
+        // An older node names no versions.
+        let versions = self.value.versions.get(place).copied();
+        Some(versions.unwrap_or(Versions::NONE))
     }
 
     /// Returns true if the node sends to entities of a kind.
@@ -65,19 +73,28 @@ impl View {
         self.members.iter()
     }
 
-    /// Returns the nodes that run entities of a kind and do not hand their shards over.
-    pub(crate) fn hosts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a NodeName> {
-        let is_host = move |member: &Member| {
-            !member.is_draining && member.hosts.iter().any(|hosted| hosted == kind)
+    /// Returns the nodes that run a version of a kind and do not hand their shards over.
+    pub(crate) fn hosts<'a>(
+        &'a self,
+        kind: &'a str,
+        version: u32,
+    ) -> impl Iterator<Item = &'a NodeName> {
+        let is_host = move |seen: &Seen<Member>| {
+            let versions = seen.versions(kind);
+            !seen.value.is_draining && versions.is_some_and(|versions| versions.include(version))
         };
         let hosts = self.members.iter();
-        (hosts.filter(move |(_, seen)| is_host(&seen.value))).map(|(name, _)| name)
+        (hosts.filter(move |(_, seen)| is_host(seen))).map(|(name, _)| name)
+    }
+
+    /// Returns the record of a kind, if there is one.
+    pub(crate) fn kind(&self, kind: &str) -> Option<&Seen<KindRecord>> {
+        self.kinds.get(kind)?.record.as_ref()
     }
 
     /// Returns the number of shards of a kind, if it is decided.
     pub(crate) fn shards(&self, kind: &str) -> Option<u32> {
-        let record = self.kinds.get(kind)?.record.as_ref()?;
-        Some(record.value.shards)
+        Some(self.kind(kind)?.value.shards)
     }
 
     /// Returns the record of a shard.
