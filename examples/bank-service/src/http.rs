@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
-use garrick::metrics::{counter, gauge, histogram};
+use garrick::metrics::{
+    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 use garrick::telemetry::{View, metrics_text};
 use garrick::{NoReply, Reply};
 use serde::Deserialize;
@@ -21,9 +24,6 @@ use tokio::net::TcpListener;
 
 use crate::account::{Balance, CENTS_MAX, Change, Order, Refusal};
 use crate::bank::Bank;
-
-/// Time limit of a request. The accounts of a node that was killed are somewhere else after 6 s.
-pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
 /// Time before an account is asked again.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -36,11 +36,16 @@ const KEY_BYTES_MAX: usize = 64;
 /// Header with the key of a change.
 const KEY: &str = "idempotency-key";
 
+/// Time limit of a request beyond that of its account, for the way of its body.
+const BODY_WITHIN: Duration = Duration::from_secs(5);
+
 /// The parts that handlers use.
 #[derive(Clone)]
-struct Front {
+pub(crate) struct Front {
     bank: Arc<Bank>,
     view: View,
+    /// Time limit of an account.
+    within: Duration,
 }
 
 /// An answer without success: the status code, and a sentence for a person.
@@ -85,8 +90,7 @@ struct Transfer {
 /// Serves requests until `end`, and answers those that it has accepted.
 pub(crate) async fn serve(
     listener: TcpListener,
-    bank: Arc<Bank>,
-    view: View,
+    front: Front,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let app = Router::new()
@@ -101,8 +105,21 @@ pub(crate) async fn serve(
             Failure(StatusCode::METHOD_NOT_ALLOWED, PATHS.to_owned())
         })
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .with_state(Front { bank, view });
+        .layer(middleware::from_fn_with_state(front.clone(), limited))
+        .with_state(front);
     axum::serve(listener, app).with_graceful_shutdown(end).await
+}
+
+/// Answers a request that is not done in time, for example because its body does not come.
+async fn limited(State(front): State<Front>, request: Request, next: Next) -> Response {
+    let within = front.within + front.within.min(BODY_WITHIN);
+    match tokio::time::timeout(within, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let why = format!("the request was not done in {within:?}");
+            Failure(StatusCode::REQUEST_TIMEOUT, why).into_response()
+        }
+    }
 }
 
 const PATHS: &str = "there are: GET /accounts/NAME, POST /accounts/NAME/deposit, \
@@ -171,6 +188,37 @@ async fn metrics(State(front): State<Front>, headers: HeaderMap) -> Response {
     ([(CONTENT_TYPE, metrics.content_type)], metrics.text).into_response()
 }
 
+/// Describes the metrics of this program.
+pub(crate) fn describe() {
+    describe_counter!(
+        "bank_requests",
+        "Requests to accounts, by action and outcome."
+    );
+    describe_histogram!(
+        "bank_request_seconds",
+        Unit::Seconds,
+        "Time until an account answered."
+    );
+    describe_gauge!(
+        "bank_members",
+        "Members of the cluster that this node knows."
+    );
+    describe_gauge!("bank_shards_owned", "Shards that this node owns.");
+    describe_gauge!("bank_accounts_active", "Accounts that run on this node.");
+    describe_gauge!(
+        "bank_messages_waiting",
+        "Messages that wait for an owner of their shard."
+    );
+    describe_counter!(
+        "bank_messages_dropped",
+        "Messages that were dropped on their way."
+    );
+    describe_counter!(
+        "bank_memberships_lost",
+        "Times that this node has lost all its shards."
+    );
+}
+
 /// Records numbers of the cluster, which telemetry shows at `/metrics`.
 pub(crate) fn record(bank: &Bank) {
     let members = bank.entities().members();
@@ -185,6 +233,10 @@ pub(crate) fn record(bank: &Bank) {
 }
 
 impl Front {
+    pub(crate) fn new(bank: Arc<Bank>, view: View, within: Duration) -> Self {
+        Self { bank, view, within }
+    }
+
     async fn change(
         &self,
         action: &'static str,
@@ -211,7 +263,7 @@ impl Front {
     ) -> Result<Response, Failure> {
         check_name(name)?;
         let began = Instant::now();
-        let until = tokio::time::Instant::from_std(began + ANSWERS_WITHIN);
+        let until = tokio::time::Instant::from_std(began + self.within);
         let answer = loop {
             let account = self
                 .bank

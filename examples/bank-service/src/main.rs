@@ -23,6 +23,7 @@ use garrick::tokio::Signals;
 use tokio::net::TcpListener;
 
 use bank::{Bank, CLUSTER, Place};
+use http::Front;
 
 /// Time between two looks at the cluster.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
@@ -49,6 +50,10 @@ struct Service {
     /// Address for HTTP.
     #[arg(long, default_value = "127.0.0.1:8080")]
     address: SocketAddr,
+    /// Time limit of a request in milliseconds. The accounts of a node that was killed are somewhere
+    /// else after 6 s.
+    #[arg(long, default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    timeout_ms: u64,
     /// Folder of the journals, without NATS.
     #[arg(long, default_value = "bank-data")]
     folder: PathBuf,
@@ -104,6 +109,7 @@ fn run(service: &Service) -> Result<(), Box<dyn Error>> {
     let system = System::builder().name("bank").probes(true).start()?;
     let recorder = Recorder::default();
     recorder.install()?;
+    http::describe();
     let telemetry = Telemetry::builder()
         .without_server()
         .recorder(&recorder)
@@ -113,23 +119,24 @@ fn run(service: &Service) -> Result<(), Box<dyn Error>> {
     telemetry.watch(bank.journal().monitor("bank"));
 
     let runtime = tokio::runtime::Runtime::new()?;
-    let served = runtime.block_on(serve(service.address, &bank, &telemetry));
-    println!("{} hands its accounts over", bank.name());
-    bank.close();
-    println!("{} has ended", bank.name());
-    drop(runtime);
-    system.shutdown();
+    let served = runtime.block_on(serve(service, &bank, &telemetry));
+    // If the accounts are still being handed over, a thread of the runtime waits for that.
+    runtime.shutdown_background();
+    if served.is_ok() {
+        system.shutdown();
+    }
     served
 }
 
-/// Serves requests until a signal comes, or until this node must be started again.
+/// Serves requests until a signal comes, or until this node must be started again. Then hands the
+/// accounts over.
 async fn serve(
-    address: SocketAddr,
+    service: &Service,
     bank: &Arc<Bank>,
     telemetry: &Telemetry,
 ) -> Result<(), Box<dyn Error>> {
     let mut signals = Signals::listen()?;
-    let listener = TcpListener::bind(address).await?;
+    let listener = TcpListener::bind(service.address).await?;
     println!(
         "{} listens at http://{}",
         bank.name(),
@@ -139,24 +146,32 @@ async fn serve(
     let ended = async {
         let _ = ended.await;
     };
-    let serving = http::serve(listener, Arc::clone(bank), telemetry.view(), ended);
-    let serving = tokio::spawn(serving);
+    let within = Duration::from_millis(service.timeout_ms);
+    let front = Front::new(Arc::clone(bank), telemetry.view(), within);
+    let serving = tokio::spawn(http::serve(listener, front, ended));
     let over = tokio::select! {
         signal = signals.recv() => {
             println!("{} ends: it has received {signal:?}", bank.name());
-            None
+            Ok(())
         }
-        why = look(bank) => Some(why),
+        why = look(bank) => Err(why.into()),
     };
     bank.begin_end();
     let _ = end.send(());
     // Requests that were accepted are answered. A connection that asks for nothing is no reason to
     // wait, and a second signal is a wish not to.
     tokio::select! {
-        _ = tokio::time::timeout(http::ANSWERS_WITHIN, serving) => {}
+        _ = tokio::time::timeout(within, serving) => {}
         _ = signals.recv() => {}
     }
-    over.map_or(Ok(()), |why| Err(why.into()))
+    println!("{} hands its accounts over", bank.name());
+    let closing = Arc::clone(bank);
+    tokio::select! {
+        closed = tokio::task::spawn_blocking(move || closing.close()) => closed?,
+        _ = signals.recv() => return Err("it was told to end at once".into()),
+    }
+    println!("{} has ended", bank.name());
+    over
 }
 
 /// Tells which nodes are members, and records numbers. Ends with a reason if this node must be

@@ -16,7 +16,7 @@ use std::sync::mpsc::channel;
 use std::time::Instant;
 
 use clap::Parser;
-use garrick::System;
+use garrick::{Next, Reply, System, behavior};
 
 use cell::{Cell, Grid, Msg};
 use pattern::Pattern;
@@ -68,11 +68,26 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
     let (tell, told) = channel();
     let grid = Arc::new(Grid::new(width, height, arguments.generations, tell));
-    let spawn = |number| {
-        let alive = arguments.pattern.is_alive(number % width, number / width);
-        system.spawn(Cell::new(number, alive, &grid))
+    // An actor is spawned where its spawner runs, so most neighbors are on the same worker.
+    let workers = system.handle().workers() as u32;
+    let plant = |worker: u32| {
+        let rows = height * worker / workers..height * (worker + 1) / workers;
+        let (pattern, grid) = (arguments.pattern, Arc::clone(&grid));
+        let planter = behavior(move |reply: Reply<Vec<_>>, cx| {
+            let spawn = |number| {
+                let alive = pattern.is_alive(number % width, number / width);
+                cx.spawn(Cell::new(number, alive, &grid))
+            };
+            reply.send((rows.start * width..rows.end * width).map(spawn).collect());
+            Next::Stop
+        });
+        Ok::<_, Box<dyn Error>>(system.spawn(planter)?.ask(|reply| reply))
     };
-    let cells: Vec<_> = (0..width * height).map(spawn).collect::<Result<_, _>>()?;
+    let planted = (0..workers).map(plant).collect::<Result<Vec<_>, _>>()?;
+    let mut cells = Vec::new();
+    for planted in planted {
+        cells.extend(planted.wait()?);
+    }
     grid.connect(cells.clone());
     println!("spawned {} actors in {:.2?}", cells.len(), began.elapsed());
 

@@ -15,7 +15,7 @@ impl Pattern {
     /// Returns true if a cell is alive at first.
     pub(crate) fn is_alive(self, x: u32, y: u32) -> bool {
         match self {
-            Self::Random => mix(u64::from(y) << 32 | u64::from(x)) % 3 == 0,
+            Self::Random => mix(u64::from(y) << 32 | u64::from(x)).is_multiple_of(3),
             Self::Glider => [(1, 0), (2, 1), (0, 2), (1, 2), (2, 2)].contains(&(x, y)),
         }
     }

@@ -71,7 +71,7 @@ impl Iterator for Feed {
         };
         self.number += 1;
         let mut packet = trade.encode();
-        if self.number % DAMAGED == 0 {
+        if self.number.is_multiple_of(DAMAGED) {
             packet[5] ^= 1;
         }
         Some(packet)

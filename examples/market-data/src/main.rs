@@ -8,7 +8,6 @@ mod bars;
 mod feed;
 
 use std::error::Error;
-use std::io::Read;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,7 +90,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("in the terminal: cargo top {}", telemetry.address());
     if arguments.trades.is_none() {
         println!("press Enter to end");
-        std::io::stdin().read(&mut [0])?;
+        let _ = std::io::stdin().lines().next();
         running.stop();
     }
     let report = running.join();

@@ -356,9 +356,9 @@ impl Placer {
                      {versions}"
                 );
                 lock(&self.sample).failure = Some(why.into());
-                return Some(seen.value.clone());
+                return Some(seen.value);
             }
-            Some(seen) if seen.value.version == versions.max => return Some(seen.value.clone()),
+            Some(seen) if seen.value.version == versions.max => return Some(seen.value),
             Some(seen) => (seen.revision, seen.value.shards),
             None => (0, shards),
         };

@@ -71,7 +71,7 @@ pub(crate) struct Member {
 }
 
 /// Content of the record of a kind.
-#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Kind", version = 3)]
 pub(crate) struct KindRecord {
     /// Number of shards, which never changes.

@@ -134,7 +134,7 @@ impl<O: Orders> Caller<O> {
     fn call(&mut self, cx: &Context<'_, ToCaller>) {
         let account = (mix(self.calls) % ACCOUNTS) as usize;
         // Each third call only reads.
-        let amount = if self.calls % 3 == 0 {
+        let amount = if self.calls.is_multiple_of(3) {
             0
         } else {
             1 + self.calls % 7

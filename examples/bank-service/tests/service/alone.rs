@@ -1,5 +1,8 @@
 //! The service in one process, without a server.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+
 use serde_json::json;
 
 use crate::client::Client;
@@ -97,4 +100,21 @@ fn bad_requests_are_refused_with_a_sentence() {
     let long = client.try_post(url, "/accounts/a/deposit", None, &"1".repeat(5_000));
     assert_eq!(long.unwrap().status, 413);
     assert_eq!(client.get(url, "/accounts/a").cents(), 0);
+}
+
+#[test]
+fn a_request_whose_body_does_not_come_ends() {
+    let folder = Folder::new();
+    let folder = folder.path().to_str().unwrap();
+    let mut service = Service::start(["--folder", folder, "--timeout-ms", "100"]);
+    let address = service.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = "POST /accounts/a/deposit HTTP/1.1\r\nHost: bank\r\nContent-Length: 20\r\n\r\n{";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line).unwrap();
+    assert_eq!(line, "HTTP/1.1 408 Request Timeout\r\n");
+    // A connection that asks for nothing does not hold up the end.
+    let _idle = TcpStream::connect(address).unwrap();
+    assert!(service.process.end().success());
 }

@@ -11,3 +11,5 @@ mod alone;
 mod page;
 mod secured;
 mod three;
+
+mod rolling;

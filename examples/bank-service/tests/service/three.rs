@@ -61,7 +61,7 @@ fn change(number: usize, urls: &[String], done: &AtomicUsize) -> Vec<i64> {
 }
 
 /// Starts a server by the command of the README, on a free port.
-fn start_server(folder: &Folder) -> Option<Server> {
+pub(crate) fn start_server(folder: &Folder) -> Option<Server> {
     let mut command = nats::command(folder.path())?;
     let arguments = "--jetstream --addr 127.0.0.1 --store_dir nats-data --port -1";
     command.args(arguments.split(' '));
