@@ -31,6 +31,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-rivals", 8),
     ("starter", 8),
     ("bank-service", 8),
+    ("chat-server", 8),
     ("csv-pipeline", 8),
     ("life", 8),
     ("market-data", 8),
