@@ -333,3 +333,12 @@ impl DurableActor for Account {
         (due.key == DELIVERY).then_some(Order::Deliver)
     }
 }
+
+// Nodes of two versions of the program run beside each other during an upgrade. This test compares
+// the messages with those of the last version, which are in the file `wire.lock`.
+garrick::wire::lock! {
+    context = Carrier;
+    Order,
+    Balance,
+    Refusal
+}
