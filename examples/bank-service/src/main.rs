@@ -50,8 +50,8 @@ struct Service {
     /// Address for HTTP.
     #[arg(long, default_value = "127.0.0.1:8080")]
     address: SocketAddr,
-    /// Time limit of a request in milliseconds. The accounts of a node that was killed are somewhere
-    /// else after 6 s.
+    /// Time limit of a request in milliseconds. The accounts of a node that was killed are
+    /// somewhere else after 6 s.
     #[arg(long, default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(10..=600_000))]
     timeout_ms: u64,
     /// Folder of the journals, without NATS.

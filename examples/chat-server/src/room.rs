@@ -55,8 +55,9 @@ impl Room {
         let (ended, who) = (name.clone(), session.clone());
         cx.watch(&session, move |_| ToRoom::Ended(ended, who));
         let _ = cx.send(&session, ToSession::Entered(cx.address()));
-        self.members.insert(name.clone(), session);
-        self.tell_all(&format!("* {name} is in {}", self.name), cx);
+        let line = format!("* {name} is in {}", self.name);
+        self.members.insert(name, session);
+        self.tell_all(&line, cx);
     }
 
     fn leave(&mut self, name: &str, why: &str, cx: &Context<'_, ToRoom>) {

@@ -17,7 +17,7 @@ use crate::error::JoinError;
 use crate::line::Travels;
 use crate::lock::lock;
 use crate::members::{
-    KINDS_MAX, MembersSample, Order, Own, Placer, PlacerMsg, Regional, SHARDS_MAX,
+    Hosted, KINDS_MAX, MembersSample, Order, Own, Placer, PlacerMsg, Regional, SHARDS_MAX,
 };
 use crate::node::Node;
 use crate::placement::Placement;
@@ -219,8 +219,9 @@ impl Entities {
         }
         let versions = options.versions;
         let (min, max) = (versions.min, versions.max);
-        if !(1..=max).contains(&min) {
-            return Err(EntityError::Versions { min, max });
+        let writes = options.writes.unwrap_or(max);
+        if min == 0 || !versions.include(writes) {
+            return Err(EntityError::Versions { min, max, writes });
         }
         let handle = self.shared.node.handle().clone();
         let exists = Arc::new(());
@@ -232,8 +233,11 @@ impl Entities {
             .map_err(|_| EntityError::Closed)?;
         let hosted = PlacerMsg::Host {
             kind: kind.name().into(),
-            shards,
-            versions,
+            hosted: Hosted {
+                shards,
+                versions,
+                writes,
+            },
         };
         self.shared.placer.send(hosted).map_err(closed)
     }

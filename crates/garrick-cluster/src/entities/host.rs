@@ -20,6 +20,7 @@ const BACKOFF_MAX: Duration = Duration::from_secs(10);
 pub struct KindOptions {
     pub(super) shards: u32,
     pub(super) versions: Versions,
+    pub(super) writes: Option<u32>,
     pub(super) idle: Option<Duration>,
 }
 
@@ -36,6 +37,7 @@ impl KindOptions {
         Self {
             shards: 256,
             versions: Versions::NONE,
+            writes: None,
             idle: Some(Duration::from_secs(300)),
         }
     }
@@ -49,11 +51,11 @@ impl KindOptions {
         self
     }
 
-    /// Sets the versions of the kind that this node runs: the oldest one whose journals it can
-    /// read, and the one that it writes. The default is 1 for both.
+    /// Sets the versions of the journals of the kind that this node can read. It writes the newest
+    /// one, unless [`KindOptions::writes`] is called. The default is 1 for both.
     ///
     /// When the first node that writes a newer version becomes a member, the kind has this version
-    /// from then on. Shards are given only to nodes whose versions include that of the kind, and
+    /// from then on. Shards are given only to nodes that can read the version of the kind, and
     /// other nodes hand their shards over. So no node gets an entity whose journal it cannot read.
     /// A node that cannot run the kind says so in
     /// [`MembersSample::failure`](crate::MembersSample::failure).
@@ -63,6 +65,13 @@ impl KindOptions {
             min: *versions.start(),
             max: *versions.end(),
         };
+        self
+    }
+
+    /// Sets the version that this node writes, if it is not the newest one that it can read.
+    #[must_use]
+    pub const fn writes(mut self, version: u32) -> Self {
+        self.writes = Some(version);
         self
     }
 

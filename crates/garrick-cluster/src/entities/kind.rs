@@ -97,12 +97,14 @@ pub enum EntityError {
         /// The number.
         shards: u32,
     },
-    /// The oldest version is 0 or newer than the newest one.
+    /// The versions start at 0, or do not contain the one that is written.
     Versions {
-        /// The oldest version.
+        /// The oldest version that can be read.
         min: u32,
-        /// The newest version.
+        /// The newest version that can be read.
         max: u32,
+        /// The version that is written.
+        writes: u32,
     },
     /// This node uses 256 kinds already.
     Kinds,
@@ -132,10 +134,10 @@ impl fmt::Display for EntityError {
             Self::Shards { shards } => {
                 write!(f, "{shards} shards: a kind must have 1 to 1024")
             }
-            Self::Versions { min, max } => write!(
+            Self::Versions { min, max, writes } => write!(
                 f,
-                "the versions {min} to {max}: the oldest one must be at least 1, and not be newer \
-                 than the other one"
+                "the versions {min} to {max}, of which {writes} is written: it must be one of \
+                 them, and the oldest one must be at least 1"
             ),
             Self::Kinds => f.write_str("this node uses 256 kinds already, which is the maximum"),
             Self::Closed => f.write_str("the node has left, or its system is shutting down"),

@@ -19,7 +19,7 @@ mod placer;
 pub(crate) use lease::Lease;
 pub(crate) use order::{Order, Owner, Regional};
 pub(crate) use own::Own;
-pub(crate) use placer::{Placer, PlacerMsg};
+pub(crate) use placer::{Hosted, Placer, PlacerMsg};
 pub(crate) use plan::hash;
 pub(crate) use record::{KINDS_MAX, SHARDS_MAX, Versions};
 pub use sample::MembersSample;

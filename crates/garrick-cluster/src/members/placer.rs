@@ -40,6 +40,16 @@ fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(READ_AGAIN)
 }
 
+/// A kind whose entities the node runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Hosted {
+    /// Number of shards, if it is not decided.
+    pub(crate) shards: u32,
+    /// Versions that the node can read, and the one that it writes.
+    pub(crate) versions: Versions,
+    pub(crate) writes: u32,
+}
+
 /// A message to the placer.
 pub(crate) enum PlacerMsg {
     Beat,
@@ -49,12 +59,10 @@ pub(crate) enum PlacerMsg {
         kind: Arc<str>,
         region: Arc<dyn Regional>,
     },
-    /// The node runs entities of a kind. Contains the number of shards, if it is not decided, and
-    /// the versions that the node runs.
+    /// The node runs entities of a kind.
     Host {
         kind: Arc<str>,
-        shards: u32,
-        versions: Versions,
+        hosted: Hosted,
     },
     /// The entities of a shard that this node hands over have stopped.
     Emptied {
@@ -78,8 +86,8 @@ pub(crate) struct Placer {
     roster: Roster,
     /// Kinds that the node uses.
     used: HashMap<Arc<str>, UsedKind>,
-    /// Kinds that the node runs: their numbers of shards, if they are not decided, and versions.
-    hosted: HashMap<Arc<str>, (u32, Versions)>,
+    /// Kinds that the node runs.
+    hosted: HashMap<Arc<str>, Hosted>,
     /// Changes without an answer, by the keys of their records, with their numbers and the times at
     /// which they were sent.
     pending: HashMap<Arc<str>, (u64, Nanos)>,
@@ -327,8 +335,8 @@ impl Placer {
             let hosted: Vec<_> = (self.hosted.iter())
                 .map(|(kind, hosted)| (kind.clone(), *hosted))
                 .collect();
-            for (kind, (shards, versions)) in hosted {
-                if let Some(record) = self.decided(&kind, shards, versions, cx) {
+            for (kind, hosted) in hosted {
+                if let Some(record) = self.decided(&kind, hosted, cx) {
                     self.plan_kind(&kind, record, now, cx);
                 }
             }
@@ -344,25 +352,25 @@ impl Placer {
     fn decided(
         &mut self,
         kind: &Arc<str>,
-        shards: u32,
-        versions: Versions,
+        hosted: Hosted,
         cx: &Context<'_, PlacerMsg>,
     ) -> Option<KindRecord> {
+        let versions = hosted.versions;
         let (revision, shards) = match self.view.kind(kind) {
             Some(seen) if !versions.include(seen.value.version) => {
                 let version = seen.value.version;
                 let why = format!(
-                    "the kind {kind} has the version {version}, and this node runs the versions \
-                     {versions}"
+                    "the kind {kind} has the version {version}, and this node can read the \
+                     versions {versions}"
                 );
                 lock(&self.sample).failure = Some(why.into());
                 return Some(seen.value);
             }
-            Some(seen) if seen.value.version == versions.max => return Some(seen.value),
+            Some(seen) if seen.value.version >= hosted.writes => return Some(seen.value),
             Some(seen) => (seen.revision, seen.value.shards),
-            None => (0, shards),
+            None => (0, hosted.shards),
         };
-        let version = versions.max;
+        let version = hosted.writes;
         let value = encode(KindRecord { shards, version });
         self.change(&Key::Kind(kind.clone()), revision, Some(value), cx);
         None
@@ -456,9 +464,9 @@ impl Placer {
     /// gets no shards before its region can take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
         if self.used.contains_key(&kind)
-            && let Some((_, versions)) = self.hosted.get(&kind)
+            && let Some(hosted) = self.hosted.get(&kind)
         {
-            self.own.hosts.push((kind, *versions));
+            self.own.hosts.push((kind, hosted.versions));
         }
     }
 
@@ -543,12 +551,8 @@ impl Actor for Placer {
                 self.host_if_used(kind);
                 self.renew_soon(cx);
             }
-            PlacerMsg::Host {
-                kind,
-                shards,
-                versions,
-            } => {
-                self.hosted.insert(kind.clone(), (shards, versions));
+            PlacerMsg::Host { kind, hosted } => {
+                self.hosted.insert(kind.clone(), hosted);
                 self.host_if_used(kind);
                 self.renew_soon(cx);
             }

@@ -14,13 +14,13 @@ pub(crate) const KINDS_MAX: usize = 256;
 /// Maximum number of shards of a kind.
 pub(crate) const SHARDS_MAX: u32 = 1_024;
 
-/// Versions of a kind that a node runs.
+/// Versions of a kind that a node can run.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[wire(name = "garrick.Versions")]
 pub(crate) struct Versions {
     /// Oldest version that the node can read.
     pub(crate) min: u32,
-    /// Version that the node writes.
+    /// Newest version that the node can read.
     pub(crate) max: u32,
 }
 
@@ -28,7 +28,7 @@ impl Versions {
     /// Versions of a kind that has none.
     pub(crate) const NONE: Self = Self { min: 1, max: 1 };
 
-    /// Returns true if a node with these versions can run a kind that has a version.
+    /// Returns true if a node with these versions can read a version.
     pub(crate) fn include(self, version: u32) -> bool {
         (self.min..=self.max).contains(&version)
     }

@@ -104,7 +104,7 @@ struct Caller<O> {
     joined: Option<(Node, Entities)>,
     accounts: Vec<Address<O>>,
     calls: u64,
-    /// Sums that the accounts have at least.
+    /// Sums that the accounts have at least: what was paid in, and has an answer.
     sums: Vec<u64>,
 }
 
@@ -115,6 +115,8 @@ enum ToCaller {
         amount: u64,
         is_new: bool,
         began: u64,
+        /// Sum that the account had at least when the call began.
+        before: u64,
         answer: Result<u64, NoReply>,
     },
     Leave,
@@ -140,7 +142,7 @@ impl<O: Orders> Caller<O> {
             1 + self.calls % 7
         };
         self.calls += 1;
-        let began = cx.now();
+        let (began, before) = (cx.now(), self.sums[account]);
         let news = self.plan.news.as_ref();
         let is_new =
             amount > 0 && news.is_some_and(|news| news.contains(&Duration::from_nanos(began)));
@@ -154,6 +156,7 @@ impl<O: Orders> Caller<O> {
                 amount,
                 is_new,
                 began,
+                before,
                 answer,
             }
         });
@@ -194,13 +197,13 @@ impl<O: Orders> Actor for Caller<O> {
                 amount,
                 is_new,
                 began,
+                before,
                 answer,
             } => {
                 let took = Duration::from_nanos(cx.now() - began);
                 if let Ok(sum) = answer {
-                    // What this caller has paid in stays.
+                    assert!(sum >= before + amount, "{sum} after {before} and {amount}");
                     self.sums[account] += amount;
-                    assert!(sum >= self.sums[account], "{sum} of {}", self.sums[account]);
                 }
                 let took = answer
                     .map(|_| took)

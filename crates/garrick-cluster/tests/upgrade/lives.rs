@@ -20,7 +20,8 @@ pub(crate) enum Version {
 /// An act of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    /// Joins with a version of the program, which runs these versions of the kind.
+    /// Joins with a version of the program, which can read these versions of the kind. The older
+    /// program writes version 1.
     Join(Version, RangeInclusive<u32>),
     /// Begins to hand its shards over.
     Leave,
@@ -86,6 +87,10 @@ impl Life {
         let entities = Entities::start(&node, placement).unwrap();
         let journal = Journal::new(&self.handle, log).unwrap();
         let options = KindOptions::new().shards(SHARDS as u32).versions(versions);
+        let options = match version {
+            Version::Older => options.writes(1),
+            Version::Newer => options,
+        };
         let name = |key: &str| format!("account/{key}");
         let hosted = match version {
             Version::Older => entities.host(older::ACCOUNT, options, move |key: &str| {

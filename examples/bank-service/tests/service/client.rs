@@ -1,6 +1,6 @@
 //! A client of the service.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::Agent;
@@ -87,7 +87,9 @@ impl Client {
         key: &str,
         body: &Value,
     ) -> (Response, usize) {
+        let began = Instant::now();
         for attempt in 0.. {
+            assert!(began.elapsed() < LIMIT * 3, "{path} is not acknowledged");
             let url = &urls[attempt % urls.len()];
             match self.try_post(url, path, Some(key), &body.to_string()) {
                 Ok(response) if response.status < 500 => return (response, attempt + 1),
@@ -100,7 +102,12 @@ impl Client {
 
     /// Waits until no money of an account is on its way, and returns its cents.
     pub(crate) fn settled(&self, url: &str, name: &str) -> u64 {
+        let began = Instant::now();
         loop {
+            assert!(
+                began.elapsed() < LIMIT * 3,
+                "money of {name} does not arrive"
+            );
             let response = self.get(url, &format!("/accounts/{name}"));
             if response.status == 200 && response.json()["on_its_way"] == json!(0) {
                 return response.cents();

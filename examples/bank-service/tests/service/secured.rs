@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
+use garrick_testkit::HANGS_AFTER;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::json;
 
@@ -109,8 +111,10 @@ fn nodes_meet_on_three_servers_with_users_permissions_and_encryption() {
     let Some(mut servers) = cluster(folder) else {
         return;
     };
+    let began = Instant::now();
     let start = |name: &str, user: &str| {
         loop {
+            assert!(began.elapsed() < HANGS_AFTER * 2, "{name} does not start");
             // Until the servers have elected a leader, a node that starts fails.
             let command = node(&servers, folder, name, &password(user));
             if let Some(node) = Service::try_start(command) {
