@@ -8,6 +8,8 @@ mod workspace;
 
 mod parallel;
 
+mod pages;
+
 mod tools;
 
 mod tidy;
@@ -15,6 +17,8 @@ mod tidy;
 mod mutants;
 
 mod why;
+
+mod site;
 
 mod steps;
 
@@ -40,7 +44,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     /// Run all steps, and print a summary. Omits `rivals`, `sanitize`, `lines`, `sim`, `journal`,
-    /// `cluster`, `pictures`, `sizes`, `why` and `mutants`, and runs only the benches of `bench`.
+    /// `cluster`, `pictures`, `site`, `sizes`, `why` and `mutants`, and runs only the benches of
+    /// `bench`.
     Ci {
         /// Stop at the first failure instead of running all steps.
         #[arg(long)]
@@ -55,9 +60,11 @@ enum Task {
     /// Run a step of `ci`, and write its result to a file.
     #[command(hide = true)]
     Step { name: String, result: PathBuf },
-    /// Build the documentation with warnings denied.
+    /// Build the documentation with warnings denied, and the site of the guides.
     Docs,
-    /// Install the external tools that tests call, if they are missing.
+    /// Build the documentation and the site of the guides, and look at the site in a browser.
+    Site,
+    /// Install the external tools that tests and `docs` call, if they are missing.
     Tools,
     /// Run the unit tests and scenarios.
     Test,
@@ -123,6 +130,7 @@ fn main() -> Result<ExitCode> {
         Task::Fmt => steps::FMT,
         Task::Clippy => steps::CLIPPY,
         Task::Docs => steps::DOCS,
+        Task::Site => steps::SITE,
         Task::Tools => steps::TOOLS,
         Task::Test => steps::TEST,
         Task::Doctest => steps::DOCTEST,

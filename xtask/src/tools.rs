@@ -14,6 +14,8 @@
 //! installed into the target folder, and is not part of the repository: it takes 650 KB, and has a
 //! different license from Garrick's.
 //!
+//! mdBook is built by cargo, into the target folder, because Debian has none.
+//!
 //! The NATS server is built by Go, because Debian's is too old: version 2.9.10 loses updates. It is
 //! installed into the target folder, too. Go from 1.21 on fetches the version of itself that the
 //! server needs. The Go of Debian 12 is older, and cannot even read the server's `go.mod`. There,
@@ -126,6 +128,9 @@ const AXE: &str = "axe-core@4.14.1";
 /// Folder of tools in the target folder. Tests know the paths of the files in it.
 const FOLDER: &str = "tools";
 
+/// Version of mdBook, which builds the site of the guides.
+const MDBOOK: &str = "0.5.4";
+
 /// Module and version of the NATS server.
 const NATS: (&str, &str) = ("github.com/nats-io/nats-server/v2", "v2.15.2");
 
@@ -172,6 +177,26 @@ pub(crate) fn install_nats(target: &Path) -> Result<String> {
         .run()
         .context("nats-server is missing: install Go 1.21 or later from https://go.dev/dl")?;
     Ok(format!("installed nats-server {version}"))
+}
+
+/// Installs mdBook into `target`, unless it is there, and returns its path.
+pub(crate) fn install_mdbook(target: &Path) -> Result<PathBuf> {
+    let folder = target.join(FOLDER);
+    let program = folder.join("bin/mdbook");
+    let there = Command::new(&program).arg("--version").output();
+    let is_there = there.is_ok_and(|output| {
+        let told = String::from_utf8_lossy(&output.stdout);
+        told.trim().trim_start_matches("mdbook v") == MDBOOK
+    });
+    if !is_there {
+        // The parts that serve a book and watch its files are not needed.
+        Job::cargo(&["install", "mdbook", "--version", MDBOOK, "--locked"])
+            .arguments(&["--no-default-features", "--features", "search", "--root"])
+            .arguments(&[&folder])
+            .limit(INSTALL_LIMIT)
+            .run()?;
+    }
+    Ok(program)
 }
 
 /// Returns a Go that can build the NATS server: the installed one, or one that it fetches.

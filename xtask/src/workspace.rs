@@ -97,6 +97,26 @@ impl Workspace {
     /// Returns the Rust files under `dir`. All paths are relative to the root. Returns an empty
     /// list if the folder does not exist.
     pub(crate) fn rust_files(&self, dir: &Path) -> Result<Vec<PathBuf>> {
+        self.files(dir, "rs", true)
+    }
+
+    /// Returns the pages in Markdown: those in the root, the guides, and those of the crates. The
+    /// pages in the sources of macros are a part of the reference, and are not returned.
+    pub(crate) fn pages(&self) -> Result<Vec<PathBuf>> {
+        let mut pages = self.files(Path::new(""), "md", false)?;
+        pages.extend(self.files(Path::new("docs"), "md", true)?);
+        let of_crates = self.files(Path::new("crates"), "md", true)?;
+        pages.extend(
+            of_crates
+                .into_iter()
+                .filter(|page| page.ends_with("README.md")),
+        );
+        pages.sort_unstable();
+        Ok(pages)
+    }
+
+    /// Returns the files with `extension` in `dir`, and also in its subfolders if `deep` is true.
+    fn files(&self, dir: &Path, extension: &str, deep: bool) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         let entries = match fs::read_dir(self.root.join(dir)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
@@ -106,8 +126,10 @@ impl Workspace {
             let entry = entry?;
             let path = dir.join(entry.file_name());
             if entry.file_type()?.is_dir() {
-                files.extend(self.rust_files(&path)?);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                if deep {
+                    files.extend(self.files(&path, extension, deep)?);
+                }
+            } else if path.extension().is_some_and(|found| found == extension) {
                 files.push(path);
             }
         }

@@ -40,6 +40,62 @@ impl Task for Perpetual {
     }
 }
 
+/// Passes its message to another task, until it is stopped.
+struct Talks {
+    to: Option<Address<Address<()>>>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Task for Talks {
+    type Message = Address<()>;
+
+    fn receive(&mut self, stranger: Address<()>, turn: &Turn<'_, Address<()>>) -> Flow {
+        let Some(to) = self.to.as_ref() else {
+            // The first message: makes the partner, on this worker, and sends to the stranger.
+            let partner = Talks {
+                to: Some(turn.address()),
+                is_over: self.is_over.clone(),
+            };
+            let partner = turn.spawn(partner);
+            turn.send(&stranger, ()).unwrap();
+            turn.send(&partner, stranger).unwrap();
+            self.to = Some(partner);
+            return Flow::Continue;
+        };
+        if self.is_over.load(SeqCst) {
+            self.to = None;
+            return Flow::Stop;
+        }
+        turn.send(to, stranger).unwrap();
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_task_of_another_worker_runs_while_two_tasks_talk() {
+    // From a state in which all workers sleep, and while they look for work.
+    for _ in 0..200 {
+        ends(|| {
+            let sponsor = Sponsor::pool(2).unwrap();
+            let handle = sponsor.handle();
+            let is_over = Arc::new(AtomicBool::new(false));
+            let (runs, ran) = channel();
+            let ends = is_over.clone();
+            let stranger = does(move |(), _| {
+                ends.store(true, SeqCst);
+                runs.send(()).unwrap();
+                Flow::Continue
+            });
+            let stranger = handle.spawn(stranger).unwrap();
+            let talks = handle.spawn(Talks { to: None, is_over }).unwrap();
+            talks.send(stranger).unwrap();
+            wait(&ran);
+            drop(talks);
+            sponsor.shutdown();
+        });
+    }
+}
+
 /// Makes `count` perpetual tasks on one worker, and waits until each of them has run.
 fn all_perpetuals_run(workers: usize, count: usize) {
     ends(move || {

@@ -52,8 +52,9 @@
 //! # Guides
 //!
 //! The guides are in the repository. `docs/tutorial.md` is a tutorial in eleven steps, from a first
-//! actor to a supervised pipeline with telemetry. `README.md` lists all guides. `examples/starter`
-//! is a project template to copy.
+//! actor to a supervised pipeline with telemetry. `docs/README.md` lists all guides in order.
+//! `examples/starter` is a project template to copy. `cargo xtask site` makes a site with search
+//! from the guides, the tutorial and this reference.
 #![forbid(unsafe_code)]
 
 pub mod prelude;
@@ -239,3 +240,27 @@ pub struct SimulationGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/savina.md")]
 pub struct Savina;
+/// Runs the examples of the answers to questions as tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/faq.md")]
+pub struct Faq;
+/// Runs the programs of the guide to patterns as tests of the documentation.
+#[cfg(all(doctest, feature = "sim"))]
+#[doc = include_str!("../../../docs/patterns.md")]
+pub struct Patterns;
+/// Runs the examples of the guide to testing as tests of the documentation.
+#[cfg(all(doctest, feature = "sim"))]
+#[doc = include_str!("../../../docs/testing.md")]
+pub struct Testing;
+/// Runs the program for people who know Akka or Pekko as a test of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-pekko.md")]
+pub struct FromPekko;
+/// Runs the program for people who know Erlang as a test of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-erlang.md")]
+pub struct FromErlang;
+/// Runs the program for people who know Orleans as a test of the documentation.
+#[cfg(all(doctest, feature = "cluster"))]
+#[doc = include_str!("../../../docs/from-orleans.md")]
+pub struct FromOrleans;

@@ -294,6 +294,10 @@ impl Page {
             }
             let address = message["params"]["request"]["url"].as_str();
             let address = address.expect("a request has an address");
+            // The page itself contains such data.
+            if address.starts_with("data:") {
+                continue;
+            }
             assert!(address.starts_with(&self.home), "asked for {address}");
             asked += 1;
         }

@@ -1,5 +1,5 @@
-//! Tests of the dashboard, and of the page of a measurement, in a real browser: the display, and
-//! the user's actions.
+//! Tests of the dashboard, of the page of a measurement, and of the site of the guides, in a real
+//! browser: the display, and the user's actions.
 
 mod actors;
 mod browser;
@@ -8,6 +8,7 @@ mod measured;
 mod operations;
 mod own;
 mod scale;
+mod site;
 mod troubles;
 mod watched;
 

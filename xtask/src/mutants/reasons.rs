@@ -24,11 +24,11 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         WATCHED,
     ),
     (
-        "sched/runtime/sponsor/looks.rs:watch_ready:fence:SeqCst->AcqRel",
+        "sched/runtime/sponsor/looks.rs:call_watch_if_idle:fence:SeqCst->AcqRel",
         WATCHED,
     ),
     (
-        "sched/runtime/sponsor/looks.rs:watch_ready:fence:SeqCst->none",
+        "sched/runtime/sponsor/looks.rs:call_watch_if_idle:fence:SeqCst->none",
         WATCHED,
     ),
     (

@@ -4,7 +4,9 @@ use anyhow::{Result, bail};
 
 use crate::mutants;
 use crate::process::Job;
+use crate::site;
 use crate::tidy;
+use crate::tools;
 use crate::workspace::Workspace;
 
 /// Features that `ci` does not enable: the package, and the feature. The rival `steady_state` has
@@ -42,14 +44,33 @@ pub(super) fn clippy(workspace: &Workspace) -> Result<String> {
     Ok(String::new())
 }
 
-/// Builds the documentation of every library and program with warnings denied.
+/// Builds the documentation of every library and program with warnings denied, and the site of the
+/// guides.
 pub(super) fn docs(workspace: &Workspace) -> Result<String> {
+    let mdbook = tools::install_mdbook(&workspace.target)?;
     Job::cargo(&["doc", "--no-deps", "--workspace"])
         // Clippy has just checked all dependencies with these features.
         .arguments(&["--features", &features(workspace)])
         .environment("RUSTDOCFLAGS", "-D warnings")
         .run()?;
-    Ok(String::new())
+    site::build(workspace, &mdbook)
+}
+
+/// Builds the documentation and the site, and looks at the site in a browser.
+pub(super) fn site(workspace: &Workspace) -> Result<String> {
+    tools::install_missing(tools::FOR_TESTS)?;
+    let built = docs(workspace)?;
+    Job::cargo(&[
+        "test",
+        "-p",
+        "garrick-tests",
+        "--test",
+        "dashboard",
+        "site::",
+    ])
+    .environment("GARRICK_SITE", workspace.target.join("site"))
+    .run()?;
+    Ok(built)
 }
 
 /// Returns the features of all packages as `cargo --features` expects them, except those in

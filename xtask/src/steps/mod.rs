@@ -1,5 +1,5 @@
 //! The steps of `cargo xtask ci`, and the steps `rivals`, `sanitize`, `lines`, `sim`, `pictures`,
-//! `sizes` and `why`, which are not part of it.
+//! `site`, `sizes` and `why`, which are not part of it.
 //!
 //! Each step gets the workspace, prints its progress, and returns a short summary of what it has
 //! checked or measured.
@@ -64,6 +64,10 @@ pub(crate) const CLIPPY: Step = Step {
 pub(crate) const DOCS: Step = Step {
     name: "docs",
     run: check::docs,
+};
+pub(crate) const SITE: Step = Step {
+    name: "site",
+    run: check::site,
 };
 pub(crate) const TOOLS: Step = Step {
     name: "tools",

@@ -59,8 +59,15 @@ const PICTURES: &[(&str, &str)] = &[
     ("operations-full-channel.png", "operations-full-channel.png"),
 ];
 
-/// Installs the external tools that tests call, if they are missing.
+/// Installs the external tools that tests and the step `docs` call, if they are missing.
 pub(super) fn tools(workspace: &Workspace) -> Result<String> {
+    let for_tests = tools_for_tests(workspace)?;
+    tools::install_mdbook(&workspace.target)?;
+    Ok(format!("{for_tests}, mdBook"))
+}
+
+/// Installs the external tools that tests call, if they are missing.
+fn tools_for_tests(workspace: &Workspace) -> Result<String> {
     let installed = tools::install_missing(tools::FOR_TESTS)?;
     let axe = tools::install_axe(&workspace.target)?;
     let nats = tools::install_nats(&workspace.target)?;
@@ -69,7 +76,7 @@ pub(super) fn tools(workspace: &Workspace) -> Result<String> {
 
 /// Runs unit tests and scenarios, with overflow checks and debug assertions.
 pub(super) fn test(workspace: &Workspace) -> Result<String> {
-    tools(workspace)?;
+    tools_for_tests(workspace)?;
     let members = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
         .arguments(FEATURES)
         .arguments(&["--no-run"]);
@@ -89,7 +96,7 @@ pub(super) fn test(workspace: &Workspace) -> Result<String> {
 
 /// Tests the dashboard in a browser, and copies the screenshots of these tests to `docs/images`.
 pub(super) fn pictures(workspace: &Workspace) -> Result<String> {
-    tools(workspace)?;
+    tools_for_tests(workspace)?;
     Job::cargo(&["test", "-p", "garrick-tests", "--test", "dashboard"])
         .environment(TOOLS_VARIABLE, "1")
         .run()?;

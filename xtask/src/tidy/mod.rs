@@ -7,6 +7,7 @@
 //! | [`crates`] | a crate depends only on crates of a lower rank |
 //! | [`length`] | a function has at most 70 lines, a file has fewer than 500 lines of code |
 //! | [`documents`] | README and ARCHITECTURE name every crate, ARCHITECTURE every module of a crate root |
+//! | [`links`] | each relative link of a page leads to a file or a heading, and the index lists each guide |
 //! | [`english`] | no doc comment opens with a word that refers to another place |
 //! | [`unsafety`] | `unsafe` is allowed in three crates, and forbidden in the roots of all others |
 //! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
@@ -31,6 +32,7 @@ mod imports;
 mod includes;
 mod layers;
 mod length;
+mod links;
 mod names;
 mod orders;
 mod unfinished;
@@ -72,6 +74,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Findings> {
     findings
         .violations
         .extend(contracts::check(workspace, &read));
+    let exists = |path: &Path| workspace.root.join(path).exists();
+    findings
+        .violations
+        .extend(links::check(&workspace.pages()?, &read, &exists));
     for package in &workspace.packages {
         findings.check_package(workspace, package, &read)?;
     }

@@ -244,6 +244,12 @@ impl Header {
         self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 
+    /// Returns true if the task is watched. Only the owner calls this.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.table().watched.is_none()
+    }
+
     /// Replaces the table by the table with the mark of a watched cell. Only the owner calls this.
     pub(crate) fn mark_watched(&self) {
         if let Some(watched) = self.table().watched {

@@ -94,6 +94,9 @@ impl<M: 'static> Address<M> {
     /// Returns the message if the receiving task is known to have stopped, or if the message is not
     /// accepted for another reason ([`SendError`]). If the task stops after the message was
     /// accepted and before it was handled, the message is dropped and counted as a dead letter.
+    // Inlined, so that the message is created where it is put. Otherwise it is copied just after
+    // its fields were written, and the copy waits for the store buffer.
+    #[inline(always)]
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         match current::worker() {
             Some(worker) => worker.send(self, message),
@@ -103,6 +106,7 @@ impl<M: 'static> Address<M> {
 
     /// Sends a message from a thread that is not in a turn. An answer to the task's own question is
     /// accepted even if the gate is closed.
+    #[inline(never)]
     pub(crate) fn send_from_outside(
         &self,
         message: M,

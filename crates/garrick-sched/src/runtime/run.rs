@@ -1,5 +1,6 @@
 //! One activation of a cell, which runs a turn for each of its messages.
 
+use std::mem;
 use std::ptr::{self, NonNull};
 
 use crate::cell::{CellPtr, Envelope, Kind, Slot};
@@ -488,11 +489,13 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
         return cell.rest(worker.home);
     }
-    // A destructor may take a long time.
-    worker.let_others();
     // The previous turn is over. Messages from a destructor are in no turn, and stay sent if the
     // destructor panics after that.
     worker.begin_pause();
+    if const { mem::needs_drop::<T>() } || cell.is_watched() {
+        // A destructor or a notice may take a long time.
+        worker.let_others_after_turn();
+    }
     worker.lane.ended(cell);
     worker.shared.hooks.gone(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.

@@ -78,7 +78,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "cells-that-a-turn-has-scheduled-wait-for-its-destructors",
         breaks: "a destructor waits forever for a task to which its turn has sent",
-        file: "runtime/worker/mod.rs",
+        file: "runtime/sponsor/keep.rs",
         find: "if has_pushed {",
         put: "if has_pushed && !MUTANT {",
         tests: RESCUE,
@@ -86,7 +86,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "nobody-looks-at-a-worker-that-runs-destructors",
         breaks: "a destructor waits forever for a ready task, because no hand looks for stuck seats",
-        file: "runtime/worker/mod.rs",
+        file: "runtime/sponsor/keep.rs",
         find: "self.crew.watch_ready(&self.shared);",
         put: "if !MUTANT { ORIGINAL }",
         tests: RESCUE,

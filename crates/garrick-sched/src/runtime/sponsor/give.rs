@@ -49,6 +49,22 @@ impl Worker {
         }
     }
 
+    /// Returns true if other workers are idle, and this worker has nothing for them besides the
+    /// cell that it has named. So nothing else needs attention before the next activation.
+    #[inline]
+    pub(crate) fn has_only_this(&self) -> bool {
+        let has_only_this = self.backlog() == 0
+            && self.shared.signal().has_only_idle()
+            && !self.remote().ready.has_some()
+            && self.timers.are_calm()
+            && self.has_kept_nothing();
+        if has_only_this {
+            self.shared_wait.is_over();
+            self.kept.is_over();
+        }
+        has_only_this
+    }
+
     /// Returns true if another worker is idle and some of the `ready` cells can be given away.
     pub(crate) fn may_give(&self, ready: usize) -> bool {
         let signal = self.shared.signal();

@@ -20,7 +20,14 @@ pub(crate) struct KeptSeat {
 }
 
 impl Worker {
+    /// Returns true if this worker has kept no seat and has gathered no cell.
+    #[inline]
+    pub(crate) fn has_kept_nothing(&self) -> bool {
+        self.next_seat.get().is_none() && self.gathered.get().is_none()
+    }
+
     /// Hands over the seat that the last turn has woken, if this hand has kept it.
+    #[inline]
     pub(crate) fn give_next_seat(&self) {
         if let Some(next) = self.next_seat.take() {
             self.crew.hand_over(next.seat);
@@ -31,10 +38,44 @@ impl Worker {
     /// timers and the ready cells watched. Called before a drop, because the drop may take a long
     /// time, or wait for one of them. The last turn must have been committed or undone.
     pub(crate) fn let_others(&self) {
+        self.end_pushed_turn();
+        self.let_others_after_turn();
+    }
+
+    /// Does the same as [`Worker::let_others`], for a caller that has begun a pause.
+    #[inline]
+    pub(crate) fn let_others_after_turn(&self) {
         self.watch_timers();
+        if !self.has_kept_nothing() {
+            self.give_kept();
+        }
+        self.watch_ready();
+    }
+
+    #[cold]
+    fn give_kept(&self) {
         self.give_next_seat();
         self.give_gathered();
-        self.watch_ready();
+    }
+
+    /// Ends the last turn if it has scheduled cells of this worker, so that other workers may visit
+    /// them. That turn must have been committed or undone.
+    fn end_pushed_turn(&self) {
+        let turn = self.turn();
+        let has_pushed = self.old.was_pushed_in(turn)
+            || self.born.was_pushed_in(turn)
+            || self.handoff.was_put_in(turn);
+        if has_pushed {
+            self.end_turn();
+        }
+    }
+
+    /// Has the ready cells watched. Called before foreign code that may take a long time.
+    #[inline]
+    fn watch_ready(&self) {
+        if self.backlog() > 0 {
+            self.crew.watch_ready(&self.shared);
+        }
     }
 
     /// Returns the seat to keep, and its purpose, if this worker should keep it. Called when this

@@ -147,6 +147,7 @@ impl Crew {
     /// Ensures that a hand looks for stuck seats, because the caller has ready cells and is about
     /// to run foreign code that may take a long time. Called by the sitter, after it has ended its
     /// turn.
+    #[inline]
     pub(crate) fn watch_ready(&self, shared: &Shared) {
         let Some(by) = self.lend_by else {
             return;
@@ -154,9 +155,13 @@ impl Crew {
         // Pairs with the heavy side in `looks_no_more`: either this thread sees that nobody looks,
         // or the watch sees that there are ready cells.
         by.fence.light();
-        if !self.plan.get().is_too_late_for_cells() {
-            return;
+        if self.plan.get().is_too_late_for_cells() {
+            self.call_watch_if_idle(shared);
         }
+    }
+
+    #[cold]
+    fn call_watch_if_idle(&self, shared: &Shared) {
         // SeqCst: pairs with the fence of a hand that has become idle, which then calls
         // `misses_looks`. Either that hand sees the ready cells, or this thread sees that a worker
         // is idle.

@@ -36,6 +36,13 @@ impl Signal {
         self.0 & !Self::CENSUS == 0
     }
 
+    /// Returns true if workers are idle and nothing else needs attention. A pending census does not
+    /// count, as in [`Signal::is_quiet`].
+    #[inline]
+    pub(crate) fn has_only_idle(self) -> bool {
+        self.0 & !(Self::CENSUS | Self::IDLE) == 0
+    }
+
     /// Returns true if no worker is idle and no flag is set, including that of a census.
     #[inline]
     pub(crate) fn is_silent(self) -> bool {

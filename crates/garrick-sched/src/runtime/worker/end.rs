@@ -103,7 +103,7 @@ impl Worker {
     /// Notifies the watchers of a cell that is about to be freed.
     #[inline]
     pub(crate) fn tell_watchers(&self, cell: CellPtr, ended: &Ended) {
-        if cell.table().watched.is_none() {
+        if cell.is_watched() {
             watch::tell(cell, ended);
         }
     }

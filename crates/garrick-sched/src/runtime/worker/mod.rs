@@ -486,6 +486,10 @@ impl Worker {
         message: *const Slot,
         until: &impl Fn(Signal) -> bool,
     ) -> Step {
+        if self.has_only_this() {
+            self.run::<COUNTED>(cell, message);
+            return Step::Ran;
+        }
         // This work may overwrite the place of the message.
         // SAFETY: it came out of a queue of ours with the cell, and is read once, here.
         self.in_hand
@@ -572,25 +576,8 @@ impl Worker {
         self.end_turn();
     }
 
-    /// Has the ready cells watched, and lets other workers visit those that the last turn has
-    /// scheduled. That turn must have been committed or undone. Called before foreign code that may
-    /// take a long time.
-    pub(crate) fn watch_ready(&self) {
-        if self.backlog() == 0 || !self.crew.lends() {
-            return;
-        }
-        let turn = self.turn();
-        let has_pushed = self.old.was_pushed_in(turn)
-            || self.born.was_pushed_in(turn)
-            || self.handoff.was_put_in(turn);
-        if has_pushed {
-            self.end_turn();
-        }
-        self.crew.watch_ready(&self.shared);
-    }
-
     /// Ends the last turn, so that entries that are now in the run queues are part of no turn.
-    fn end_turn(&self) {
+    pub(crate) fn end_turn(&self) {
         // No read-modify-write, because nobody else writes.
         self.turn.store(self.turn() + 1, Relaxed);
         self.pauses.set(self.pauses.get() + 1);
