@@ -542,6 +542,11 @@ fn wrong_use_is_refused() {
         let refused = entities.host(COUNTER, options, make).unwrap_err();
         assert_eq!(refused, EntityError::Shards { shards });
     }
+    for (min, max, writes) in [(0, 1, 1), (3, 2, 2), (2, 3, 1), (2, 3, 4)] {
+        let options = KindOptions::new().versions(min..=max).writes(writes);
+        let refused = entities.host(COUNTER, options, make).unwrap_err();
+        assert_eq!(refused, EntityError::Versions { min, max, writes });
+    }
     entities.host(COUNTER, KindOptions::new(), make).unwrap();
     let again = entities.host(COUNTER, KindOptions::new(), make);
     assert_eq!(

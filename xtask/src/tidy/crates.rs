@@ -30,6 +30,11 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-examples", 8),
     ("garrick-rivals", 8),
     ("starter", 8),
+    ("bank-service", 8),
+    ("chat-server", 8),
+    ("csv-pipeline", 8),
+    ("life", 8),
+    ("market-data", 8),
     (ALONE, 8),
     // `garrick-tests` also tests the library of the examples.
     ("garrick-tests", 9),

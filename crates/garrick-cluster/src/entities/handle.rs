@@ -19,7 +19,7 @@ use crate::error::JoinError;
 use crate::line::Travels;
 use crate::lock::lock;
 use crate::members::{
-    KINDS_MAX, MembersSample, Order, Own, Placer, PlacerMsg, Regional, SHARDS_MAX,
+    Hosted, KINDS_MAX, MembersSample, Order, Own, Placer, PlacerMsg, Regional, SHARDS_MAX,
 };
 use crate::node::Node;
 use crate::placement::Placement;
@@ -270,9 +270,9 @@ impl Entities {
     /// that wait. If it stops by itself, those that wait in its mailbox are lost, too.
     ///
     /// # Errors
-    /// Returns an [`EntityError`] if the name of the kind or the number of shards is not allowed,
-    /// if the node runs the kind already or uses it with other messages, if it uses too many kinds,
-    /// or if it has left.
+    /// Returns an [`EntityError`] if the name of the kind, the number of shards or the versions are
+    /// not allowed, if the node runs the kind already or uses it with other messages, if it uses
+    /// too many kinds, or if it has left.
     pub fn host<M, A>(
         &self,
         kind: Kind<M>,
@@ -287,6 +287,12 @@ impl Entities {
         if !(1..=SHARDS_MAX).contains(&shards) {
             return Err(EntityError::Shards { shards });
         }
+        let versions = options.versions;
+        let (min, max) = (versions.min, versions.max);
+        let writes = options.writes.unwrap_or(max);
+        if min == 0 || !versions.include(writes) {
+            return Err(EntityError::Versions { min, max, writes });
+        }
         let handle = self.shared.node.handle().clone();
         let exists = Arc::new(());
         let (region, _) = self.used(kind.name(), Some(&exists))?;
@@ -297,8 +303,12 @@ impl Entities {
             .map_err(|_| EntityError::Closed)?;
         let hosted = PlacerMsg::Host {
             kind: kind.name().into(),
-            shards,
-            is_fenced: options.is_fenced,
+            hosted: Hosted {
+                shards,
+                versions,
+                writes,
+                is_fenced: options.is_fenced,
+            },
         };
         self.shared.placer.send(hosted).map_err(closed)
     }

@@ -1,5 +1,6 @@
 //! Hosts, which create the entities of a kind on a node.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use garrick_actor::{Actor, Address, Handle};
 
 use super::kind::EntityError;
 use super::leased::Leased;
-use crate::members::Tenure;
+use crate::members::{Tenure, Versions};
 
 /// Time before an entity that has failed is created again: it doubles with each failure.
 const BACKOFF: Duration = Duration::from_millis(10);
@@ -18,6 +19,8 @@ const BACKOFF_MAX: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindOptions {
     pub(super) shards: u32,
+    pub(super) versions: Versions,
+    pub(super) writes: Option<u32>,
     pub(super) idle: Option<Duration>,
     pub(super) hand_over_within: Duration,
     pub(super) is_fenced: bool,
@@ -36,6 +39,8 @@ impl KindOptions {
     pub const fn new() -> Self {
         Self {
             shards: 256,
+            versions: Versions::NONE,
+            writes: None,
             idle: Some(Duration::from_secs(300)),
             hand_over_within: Duration::from_secs(30),
             is_fenced: false,
@@ -48,6 +53,30 @@ impl KindOptions {
     #[must_use]
     pub const fn shards(mut self, shards: u32) -> Self {
         self.shards = shards;
+        self
+    }
+
+    /// Sets the versions of the journals of the kind that this node can read. It writes the newest
+    /// one, unless [`KindOptions::writes`] is called. The default is 1 for both.
+    ///
+    /// When the first node that writes a newer version becomes a member, the kind has this version
+    /// from then on. Shards are given only to nodes that can read the version of the kind, and
+    /// other nodes hand their shards over. So no node gets an entity whose journal it cannot read.
+    /// A node that cannot run the kind says so in
+    /// [`MembersSample::failure`](crate::MembersSample::failure).
+    #[must_use]
+    pub const fn versions(mut self, versions: RangeInclusive<u32>) -> Self {
+        self.versions = Versions {
+            min: *versions.start(),
+            max: *versions.end(),
+        };
+        self
+    }
+
+    /// Sets the version that this node writes, if it is not the newest one that it can read.
+    #[must_use]
+    pub const fn writes(mut self, version: u32) -> Self {
+        self.writes = Some(version);
         self
     }
 

@@ -106,6 +106,15 @@ pub enum EntityError {
         /// The number.
         shards: u32,
     },
+    /// The versions start at 0, or do not contain the one that is written.
+    Versions {
+        /// The oldest version that can be read.
+        min: u32,
+        /// The newest version that can be read.
+        max: u32,
+        /// The version that is written.
+        writes: u32,
+    },
     /// This node uses 256 kinds already.
     Kinds,
     /// The node has left, or its system is shutting down.
@@ -134,6 +143,11 @@ impl fmt::Display for EntityError {
             Self::Shards { shards } => {
                 write!(f, "{shards} shards: a kind must have 1 to 1024")
             }
+            Self::Versions { min, max, writes } => write!(
+                f,
+                "the versions {min} to {max}, of which {writes} is written: it must be one of \
+                 them, and the oldest one must be at least 1"
+            ),
             Self::Kinds => f.write_str("this node uses 256 kinds already, which is the maximum"),
             Self::Closed => f.write_str("the node has left, or its system is shutting down"),
         }

@@ -4,8 +4,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::plan::{Candidate, hash, ideal};
+use super::record::Versions;
 use super::view::{Changes, View};
 use crate::name::NodeName;
+
+/// A kind whose entities the node runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Hosted {
+    /// Number of shards that the kind gets if it has none.
+    pub(crate) shards: u32,
+    /// Versions that the node can read, and the version that it writes.
+    pub(crate) versions: Versions,
+    pub(crate) writes: u32,
+    /// True if the journals of the kind refuse earlier owners.
+    pub(crate) is_fenced: bool,
+}
 
 /// The duty of a node for a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,8 +41,7 @@ enum Duty {
 pub(super) struct Agenda {
     kind: Arc<str>,
     hash: u64,
-    /// Number of shards that the kind gets if it has none.
-    wished: u32,
+    hosted: Hosted,
     hosts: Vec<Candidate>,
     /// Mark of the members for which the duties are right.
     mark: Option<u64>,
@@ -45,11 +57,11 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    pub(super) fn new(kind: Arc<str>, wished: u32) -> Self {
+    pub(super) fn new(kind: Arc<str>, hosted: Hosted) -> Self {
         Self {
             hash: hash(&kind),
             kind,
-            wished,
+            hosted,
             hosts: Vec::new(),
             mark: None,
             duties: Vec::new(),
@@ -67,8 +79,8 @@ impl Agenda {
         &self.kind
     }
 
-    pub(super) fn wished(&self) -> u32 {
-        self.wished
+    pub(super) fn hosted(&self) -> Hosted {
+        self.hosted
     }
 
     /// Returns the number of shards that the node owns.
@@ -108,7 +120,7 @@ impl Agenda {
         let shards = view.shards(&self.kind).unwrap_or(0) as usize;
         let is_current = self.mark.is_some() && self.duties.len() == shards;
         let mark = match self.mark {
-            Some(mark) if is_current && !changed.members => mark,
+            Some(mark) if is_current && !changed.members && !changed.kinds => mark,
             _ => view.mark(&self.kind),
         };
         if is_current && self.mark == Some(mark) {
@@ -183,7 +195,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::record::{KINDS_MAX, Key, KindRecord, Member, SHARDS_MAX, Shard, encode};
-    use super::{Agenda, NodeName, View};
+    use super::{Agenda, Hosted, NodeName, Versions, View};
     use crate::placement::Record;
 
     /// A view, and the agendas of the node `a`.
@@ -236,18 +248,29 @@ mod tests {
         })
     }
 
+    fn hosted(shards: u32) -> Hosted {
+        Hosted {
+            shards,
+            versions: Versions::NONE,
+            writes: 1,
+            is_fenced: false,
+        }
+    }
+
     fn seen(kinds: usize, shards: u32) -> Seen {
         let names = (0..kinds).map(|number| format!("kind-{number}").into());
         let mut seen = Seen {
             view: View::default(),
-            agendas: names.map(|name| Agenda::new(name, shards)).collect(),
+            agendas: names
+                .map(|name| Agenda::new(name, hosted(shards)))
+                .collect(),
             own: NodeName::new("a").unwrap(),
             revision: 0,
         };
         let key = |agenda: &Agenda| Key::Kind(Arc::clone(&agenda.kind));
         let records = seen.agendas.iter().map(key);
         let records = records
-            .map(|key| (key, encode(KindRecord { shards })))
+            .map(|key| (key, encode(KindRecord { shards, version: 1 })))
             .collect();
         seen.read(records);
         seen
@@ -318,5 +341,19 @@ mod tests {
         seen.read(vec![(key(0), shard("b", 9)), (key(700), shard("a", 7))]);
         let agenda = &seen.agendas[0];
         assert_eq!((agenda.owned(), agenda.moves().0.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_newer_version_of_the_kind_ends_the_duties_of_a_node_that_cannot_read_it() {
+        let mut seen = seen(1, 2);
+        seen.member("a", 7);
+        assert_eq!(seen.agendas[0].claims(None), [0, 1]);
+        let record = KindRecord {
+            shards: 2,
+            version: 2,
+        };
+        seen.read(vec![(Key::Kind("kind-0".into()), encode(record))]);
+        assert!(seen.agendas[0].claims(None).is_empty());
+        assert_eq!(seen.agendas[0].best(0), None);
     }
 }

@@ -17,10 +17,13 @@ mod used;
 
 mod placer;
 
+pub(crate) use agenda::Hosted;
 pub(crate) use lease::{Lease, Tenure};
 pub(crate) use order::{Order, Owner, Regional};
 pub(crate) use own::Own;
 pub(crate) use placer::{Placer, PlacerMsg};
 pub(crate) use plan::hash;
-pub(crate) use record::{KINDS_MAX, Key as MemberKey, Member, SHARDS_MAX, decode, encode};
+pub(crate) use record::{
+    KINDS_MAX, Key as MemberKey, Member, SHARDS_MAX, Versions, decode, encode,
+};
 pub use sample::MembersSample;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use garrick_sched::{Nanos, nanos};
 
 use super::lease::Lease;
-use super::record::{Key, Member, encode};
+use super::record::{Key, Member, Versions, encode};
 use super::roster::{OWN_FENCED_LEASE, OWN_LEASE};
 use super::view::{Seen, View};
 use crate::name::NodeName;
@@ -61,7 +61,8 @@ pub(crate) struct Own {
     removal: Option<(u64, u64)>,
     /// True if the node leaves.
     leaves: bool,
-    pub(crate) hosts: Vec<Arc<str>>,
+    /// Kinds that the node runs, with their versions.
+    pub(crate) hosts: Vec<(Arc<str>, Versions)>,
     pub(crate) uses: Vec<Arc<str>>,
     /// Kinds that the node runs, and whose journals refuse earlier owners.
     pub(crate) fenced: Vec<Arc<str>>,
@@ -185,11 +186,12 @@ impl Own {
             epoch,
             beat: self.beat,
             is_draining: self.is_draining,
-            hosts: text(&self.hosts),
+            hosts: (self.hosts.iter().map(|(kind, _)| kind.to_string())).collect(),
             uses: text(&self.uses),
             fence: self.fence,
             is_suspect: false,
             fenced: text(&self.fenced),
+            versions: self.hosts.iter().map(|(_, versions)| *versions).collect(),
         };
         self.change(revision, Some(encode(member)))
     }

@@ -1,5 +1,6 @@
 //! Records of members, kinds and shards.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +13,32 @@ pub(crate) const KINDS_MAX: usize = 256;
 
 /// Maximum number of shards of a kind.
 pub(crate) const SHARDS_MAX: u32 = 1_024;
+
+/// Versions of a kind that a node can run.
+#[derive(Wire, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[wire(name = "garrick.Versions")]
+pub(crate) struct Versions {
+    /// Oldest version that the node can read.
+    pub(crate) min: u32,
+    /// Newest version that the node can read.
+    pub(crate) max: u32,
+}
+
+impl Versions {
+    /// Versions of a kind that has none.
+    pub(crate) const NONE: Self = Self { min: 1, max: 1 };
+
+    /// Returns true if a node with these versions can read a version.
+    pub(crate) fn include(self, version: u32) -> bool {
+        (self.min..=self.max).contains(&version)
+    }
+}
+
+impl fmt::Display for Versions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.min, self.max)
+    }
+}
 
 /// Content of the record of a member.
 #[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
@@ -49,15 +76,25 @@ pub(crate) struct Member {
     /// Kinds that the node runs, and whose journals refuse earlier owners.
     #[wire(10, default)]
     pub(crate) fenced: Vec<String>,
+    /// Versions of the kinds in `hosts`, in their order.
+    #[wire(11, default)]
+    pub(crate) versions: Vec<Versions>,
 }
 
 /// Content of the record of a kind.
-#[derive(Wire, Clone, Debug, PartialEq, Eq)]
-#[wire(name = "garrick.Kind", version = 2)]
+#[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
+#[wire(name = "garrick.Kind", version = 3)]
 pub(crate) struct KindRecord {
     /// Number of shards, which never changes.
     #[wire(1)]
     pub(crate) shards: u32,
+    /// Newest version that a node may have written, which only grows.
+    #[wire(2, default = first)]
+    pub(crate) version: u32,
+}
+
+fn first() -> u32 {
+    Versions::NONE.max
 }
 
 /// Content of the record of a shard.
@@ -126,7 +163,15 @@ pub(crate) fn decode<R: Wire>(value: &[u8]) -> Option<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Member, NodeName, Shard, decode, encode};
+    use super::{Key, KindRecord, Member, NodeName, Shard, Versions, Wire, decode, encode};
+
+    /// The record of a kind before there were versions.
+    #[derive(Wire)]
+    #[wire(name = "garrick.Kind", version = 2)]
+    struct OlderKind {
+        #[wire(1)]
+        shards: u32,
+    }
 
     #[test]
     fn keys_are_read_as_they_were_written() {
@@ -168,8 +213,16 @@ mod tests {
             fence: 5,
             is_suspect: true,
             fenced: vec!["b".into()],
+            versions: vec![Versions { min: 1, max: 2 }],
         };
         assert_eq!(decode(&encode(member.clone())), Some(member));
         assert_eq!(decode::<Shard>(b"other"), None);
+    }
+
+    #[test]
+    fn a_record_of_an_older_node_has_the_first_version() {
+        let older = encode(OlderKind { shards: 7 });
+        let (shards, version) = (7, 1);
+        assert_eq!(decode(&older), Some(KindRecord { shards, version }));
     }
 }

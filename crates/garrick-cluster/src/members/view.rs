@@ -7,7 +7,7 @@ use garrick_core::random::mix;
 use hashbrown::HashMap;
 
 use super::plan::hash;
-use super::record::{Key, KindRecord, Member, SHARDS_MAX, Shard, decode};
+use super::record::{Key, KindRecord, Member, SHARDS_MAX, Shard, Versions, decode};
 use crate::name::NodeName;
 use crate::placement::Record;
 
@@ -34,11 +34,20 @@ impl Seen<Member> {
         if is_fenced { self.value.fence } else { 0 }
     }
 
-    /// Returns true if the node runs entities of a kind, and may get shards of it.
-    fn hosts(&self, kind: &str) -> bool {
+    /// Returns true if the node runs a version of a kind, and may get shards of it.
+    fn hosts(&self, kind: &str, version: u32) -> bool {
         let member = &self.value;
-        let is_host = !member.is_draining && member.hosts.iter().any(|hosted| hosted == kind);
-        is_host && !(member.is_suspect && self.fence(kind) > 0)
+        let versions = self.versions(kind);
+        let is_host = versions.is_some_and(|versions| versions.include(version));
+        is_host && !member.is_draining && !(member.is_suspect && self.fence(kind) > 0)
+    }
+
+    /// Returns the versions of a kind that the node runs, if it does.
+    fn versions(&self, kind: &str) -> Option<Versions> {
+        let place = self.value.hosts.iter().position(|host| host == kind)?;
+        // An older node names no versions.
+        let versions = self.value.versions.get(place).copied();
+        Some(versions.unwrap_or(Versions::NONE))
     }
 
     /// Returns true if the node sends to entities of a kind.
@@ -52,7 +61,7 @@ impl Seen<Member> {
 pub(crate) struct Changes {
     /// True if a member has changed.
     pub(crate) members: bool,
-    /// True if a kind has got its number of shards, or has lost it.
+    /// True if the record of a kind has changed.
     pub(crate) kinds: bool,
     shards: BTreeMap<Arc<str>, Vec<u32>>,
 }
@@ -106,17 +115,20 @@ impl View {
         self.members.iter()
     }
 
-    /// Returns the nodes that run entities of a kind, do not hand their shards over, and are not
+    /// Returns the nodes that run the version of a kind, do not hand their shards over, and are not
     /// suspected if the kind is fenced.
     pub(crate) fn hosts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a NodeName> {
+        let version = self.version(kind);
         let hosts = self.members.iter();
-        (hosts.filter(move |(_, seen)| seen.hosts(kind))).map(|(name, _)| name)
+        (hosts.filter(move |(_, seen)| seen.hosts(kind, version))).map(|(name, _)| name)
     }
 
-    /// Returns a number that changes if a member changes so that it matters for a kind.
+    /// Returns a number that changes if a member or the version changes so that it matters for a
+    /// kind.
     pub(crate) fn mark(&self, kind: &str) -> u64 {
+        let version = self.version(kind);
         let of_member = |(name, seen): (&NodeName, &Seen<Member>)| {
-            let flags = u64::from(seen.hosts(kind)) << 1 | u64::from(seen.uses(kind));
+            let flags = u64::from(seen.hosts(kind, version)) << 1 | u64::from(seen.uses(kind));
             // Also if the kind is not fenced any more: there are shards with the fence before.
             let fence = mix(seen.value.fence ^ seen.fence(kind) << 32);
             mix(hash(name.as_str()) ^ mix(seen.epoch() << 2 | flags) ^ fence)
@@ -127,10 +139,20 @@ impl View {
             .fold(0, u64::wrapping_add)
     }
 
+    /// Returns the record of a kind, if there is one.
+    pub(crate) fn kind(&self, kind: &str) -> Option<&Seen<KindRecord>> {
+        self.kinds.get(kind)?.record.as_ref()
+    }
+
     /// Returns the number of shards of a kind, if it is decided.
     pub(crate) fn shards(&self, kind: &str) -> Option<u32> {
-        let record = self.kinds.get(kind)?.record.as_ref()?;
-        Some(record.value.shards)
+        Some(self.kind(kind)?.value.shards)
+    }
+
+    /// Returns the version of a kind.
+    fn version(&self, kind: &str) -> u32 {
+        let record = self.kind(kind);
+        record.map_or(Versions::NONE.max, |seen| seen.value.version)
     }
 
     /// Returns the record of a shard.

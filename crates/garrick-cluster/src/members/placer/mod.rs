@@ -13,7 +13,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::batch::Lines;
 use crate::lock::lock;
-use crate::members::agenda::Agenda;
+use crate::members::agenda::{Agenda, Hosted};
 use crate::members::order::{Order, Regional};
 use crate::members::own::{Look, Own};
 use crate::members::record::{Key, Member, encode};
@@ -51,11 +51,10 @@ pub(crate) enum PlacerMsg {
         kind: Arc<str>,
         region: Arc<dyn Regional>,
     },
-    /// The node runs entities of a kind. Contains the number of shards, if it is not decided.
+    /// The node runs entities of a kind.
     Host {
         kind: Arc<str>,
-        shards: u32,
-        is_fenced: bool,
+        hosted: Hosted,
     },
     /// The entities of a shard that this node hands over have stopped.
     Emptied {
@@ -395,16 +394,18 @@ impl Placer {
     /// Names a kind in the record of this node if the node runs it and has a region for it. A node
     /// gets no shards before its region can take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
-        if self.used.contains_key(&kind) && self.agendas.contains_key(&kind) {
-            self.own.hosts.push(kind);
+        if self.used.contains_key(&kind)
+            && let Some(agenda) = self.agendas.get(&kind)
+        {
+            self.own.hosts.push((kind, agenda.hosted().versions));
         }
     }
 
     /// Begins to run entities of a kind.
-    fn host(&mut self, kind: Arc<str>, shards: u32, is_fenced: bool) {
+    fn host(&mut self, kind: Arc<str>, hosted: Hosted) {
         self.agendas
-            .insert(kind.clone(), Agenda::new(kind.clone(), shards));
-        if is_fenced {
+            .insert(kind.clone(), Agenda::new(kind.clone(), hosted));
+        if hosted.is_fenced {
             self.own.fenced.push(kind.clone());
             self.tell_lease(&kind);
         }
@@ -456,12 +457,8 @@ impl Actor for Placer {
                 self.host_if_used(kind);
                 self.renew_soon(cx);
             }
-            PlacerMsg::Host {
-                kind,
-                shards,
-                is_fenced,
-            } => {
-                self.host(kind, shards, is_fenced);
+            PlacerMsg::Host { kind, hosted } => {
+                self.host(kind, hosted);
                 self.renew_soon(cx);
             }
             PlacerMsg::Emptied {

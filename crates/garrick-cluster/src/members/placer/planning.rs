@@ -8,7 +8,8 @@ use garrick_actor::Context;
 use garrick_sched::{Nanos, nanos};
 
 use super::{Placer, PlacerMsg};
-use crate::members::agenda::Agenda;
+use crate::lock::lock;
+use crate::members::agenda::{Agenda, Hosted};
 use crate::members::plan::hash;
 use crate::members::record::{Key, KindRecord, Shard, encode};
 use crate::members::view::Changes;
@@ -65,10 +66,8 @@ impl Placer {
         cx: &Context<'_, PlacerMsg>,
     ) {
         let kind = agenda.kind().clone();
-        if self.view.shards(&kind).is_none() {
-            let shards = agenda.wished();
-            let value = encode(KindRecord { shards });
-            return self.change(&Key::Kind(kind), 0, Some(value), cx);
+        if !self.is_decided(&kind, agenda.hosted(), cx) {
+            return;
         }
         for number in agenda.claims(changed) {
             let value = self.own_shard(&kind, false);
@@ -95,6 +94,30 @@ impl Placer {
             let value = self.own_shard(&kind, true);
             self.change_shard(&kind, *number, value, cx);
         }
+    }
+
+    /// Returns true if the kind has a record, with at least the version that this node writes.
+    /// Otherwise changes the record, because this must be known before the node owns a shard.
+    fn is_decided(&mut self, kind: &Arc<str>, hosted: Hosted, cx: &Context<'_, PlacerMsg>) -> bool {
+        let versions = hosted.versions;
+        let (revision, shards) = match self.view.kind(kind) {
+            Some(seen) if !versions.include(seen.value.version) => {
+                let version = seen.value.version;
+                let why = format!(
+                    "the kind {kind} has the version {version}, and this node can read the \
+                     versions {versions}"
+                );
+                lock(&self.sample).failure = Some(why.into());
+                return true;
+            }
+            Some(seen) if seen.value.version >= hosted.writes => return true,
+            Some(seen) => (seen.revision, seen.value.shards),
+            None => (0, hosted.shards),
+        };
+        let version = hosted.writes;
+        let value = encode(KindRecord { shards, version });
+        self.change(&Key::Kind(kind.clone()), revision, Some(value), cx);
+        false
     }
 
     /// Changes the record of a shard.

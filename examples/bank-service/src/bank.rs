@@ -1,0 +1,152 @@
+//! The bank: a node that runs accounts, alone or as one of several.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use garrick::cluster::nats::{NameState, NatsBuilder, NatsLog, NatsNet, NatsPlacement};
+use garrick::cluster::placement::LocalPlacement;
+use garrick::cluster::{Entities, EntityError, KindOptions, LocalNet, Node};
+use garrick::journal::Journal;
+use garrick::{Address, Handle};
+
+use crate::account::{ACCOUNT, Account, Order};
+
+/// Name of the cluster.
+pub(crate) const CLUSTER: &str = "bank";
+
+/// Number of shards of the accounts. It can never be changed.
+const SHARDS: u32 = 64;
+
+/// Time limit for handing the accounts over to other nodes.
+const DRAINS_WITHIN: Duration = Duration::from_secs(20);
+
+/// Time limit for closing the connection.
+const CLOSES_WITHIN: Duration = Duration::from_secs(2);
+
+/// Place of the accounts.
+pub(crate) enum Place {
+    /// In this process alone. The journals are in a folder.
+    Alone(PathBuf),
+    /// On several nodes, of which this one has a name. They meet on servers, where their journals
+    /// are, too.
+    Among(Box<NatsBuilder>, String),
+}
+
+/// A node of the bank.
+pub(crate) struct Bank {
+    journal: Journal,
+    entities: Entities,
+    node: Node,
+    net: Option<NatsNet>,
+    /// True if the service is ending.
+    ends: AtomicBool,
+}
+
+impl Bank {
+    /// Opens the bank. Waits for the servers, if there are any.
+    pub(crate) fn open(system: &Handle, place: Place) -> Result<Self, Box<dyn Error>> {
+        let (journal, entities, node, net) = match place {
+            Place::Alone(folder) => {
+                let (journal, _) = Journal::open(system, folder)?;
+                let node = Node::join(system, LocalNet::new(), CLUSTER, "bank")?;
+                let entities = Entities::start(&node, LocalPlacement::new(system)?)?;
+                (journal, entities, node, None)
+            }
+            Place::Among(servers, name) => {
+                let servers = *servers;
+                let net = servers.clone().start()?;
+                let node = Node::join(system, net.clone(), CLUSTER, &name)?;
+                let log = NatsLog::open(servers.clone(), CLUSTER, &name)?;
+                let journal = Journal::new(system, log)?;
+                let placement = NatsPlacement::open(system, servers, CLUSTER, &name)?;
+                let entities = Entities::start(&node, placement)?;
+                (journal, entities, node, Some(net))
+            }
+        };
+        let (journals, others) = (journal.clone(), entities.clone());
+        let make = move |name: &str| {
+            let account = Account {
+                name: name.to_owned(),
+                entities: others.clone(),
+            };
+            let account = journals.entity(format!("account/{name}"), account);
+            // From its first turn on, the journal refuses an earlier owner of the account.
+            account.expect("the name was checked").fenced()
+        };
+        entities.host(ACCOUNT, KindOptions::new().shards(SHARDS), make)?;
+        Ok(Self {
+            journal,
+            entities,
+            node,
+            net,
+            ends: AtomicBool::new(false),
+        })
+    }
+
+    /// Returns the address of an account, which may be on another node.
+    pub(crate) fn account(&self, name: &str) -> Result<Address<Order>, EntityError> {
+        self.entities.get(ACCOUNT, name)
+    }
+
+    /// Returns the name of this node.
+    pub(crate) fn name(&self) -> &str {
+        self.node.name().as_str()
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    pub(crate) fn entities(&self) -> &Entities {
+        &self.entities
+    }
+
+    /// Notes that the service is ending.
+    pub(crate) fn begin_end(&self) {
+        // Relaxed: the flag publishes nothing.
+        self.ends.store(true, Relaxed);
+    }
+
+    /// Returns the reason why clients should use another node, if there is one.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        if self.ends.load(Relaxed) {
+            return Some("the service is ending".to_owned());
+        }
+        if !self.entities.members().is_member {
+            return Some("this node is no member of the cluster now".to_owned());
+        }
+        if self
+            .net
+            .as_ref()
+            .is_some_and(|net| !net.sample().is_connected)
+        {
+            return Some("there is no connection to a NATS server now".to_owned());
+        }
+        self.is_over()
+    }
+
+    /// Returns the reason why this process must be started again, if there is one.
+    pub(crate) fn is_over(&self) -> Option<String> {
+        if self.journal.sample().is_broken {
+            return Some(
+                "it is not known what is in the journals: start this node again".to_owned(),
+            );
+        }
+        let net = self.net.as_ref()?;
+        (net.sample().name == NameState::Lost)
+            .then(|| "another node has the name of this one: start this node again".to_owned())
+    }
+
+    /// Hands the accounts over to other nodes, and leaves the cluster.
+    pub(crate) fn close(&self) {
+        if self.entities.drain().wait_timeout(DRAINS_WITHIN).is_err() {
+            eprintln!("the accounts were not handed over in {DRAINS_WITHIN:?}");
+        }
+        self.node.leave();
+        if let Some(net) = &self.net {
+            net.close(CLOSES_WITHIN);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The service as a user runs it: alone, as three nodes on a NATS server, and on a cluster of three
+//! servers with users, permissions and encryption.
+#![cfg(unix)]
+#![forbid(unsafe_code)]
+
+mod client;
+mod nats;
+mod process;
+
+mod alone;
+mod page;
+mod secured;
+mod three;
+
+mod rolling;
