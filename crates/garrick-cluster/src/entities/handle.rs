@@ -261,6 +261,13 @@ impl Entities {
         self.shared.placer.ask(PlacerMsg::Drain)
     }
 
+    /// Answers when this node is no member any more, because it was drained or has left. An operator
+    /// can order a node to drain (`garrick cluster drain`): then a program ends when this answers.
+    /// If the node had left before, the question ends with an error.
+    pub fn left(&self) -> Ask<()> {
+        self.shared.placer.ask(PlacerMsg::Await)
+    }
+
     /// Ends the membership at once. Turns of entities that have not taken effect are undone. Other
     /// nodes take the shards over.
     pub fn leave(&self) {

@@ -8,6 +8,8 @@ mod lease;
 mod roster;
 mod view;
 
+mod overview;
+
 mod order;
 
 mod own;
@@ -18,6 +20,7 @@ mod placer;
 
 pub(crate) use lease::Lease;
 pub(crate) use order::{Order, Owner, Regional};
+pub use overview::{DrainOrder, KindOverview, MemberOverview, Overview, ShardOverview};
 pub(crate) use own::Own;
 pub(crate) use placer::{Placer, PlacerMsg};
 pub(crate) use plan::hash;

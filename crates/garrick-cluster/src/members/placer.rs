@@ -62,6 +62,8 @@ pub(crate) enum PlacerMsg {
     },
     /// Hands all shards over, and leaves.
     Drain(Reply<()>),
+    /// Answers when the node has left.
+    Await(Reply<()>),
     /// Leaves at once.
     Leave,
 }
@@ -92,7 +94,8 @@ pub(crate) struct Placer {
     renews_again: bool,
     /// Hash of the hosts of all kinds, and the time since which they are the same.
     hosts: (u64, Nanos),
-    drains: Vec<Reply<()>>,
+    /// Those who wait until the node has left.
+    waiters: Vec<Reply<()>>,
 }
 
 impl Placer {
@@ -118,7 +121,7 @@ impl Placer {
             reads_again: false,
             renews_again: false,
             hosts: (0, 0),
-            drains: Vec::new(),
+            waiters: Vec::new(),
         }
     }
 
@@ -250,7 +253,8 @@ impl Placer {
     /// Handles a change of the own membership.
     fn looked(&mut self, look: &Look) {
         match look {
-            Look::Same => {}
+            // The next renewal and the plan follow the order.
+            Look::Same | Look::Ordered => {}
             Look::Joined => {
                 lock(&self.sample).joined += 1;
                 if let Some(lease) = self.own.lease() {
@@ -427,7 +431,7 @@ impl Placer {
 
     /// Leaves when the last shard was handed over.
     fn finish_drain(&self, owned: usize, cx: &Context<'_, PlacerMsg>) {
-        if self.drains.is_empty() {
+        if !self.own.is_draining {
             return;
         }
         let seen = self.view.member(&self.own.name);
@@ -459,6 +463,7 @@ impl Placer {
         sample.is_member = self.own.epoch().is_some();
         sample.members = members;
         sample.owned = owned;
+        sample.is_draining = self.own.is_draining;
         sample.unreadable = self.view.unreadable();
     }
 
@@ -472,7 +477,7 @@ impl Placer {
             used.order(Order::Left);
         }
         self.publish(self.owned());
-        for reply in self.drains.drain(..) {
+        for reply in self.waiters.drain(..) {
             reply.send(());
         }
     }
@@ -520,10 +525,11 @@ impl Actor for Placer {
                 self.plan(cx);
             }
             PlacerMsg::Drain(reply) => {
-                self.drains.push(reply);
+                self.waiters.push(reply);
                 self.own.is_draining = true;
                 self.renew_soon(cx);
             }
+            PlacerMsg::Await(reply) => self.waiters.push(reply),
             PlacerMsg::Leave => {
                 self.leave(cx);
                 return Next::Stop;

@@ -1,0 +1,60 @@
+//! The demonstration: processes are killed, and the history is checked.
+
+use super::server::Server;
+use super::{cluster, said};
+
+#[test]
+fn killed_processes_lose_nothing() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let arguments = [
+        "demo",
+        "--nodes",
+        "3",
+        "--seconds",
+        "3",
+        "--kill-every",
+        "1s",
+        "--nats",
+        &server.address(),
+    ];
+    let output = cluster(&arguments).output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for words in [
+        "3 nodes have joined",
+        "bank-1 is killed",
+        "bank-2 is killed",
+        "2 kills",
+        "is linearizable",
+        "stay on the NATS server",
+    ] {
+        assert!(said.contains(words), "{words} is missing: {said}");
+    }
+}
+
+#[test]
+fn a_wrong_history_is_found() {
+    // The server is the one for the tests.
+    if Server::start("").is_none() {
+        return;
+    }
+    let arguments = [
+        "demo",
+        "--nodes",
+        "1",
+        "--seconds",
+        "1",
+        "--kill-every",
+        "0s",
+        "--forget",
+        "3",
+    ];
+    let output = cluster(&arguments).output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for words in ["which was started at", "not linearizable", "0 kills"] {
+        assert!(said.contains(words), "{words} is missing: {said}");
+    }
+}
