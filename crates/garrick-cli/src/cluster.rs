@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Permissions(Permissions),
     #[command(name = member::NAME, hide = true)]
     Member(member::Arguments),
+    #[command(name = engine::NAME, hide = true)]
+    Engine(engine::Arguments),
 }
 
 #[derive(Debug, Args)]
@@ -63,6 +65,7 @@ pub(crate) fn run(command: Command) -> Result<Ended> {
         Command::Drain(arguments) => drain::run(&arguments),
         Command::Permissions(arguments) => Ok(permissions(&arguments)),
         Command::Member(arguments) => member::run(&arguments),
+        Command::Engine(arguments) => engine::run(&arguments),
     }
 }
 

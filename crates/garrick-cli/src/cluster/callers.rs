@@ -132,9 +132,9 @@ impl Callers {
         let (answered, unanswered) = (&shared.answered, &shared.unanswered);
         let (answered, unanswered) = (answered.load(SeqCst), unanswered.load(SeqCst));
         let silence = lock(&shared.silence).longest;
-        let mut total = Some(0);
+        let (mut total, until) = (Some(0), Instant::now() + LIMIT);
         for account in 0..ACCOUNTS {
-            let balance = shared.last_balance(account);
+            let balance = shared.last_balance(account, until);
             total = match (total, balance) {
                 (Some(total), Some(Ret::Amount(balance))) => Some(total + balance),
                 _ => None,
@@ -179,16 +179,14 @@ impl Shared {
         }
     }
 
-    /// Asks for a balance until there is an answer, for some time. A question can be lost with a
+    /// Asks for a balance until there is an answer, or until a time. A question can be lost with a
     /// node that was killed.
-    fn last_balance(&self, account: usize) -> Option<Ret> {
-        let until = Instant::now() + LIMIT;
-        loop {
-            let balance = self.call(CALLERS, account, Action::Balance);
-            if balance.is_some() || Instant::now() >= until {
-                return balance;
-            }
+    fn last_balance(&self, account: usize, until: Instant) -> Option<Ret> {
+        let mut balance = None;
+        while balance.is_none() && Instant::now() < until {
+            balance = self.call(CALLERS, account, Action::Balance);
         }
+        balance
     }
 
     /// Calls an account, and notes the call and the answer. Returns `None` if there was no answer.

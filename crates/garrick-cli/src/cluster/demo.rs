@@ -1,6 +1,6 @@
 //! Subcommand `garrick cluster demo`.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, value_parser};
 use garrick_measure::commands::{Ended, print};
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let mut run = Run {
         arguments,
         servers,
-        cluster: format!("demo-{}", std::process::id()),
+        cluster: unused_name(),
         members: Vec::new(),
         kills: 0,
         stop,
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     // Before processes are started that would all say the same.
     let net = match run.servers.builder().start() {
         Ok(net) => net,
-        Err(error) => return refusal(error),
+        Err(error) => return refusal(&error),
     };
     let mut callers = Callers::join(net, &run.servers, &run.cluster)?;
     for number in 1..=arguments.nodes {
@@ -107,6 +107,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
         ));
     }
     Ok(verdict(&calls, run.kills, run.stop.is_wanted()))
+}
+
+/// Returns a name for a cluster that no other run has on a server that machines share.
+fn unused_name() -> String {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    format!("demo-{}-{}", now.as_millis(), std::process::id())
 }
 
 /// Starts a server if the user has named none, and says so.

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     match drain(arguments) {
         Ok(ended) => Ok(ended),
-        Err(error) => refusal(error),
+        Err(error) => refusal(&error),
     }
 }
 

@@ -7,64 +7,111 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Stdio};
 use std::thread;
 
+use clap::Args;
 use garrick_measure::Result;
+use garrick_measure::commands::{Ended, print};
 
 use super::member::in_its_own_group;
 
 /// Name of the program.
 const PROGRAM: &str = "nats-server";
 
-/// A NATS server whose files are removed with it.
+/// Name of the subcommand whose process keeps a server.
+pub(super) const NAME: &str = "demo-server";
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[arg(long)]
+    program: PathBuf,
+}
+
+/// A NATS server, which is kept by a process of its own: so it also ends if this process is killed.
 pub(super) struct Engine {
-    child: Child,
-    folder: PathBuf,
+    keeper: Child,
     pub(super) address: String,
 }
 
-/// Returns the path of the program: the one in a folder of the variable `PATH`, or the one that
-/// `cargo xtask tools` has installed beside the folder of this program.
+/// A NATS server whose files are removed with it.
+struct Server {
+    child: Child,
+    folder: PathBuf,
+}
+
+/// Returns the path of the program: the one that `cargo xtask tools` has installed beside the
+/// folder of this program, or the one in a folder of the variable `PATH`.
 pub(super) fn find() -> Option<PathBuf> {
+    let own = env::current_exe().unwrap_or_default();
+    let tools = own.ancestors().nth(2).map(|target| target.join("tools"));
     let path = env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
-    if let Ok(own) = env::current_exe() {
-        folders.extend(own.ancestors().nth(2).map(|target| target.join("tools")));
-    }
-    let programs = folders.into_iter().map(|folder| folder.join(PROGRAM));
-    programs.into_iter().find(|program| program.is_file())
+    let folders = tools.into_iter().chain(env::split_paths(&path));
+    let mut programs = folders.map(|folder| folder.join(PROGRAM));
+    programs.find(|program| program.is_file())
 }
 
 impl Engine {
     /// Starts a server on a free port of this machine.
     pub(super) fn start(program: &Path) -> Result<Self> {
-        let folder = env::temp_dir().join(format!("garrick-cluster-demo-{}", process::id()));
-        fs::create_dir_all(&folder)?;
-        let config = folder.join("server.conf");
-        let store = folder.join("store");
-        let text = format!("listen: \"127.0.0.1:-1\"\njetstream {{ store_dir: {store:?} }}\n");
-        fs::write(&config, text)?;
-        let mut command = Command::new(program);
-        command
-            .arg("-c")
-            .arg(&config)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
+        let mut command = Command::new(env::current_exe()?);
+        command.args(["cluster", NAME, "--program"]).arg(program);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         in_its_own_group(&mut command);
-        let mut child = command.spawn()?;
-        let lines = child.stderr.take().map(BufReader::new);
+        let mut keeper = command.spawn()?;
+        let output = keeper
+            .stdout
+            .take()
+            .ok_or("the NATS server has no output")?;
         let mut engine = Self {
-            child,
-            folder,
+            keeper,
             address: String::new(),
         };
-        let mut lines = lines.ok_or("the NATS server has no output")?;
-        engine.address = ready(&mut lines)?;
-        // A full pipe would stop the server.
-        thread::spawn(move || io::copy(&mut lines, &mut io::sink()));
+        BufReader::new(output).read_line(&mut engine.address)?;
+        engine.address.truncate(engine.address.trim_end().len());
+        if engine.address.is_empty() {
+            return Err(format!("{} cannot be started", program.display()).into());
+        }
         Ok(engine)
     }
 }
 
 impl Drop for Engine {
+    fn drop(&mut self) {
+        // The process ends with its standard input.
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// Runs a server until standard input ends. Prints its address.
+pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
+    let folder = env::temp_dir().join(format!("garrick-cluster-demo-{}", process::id()));
+    fs::create_dir_all(&folder)?;
+    let (config, store) = (folder.join("server.conf"), folder.join("store"));
+    let text = format!("listen: \"127.0.0.1:-1\"\njetstream {{ store_dir: {store:?} }}\n");
+    fs::write(&config, text)?;
+    let mut command = Command::new(&arguments.program);
+    command.arg("-c").arg(&config);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let child = command.spawn();
+    let child = child.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
+    let mut server = Server { child, folder };
+    let lines = server
+        .child
+        .stderr
+        .take()
+        .ok_or("the NATS server has no output")?;
+    let mut lines = BufReader::new(lines);
+    print(&ready(&mut lines)?);
+    // A full pipe would stop the server.
+    thread::spawn(move || io::copy(&mut lines, &mut io::sink()));
+    let _ = io::copy(&mut io::stdin(), &mut io::sink());
+    drop(server);
+    Ok(Ended::Well)
+}
+
+impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -30,6 +30,10 @@ const JOIN_WITHIN: Duration = Duration::from_secs(30);
 /// Time for which a connection tries to write the rest.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
+/// Time within which a node must have left, and time between two looks.
+const END_WITHIN: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// Number of workers of the process. All processes share one machine.
 const WORKERS: usize = 1;
 
@@ -160,11 +164,21 @@ impl Member {
         Ok(())
     }
 
-    /// Lets the node hand its shards over and leave.
+    /// Lets the node hand its shards over and leave. Fails if that takes too long.
     pub(super) fn end(&mut self) -> Result<ExitStatus> {
         drop(self.input.take());
-        self.join_reader();
-        Ok(self.child.wait()?)
+        let until = Instant::now() + END_WITHIN;
+        loop {
+            if let Some(status) = self.ended()? {
+                self.join_reader();
+                return Ok(status);
+            }
+            if Instant::now() >= until {
+                let (name, limit) = (&self.name, END_WITHIN.as_secs());
+                return Err(format!("{name} has not left within {limit} s").into());
+            }
+            thread::sleep(LOOK_EVERY);
+        }
     }
 
     fn join_reader(&mut self) {

@@ -1,4 +1,4 @@
-//! What the accounts of the demonstration must do, one operation after another.
+//! Model of the accounts of the demonstration, and the check of their history.
 
 use std::fmt;
 

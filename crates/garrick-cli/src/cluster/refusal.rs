@@ -5,8 +5,8 @@ use garrick_measure::Result;
 use garrick_measure::commands::{Ended, did_you_mean};
 
 /// Returns the end of a command after an error.
-pub(super) fn refusal(error: NatsError) -> Result<Ended> {
-    let why = match &error {
+pub(super) fn refusal(error: &NatsError) -> Result<Ended> {
+    let why = match error {
         NatsError::PlainText { server } => format!(
             "the connection to {server} would not be encrypted: use `tls://`, --tls, or \
              --plain-text-on-purpose"

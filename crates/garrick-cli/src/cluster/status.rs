@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let observed = &arguments.observed;
     let overview = match observed.open().and_then(|observer| observer.overview()) {
         Ok(overview) => overview,
-        Err(error) => return refusal(error),
+        Err(error) => return refusal(&error),
     };
     if arguments.json {
         print(&json_of(observed.cluster(), &overview).to_string());

@@ -27,7 +27,7 @@ pub(super) fn serve(names: &[&str]) -> Option<Server> {
 /// Returns `garrick cluster` as a user of the server.
 pub(super) fn as_user(server: &Server, user: &str, arguments: &[&str]) -> Command {
     let mut command = cluster(arguments);
-    command.args(["--nats", &server.address(), "--user", user]);
+    command.args(["--nats", server.address(), "--user", user]);
     command.env("GARRICK_NATS_PASSWORD", user);
     command
 }

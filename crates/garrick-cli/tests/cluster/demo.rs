@@ -1,6 +1,6 @@
 //! The demonstration: processes are killed, and the history is checked.
 
-use super::server::Server;
+use super::server::{self, Server};
 use super::{cluster, said};
 
 #[test]
@@ -17,7 +17,7 @@ fn killed_processes_lose_nothing() {
         "--kill-every",
         "1s",
         "--nats",
-        &server.address(),
+        server.address(),
     ];
     let output = cluster(&arguments).output().unwrap();
     let said = said(&output);
@@ -36,8 +36,8 @@ fn killed_processes_lose_nothing() {
 
 #[test]
 fn a_wrong_history_is_found() {
-    // The server is the one for the tests.
-    if Server::start("").is_none() {
+    // The command finds the program in the same place.
+    if server::program().is_none() {
         return;
     }
     let arguments = [

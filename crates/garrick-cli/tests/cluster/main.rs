@@ -2,8 +2,6 @@
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
-#[expect(dead_code, reason = "the tests of nodes use more of it")]
-#[path = "../../../garrick-cluster/tests/nats/server.rs"]
 mod server;
 
 mod bank;

@@ -261,9 +261,10 @@ impl Entities {
         self.shared.placer.ask(PlacerMsg::Drain)
     }
 
-    /// Answers when this node is no member any more, because it was drained or has left. An operator
-    /// can order a node to drain (`garrick cluster drain`): then a program ends when this answers.
-    /// If the node had left before, the question ends with an error.
+    /// Returns a question that is answered when this node is no member any more, because it was
+    /// drained or has left. An operator can order a node to drain (`garrick cluster drain`), so a
+    /// program waits for this, and then ends. If the node had left before, the question ends with
+    /// an error.
     pub fn left(&self) -> Ask<()> {
         self.shared.placer.ask(PlacerMsg::Await)
     }

@@ -101,7 +101,7 @@ pub enum NatsError {
     },
     /// The server does not permit it to the user.
     Forbidden {
-        /// What the server has reported.
+        /// Text that the server has reported.
         why: String,
     },
     /// The thread for the connection could not be started, or has ended.
