@@ -131,7 +131,6 @@ impl Callers {
         let shared = &self.shared;
         let (answered, unanswered) = (&shared.answered, &shared.unanswered);
         let (answered, unanswered) = (answered.load(SeqCst), unanswered.load(SeqCst));
-        let silence = lock(&shared.silence).longest;
         let (mut total, until) = (Some(0), Instant::now() + LIMIT);
         for account in 0..ACCOUNTS {
             let balance = shared.last_balance(account, until);
@@ -140,6 +139,8 @@ impl Callers {
                 _ => None,
             };
         }
+        // With the time before these answers.
+        let silence = lock(&shared.silence).longest;
         self.entities.leave();
         self.node.leave();
         self.net.close(Duration::from_secs(2));

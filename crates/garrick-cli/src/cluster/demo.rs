@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, value_parser};
+use garrick_cluster::nats::NatsObserver;
 use garrick_measure::commands::{Ended, print};
 use garrick_measure::{Result, Stop, units};
 
@@ -19,6 +20,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time within which all nodes must have joined.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
+/// Name of the observer, which sees the shards of the nodes.
+const OBSERVER: &str = "observer";
+
 /// Maximum number of seconds.
 const SECONDS_MAX: u64 = 24 * 60 * 60;
 
@@ -31,8 +35,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u8).range(1..=16))]
     nodes: u8,
 
-    /// Time between two kills of a process, such as 5s or 500ms. The last node that runs is not
-    /// killed, unless there is only one. 0s kills none.
+    /// Time between two kills of a process, such as 5s or 500ms. The node with the most shards is
+    /// killed, if another one has joined, or if there is only one. 0s kills none.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
     kill_every: Duration,
 
@@ -65,6 +69,7 @@ struct Run<'a> {
     cluster: String,
     members: Vec<Member>,
     kills: u64,
+    observer: NatsObserver,
     stop: Stop,
 }
 
@@ -79,20 +84,23 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
         .as_ref()
         .map(|engine| Servers::at(engine.address.clone()));
     let servers = servers.unwrap_or_else(|| arguments.servers.clone());
-    let mut run = Run {
-        arguments,
-        servers,
-        cluster: unused_name(),
-        members: Vec::new(),
-        kills: 0,
-        stop,
-    };
     // Before processes are started that would all say the same.
-    let net = match run.servers.builder().start() {
+    let net = match servers.builder().start() {
         Ok(net) => net,
         Err(error) => return refusal(&error),
     };
-    let mut callers = Callers::join(net, &run.servers, &run.cluster)?;
+    let cluster = unused_name();
+    let mut callers = Callers::join(net, &servers, &cluster)?;
+    let observer = NatsObserver::open(servers.builder(), &cluster, OBSERVER)?;
+    let mut run = Run {
+        arguments,
+        servers,
+        cluster,
+        members: Vec::new(),
+        kills: 0,
+        observer,
+        stop,
+    };
     for number in 1..=arguments.nodes {
         let member = run.start(&format!("bank-{number}"))?;
         run.members.push(member);
@@ -153,36 +161,50 @@ impl Run<'_> {
         let end = began + Duration::from_secs(self.arguments.seconds);
         let every = self.arguments.kill_every;
         let mut next_kill = began + every;
-        let mut victim = 0;
         while Instant::now() < end && !self.stop.is_wanted() {
             std::thread::sleep(LOOK_EVERY);
             self.all_run()?;
             let is_time = !every.is_zero() && Instant::now() >= next_kill;
-            if is_time && self.may_be_killed(victim) {
-                self.kill(victim, began.elapsed(), callers.answered())?;
-                victim = (victim + 1) % self.members.len();
+            if is_time && let Some((victim, owned)) = self.victim()? {
+                self.kill(victim, owned, began.elapsed(), callers.answered())?;
                 next_kill = Instant::now() + every;
             }
         }
         self.are_ready()
     }
 
-    /// Returns true if a node has joined again after it was killed, and another one has, too.
-    fn may_be_killed(&self, victim: usize) -> bool {
-        let ready = self
-            .members
-            .iter()
-            .filter(|member| member.is_ready())
-            .count();
-        self.members[victim].is_ready() && (ready > 1 || self.members.len() == 1)
+    /// Returns the node with the most shards, and their number. Returns `None` if no other node has
+    /// joined, or if those that have joined own no shards yet.
+    fn victim(&self) -> Result<Option<(usize, usize)>> {
+        let ready = || (0..self.members.len()).filter(|number| self.members[*number].is_ready());
+        if ready().count() < self.members.len().min(2) {
+            return Ok(None);
+        }
+        let overview = self.observer.overview()?;
+        let owned = |number: usize| {
+            let name = self.members[number].name.as_str();
+            let member = overview
+                .members
+                .iter()
+                .find(|member| member.name.as_str() == name);
+            (number, member.map_or(0, |member| member.owned))
+        };
+        let most = ready().map(owned).max_by_key(|(_, owned)| *owned);
+        Ok(most.filter(|(_, owned)| *owned > 0))
     }
 
-    fn kill(&mut self, victim: usize, elapsed: Duration, answered: u64) -> Result<()> {
+    fn kill(
+        &mut self,
+        victim: usize,
+        owned: usize,
+        elapsed: Duration,
+        answered: u64,
+    ) -> Result<()> {
         let name = self.members[victim].name.clone();
         self.members[victim].kill()?;
         self.kills += 1;
         print(&format!(
-            "{:>5.1} s  {name} is killed, after {} answers, and started again",
+            "{:>5.1} s  {name} is killed, which owns {owned} shards, after {} answers, and started again",
             elapsed.as_secs_f64(),
             units::whole(answered)
         ));
