@@ -25,6 +25,11 @@ pub(crate) enum Command {
     #[cfg(not(feature = "bench"))]
     #[command(disable_help_flag = true)]
     Soak(Arguments),
+    /// Run a cluster of processes and kill them, or look at a running cluster. Not part of this
+    /// build: run `cargo cluster` instead.
+    #[cfg(not(feature = "cluster"))]
+    #[command(disable_help_flag = true)]
+    Cluster(Arguments),
     /// Watch a running process in this terminal. Not part of this build: run `cargo top` instead.
     #[cfg(not(feature = "top"))]
     #[command(disable_help_flag = true)]
@@ -42,6 +47,8 @@ impl Command {
             Self::Suite(rest) => ("suite", "cargo measure suite", rest),
             #[cfg(not(feature = "bench"))]
             Self::Soak(rest) => ("soak", "cargo measure soak", rest),
+            #[cfg(not(feature = "cluster"))]
+            Self::Cluster(rest) => ("cluster", "cargo cluster", rest),
             #[cfg(not(feature = "top"))]
             Self::Top(rest) => ("top", "cargo top", rest),
         };

@@ -9,12 +9,14 @@ mod telemetry;
 #[cfg(feature = "top")]
 mod top;
 
+#[cfg(feature = "cluster")]
+mod cluster;
 mod journal;
 mod pipeline;
 #[cfg(feature = "bench")]
 mod soak;
 
-#[cfg(not(all(feature = "bench", feature = "top")))]
+#[cfg(not(all(feature = "bench", feature = "cluster", feature = "top")))]
 mod absent;
 
 use std::process::ExitCode;
@@ -53,13 +55,17 @@ enum Command {
     /// grow.
     #[cfg(feature = "bench")]
     Soak(soak::Arguments),
+    /// Run a cluster of processes and kill them, or look at a running cluster.
+    #[cfg(feature = "cluster")]
+    #[command(subcommand)]
+    Cluster(cluster::Command),
     /// Watch a running process in this terminal.
     #[cfg(feature = "top")]
     Top(top::Arguments),
     #[cfg(feature = "bench")]
     #[command(flatten)]
     Child(Child),
-    #[cfg(not(all(feature = "bench", feature = "top")))]
+    #[cfg(not(all(feature = "bench", feature = "cluster", feature = "top")))]
     #[command(flatten)]
     Absent(absent::Command),
 }
@@ -89,11 +95,13 @@ impl Command {
             Self::Suite(arguments) => suite::run(&arguments, SUITES),
             #[cfg(feature = "bench")]
             Self::Soak(arguments) => soak::run(&arguments),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(command) => cluster::run(command),
             #[cfg(feature = "top")]
             Self::Top(arguments) => top::run(arguments),
             #[cfg(feature = "bench")]
             Self::Child(child) => told(&child.run()?),
-            #[cfg(not(all(feature = "bench", feature = "top")))]
+            #[cfg(not(all(feature = "bench", feature = "cluster", feature = "top")))]
             Self::Absent(command) => Ok(command.refuse()),
         }
     }

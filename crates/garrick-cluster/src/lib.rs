@@ -63,7 +63,9 @@ pub use entities::{
 pub use error::JoinError;
 pub use garrick_wire::Wire;
 pub use line::{Carrier, Travels};
-pub use members::MembersSample;
+pub use members::{
+    DrainOrder, KindOverview, MemberOverview, MembersSample, Overview, ShardOverview,
+};
 pub use name::NodeName;
 pub use node::Node;
 pub use receptionist::Receptionist;

@@ -8,9 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System, behavior};
-use garrick_cluster::placement::{Change, LocalPlacement, News, Placement};
+use garrick_cluster::placement::{Change, LocalPlacement, News, Outcome, Placement};
 use garrick_cluster::{
-    Carrier, ENTITY_KEY_BYTES_MAX, Entities, EntityError, Kind, KindOptions, LocalNet, Node, Wire,
+    Carrier, DrainOrder, ENTITY_KEY_BYTES_MAX, Entities, EntityError, Kind, KindOptions, LocalNet,
+    Node, Overview, Wire,
 };
 use garrick_testkit::{silence_panics, wait};
 use garrick_wire::{Decoder, Encoder, Shape, WireError};
@@ -514,6 +515,40 @@ fn a_drain_ends_without_the_answer_to_a_claim() {
     until(|| claims.load(SeqCst) == 1);
     entities.drain().wait().unwrap();
     assert_eq!(claims.load(SeqCst), 1, "it has claimed nothing more");
+}
+
+#[test]
+fn a_node_that_is_ordered_to_drain_leaves() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.place("one"), cluster.place("two"));
+    one.host(KindOptions::new().shards(4));
+    two.host(KindOptions::new().shards(4));
+    let (tell, told) = channel();
+    let reader = two.system.spawn(behavior(move |news: News, _| {
+        let _ = tell.send(news);
+    }));
+    let (reader, placement) = (reader.unwrap(), &cluster.placement);
+    let left = one.entities.left();
+    loop {
+        placement.read(0, &reader);
+        let News::Records { records, .. } = told.recv().unwrap() else {
+            panic!("nothing was changed");
+        };
+        let DrainOrder::Change(order) = Overview::drain(&records, "one") else {
+            continue;
+        };
+        placement.change(order, &reader);
+        // A renewal of the node may be faster.
+        if let News::Outcome { outcome, .. } = told.recv().unwrap()
+            && matches!(outcome, Outcome::Changed(_))
+        {
+            break;
+        }
+    }
+    left.wait().unwrap();
+    assert!(!one.entities.members().is_member);
+    assert_eq!(one.entities.left().wait(), Err(NoReply::Dropped));
+    until(|| two.entities.members().owned == 4);
 }
 
 #[test]

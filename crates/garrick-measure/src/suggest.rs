@@ -26,7 +26,8 @@ pub(crate) fn unknown<'a>(
 
 /// Returns the question whether the known name most similar to `unknown` was meant. Returns an
 /// empty text if no name is similar enough.
-pub(crate) fn did_you_mean(unknown: &str, known: &[&str]) -> String {
+#[must_use]
+pub fn did_you_mean(unknown: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()
         .map(|name| (likeness(unknown, name), name))

@@ -32,7 +32,7 @@ pub(crate) use sample::{Options as SampleOptions, sample};
 /// databases are then tested in all crates.
 const FEATURES: &[&str] = &[
     "--features",
-    "garrick/journal-sqlite,garrick/journal-nats,garrick-cli/bench,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
+    "garrick/journal-sqlite,garrick/journal-nats,garrick-cli/bench,garrick-cli/cluster,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
 ];
 
 /// A step.

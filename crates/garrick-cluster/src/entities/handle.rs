@@ -352,6 +352,14 @@ impl Entities {
         self.shared.placer.ask(PlacerMsg::Drain)
     }
 
+    /// Returns a question that is answered when this node is no member any more, because it was
+    /// drained or has left. An operator can order a node to drain (`garrick cluster drain`), so a
+    /// program waits for this, and then ends. If the node had left before, the question ends with
+    /// an error.
+    pub fn left(&self) -> Ask<()> {
+        self.shared.placer.ask(PlacerMsg::Await)
+    }
+
     /// Ends the membership at once. Turns of entities that have not taken effect are undone. Other
     /// nodes take the shards over.
     pub fn leave(&self) {

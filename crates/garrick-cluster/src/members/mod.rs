@@ -9,6 +9,8 @@ mod roster;
 mod view;
 
 mod agenda;
+mod overview;
+
 mod order;
 
 mod own;
@@ -20,6 +22,7 @@ mod placer;
 pub(crate) use agenda::Hosted;
 pub(crate) use lease::{Lease, Tenure};
 pub(crate) use order::{Order, Owner, Regional};
+pub use overview::{DrainOrder, KindOverview, MemberOverview, Overview, ShardOverview};
 pub(crate) use own::Own;
 pub(crate) use placer::{Placer, PlacerMsg};
 pub(crate) use plan::hash;

@@ -82,6 +82,8 @@ pub(crate) enum Look {
     Lost,
     /// The node has lost its shards of fenced kinds.
     Fenced,
+    /// Someone has ordered the node to hand its shards over.
+    Ordered,
 }
 
 impl Own {
@@ -328,16 +330,23 @@ impl Own {
                 },
                 Some(seen),
             ) if seen.epoch() == *epoch => {
-                let (is_new, is_fenced) =
-                    (seen.revision > *revision, seen.value.fence > self.fence);
+                let is_later = seen.revision > *revision;
+                let is_fenced = seen.value.fence > self.fence;
                 if is_fenced {
                     // Before the renewal: turns that were held are undone.
                     self.fence(seen.value.fence);
                 }
-                if is_new {
+                if is_later {
                     self.confirm(seen.value.beat, seen.revision, now);
                 }
-                if is_fenced { Look::Fenced } else { Look::Same }
+                // Only an order to drain changes this field in the record of another node.
+                let is_ordered = is_later && seen.value.is_draining && !self.is_draining;
+                self.is_draining |= is_ordered;
+                match (is_fenced, is_ordered) {
+                    (true, _) => Look::Fenced,
+                    (false, true) => Look::Ordered,
+                    (false, false) => Look::Same,
+                }
             }
             (Standing::Member { revision, .. }, _) if view.revision() < *revision => Look::Same,
             (Standing::Member { .. }, _) => {
@@ -362,6 +371,7 @@ impl Own {
 #[cfg(test)]
 mod tests {
     use super::{Change, Look, NodeName, Outcome, Own, View};
+    use crate::members::{DrainOrder, Overview};
     use crate::placement::Record;
 
     fn view(change: &Change, revision: u64) -> View {
@@ -387,6 +397,33 @@ mod tests {
         assert_eq!(answer, (true, Look::Same));
         assert_eq!(own.look(&view(&second, 12), 2), Look::Lost);
         assert_eq!(own.epoch(), None);
+    }
+
+    #[test]
+    fn an_order_in_the_record_is_followed_once() {
+        let mut own = Own::new(NodeName::new("a").unwrap(), 1);
+        let creation = own.renewal(0);
+        let beat = Own::beat_of(creation.ticket).unwrap();
+        own.answered(beat, &Outcome::Changed(10), 1);
+        let record = Record {
+            key: creation.key.clone(),
+            revision: 10,
+            value: creation.value.clone(),
+        };
+        let DrainOrder::Change(order) = Overview::drain(&[record], "a") else {
+            panic!("the node is a member")
+        };
+        assert_eq!(order.expected, 10);
+        // The renewal that was under way is refused.
+        let renewal = own.renewal(1_000);
+        let beat = Own::beat_of(renewal.ticket).unwrap();
+        own.answered(beat, &Outcome::Refused, 1_001);
+        let ordered = view(&order, 11);
+        assert_eq!(own.look(&ordered, 1_002), Look::Ordered);
+        assert!(own.is_draining);
+        assert_eq!(own.epoch(), Some(10), "the membership goes on");
+        assert_eq!(own.look(&ordered, 1_003), Look::Same);
+        assert_eq!(own.renewal(1_004).expected, 11);
     }
 
     #[test]

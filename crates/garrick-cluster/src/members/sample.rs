@@ -10,6 +10,8 @@ use crate::name::NodeName;
 pub struct MembersSample {
     /// True if this node is a member.
     pub is_member: bool,
+    /// True if this node hands its shards over, because it was asked to drain.
+    pub is_draining: bool,
     /// Names of the members that this node knows, sorted.
     pub members: Vec<NodeName>,
     /// Number of shards of all kinds that this node owns.

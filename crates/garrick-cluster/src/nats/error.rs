@@ -80,6 +80,30 @@ pub enum NatsError {
         /// Last problem that the server has reported, or an empty text.
         why: String,
     },
+    /// A name is not allowed.
+    Name {
+        /// Reason.
+        why: String,
+    },
+    /// The server has no cluster with this name.
+    NoCluster {
+        /// Name of the cluster.
+        cluster: String,
+        /// Names of the clusters of the server, if the user may list them.
+        known: Vec<String>,
+    },
+    /// The cluster has no member with this name.
+    NoNode {
+        /// Name of the node.
+        node: String,
+        /// Names of the members.
+        known: Vec<String>,
+    },
+    /// The server does not permit it to the user.
+    Forbidden {
+        /// Text that the server has reported.
+        why: String,
+    },
     /// The thread for the connection could not be started, or has ended.
     Thread {
         /// Reason.
@@ -128,6 +152,25 @@ impl fmt::Display for NatsError {
             Self::Permissions { subject, why } => write!(
                 f,
                 "nothing comes back from the subject {subject}: see `nats::permissions` {why}"
+            ),
+            Self::Name { why } => f.write_str(why),
+            Self::NoCluster { cluster, .. } => write!(
+                f,
+                "there is no cluster {cluster:?}: none of its nodes has ever used entities on this \
+                 NATS server"
+            ),
+            Self::NoNode { node, known } if known.is_empty() => {
+                write!(f, "there is no member {node:?}, and no other one")
+            }
+            Self::NoNode { node, known } => write!(
+                f,
+                "there is no member {node:?}: the members are {}",
+                known.join(", ")
+            ),
+            Self::Forbidden { why } => write!(
+                f,
+                "the NATS server does not permit it: {why} (`nats::permissions` returns what is \
+                 needed)"
             ),
             Self::Thread { why } => write!(f, "the thread of the connection to NATS: {why}"),
         }

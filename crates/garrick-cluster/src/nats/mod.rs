@@ -32,6 +32,8 @@ mod member;
 mod net;
 mod placement;
 
+mod observer;
+
 #[cfg(feature = "nats-journal")]
 mod log;
 
@@ -42,4 +44,5 @@ pub use error::NatsError;
 pub use log::{NatsLog, NatsLogOptions};
 pub use names::permissions;
 pub use net::NatsNet;
+pub use observer::NatsObserver;
 pub use placement::NatsPlacement;

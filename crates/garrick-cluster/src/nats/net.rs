@@ -135,7 +135,7 @@ async fn try_out(builder: &NatsBuilder) -> Result<String, NatsError> {
     Ok(connection::label(&client.server_info()))
 }
 
-fn stands_still() -> NatsError {
+pub(super) fn stands_still() -> NatsError {
     NatsError::Thread {
         why: "its runtime does not run, or its only thread waits for itself".to_owned(),
     }

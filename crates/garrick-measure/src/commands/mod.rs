@@ -23,9 +23,10 @@ use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::experiment::Experiment;
 use crate::scenario::{self, Measured, Scenario, Study};
-use crate::suggest::{did_you_mean, question};
+use crate::suggest::question;
 use crate::suite::Suite;
 
+pub use crate::suggest::did_you_mean;
 pub use console::print;
 
 /// The outcome of a command.

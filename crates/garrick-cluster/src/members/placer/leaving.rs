@@ -27,7 +27,7 @@ const REMOVES_WITHIN: Duration = Duration::from_secs(2);
 impl Placer {
     /// Closes the regions when the last shard was handed over.
     pub(super) fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
-        if self.drains.is_empty() || !matches!(self.exit, Exit::No) {
+        if !self.own.is_draining || !matches!(self.exit, Exit::No) {
             return;
         }
         let seen = self.view.member(&self.own.name);
@@ -77,7 +77,7 @@ impl Placer {
     fn remove(&mut self, since: Nanos, again: bool, cx: &Context<'_, PlacerMsg>) -> Next {
         let is_late = cx.lease_now().saturating_sub(since) >= nanos(REMOVES_WITHIN);
         if is_late || !self.own.may_have_record() {
-            for reply in self.drains.drain(..) {
+            for reply in self.waiters.drain(..) {
                 reply.send(());
             }
             return Next::Stop;
@@ -124,7 +124,7 @@ impl Placer {
                 }
             }
             PlacerMsg::Use { region, .. } => region.order(Order::Left),
-            PlacerMsg::Drain(reply) => self.drains.push(reply),
+            PlacerMsg::Drain(reply) | PlacerMsg::Await(reply) => self.waiters.push(reply),
             _ => {}
         }
         self.remove(since, again, cx)

@@ -68,6 +68,8 @@ pub(crate) enum PlacerMsg {
     Look,
     /// Hands all shards over, and leaves.
     Drain(Reply<()>),
+    /// Answers when the node has left.
+    Await(Reply<()>),
     /// Leaves at once.
     Leave,
 }
@@ -118,7 +120,8 @@ pub(crate) struct Placer {
     renews_again: bool,
     /// Hash of the hosts of all kinds, and the time since which they are the same.
     hosts: (u64, Nanos),
-    drains: Vec<Reply<()>>,
+    /// Those who wait until the node has left.
+    waiters: Vec<Reply<()>>,
     exit: Exit,
 }
 
@@ -146,7 +149,7 @@ impl Placer {
             reads_again: false,
             renews_again: false,
             hosts: (0, 0),
-            drains: Vec::new(),
+            waiters: Vec::new(),
             exit: Exit::No,
         }
     }
@@ -324,7 +327,8 @@ impl Placer {
     /// Handles a change of the own membership.
     fn looked(&mut self, look: &Look) {
         match look {
-            Look::Same => {}
+            // The next renewal and the plan follow the order.
+            Look::Same | Look::Ordered => {}
             Look::Joined => {
                 lock(&self.sample).joined += 1;
                 self.used.keys().for_each(|kind| self.tell_lease(kind));
@@ -422,6 +426,7 @@ impl Placer {
         sample.is_member = self.own.epoch().is_some() && !leaves;
         sample.members = members;
         sample.owned = self.owned();
+        sample.is_draining = self.own.is_draining;
         sample.unreadable = self.view.unreadable();
     }
 }
@@ -470,10 +475,11 @@ impl Actor for Placer {
                 self.plan(Some(&Changes::default()), cx);
             }
             PlacerMsg::Drain(reply) => {
-                self.drains.push(reply);
+                self.waiters.push(reply);
                 self.own.is_draining = true;
                 self.renew_soon(cx);
             }
+            PlacerMsg::Await(reply) => self.waiters.push(reply),
             PlacerMsg::Closed(kind) => {
                 if let Exit::Closes { regions, .. } = &mut self.exit {
                     regions.remove(&kind);

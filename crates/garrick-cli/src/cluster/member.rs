@@ -1,0 +1,205 @@
+//! A process of the demonstration, with a node that runs accounts.
+
+use std::io::{self, BufRead, BufReader};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use garrick_actor::System;
+use garrick_cluster::nats::{NatsLog, NatsNet, NatsPlacement};
+use garrick_cluster::{Entities, JoinError, KindOptions, Node};
+use garrick_journal::Journal;
+use garrick_measure::Result;
+use garrick_measure::commands::{Ended, print};
+
+use super::account::{ACCOUNT, Account};
+use super::servers::Servers;
+
+/// Name of the subcommand.
+pub(super) const NAME: &str = "demo-member";
+
+/// Line that the process prints when it has joined.
+const READY: &str = "joined";
+
+/// Time for which a node tries to join. After a kill, its name is free after some seconds.
+const JOIN_WITHIN: Duration = Duration::from_secs(30);
+
+/// Time for which a connection tries to write the rest.
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Time within which a node must have left, and time between two looks.
+const END_WITHIN: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Number of workers of the process. All processes share one machine.
+const WORKERS: usize = 1;
+
+/// Number of shards of the accounts.
+const SHARDS: u32 = 64;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    servers: Servers,
+    #[arg(long)]
+    cluster: String,
+    #[arg(long)]
+    node: String,
+    #[arg(long)]
+    forget: Option<u64>,
+}
+
+/// Joins as a node, also if its name is not free yet.
+pub(super) fn join(system: &System, net: &NatsNet, cluster: &str, name: &str) -> Result<Node> {
+    let began = Instant::now();
+    loop {
+        match Node::join(&system.handle(), net.clone(), cluster, name) {
+            Ok(node) => return Ok(node),
+            Err(JoinError::Taken { .. }) if began.elapsed() < JOIN_WITHIN => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Runs the node until it was drained. It drains when standard input ends.
+pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
+    let (cluster, name) = (&*arguments.cluster, &*arguments.node);
+    let servers = || arguments.servers.builder();
+    let system = System::builder().workers(WORKERS).start()?;
+    let net = servers().start()?;
+    let node = join(&system, &net, cluster, name)?;
+    let placement = NatsPlacement::open(&system.handle(), servers(), cluster, name)?;
+    let log = NatsLog::open(servers(), cluster, name)?;
+    let journal = Journal::new(&system.handle(), log)?;
+    let entities = Entities::start(&node, placement)?;
+    let account = Account::new(arguments.forget);
+    let make = move |key: &str| {
+        let entity = journal.entity(format!("account/{key}"), account.clone());
+        entity.expect("an account has a short name").fenced()
+    };
+    let options = KindOptions::new().shards(SHARDS);
+    entities.host(ACCOUNT, options, make)?;
+    print(READY);
+    let left = entities.left();
+    thread::spawn(move || {
+        let _ = io::stdin().lines().next();
+        // The answer comes with the one to `left`, too.
+        drop(entities.drain());
+        entities
+    });
+    left.wait()?;
+    node.leave();
+    net.close(CLOSE_WITHIN);
+    Ok(Ended::Well)
+}
+
+/// A process that was started.
+pub(super) struct Member {
+    pub(super) name: String,
+    child: Child,
+    input: Option<ChildStdin>,
+    is_ready: Arc<AtomicBool>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Member {
+    /// Starts a process.
+    pub(super) fn start(
+        name: &str,
+        cluster: &str,
+        servers: &Servers,
+        forget: Option<u64>,
+    ) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["cluster", NAME, "--cluster", cluster, "--node", name]);
+        if let Some(each) = forget {
+            command.args(["--forget", &each.to_string()]);
+        }
+        servers.pass_on(&mut command);
+        in_its_own_group(&mut command);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let is_ready = Arc::<AtomicBool>::default();
+        let tells = is_ready.clone();
+        let reader = output.map(|output| {
+            thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(io::Result::ok) {
+                    if line == READY {
+                        tells.store(true, SeqCst);
+                    }
+                }
+                tells.store(false, SeqCst);
+            })
+        });
+        Ok(Self {
+            name: name.to_owned(),
+            child,
+            input,
+            is_ready,
+            reader,
+        })
+    }
+
+    /// Returns true if the node has joined, and its process runs.
+    pub(super) fn is_ready(&self) -> bool {
+        self.is_ready.load(SeqCst)
+    }
+
+    /// Returns how the process has ended, if it has.
+    pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
+    /// Kills the process.
+    pub(super) fn kill(&mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        self.join_reader();
+        Ok(())
+    }
+
+    /// Lets the node hand its shards over and leave. Fails if that takes too long.
+    pub(super) fn end(&mut self) -> Result<ExitStatus> {
+        drop(self.input.take());
+        let until = Instant::now() + END_WITHIN;
+        loop {
+            if let Some(status) = self.ended()? {
+                self.join_reader();
+                return Ok(status);
+            }
+            if Instant::now() >= until {
+                let (name, limit) = (&self.name, END_WITHIN.as_secs());
+                return Err(format!("{name} has not left within {limit} s").into());
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn join_reader(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            // It does not panic.
+            let _ = reader.join();
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Keeps an interrupt of the terminal away from a process: the demonstration ends it in order.
+pub(super) fn in_its_own_group(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(not(unix))]
+    let _ = command;
+}

@@ -1,0 +1,57 @@
+//! A bank whose nodes and operator have users of their own.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use super::cluster;
+use super::server::Server;
+
+/// Starts a server with a user for each of these names in the cluster `bank`, and one for a
+/// stranger, who may do nothing. The passwords are the names.
+pub(super) fn serve(names: &[&str]) -> Option<Server> {
+    let user = |name: &&str| {
+        let arguments = ["permissions", "--cluster", "bank", "--node", name];
+        let output = cluster(&arguments).output().unwrap();
+        assert!(output.status.success());
+        let permissions = String::from_utf8(output.stdout).unwrap();
+        format!("{{ user: {name}, password: {name}, permissions {permissions} }}\n")
+    };
+    let users: String = names.iter().map(user).collect();
+    let nothing = "{ publish: { deny: \">\" } }";
+    let stranger = format!("{{ user: stranger, password: stranger, permissions {nothing} }}");
+    Server::start(&format!(
+        "authorization {{ users = [ {users} {stranger} ] }}"
+    ))
+}
+
+/// Returns `garrick cluster` as a user of the server.
+pub(super) fn as_user(server: &Server, user: &str, arguments: &[&str]) -> Command {
+    let mut command = cluster(arguments);
+    command.args(["--nats", server.address(), "--user", user]);
+    command.env("GARRICK_NATS_PASSWORD", user);
+    command
+}
+
+/// A process with a node of the bank.
+pub(super) struct Node(pub(super) Child);
+
+impl Node {
+    /// Starts the process, and waits until the node has joined.
+    pub(super) fn start(server: &Server, name: &str) -> Self {
+        let arguments = ["demo-member", "--cluster", "bank", "--node", name];
+        let mut command = as_user(server, name, &arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let node = Self(child);
+        assert_eq!(lines.next().unwrap().unwrap(), "joined");
+        node
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
