@@ -45,7 +45,7 @@ pub enum Then {
 }
 
 impl Then {
-    /// Returns the continuation after the moves that break a property.
+    /// Returns the part of the run that follows the moves that break a property.
     pub(crate) fn after(broken: &Broken) -> Self {
         match broken.kind {
             Kind::Always | Kind::NoFailure => Self::Ends,

@@ -8,7 +8,8 @@ use garrick_core::ring::{self, Consumer, Producer};
 
 use super::{Config, Counts, Message, Mode, Totals};
 
-/// Maximum size of a batch in bytes. A graph uses the same size for 512 KiB of second-level cache.
+/// Maximum size of a batch in bytes. If the second-level cache has 512 KiB, a graph uses batches
+/// of the same size.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
 /// Number of rounds between two readings of the clock.
 const ROUNDS: u32 = 16;

@@ -23,7 +23,8 @@ pub(super) const FAN_IN: Scenario = Scenario {
 /// Number of senders.
 const SENDERS: u64 = 4;
 
-/// Maximum number of messages in a repetition, since all of them may wait at the same time.
+/// Maximum number of messages in a repetition. There is a maximum because all of them may wait at
+/// the same time, which takes memory.
 const FLOOD_MAX: u64 = 1 << 18;
 
 fn fan_in(ops: u64) -> Result<Measured> {

@@ -14,7 +14,7 @@ pub(super) enum BreakEven {
 /// The times of both contenders at one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
-    /// Load of each operation.
+    /// Amount of work in each operation.
     pub(super) load: f64,
     /// Time of the contender that becomes relatively faster with more load.
     pub(super) one: f64,

@@ -137,7 +137,7 @@ fn panic_if(planned: bool) {
     }
 }
 
-/// Runs `work`, which may panic as planned.
+/// Runs `work`. If it panics, the panic must be one that the test has planned.
 fn survive<R>(work: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

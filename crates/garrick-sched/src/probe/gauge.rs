@@ -110,8 +110,8 @@ impl Gauge {
         self.clocking.rested();
     }
 
-    /// Begins a timed activation. `turns` is the number of earlier turns of the worker. `allowance`
-    /// is that of the kind of task.
+    /// Begins a timed activation. `turns` is the number of earlier turns of the worker, and
+    /// `allowance` is the allowance of the kind of task.
     pub(super) fn begin(&self, began: Nanos, turns: u64, allowance: Allowance) {
         self.activation.set(Some(Activation {
             began,

@@ -175,7 +175,7 @@ impl Purse {
         held.pop();
     }
 
-    /// Gives back the places without a message, after the messages of the turn were sent.
+    /// Releases the places without a message, after the messages of the turn were sent.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.used.get() {
@@ -190,8 +190,8 @@ impl Purse {
         held.clear();
     }
 
-    /// Gives back the places without a message and returns the used places. Called when the turn
-    /// leaves its seat.
+    /// Releases the places without a message. Returns the places with a message. Called when the
+    /// turn leaves its seat.
     pub(crate) fn carry(&self) -> Used {
         let mut held = self.held.borrow_mut();
         self.give_left(&mut held);

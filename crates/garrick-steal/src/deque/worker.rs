@@ -160,7 +160,8 @@ impl<T> Worker<T> {
     }
 
     /// Takes up to `count_max` of the oldest values, and calls `each` with each of them. Returns
-    /// the number of values taken. Waits if a thief is stealing, and updates `full_at`.
+    /// the number of values taken. Updates `full_at`. If a thief is stealing, waits for
+    /// it first.
     pub(super) fn take_oldest(&mut self, count_max: usize, mut each: impl FnMut(T)) -> usize {
         if self.shared.done() == self.tail {
             self.full_at = self.tail.wrapping_add(self.capacity);

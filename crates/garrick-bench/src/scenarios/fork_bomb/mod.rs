@@ -158,7 +158,7 @@ enum Tree<L> {
     Seed,
     /// Waits for any two messages, and then sends to its customer.
     Two(Address<Message<L>>),
-    /// Waits for any message, and then sends to its customer.
+    /// Waits for any message, and then answers the customer of the actor.
     One(Address<Message<L>>),
     /// Has sent to its customer, and is done.
     Done,

@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::actors::framework::{Framework, Role, Way};
 
-/// The substitute for a library, as a [`Framework`].
+/// A [`Framework`] made of plain tasks, which takes the place of a library.
 #[derive(Debug)]
 pub(crate) struct Tasks;
 

@@ -13,7 +13,7 @@ use garrick_measure::Result;
 
 use crate::actors::framework::{Framework, Role, run_on_tokio};
 
-/// The substitute for a library, as a [`Framework`].
+/// A [`Framework`] made of plain threads, which takes the place of a library.
 #[derive(Debug)]
 pub(crate) struct Threads;
 

@@ -14,7 +14,7 @@ use super::{Handle, Shared};
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
 
-/// Number of the only seat of a [`Here`].
+/// Index of the only seat of a [`Here`].
 const SEAT: usize = 0;
 
 /// A sponsor that runs its tasks on the thread that created it, while this thread is in a method

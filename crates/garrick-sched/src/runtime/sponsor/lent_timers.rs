@@ -35,7 +35,7 @@ impl Due {
     }
 }
 
-/// Guard of the lock of a seat's loan.
+/// Guard that holds the lock of the timers that a seat has lent.
 pub(crate) struct LoanLock<'a> {
     lent: MutexGuard<'a, Lent>,
     due: &'a Due,

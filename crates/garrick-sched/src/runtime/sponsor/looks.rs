@@ -283,7 +283,7 @@ impl Hand {
         if has_lent { self.take_parked() } else { None }
     }
 
-    /// Ends the looks of a plan. After that, a push to a seat with a sitter calls the watch.
+    /// Ends the checks of a plan. From then on, a push to an occupied seat wakes the watching hand.
     fn looks_no_more(&self, plan: Plan) {
         let crew = &*self.crew;
         crew.set_unwatched(true);

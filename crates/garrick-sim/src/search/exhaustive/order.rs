@@ -109,7 +109,7 @@ impl<A: Action> Order<A> {
         past.insert(step);
     }
 
-    /// Returns the steps without which the action would not be enabled.
+    /// Returns the steps that must come first to enable the action.
     fn needed(&self, action: A, cause: Option<usize>) -> Past {
         let mut past = Past::default();
         let chain = action.chain();
