@@ -75,7 +75,7 @@ impl Bank {
             // From its first turn on, the journal refuses an earlier owner of the account.
             account.expect("the name was checked").fenced()
         };
-        entities.host(ACCOUNT, KindOptions::new().shards(SHARDS), make)?;
+        entities.host(ACCOUNT, KindOptions::new().shards(SHARDS).fenced(), make)?;
         Ok(Self {
             journal,
             entities,
