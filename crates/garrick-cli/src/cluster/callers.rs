@@ -47,6 +47,14 @@ struct Silence {
     longest: Duration,
 }
 
+impl Silence {
+    /// Returns the longest time, also of the accounts that are silent now.
+    fn until_now(&self) -> Duration {
+        let silent = self.last.iter().map(Instant::elapsed);
+        silent.fold(self.longest, Duration::max)
+    }
+}
+
 /// Threads that call accounts from a node that runs none.
 pub(super) struct Callers {
     shared: Arc<Shared>,
@@ -140,7 +148,7 @@ impl Callers {
             };
         }
         // With the time before these answers.
-        let silence = lock(&shared.silence).longest;
+        let silence = lock(&shared.silence).until_now();
         self.entities.leave();
         self.node.leave();
         self.net.close(Duration::from_secs(2));

@@ -1,14 +1,14 @@
 //! A process of the demonstration, with a node that runs accounts.
 
 use std::io::{self, BufRead, BufReader};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{self, Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use garrick_actor::System;
+use garrick_actor::{NoReply, System};
 use garrick_cluster::nats::{NatsLog, NatsNet, NatsPlacement};
 use garrick_cluster::{Entities, JoinError, KindOptions, Node};
 use garrick_journal::Journal;
@@ -30,7 +30,10 @@ const JOIN_WITHIN: Duration = Duration::from_secs(30);
 /// Time for which a connection tries to write the rest.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Time within which a node must have left, and time between two looks.
+/// Time within which a node must have handed its shards over.
+const DRAIN_WITHIN: Duration = Duration::from_secs(20);
+
+/// Time within which its process must have ended, and time between two looks.
 const END_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -86,9 +89,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let left = entities.left();
     thread::spawn(move || {
         let _ = io::stdin().lines().next();
-        // The answer comes with the one to `left`, too.
-        drop(entities.drain());
-        entities
+        // Without a server, the node never leaves in order.
+        if entities.drain().wait_timeout(DRAIN_WITHIN) == Err(NoReply::TimedOut) {
+            process::exit(1);
+        }
     });
     left.wait()?;
     node.leave();
