@@ -39,21 +39,28 @@ impl<A: Actor> Actor for Leased<A> {
         if self.tenure.is_over() {
             return Next::Stop;
         }
+        let is_first = !self.has_started;
         let mut next = Next::Continue;
-        if A::STARTS && !self.has_started {
+        if A::STARTS && is_first {
             next = self.actor.started(cx).into_next();
         }
         if next == Next::Continue {
-            self.has_started = true;
             next = self.actor.receive(message, cx).into_next();
         }
         let now = cx.lease_now();
         // If the actor has left the commit to its journal, that decides: it accepts no event after
         // another node has opened the entity.
-        if !self.tenure.is_sure(now) && !cx.commits_later() {
-            let tenure = Arc::clone(&self.tenure);
-            cx.commit_later(move |turn| tenure.hold(turn, now));
+        if !cx.commits_later() {
+            if !self.tenure.is_sure(now) {
+                let tenure = Arc::clone(&self.tenure);
+                cx.commit_later(move |turn| tenure.hold(turn, now));
+            }
+        } else if is_first && !self.tenure.may_begin(now) {
+            // The journal would refuse the entity on the node that has the shard now, and accept
+            // the events of this one, which may have read its state after that one has begun.
+            return Next::Undo;
         }
+        self.has_started = true;
         next
     }
 

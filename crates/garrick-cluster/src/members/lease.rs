@@ -131,6 +131,11 @@ impl Tenure {
         self.stage.load(Relaxed) == OPEN && self.lease.is_valid(now)
     }
 
+    /// Returns true if a turn that ends now may be the first one of an entity.
+    pub(crate) fn may_begin(&self, now: Nanos) -> bool {
+        !self.is_over() && self.lease.is_valid(now)
+    }
+
     /// Returns true if no turn may take effect any more.
     pub(crate) fn is_over(&self) -> bool {
         self.stage.load(Relaxed) == CLOSED || self.lease.is_over()

@@ -10,6 +10,8 @@ mod registers;
 mod silence;
 mod stuck;
 
+mod astray;
+
 mod program;
 
 use std::sync::Arc;
@@ -190,4 +192,11 @@ fn entities_of_a_node_that_falls_silent_are_silent_for_a_short_time() {
 #[test]
 fn payments_between_accounts_take_effect_once() {
     check_program("bank", bank::program);
+}
+
+#[test]
+fn a_node_that_reaches_only_the_journals_does_nothing_that_is_not_linearizable() {
+    for (name, is_fenced) in [("astray", false), ("fenced astray", true)] {
+        check_program(name, move |sim| astray::program(sim, is_fenced));
+    }
 }

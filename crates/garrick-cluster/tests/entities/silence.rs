@@ -32,10 +32,10 @@ struct Seen(usize);
 
 /// A network and a placement, which carry nothing from a node any more when it was cut off.
 #[derive(Clone)]
-struct Cable {
-    net: LocalNet,
-    placement: LocalPlacement,
-    is_cut: Arc<AtomicBool>,
+pub(crate) struct Cable {
+    pub(crate) net: LocalNet,
+    pub(crate) placement: LocalPlacement,
+    pub(crate) is_cut: Arc<AtomicBool>,
 }
 
 impl Cable {
