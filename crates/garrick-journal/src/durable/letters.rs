@@ -89,7 +89,9 @@ impl Letters {
         let Some(line) = self.outbox.get_mut(to) else {
             return;
         };
-        line.pop_front_if(|(first, _)| *first == number);
+        if line.front().is_some_and(|(first, _)| *first == number) {
+            line.pop_front();
+        }
         if line.is_empty() {
             self.outbox.remove(to);
         }

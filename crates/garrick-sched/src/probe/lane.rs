@@ -670,7 +670,7 @@ mod tests {
         /// Runs an activation of `turns` turns that takes `lasts`.
         fn run_turns(&mut self, table: &'static Table, turns: u64, lasts: Nanos) {
             let task = TaskId(std::ptr::from_ref(table).addr());
-            if self.progress.picks % BLOCK == 0 && self.lane.has_seen_long() {
+            if self.progress.picks.is_multiple_of(BLOCK) && self.lane.has_seen_long() {
                 self.lane.looks(self.progress, || self.now);
             }
             self.progress.picks = self.progress.picks.wrapping_add(1);
