@@ -171,6 +171,7 @@ impl Actor for Life {
         drop(topic.subscribe(&cx.spawn(news::Reader(life))));
         drop(cx.spawn(Publisher {
             life,
+            node: node.clone(),
             entities: entities.clone(),
             topic,
             number: 0,

@@ -88,12 +88,15 @@ impl SqliteLog {
         }))
     }
 
-    /// Returns the number of the newest event of a journal, or 0 if it has no row yet.
+    /// Returns the number of the newest event of a journal, or 0 if it has no row yet. Must be the
+    /// first read of a transaction.
     pub(super) fn newest(&self, connection: &Connection, id: u64) -> Result<u64, JournalError> {
         let file = &self.place.name;
+        // First: another thread may store the row after it was looked for.
+        let was_stored = self.names().is_stored(id);
         match row_of(connection, file, id)? {
             Some(row) => Ok(row.newest),
-            None if self.names().is_stored(id) => Err(damaged(file, id, "it is missing")),
+            None if was_stored => Err(damaged(file, id, "it is missing")),
             None => Ok(0),
         }
     }
