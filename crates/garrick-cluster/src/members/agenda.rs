@@ -93,7 +93,8 @@ impl Agenda {
         (&self.gives, &self.moves)
     }
 
-    /// Returns the shards to claim. With `changed`, considers only the changed shards.
+    /// Returns the shards to claim. With `changed`, returns only changed shards, unless all shards
+    /// were examined since the last call.
     pub(super) fn claims(&mut self, changed: Option<&Changes>) -> Vec<u32> {
         match changed {
             Some(changed) if !self.is_new => {
