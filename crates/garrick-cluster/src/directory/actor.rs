@@ -243,8 +243,8 @@ impl Directory {
         self.forget(key);
     }
 
-    /// Runs a request when the records were read for the first time. Runs it at once if too many
-    /// requests wait already.
+    /// Runs a request after the first reading of the records. Runs it at once if that reading is
+    /// done, or if too many requests are already waiting.
     pub(crate) fn when_read(&mut self, order: Order, cx: &Context<'_, ToDirectory>) {
         if self.view.is_read() || self.early.len() >= EARLY_MAX {
             order(self, cx);
