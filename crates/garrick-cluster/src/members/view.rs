@@ -125,7 +125,8 @@ impl View {
         (hosts.filter(move |(_, seen)| seen.hosts(kind, version))).map(|(name, _)| name)
     }
 
-    /// Returns a number that changes whenever the nodes that may own shards of a kind change.
+    /// Returns a number that changes when a change of the members or of the version matters for a
+    /// kind.
     pub(crate) fn mark(&self, kind: &str) -> u64 {
         let version = self.version(kind);
         let of_member = |(name, seen): (&NodeName, &Seen<Member>)| {

@@ -26,7 +26,7 @@ const MOVES_MAX: usize = 8;
 const DRAINS_MAX: usize = 64;
 
 impl Placer {
-    /// Records the time if the hosts of a kind have changed.
+    /// Records the time if the hosts of the kinds have changed since the last call.
     pub(super) fn settle(&mut self, now: Nanos) {
         let hosts = self.view.members().map(|(name, seen)| {
             let member = &seen.value;
