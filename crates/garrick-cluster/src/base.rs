@@ -28,8 +28,9 @@ pub(crate) struct Base {
     node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Numbers of the last session, question and watch request. No number is used twice, so the
-    /// numbers of a new link to a node differ from those of an earlier link.
+    /// Number of the last session. The next fields are the numbers of the last question and of the
+    /// last watch request. No number is used twice, so the numbers of a new link to a node differ
+    /// from those of an earlier link.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,

@@ -27,7 +27,8 @@ const REQUESTS_MAX: usize = 1_000;
 /// Maximum number of transfers of an account that are on their way.
 const TRANSFERS_MAX: usize = 1_000;
 
-/// Time limit for the receiver of a transfer. Also the time before the receiver is asked again.
+/// Time limit for the receiver of a transfer. The next constant is the time before the receiver is
+/// asked again.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(15);
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 

@@ -22,7 +22,7 @@ use super::servers::Servers;
 /// Name of the node.
 const NAME: &str = "callers";
 
-/// Number of calling threads. Also the number of accounts.
+/// Number of calling threads. The next constant is the number of accounts.
 const CALLERS: u64 = 8;
 const ACCOUNTS: usize = 12;
 

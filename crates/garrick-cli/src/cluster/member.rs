@@ -34,8 +34,8 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 /// Time within which a node must have handed its shards over.
 const DRAIN_WITHIN: Duration = Duration::from_secs(20);
 
-/// Time within which a process must have ended after its node was told to leave, and time between
-/// two checks for that.
+/// Time within which a process must have ended after its node was told to leave. The next constant
+/// is the time between two checks.
 const END_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 

@@ -117,7 +117,7 @@ pub(crate) fn one_leads(facts: &Facts, lives: &[LifeName]) -> Result<(), String>
     }
 }
 
-/// Checks that only one node was told that it has the name, if no messages are lost.
+/// Checks that only one incarnation was told that it has the name, if no messages are lost.
 pub(crate) fn one_was_told(facts: &Facts) -> bool {
     facts.seen::<Leads>().count() == 1
 }

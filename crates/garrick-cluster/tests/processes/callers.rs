@@ -16,7 +16,7 @@ use garrick_sim::history::{History, Verdict};
 use crate::member::{CLUSTER, join};
 use crate::register::{Access, REGISTER};
 
-/// Number of calling threads. Also the number of registers.
+/// Number of calling threads. The next constant is the number of registers.
 const CALLERS: u64 = 8;
 const REGISTERS: u64 = 12;
 

@@ -13,7 +13,8 @@ use garrick_testkit::HANGS_AFTER;
 
 use crate::register::{REGISTER, Register};
 
-/// Environment variables of the process: the name of the member, and the address of the server.
+/// Environment variable with the name of the member. The next variable contains the address of the
+/// server.
 const NAME: &str = "GARRICK_CLUSTER_MEMBER";
 const SERVER: &str = "GARRICK_CLUSTER_SERVER";
 

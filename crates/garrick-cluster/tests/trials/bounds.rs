@@ -6,7 +6,8 @@ use garrick_actor::{Actor, Address, Context, SendError};
 
 use crate::pair::{Msg, Pair, ready};
 
-/// Maximum number of bytes of a turn. Also the maximum number of bytes under way to a node.
+/// Maximum number of bytes of a turn. The next constant is the maximum number of bytes under way to
+/// a node.
 const TURN_BYTES: u64 = 4 << 20;
 const WINDOW: u64 = 4 << 20;
 

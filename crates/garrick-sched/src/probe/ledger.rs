@@ -31,8 +31,8 @@ use crate::world::Nanos;
 
 /// Approximate time that timing an activation takes.
 const COST: Nanos = 300;
-/// Shares of the time that may be used for timing: one share for the time in which the worker is
-/// awake, and one for its sleep.
+/// Divisor of the time in which the worker is awake. The quotient may be used for timing. The next
+/// constant is the divisor for the time in which the worker sleeps.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
 /// Maximum budget. It is enough for 256 activations one after another.
@@ -51,8 +51,8 @@ const SEEN: Nanos = 1_000_000;
 const POOL_MAX: Nanos = 20_000_000;
 /// Time after which the timed work counts half when a full pool is divided.
 const RECENT: Nanos = 500_000_000;
-/// Maximum time between two divisions of the totals, and maximum number of timed activations
-/// between them.
+/// Maximum time between two divisions of the totals. The next constant is the maximum number of
+/// timed activations between them.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
 /// When the sum of the times of long activations reaches this value, the older ones count half.

@@ -28,7 +28,8 @@ use crate::placement::{Change, News, Outcome, Placement};
 /// Time between two checks for silent members.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Number of ticks between two renewals, if the node runs no fenced kind and if it does.
+/// Number of ticks between two renewals, if the node runs no fenced kind. The next constant is the
+/// number if it runs one.
 const BEAT_TICKS: u64 = 4;
 const FENCED_BEAT_TICKS: u64 = 2;
 
