@@ -34,7 +34,8 @@ pub(crate) struct Session {
     /// Number of the other node's session, or 0. Addresses of an earlier session are no longer
     /// valid.
     peer_session: AtomicU64,
-    /// Receivers on the other node whose mailboxes are full, and the number of these receivers.
+    /// Receivers on the other node whose mailboxes are full. `full_count` is the number of these
+    /// receivers.
     full: Mutex<HashSet<Owned>>,
     full_count: AtomicUsize,
 }

@@ -63,7 +63,7 @@ enum Order {
 #[wire(name = "test.Books")]
 struct Books {
     cents: i64,
-    /// Number of payments from this account and to this account.
+    /// Number of payments from this account. `received` is the number of payments to this account.
     paid: u64,
     received: u64,
 }

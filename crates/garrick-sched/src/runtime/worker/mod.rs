@@ -120,8 +120,8 @@ pub(crate) struct Worker {
     recovers: Cell<bool>,
     /// Cell that runs now, for other threads.
     pub(crate) shown: Shown,
-    /// Number of the fair pick from which on the worker is *armed*. This is the last fair pick
-    /// before or at the next timed activation.
+    /// Number of the next activation that is timed. `arms_at` is the number of the last fair pick
+    /// before it or at it. From this pick on, the worker is *armed*.
     due: Cell<u32>,
     arms_at: Cell<u32>,
     /// Tasks that have begun or ended here and are not counted in the lane yet.
