@@ -68,7 +68,7 @@ enum ToServer {
 #[wire(name = "test.ToBack")]
 struct ToBack(u64);
 
-/// A fact about a message.
+/// A fact: the client has sent this number to the server. The types below are further facts.
 #[derive(Debug)]
 struct Told {
     life: u64,

@@ -36,7 +36,7 @@ pub(crate) struct Ran {
     pub(crate) number: u64,
 }
 
-/// Facts: a client has asked, and a client was answered.
+/// A fact: a client has asked. The next type is the fact that a client was answered.
 #[derive(Debug)]
 pub(crate) struct Asked(pub(crate) u64, pub(crate) u64);
 #[derive(Debug)]

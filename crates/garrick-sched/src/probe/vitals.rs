@@ -29,7 +29,7 @@ impl Run {
         }
     }
 
-    /// Counts a task. Returns false if [`Run::take`] must be called.
+    /// Counts a task. If [`Run::take`] must be called instead, counts nothing and returns false.
     #[inline(always)]
     fn counts(&self, table: &'static Table) -> bool {
         let left = self.left.get().wrapping_sub(1);
