@@ -103,8 +103,8 @@ impl Arguments {
         }
     }
 
-    /// Returns the number of beats after which the pipeline stops. A time that the user has set is
-    /// not cut short by the default number of beats.
+    /// Returns the number of beats after which the pipeline stops. If the user has set a time
+    /// limit, the default number of beats does not end the run earlier.
     fn beats(&self) -> u64 {
         let default = if self.seconds.is_some() {
             BEATS_MAX

@@ -17,23 +17,24 @@ use crate::transport::Transport;
 /// State of a node that its sessions need.
 pub(crate) struct Base {
     pub(crate) name: NodeName,
-    /// Number of the life of the node.
+    /// Incarnation of the node: a number that differs each time the node starts.
     pub(crate) life: u64,
     /// Identity of the cluster.
     pub(crate) cluster: u64,
     pub(crate) bounds: Bounds,
     pub(crate) counts: Counts,
     pub(crate) transport: Arc<dyn Transport>,
-    /// The node, for links that find what an address with a name leads to.
+    /// The node. Links use it to find the receiver of an address that travels as a name.
     node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Numbers of the last session, question and watch. They are never used again, so the numbers
-    /// of an earlier link to a node differ from those of a later one.
+    /// Number of the last session. The next fields are the numbers of the last question and of the
+    /// last watch request. No number is used twice, so the numbers of a new link to a node differ
+    /// from those of an earlier link.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
-    /// Number of the last actor that a directory has served.
+    /// Number of the last actor of this node that was added to the directory.
     served: AtomicU64,
     /// Number of the last stream of a topic.
     stream: AtomicU64,
@@ -86,17 +87,17 @@ impl Base {
         self.session.fetch_add(1, Relaxed) + 1
     }
 
-    /// Returns the number of the first one of new questions.
+    /// Reserves `count` question numbers. Returns the first one.
     pub(crate) fn next_questions(&self, count: u64) -> u64 {
         self.question.fetch_add(count, Relaxed) + 1
     }
 
-    /// Returns the number of a new watch.
+    /// Returns a number for a new watch request.
     pub(crate) fn next_watch(&self) -> u64 {
         self.watch.fetch_add(1, Relaxed) + 1
     }
 
-    /// Returns the number of a new actor of a directory.
+    /// Returns a number for an actor that is added to the directory.
     pub(crate) fn next_served(&self) -> u64 {
         self.served.fetch_add(1, Relaxed) + 1
     }
@@ -106,7 +107,7 @@ impl Base {
         self.stream.fetch_add(1, Relaxed) + 1
     }
 
-    /// Returns a service of this node.
+    /// Returns the service of this node with the given name, if there is one.
     pub(crate) fn offered(&self, name: &str) -> Option<Arc<dyn Exported>> {
         lock(&self.services).get(name).cloned()
     }

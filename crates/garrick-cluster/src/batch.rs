@@ -37,8 +37,8 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls `f` with the open batch of a turn for which `is_it` returns true. Returns `None` if there
-/// is no such batch. `f` must not call foreign code.
+/// Calls `f` with the open batch for which `is_it` returns true. Returns `None` if there is no such
+/// batch. `f` must not call foreign code.
 fn with_open<R>(
     turn: TurnMark,
     is_it: impl Fn(&Open) -> bool,
@@ -65,10 +65,10 @@ pub(crate) trait Lines: Send + Sync {
     /// Returns the current session with a node.
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>>;
 
-    /// Returns the time of the last frame of another node, if there was one.
+    /// Returns the time at which the last frame of another node arrived, if any has arrived.
     fn heard(&self, node: &NodeName) -> Option<Nanos>;
 
-    /// Returns true if messages wait that are not passed to the transport yet.
+    /// Returns true if messages wait that have not been passed to the transport yet.
     fn waits(&self) -> bool;
 
     /// Returns true if this node has left the cluster.
@@ -148,12 +148,12 @@ impl Route<'_> {
     }
 }
 
-/// Returns true if a line takes a message to a receiver.
+/// Returns true if a message to this receiver may be sent on the line now.
 fn may_send(line: &Arc<dyn Line>, to: &Owned) -> bool {
     line.may_send() && !line.is_full(to)
 }
 
-/// Encodes a value. If that fails, refuses the questions of its replies.
+/// Encodes a value. On failure, refuses the questions that the replies in the value belong to.
 pub(crate) fn encode<T: Travels>(
     value: T,
     content: &mut Vec<u8>,

@@ -11,16 +11,16 @@ use crate::lock::lock;
 pub struct NodeSample {
     /// Number of frames that were passed to the transport.
     pub frames_sent: u64,
-    /// Number of bytes in these frames.
+    /// Number of bytes in the frames that were passed to the transport.
     pub bytes_sent: u64,
     /// Number of frames from other nodes that were handled.
     pub frames_taken: u64,
-    /// Number of bytes in these frames.
+    /// Number of bytes in the frames from other nodes that were handled.
     pub bytes_taken: u64,
     /// Number of incoming frames that were dropped, because they were damaged, came from another
     /// cluster, or arrived twice or too late.
     pub frames_dropped: u64,
-    /// Number of frames to other nodes that were lost. These nodes report the losses.
+    /// Number of frames to other nodes that were lost, as those nodes have reported.
     pub frames_lost: u64,
     /// Number of messages from other nodes that were delivered to their receivers.
     pub delivered: u64,
@@ -34,7 +34,7 @@ pub struct NodeSample {
     pub exported: usize,
     /// Number of addresses of actors on other nodes that this node holds.
     pub imported: usize,
-    /// Number of questions to other nodes that wait for their answers.
+    /// Number of questions to other nodes that have no answer yet.
     pub questions: u64,
 }
 
@@ -104,7 +104,7 @@ impl Counts {
         add(&self.answered, questions);
     }
 
-    /// Returns the counters. Those of addresses are 0.
+    /// Returns the counters. The numbers of exported and imported addresses are 0.
     pub(crate) fn sample(&self) -> NodeSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         // First: an answer is counted after its question.

@@ -19,8 +19,8 @@ pub enum JoinError {
     },
     /// The system of the node is shutting down.
     Closed,
-    /// A turn of an actor or a task tried to join, but the transport has to block the thread for
-    /// that.
+    /// A turn of an actor or a task tried to join, but this transport must block the thread to
+    /// join.
     InTurn,
     /// The transport has failed.
     Transport {

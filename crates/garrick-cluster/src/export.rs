@@ -17,7 +17,7 @@ use crate::options::WIRE_LIMITS;
 struct Export<M>(Address<M>);
 
 impl<M: Travels> Export<M> {
-    /// Returns true if a message that was refused can perhaps be sent later.
+    /// Returns true if a message that was refused may be accepted later.
     fn may_have_room(&self) -> bool {
         has_bound(&self.0) && !self.0.is_stopped()
     }
@@ -90,17 +90,17 @@ impl<M: Travels> Exported for Export<M> {
     }
 }
 
-/// Returns an address as one of any type.
+/// Hides the type of the messages of an address.
 pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
     Arc::new(Export(address))
 }
 
-/// A place of the table.
+/// An entry of the table of exported addresses.
 #[derive(Default)]
 struct Place {
     generation: u32,
     exported: Option<(Key, Arc<dyn Exported>)>,
-    /// For each node that holds the address: how often it was sent there.
+    /// Number of times that the address was sent to each node that holds it.
     holders: HashMap<NodeName, u64>,
 }
 
@@ -121,8 +121,8 @@ pub(crate) fn key_of(exported: &dyn Exported) -> Key {
 }
 
 impl Exports {
-    /// Returns the place of an address that is sent to a node. The caller must drop the second
-    /// value while nothing is locked. `key` is the key of the address.
+    /// Returns the place of an address that is sent to a node, and a value that the caller must
+    /// drop while it holds no lock. `key` is the key of the address.
     pub(crate) fn give(
         &mut self,
         key: Key,
@@ -168,8 +168,9 @@ impl Exports {
     }
 
     /// Records that a node no longer holds an address. `travels` is the number of times that the
-    /// address had arrived there; if it was sent there more often, the node still holds it. Returns
-    /// the address if no node holds it. The caller must drop it while nothing is locked.
+    /// address had arrived at the node. If this node has sent the address more often, the other
+    /// node still holds it. Returns the address if no node holds it. The caller must drop the
+    /// address while it holds no lock.
     pub(crate) fn release(
         &mut self,
         slot: Slot,

@@ -21,7 +21,7 @@ struct Far<M> {
     line: Arc<dyn Line>,
     slot: Slot,
     id: TaskId,
-    /// Number of the other node's session in which the address was exported.
+    /// Number of the session of the other node in which the address was exported.
     session: u64,
     message: PhantomData<fn(M)>,
 }

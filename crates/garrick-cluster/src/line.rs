@@ -17,11 +17,11 @@ use crate::name::NodeName;
 use crate::named::Named;
 use crate::options::Bounds;
 
-/// Number of bytes that an item counts for in addition to its content.
+/// Number of bytes that each item counts in addition to its content.
 const ITEM_BYTES: usize = 64;
 
-/// Number of bytes of a batch after which they are counted as waiting. Counting them together is
-/// cheaper.
+/// Number of bytes of a batch that are collected before they are counted as waiting. Counting many
+/// bytes at once is cheaper.
 const COUNTED_BYTES: usize = 16 << 10;
 
 /// A session with another node, as doors and carriers see it.
@@ -32,7 +32,7 @@ pub(crate) trait Line: Send + Sync {
     /// Name of the other node.
     fn peer(&self) -> &NodeName;
 
-    /// Address of the state of this node, which is only compared.
+    /// Returns a pointer to the state of this node. It is only compared.
     fn node(&self) -> *const ();
 
     /// Identity of the cluster.
@@ -55,7 +55,7 @@ pub(crate) trait Line: Send + Sync {
     /// messages.
     fn may_answer(&self) -> bool;
 
-    /// Number of the session of the other node. Addresses of an earlier one are over.
+    /// Number of the other node's session. Addresses of an earlier session are no longer valid.
     fn peer_session(&self) -> u64;
 
     /// Returns true if the mailbox of a receiver of the other node is known to be full.
@@ -64,10 +64,11 @@ pub(crate) trait Line: Send + Sync {
     /// Ends the session.
     fn end(&self);
 
-    /// Counts bytes that wait for the transport.
+    /// Adds to the number of bytes that wait for the transport.
     fn waits(&self, bytes: usize);
 
-    /// Subtracts bytes that the transport has accepted, or that were dropped.
+    /// Subtracts bytes that the transport has accepted, or that were dropped, from the number of
+    /// waiting bytes.
     fn sent(&self, bytes: usize);
 
     /// Sends a batch to the link. If the caller is in a turn, the link receives the batch when the
@@ -98,7 +99,7 @@ pub(crate) trait Line: Send + Sync {
 /// Reason why a message cannot be encoded.
 pub(crate) enum Unencodable {
     Wire(WireError),
-    /// The message and the names of entities and services in it are too large.
+    /// The message is too large, together with the names of entities and services in it.
     Named {
         bytes: usize,
         max: usize,
@@ -125,7 +126,7 @@ pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
 
 /// Reason why a message was not delivered.
 pub(crate) enum Undelivered {
-    /// The bytes are not a message of the type.
+    /// The bytes are not a valid message of the type.
     Wire(WireError),
     /// The receiver has stopped, or is a door that refuses the message.
     Refused,
@@ -149,8 +150,8 @@ pub(crate) trait Exported: Send + Sync {
     /// Type of the messages.
     fn message(&self) -> MessageId;
 
-    /// Decodes a message, and sends it. If `waits` is true, treats the mailbox as full, because
-    /// earlier messages already wait for room.
+    /// Decodes a message, and sends it. If `waits` is true, earlier messages already wait for room,
+    /// so the mailbox is treated as full.
     fn deliver(
         &self,
         content: &[u8],
@@ -166,7 +167,7 @@ pub(crate) trait Exported: Send + Sync {
     fn address(&self) -> &dyn Any;
 }
 
-/// A reply of any type, which has travelled to another node.
+/// A reply of any type that was sent to another node.
 pub(crate) trait Question: Send {
     /// Decodes the answer, and sends it to the asker. Returns false if the bytes are not an answer.
     fn answer(self: Box<Self>, content: &[u8], carrier: &mut Carrier) -> bool;
@@ -189,7 +190,7 @@ enum Side {
     Unpacking(Unpacking),
 }
 
-/// The addresses and replies of a message that is encoded.
+/// The addresses and replies of a message that is being encoded.
 #[derive(Default)]
 pub(crate) struct Packed {
     pub(crate) addresses: Vec<Passed>,
@@ -206,7 +207,7 @@ pub(crate) enum Passed {
     Named(Named),
 }
 
-/// A [`Ref`] with names of its own.
+/// A [`Ref`] that owns its names.
 #[derive(Clone)]
 pub(crate) enum OwnRef {
     Senders(Slot),
@@ -214,7 +215,7 @@ pub(crate) enum OwnRef {
     Named(Named),
 }
 
-/// The addresses and replies of a message that is decoded.
+/// The addresses and replies of a message that is being decoded.
 #[derive(Default)]
 struct Unpacking {
     refs: Vec<OwnRef>,
@@ -257,7 +258,7 @@ impl Carrier {
         }
     }
 
-    /// Sets the addresses and replies of the message that is decoded next.
+    /// Sets the addresses and replies of the message to decode next.
     pub(crate) fn load(&mut self, body: &Body<'_>) {
         if let Side::Unpacking(unpacking) = &mut self.side {
             unpacking.refs.clear();
@@ -275,7 +276,7 @@ impl Carrier {
         }
     }
 
-    /// Checks the size of a message with `content` bytes and the names in it.
+    /// Checks the total size of a message: `content` bytes plus the names in the message.
     pub(crate) fn check_names(&self, content: usize) -> Result<(), Unencodable> {
         let Side::Packing(packed) = &self.side else {
             return Ok(());
@@ -287,8 +288,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the line, and the place for addresses and replies. Returns `None` if the carrier is
-    /// for messages from the other node.
+    /// Returns the line and the list of packed addresses and replies. Returns `None` if the carrier
+    /// is for messages from the other node.
     pub(crate) fn packs(&mut self) -> Option<(&Arc<dyn Line>, &mut Packed)> {
         match &mut self.side {
             Side::Packing(packed) => Some((&self.line, packed)),
@@ -296,8 +297,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the line, and the address at an index of the message that is decoded. Returns `None`
-    /// if there is no such address.
+    /// Returns the line, and the address at an index of the message that is being decoded. Returns
+    /// `None` if the message has no such address.
     pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
         let Side::Unpacking(unpacking) = &self.side else {
             return None;
@@ -306,8 +307,8 @@ impl Carrier {
         Some((&self.line, found.clone()))
     }
 
-    /// Returns the line, and the number of the question at an index of the message that is decoded.
-    /// Returns `None` if there is no such question.
+    /// Returns the line, and the number of the question at an index of the message that is being
+    /// decoded. Returns `None` if the message has no such question.
     pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
         let Side::Unpacking(unpacking) = &mut self.side else {
             return None;
@@ -360,7 +361,7 @@ impl OwnRef {
 }
 
 impl OwnRef {
-    /// Returns the address as it stands in a frame.
+    /// Returns the address in the form in which a frame contains it.
     pub(crate) fn borrow(&self) -> Ref<'_> {
         match self {
             Self::Senders(slot) => Ref::Senders(*slot),
@@ -381,7 +382,7 @@ impl Passed {
 }
 
 impl Packed {
-    /// Returns the number of bytes of the names in the message.
+    /// Returns the total length of the names in the message in bytes.
     pub(crate) fn named_bytes(&self) -> usize {
         self.addresses.iter().map(Passed::named_bytes).sum()
     }
@@ -399,7 +400,7 @@ impl fmt::Debug for Carrier {
 
 /// A part of a batch that does not consist of bytes only.
 pub(crate) enum Item {
-    /// A message with addresses or replies.
+    /// A message that contains addresses or replies.
     Tell {
         target: Owned,
         of: MessageId,
@@ -422,7 +423,7 @@ pub(crate) enum Item {
     },
 }
 
-/// A message or an answer that was encoded.
+/// An encoded message or answer.
 pub(crate) struct EncodedBody {
     pub(crate) content: Vec<u8>,
     /// Addresses and replies.
@@ -455,13 +456,13 @@ impl Item {
 pub(crate) struct Contents {
     /// Entries of frames: messages without addresses and replies.
     pub(crate) entries: Vec<u8>,
-    /// Number of these entries.
+    /// Number of entries in `entries`.
     pub(crate) count: u32,
-    /// The other parts, each with the length and the number of the entries before it.
+    /// The other parts. Each has the length and the number of the entries that come before it.
     pub(crate) items: Vec<(usize, u32, Item)>,
     /// Number of bytes that count as waiting.
     pub(crate) bytes: usize,
-    /// Number of bytes that are not counted yet.
+    /// Number of bytes that are not counted as waiting yet.
     pub(crate) uncounted: usize,
     /// Places of the addresses to which the batch sends. The addresses are held until the batch is
     /// in a frame.
@@ -477,12 +478,12 @@ pub(crate) struct Batch {
     pub(crate) contents: Contents,
     /// A carrier, kept for the next message.
     pub(crate) carrier: Option<Carrier>,
-    /// Size from which on no message is added, in bytes.
+    /// Size in bytes from which on no more messages are added.
     pub(crate) bytes_max: usize,
 }
 
 impl Batch {
-    /// Holds the address to which a part is sent, so that the address is not released before the
+    /// Holds the address of the receiver of a part, so that the address is not released before the
     /// part is sent.
     pub(crate) fn keep(&mut self, target: &Owned) {
         let (Owned::Slot(slot), Some(line)) = (target, &self.line) else {

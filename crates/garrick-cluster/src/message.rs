@@ -12,15 +12,15 @@ pub(crate) enum LinkMsg {
     Out(Given),
     /// The head and the entries of a frame from the other node. The head has been checked.
     Frame(Head, Bytes),
-    /// A receiver of this node, which the other node watches in a session, has ended.
+    /// A receiver of this node that the other node watches has ended.
     Ended {
         session: u64,
         watch: u64,
         ended: Ended,
     },
-    /// Request to do a beat now.
+    /// Request to send a beat now.
     Beat,
-    /// Mailboxes that were full may have room, and a transport may take frames.
+    /// Request to try again: full mailboxes may have room, and the transport may accept frames.
     Retry,
     /// This node leaves.
     Leave,

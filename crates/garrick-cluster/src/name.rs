@@ -54,7 +54,7 @@ impl NodeName {
     }
 }
 
-/// Names are looked up by their texts.
+/// Allows looking up a node by its name as text.
 impl Borrow<str> for NodeName {
     fn borrow(&self) -> &str {
         &self.0

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-/// Receiver behind an address, if it travels as a name.
+/// Receiver that an address leads to, if the address travels as a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// The entity of a kind with a key.
+    /// The entity with the given kind and key.
     Entity { kind: Arc<str>, key: Arc<str> },
     /// A service of a node.
     Service { node: Arc<str>, name: Arc<str> },

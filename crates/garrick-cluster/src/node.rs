@@ -32,14 +32,14 @@ struct Core {
     peers: Arc<Peers>,
     handle: Handle,
     has_left: AtomicBool,
-    /// Value of a layer above that has started something on the node. It may hold the node, until
-    /// the node leaves.
+    /// Value that a higher layer has attached to the node. The value may hold the node, until the
+    /// node leaves.
     attached: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Core {
-    /// Returns another node. Starts a link to it if there is none. Returns `None` if this node has
-    /// left, or if its system is shutting down.
+    /// Returns another node. Starts a link to that node if there is none. Returns `None` if this
+    /// node has left, or if its system is shutting down.
     fn peer(&self, name: &NodeName) -> Option<Arc<Peer>> {
         if self.has_left() {
             return None;
@@ -60,7 +60,7 @@ impl Core {
         Some(peer)
     }
 
-    /// Leaves the cluster, once.
+    /// Leaves the cluster. Has no effect after the first call.
     fn leave(&self) {
         // Relaxed: the flag publishes nothing.
         if self.has_left.swap(true, Relaxed) {
@@ -107,8 +107,8 @@ impl Lines for Core {
     }
 }
 
-/// An actor that passes the frames from other nodes to the links. When it ends, the node leaves:
-/// the transport stops it if the node has lost its name.
+/// An actor that passes the frames from other nodes to the links. When the actor ends, the node
+/// leaves: the transport stops the actor if the node has lost its name.
 struct Porter {
     /// Set when the node has joined.
     core: Arc<OnceLock<Arc<Core>>>,
@@ -251,7 +251,7 @@ impl Node {
         &self.core.base.name
     }
 
-    /// Returns the number of this life of the node.
+    /// Returns the incarnation of the node, which differs each time the node starts.
     pub(crate) fn life(&self) -> u64 {
         self.core.base.life
     }
@@ -261,7 +261,7 @@ impl Node {
         &self.core.handle
     }
 
-    /// Returns the node for doors.
+    /// Returns the node in the form in which doors use it.
     pub(crate) fn lines(&self) -> Arc<dyn Lines> {
         Arc::clone(&self.core) as _
     }
@@ -297,7 +297,7 @@ impl Node {
         service_address(self.lines(), node, name)
     }
 
-    /// Returns the address that this node offers as a service, if it has this type.
+    /// Returns the address that this node offers as a service, if its messages have the type `M`.
     pub(crate) fn offered<M: Travels>(&self, name: &str) -> Option<Address<M>> {
         let offered = self.core.base.offered(name)?;
         offered.address().downcast_ref().cloned()
@@ -312,14 +312,14 @@ impl Node {
         }
     }
 
-    /// Returns the number of a new stream of messages. It differs from all others, also from those
-    /// of other nodes and lives, with a high probability.
+    /// Returns a number for a new stream of messages. With a high probability, it differs from all
+    /// other numbers of streams, including those of other nodes and incarnations.
     pub(crate) fn next_stream(&self) -> u64 {
         let base = &self.core.base;
         mix(hash(base.name.as_str()) ^ mix(base.life ^ mix(base.next_stream())))
     }
 
-    /// Returns the number of an actor that is served from now on.
+    /// Returns a number for an actor that is added to the directory.
     pub(crate) fn next_served(&self) -> u64 {
         self.core.base.next_served()
     }
@@ -330,7 +330,7 @@ impl Node {
         Some(Self { core })
     }
 
-    /// Attaches a value to the node, until the node leaves. Replaces an earlier one.
+    /// Attaches a value to the node until the node leaves. Replaces an earlier value.
     pub(crate) fn attach(&self, value: Arc<dyn Any + Send + Sync>) {
         let before = lock(&self.core.attached).replace(value);
         drop(before);
@@ -341,7 +341,7 @@ impl Node {
         }
     }
 
-    /// Returns what is attached to the node, if it has this type.
+    /// Returns the value that is attached to the node, if its type is `T`.
     pub(crate) fn attached<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         let attached = lock(&self.core.attached).clone();
         attached?.downcast().ok()

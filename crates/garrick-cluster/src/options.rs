@@ -23,15 +23,15 @@ const ROOM_BYTES: usize = 2 * FRAME_BYTES;
 /// The bounds of a node's links.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Number of bytes under way to a node. If more are under way, further frames wait.
+    /// Maximum number of bytes under way to a node. Further frames wait.
     pub(crate) window: usize,
-    /// Number of bytes that wait for a node. If more wait, further messages are refused.
+    /// Maximum number of bytes that wait for a node. Further messages are refused.
     pub(crate) waiting: usize,
     /// Maximum number of questions to a node that wait for their answers.
     pub(crate) questions: usize,
     /// Time between two beats of a link.
     pub(crate) beat: Duration,
-    /// Time without a frame after which a node counts as lost.
+    /// Time without a received frame after which a node counts as lost.
     pub(crate) silence: Duration,
     /// Maximum size of a message to another node, in bytes.
     pub(crate) message: usize,

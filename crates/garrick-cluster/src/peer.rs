@@ -19,7 +19,7 @@ pub(crate) struct Peer {
     link: LinkCell,
     /// The current session. `None` after the link has ended.
     session: Mutex<Option<Arc<Session>>>,
-    /// Time of the last frame. 0 if there was none.
+    /// Time at which the last frame arrived. 0 if none has arrived.
     heard: AtomicU64,
 }
 
@@ -37,12 +37,12 @@ impl Peer {
         &self.name
     }
 
-    /// Returns the place for the address of the link.
+    /// Returns the cell that holds the address of the link.
     pub(crate) fn cell(&self) -> &LinkCell {
         &self.link
     }
 
-    /// Records the time of a frame.
+    /// Records that a frame has arrived at `now`.
     pub(crate) fn hears(&self, now: Nanos) {
         // Relaxed: the time publishes nothing.
         self.heard.store(now.max(1), Relaxed);
@@ -83,14 +83,14 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Returns a node whose link has not ended.
+    /// Returns the node with the given name, unless its link has ended.
     pub(crate) fn get(&self, name: &NodeName) -> Option<Arc<Peer>> {
         let found = lock(&self.all).get(name).cloned();
         // A link that was spawned by a turn that was undone has ended.
         found.filter(|peer| peer.link().is_some())
     }
 
-    /// Adds a node. If another thread has already added it, returns that one.
+    /// Adds a node. If another thread has already added the node, returns the existing one.
     pub(crate) fn add(&self, peer: Arc<Peer>) -> Arc<Peer> {
         let mut all = lock(&self.all);
         let known = all.get(peer.name());
@@ -105,7 +105,7 @@ impl Peers {
         peer
     }
 
-    /// Forgets a node whose link has ended.
+    /// Removes a node whose link has ended.
     pub(crate) fn forget(&self, peer: &Arc<Peer>) {
         let mut all = lock(&self.all);
         let is_it = |known: &Arc<Peer>| Arc::ptr_eq(known, peer);

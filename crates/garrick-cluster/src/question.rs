@@ -1,4 +1,4 @@
-//! Questions to other nodes, which wait for their answers.
+//! Questions to other nodes that wait for their answers.
 
 use garrick_actor::{NoReply, Reply};
 
@@ -27,7 +27,7 @@ impl<R: Travels> Question for Asked<R> {
     }
 }
 
-/// Returns a reply as one of any type.
+/// Hides the type of a reply.
 pub(crate) fn question<R: Travels>(reply: Reply<R>) -> Box<dyn Question> {
     Box::new(Asked(reply))
 }

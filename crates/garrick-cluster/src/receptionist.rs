@@ -1,4 +1,4 @@
-//! The receptionist of a cluster, which finds the actors that serve a key on any node.
+//! The receptionist of a cluster finds actors by key, on all nodes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::error::JoinError;
 use crate::line::{Carrier, Travels};
 use crate::name::NodeName;
 
-/// A directory of the actors that serve a key, on all nodes of a cluster. It notifies subscribers
-/// of changes. Clones are handles to the same directory.
+/// A directory that lists actors by key, on all nodes of a cluster, and notifies subscribers of
+/// changes. Clones are handles to the same directory.
 ///
-/// A key consists of a name and a type of messages. Any number of actors on any nodes may serve it.
-/// An actor is removed when it stops, is withdrawn, or its node leaves or is lost. The directory
-/// keeps the actors of its own node alive.
+/// A key consists of a name and a type of messages. Any number of actors on any nodes may serve a
+/// key. An actor is removed when it stops or is withdrawn, or when its node leaves or is lost. The
+/// directory keeps the actors of its own node alive.
 ///
-/// Each node sees the actors of its own node at once, and those of other nodes a little later. A
-/// node that is lost is noticed after about 6 seconds. Messages to one of its actors are lost
-/// meanwhile.
+/// Changes on a node are visible on that node at once, and on other nodes a little later. After
+/// about 6 seconds, the loss of a node is noticed. Until then, messages to actors of that node are
+/// lost.
 ///
 /// # Examples
 /// ```
@@ -66,7 +66,7 @@ impl Entities {
     }
 }
 
-/// Returns the key of records.
+/// Returns the key under which the records of a service are stored.
 fn service_key<M: Travels>(key: &Key<M>) -> Result<ServiceKey, ServiceError> {
     let name = key.name();
     if !NodeName::is_allowed(name) {
@@ -78,7 +78,7 @@ fn service_key<M: Travels>(key: &Key<M>) -> Result<ServiceKey, ServiceError> {
     })
 }
 
-/// Creates an order that finds the actors that serve a key.
+/// Creates a request to find the actors that serve a key.
 fn find<M: Travels>(
     key: Result<ServiceKey, ServiceError>,
     reply: Reply<Result<Vec<Address<M>>, ServiceError>>,
@@ -90,8 +90,8 @@ fn find<M: Travels>(
 }
 
 impl Receptionist {
-    /// Serves an actor of this node under a key. Has no effect if it is served already, or has
-    /// stopped.
+    /// Adds an actor of this node to the actors that serve a key. Has no effect if the actor
+    /// already serves the key, or has stopped.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed (1 to 64 letters, digits,
@@ -110,7 +110,7 @@ impl Receptionist {
         })
     }
 
-    /// Serves an actor of this node no more under a key.
+    /// Removes an actor of this node from the actors that serve a key.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed, or if this node has left.
@@ -128,8 +128,8 @@ impl Receptionist {
     }
 
     /// Asks for the actors that serve a key: first those of this node, in the order in which they
-    /// were registered, and then those of other nodes, by the names of the nodes. Waits until this
-    /// node has read the records of the others once.
+    /// were registered, and then those of other nodes, sorted by node name. The answer comes after
+    /// this node has read the records of the other nodes once.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed, or if this node has left.
@@ -154,8 +154,9 @@ impl Receptionist {
         });
     }
 
-    /// Subscribes to the list of actors that serve a key. The subscriber first receives those that
-    /// this node knows, and then every change. Use an unbounded mailbox: a full one misses changes.
+    /// Subscribes to the list of actors that serve a key. The subscriber first receives all actors
+    /// that this node knows, and then every change. Use an unbounded mailbox, because a full
+    /// mailbox misses changes.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed, or if this node has left.

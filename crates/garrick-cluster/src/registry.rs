@@ -1,4 +1,4 @@
-//! The registry of a cluster, in which each name belongs to one actor on one node.
+//! The registry of a cluster. In a registry, each name belongs to one actor on one node.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::name::NodeName;
 /// A directory in which each name belongs to one actor, on one node of the cluster at a time.
 /// Clones are handles to the same directory.
 ///
-/// A name is free again when its actor stops, when it is given up, when its node leaves, and about
-/// 6 seconds after its node was lost. Until then, the registry keeps the actor alive. A node that
-/// was taken for lost and comes back takes its names again, if they are still free.
+/// A name becomes free when its actor stops or is unregistered, when the node of the actor leaves,
+/// or about 6 seconds after that node was lost. Until then, the registry keeps the actor alive. If
+/// a node counted as lost and comes back, it gets its names back if they are still free.
 ///
-/// A node that is cut off from the others may believe for some seconds that it still has a name,
-/// while another node has it already. If effects must not overlap, use [`Entities`].
+/// A node that is cut off from the others may believe for some seconds that it still has a name
+/// that another node already has. If effects must not overlap, use [`Entities`].
 ///
 /// # Examples
 /// ```
@@ -71,7 +71,7 @@ fn checked(name: &str) -> Result<Arc<str>, NameError> {
     Err(NameError::Name { name: name.into() })
 }
 
-/// Creates an order that registers an actor.
+/// Creates a request to register an actor under a name.
 fn register<M: Travels>(
     name: &str,
     address: &Address<M>,
@@ -84,7 +84,7 @@ fn register<M: Travels>(
     })
 }
 
-/// Creates an order that looks an actor up.
+/// Creates a request to look up the actor that has a name.
 fn lookup<M: Travels>(name: &str, reply: Reply<Result<Address<M>, NameError>>) -> Order {
     let name = checked(name);
     let lookup: Order = Box::new(move |directory, _| {
@@ -94,14 +94,13 @@ fn lookup<M: Travels>(name: &str, reply: Reply<Result<Address<M>, NameError>>) -
 }
 
 impl Registry {
-    /// Registers an actor of this node under a name. The answer comes when it is decided who has
-    /// the name. If the records cannot be reached, that may take as long: set a time limit. Has no
-    /// effect if the actor has the name already.
+    /// Registers an actor of this node under a name. The answer comes when the name is assigned.
+    /// While the records cannot be reached, there is no answer, so set a time limit. Has no effect
+    /// if the actor already has the name.
     ///
-    /// # Errors
-    /// Returns [`NameError::Taken`] with the node of the actor that has the name, and other
-    /// [`NameError`]s if the name is not allowed (1 to 64 letters, digits, `-` and `_` of ASCII),
-    /// if this node has registered 1,024 names, or if it has left.
+    /// # Errors Returns [`NameError::Taken`] with the node of the actor that has the name, and
+    /// other [`NameError`]s if the name is not allowed (1 to 64 ASCII letters, digits, `-` and
+    /// `_`), if this node has registered 1,024 names, or if it has left.
     pub fn register<M: Travels>(&self, name: &str, address: &Address<M>) -> Request<(), NameError> {
         self.request(|reply| register(name, address, reply))
     }
@@ -125,7 +124,8 @@ impl Registry {
         });
     }
 
-    /// Gives up a name that an actor of this node has. Has no effect if it does not have the name.
+    /// Removes the name of an actor of this node. Has no effect if the actor does not have the
+    /// name.
     ///
     /// # Errors
     /// Returns a [`NameError`] if the name is not allowed, or if this node has left.
@@ -142,13 +142,12 @@ impl Registry {
         })
     }
 
-    /// Asks for the actor that has a name, as far as this node knows. Waits until this node has
-    /// read the records of the others once.
+    /// Asks for the actor that has a name, as far as this node knows. The answer comes after this
+    /// node has read the records of the other nodes once.
     ///
-    /// # Errors
-    /// Returns [`NameError::Unknown`] if nobody has the name, [`NameError::Message`] if the actor
-    /// has another type of messages, and other [`NameError`]s if the name is not allowed, or if
-    /// this node has left.
+    /// # Errors Returns [`NameError::Unknown`] if no actor has the name, [`NameError::Message`] if
+    /// the actor that has the name receives another type of messages, and other [`NameError`]s if
+    /// the name is not allowed, or if this node has left.
     pub fn lookup<M: Travels>(&self, name: &str) -> Request<Address<M>, NameError> {
         self.request(|reply| lookup(name, reply))
     }
@@ -167,9 +166,10 @@ impl Registry {
         });
     }
 
-    /// Tells an actor who has a name: first who has it now as far as this node knows, and then each
-    /// change, until it stops. `None` is sent if nobody has the name, or an actor with another type
-    /// of messages. Use an unbounded mailbox: a full one misses changes.
+    /// Notifies a subscriber of the actor that has a name. The subscriber first receives the
+    /// current actor, as far as this node knows, and then each change, until the subscriber stops.
+    /// Sends `None` if no actor has the name, or if the actor receives another type of messages.
+    /// Use an unbounded mailbox, because a full mailbox misses changes.
     ///
     /// # Errors
     /// Returns a [`NameError`] if the name is not allowed, or if this node has left.

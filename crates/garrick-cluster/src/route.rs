@@ -1,4 +1,4 @@
-//! Routers whose routees are on many nodes.
+//! Routers with routees on many nodes.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -16,11 +16,11 @@ use crate::named::{Named, Origin};
 use crate::receptionist::Receptionist;
 
 impl Receptionist {
-    /// Keeps the routees of a router up to date with the actors that serve a key, on all nodes. The
-    /// router keeps the routees that it has got in another way.
+    /// Keeps the routees of a router up to date with the actors that serve a key, on all nodes.
+    /// Routees that were added in another way stay in the router.
     ///
-    /// If a node cannot be reached, the router still sends to its actors, until the node is known
-    /// to be lost. Those messages are lost.
+    /// If a node cannot be reached, the router still sends messages to actors of that node until
+    /// the loss of the node is noticed. Those messages are lost.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed, or if this node has left.
@@ -61,8 +61,8 @@ impl Receptionist {
 /// [`Receptionist`](crate::Receptionist) of the cluster.
 ///
 /// If a routee is removed, only its keys move to other routees. A new routee takes over some keys
-/// from every existing one, about the same share from each. While the routers hear of a change,
-/// they may choose differently for a short time. If that must not be, use entities.
+/// from every existing one, about the same share from each. After a change, routers on different
+/// nodes may choose differently for a short time. If that must not happen, use entities.
 ///
 /// An actor has the same keys after its node has started again, if the node then serves its actors
 /// in the same order.
@@ -88,7 +88,7 @@ impl Receptionist {
 #[derive(Clone)]
 pub struct SameOnAllNodes<F> {
     key: F,
-    /// Hashes of the routees, by their numbers. In the order of the routees.
+    /// Hash of each routee, with the number of the routee. In the order of the routees.
     marks: Vec<(u64, u64)>,
 }
 
@@ -102,7 +102,7 @@ impl<F> SameOnAllNodes<F> {
         Self { key, marks }
     }
 
-    /// Makes the hashes those of the current routees.
+    /// Recomputes the hashes for the current routees.
     fn mark<M: 'static>(&mut self, routees: &Routees<M>) {
         let numbers = (0..routees.len()).map(|index| routees.number(index));
         if numbers
@@ -117,8 +117,8 @@ impl<F> SameOnAllNodes<F> {
     }
 }
 
-/// Returns the hash of a routee, which is the same on all nodes. A routee that is not served by a
-/// receptionist of the cluster is known by its number in the router.
+/// Returns the hash of a routee, which is the same on all nodes. For a routee that no receptionist
+/// of the cluster serves, returns the hash of its number in the router.
 fn mark_of<M: 'static>(address: &Address<M>, number: u64) -> u64 {
     let origin = address.origin();
     let origin: Option<&Origin> = origin.as_ref().and_then(|origin| origin.downcast_ref());
@@ -159,7 +159,7 @@ where
 
 const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The hasher FNV-1a, which is the same on all machines and in all versions, with its bits mixed.
+/// The hasher FNV-1a with mixed bits. The hashes are the same on all machines and in all versions.
 struct Fnv(u64);
 
 impl Hasher for Fnv {

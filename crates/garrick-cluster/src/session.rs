@@ -31,9 +31,11 @@ pub(crate) struct Session {
     /// Number of bytes that were passed to the link, but not yet to the transport.
     waiting: AtomicUsize,
     imports: Mutex<Imports>,
-    /// Number of the session of the other node, or 0. Addresses of an earlier one are over.
+    /// Number of the other node's session, or 0. Addresses of an earlier session are no longer
+    /// valid.
     peer_session: AtomicU64,
-    /// Receivers of the other node whose mailboxes are full, and their number.
+    /// Receivers on the other node whose mailboxes are full. `full_count` is the number of these
+    /// receivers.
     full: Mutex<HashSet<Owned>>,
     full_count: AtomicUsize,
 }

@@ -44,17 +44,17 @@ impl fmt::Debug for Incoming {
 /// Implemented by networks that carry frames between nodes.
 ///
 /// # Rules
-/// - Frames from one node to another arrive in their order, or not at all. A frame may arrive
-///   twice. Frames may be lost, also if [`Transport::send`] was successful. A node notices all of
-///   that. A transport should refuse frames while it has no connection, so that a short outage
-///   loses only what was under way.
-/// - A node that joins gets a number that is greater than those of all earlier nodes with its name
-///   in its cluster.
+/// - Frames from one node to another arrive in the order in which they were sent, or not at all. A
+///   frame may arrive twice. Frames may be lost even if [`Transport::send`] has returned true. The
+///   nodes detect repeated and lost frames. A transport should refuse frames while it has no
+///   connection, so that a short outage loses only frames under way.
+/// - A node that joins gets an incarnation number. The number is greater than those of all earlier
+///   nodes with the same name in the cluster.
 /// - The transport keeps the address to which it sends the frames of a node. If the node loses its
-///   name to another one, the transport stops this address, and the node leaves.
+///   name to another node, the transport stops this address, and the node leaves.
 pub trait Transport: Send + Sync + 'static {
     /// Joins the cluster `cluster` as the node `name`. From now on, the transport sends frames for
-    /// this node to `incoming`. Returns the number of this life of the node, which is not 0. May
+    /// this node to `incoming`. Returns the incarnation number of the node, which is not 0. May
     /// block.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ pub trait Transport: Send + Sync + 'static {
         incoming: Address<Incoming>,
     ) -> Result<u64, JoinError>;
 
-    /// Makes the node `name` leave, if `life` is the number of its current life. Does not block.
+    /// Makes the node `name` leave, if `life` is its current incarnation number. Does not block.
     fn leave(&self, name: &NodeName, life: u64);
 
     /// Returns the maximum size of a frame in bytes, after a node has joined. If the messages of
@@ -78,9 +78,9 @@ pub trait Transport: Send + Sync + 'static {
         usize::MAX
     }
 
-    /// Sends a frame to the node `to`. Returns false if that is known to be impossible now: then
-    /// nothing was sent, and the node tries again later, so the frame is not lost. Does not wait.
-    /// If the caller is in a turn, the frame may be sent when the turn commits.
+    /// Sends a frame to the node `to`. Returns false if sending is not possible now. Then nothing
+    /// was sent, and the node tries again later, so the frame is not lost. Does not block. If the
+    /// caller is in a turn, the frame may be sent when the turn commits.
     fn send(&self, to: &NodeName, frame: Incoming) -> bool;
 }
 
@@ -97,7 +97,7 @@ pub struct LocalNet {
 /// A node of a network.
 struct Joined {
     life: u64,
-    /// `None` if it has left.
+    /// Address that receives the frames of the node. `None` if the node has left.
     incoming: Option<Address<Incoming>>,
 }
 

@@ -81,7 +81,7 @@ impl Actor for Counter {
     }
 }
 
-/// Networks and placement of a cluster, on a system that ends last.
+/// Networks and a placement of a cluster, on a system that is dropped last.
 struct Cluster {
     net: LocalNet,
     placement: LocalPlacement,
@@ -137,7 +137,7 @@ impl Place {
     }
 }
 
-/// Waits until a condition holds. A test that hangs is ended by the limit of the test program.
+/// Waits until a condition holds. There is no time limit except that of the test program.
 fn until(mut holds: impl FnMut() -> bool) {
     while !holds() {
         thread::yield_now();
@@ -418,7 +418,7 @@ impl Placement for Forgetful {
     }
 }
 
-/// A placement that does not answer some changes, which take place all the same.
+/// A placement that makes some changes without answering them.
 struct Mute {
     placement: LocalPlacement,
     is_mute: Arc<AtomicBool>,
@@ -469,7 +469,7 @@ fn a_node_that_leaves_during_a_renewal_frees_its_shards_at_once() {
     assert!(!entities.members().is_member);
 }
 
-/// Sends until a message comes back, and tells how many were accepted.
+/// Sends messages until one is refused, and reports how many were accepted.
 struct Floods(Address<Order>, Sender<u64>);
 
 impl Actor for Floods {

@@ -11,7 +11,7 @@ use garrick_cluster::{Carrier, Incoming, JoinError, LocalNet, Node, NodeName, Tr
 use garrick_testkit::{ByHand, silence_panics, wait};
 use garrick_wire::{Decoder, Encoder, Shape, WireError};
 
-/// A message of which some values cannot travel.
+/// A message. Some values of this type cannot be sent to other nodes.
 #[derive(Wire)]
 #[wire(name = "test.Msg", context = Carrier)]
 enum Msg {
@@ -199,7 +199,7 @@ fn watchers_and_askers_hear_of_a_node_that_leaves() {
     assert!(matches!(far.send(Msg::Add(1)), Err(SendError(Msg::Add(1)))));
 }
 
-/// Keeps replies.
+/// Keeps replies without answering them.
 struct Silent(Vec<Reply<u64>>);
 
 impl Actor for Silent {
@@ -242,7 +242,7 @@ fn names_are_checked_and_belong_to_one_node() {
     join("here").unwrap();
 }
 
-/// A network on which nobody answers.
+/// A network whose nodes never answer.
 #[derive(Clone, Default)]
 struct Silence {
     sent: Arc<Mutex<Vec<Incoming>>>,
@@ -330,7 +330,7 @@ fn frames_of_strangers_are_dropped() {
     assert_eq!(here.counter.ask(Msg::Get).wait(), Ok(0));
 }
 
-/// Waits in each turn until the test says so, and tells the numbers that it gets.
+/// Waits in each turn until the test lets it continue, and reports the numbers that it receives.
 struct Slow {
     gate: Receiver<()>,
     told: Sender<u64>,

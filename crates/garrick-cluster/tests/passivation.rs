@@ -1,5 +1,5 @@
-//! Memory of entities that have stopped. The only test of its program, because it looks at the
-//! memory of the process.
+//! Memory of entities that have stopped. This is the only test of its program, because it measures
+//! the memory of the process.
 #![forbid(unsafe_code)]
 
 use std::thread;
@@ -12,13 +12,13 @@ use garrick_testkit::resident_bytes;
 
 const COUNTER: Kind<u64> = Kind::new("counter");
 
-/// Number of entities of a round, number of rounds, and number of rounds after which the memory
-/// must be about as large as it will ever be.
+/// Number of entities of a round. The next constants are the number of rounds, and the number of
+/// rounds after which memory should no longer grow.
 const ENTITIES: u64 = 4_000;
 const ROUNDS: u64 = 16;
 const WARM_ROUNDS: u64 = 6;
 
-/// Bytes by which the memory may grow after that: 150 for each further entity.
+/// Maximum growth of memory in bytes after that: 150 bytes for each further entity.
 const GROWTH_MAX: usize = 6_000_000;
 
 struct Counter([u64; 8]);

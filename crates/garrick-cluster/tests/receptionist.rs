@@ -17,7 +17,7 @@ enum ToDesk {
     /// Returns the name of the desk.
     Name(Reply<String>),
     Stop,
-    /// Returns the desks that were put down here.
+    /// Returns the desks that were stored in this desk.
     Desks(Reply<Vec<Address<ToDesk>>>),
     Put(Vec<Address<ToDesk>>),
 }
@@ -56,7 +56,7 @@ impl Actor for Listener {
     }
 }
 
-/// Network and placement of a cluster, on a system that ends last.
+/// Network and placement of a cluster, on a system that is dropped last.
 struct Cluster {
     net: LocalNet,
     placement: LocalPlacement,
@@ -101,7 +101,7 @@ impl Place {
         self.system.spawn(Desk { name, known }).unwrap()
     }
 
-    /// Serves a new desk.
+    /// Lists a new desk in the receptionist.
     fn serve(&self, name: &str) -> Address<ToDesk> {
         let desk = self.desk(name);
         self.receptionist.serve(&DESKS, &desk).wait().unwrap();
@@ -112,7 +112,7 @@ impl Place {
         self.receptionist.find(&DESKS).wait().unwrap()
     }
 
-    /// Waits until this node knows a number of desks, and returns them.
+    /// Waits until this node knows `count` desks, and returns them.
     fn found(&self, count: usize) -> Vec<Address<ToDesk>> {
         loop {
             let found = self.find();

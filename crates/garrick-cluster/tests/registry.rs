@@ -9,7 +9,7 @@ use garrick_cluster::placement::LocalPlacement;
 use garrick_cluster::{Carrier, Entities, LocalNet, NameError, Node, NodeName, Registry, Wire};
 use garrick_testkit::wait;
 
-/// A message to a leader. Returns its name.
+/// A message to a leader, which returns the name of the leader.
 #[derive(Wire)]
 #[wire(name = "test.Lead", context = Carrier)]
 enum Lead {
@@ -34,7 +34,7 @@ impl Actor for Leader {
 
 type Seen = Option<Address<Lead>>;
 
-/// Passes on to a test who has a name.
+/// Passes the owners of a name on to a test.
 struct Watcher(Sender<Seen>);
 
 impl Actor for Watcher {
@@ -98,7 +98,7 @@ impl Place {
         self.registry.lookup("leader").wait()
     }
 
-    /// Waits until this node knows whether somebody is the leader, and returns its name.
+    /// Waits until this node knows if there is a leader, and returns the name of the leader.
     fn led(&self, is_led: bool) -> Option<String> {
         loop {
             let found = self.lookup();

@@ -12,7 +12,7 @@ use garrick_cluster::{
     Carrier, Entities, LocalNet, Node, Receptionist, SameOnAllNodes, ServiceError, Wire,
 };
 
-/// A message to a desk, with a key. Returns the name of the desk.
+/// A message to a desk, with a key. The desk returns its name.
 #[derive(Wire)]
 #[wire(name = "test.Visit", context = Carrier)]
 struct Visit(String, Reply<String>);
@@ -70,7 +70,7 @@ impl Cluster {
 }
 
 impl Place {
-    /// Serves desks, whose names begin with that of the node.
+    /// Lists `count` desks. Their names begin with the name of the node.
     fn serve(&self, count: usize) -> Vec<Address<Visit>> {
         let desks = (0..count).map(|number| {
             let name = format!("{}-{number}", self.node.name());
@@ -81,7 +81,7 @@ impl Place {
         desks.collect()
     }
 
-    /// Returns a router that knows a number of desks.
+    /// Returns a router after it knows `desks` desks.
     fn router(&self, policy: impl Policy<Visit>, desks: usize) -> Router<Visit> {
         let router = Router::spawn(&self.system.handle(), policy).unwrap();
         self.receptionist.route(&DESKS, &router).wait().unwrap();
@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-/// Waits until a router knows a number of desks.
+/// Waits until a router knows `desks` desks.
 fn knows(router: &Router<Visit>, desks: usize) {
     while router.status().wait().unwrap().routees.len() != desks {
         thread::yield_now();

@@ -1,4 +1,4 @@
-//! Two nodes in simulations whose network loses, repeats and delays frames, and whose nodes crash.
+//! Two nodes in simulations. The network loses, repeats and delays frames, and nodes crash.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use garrick_sim::{Check, Facts, Sim};
 
 /// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
 const SEEDS: u64 = 300;
-/// Number of messages and of questions of a client.
+/// Number of messages of a client. Also the number of its questions.
 const MESSAGES: u64 = 12;
-/// Numbers that are told to a receiver with a bounded mailbox, and those of a burst. It takes about
-/// half of the time until the nodes leave.
+/// Number of messages to a receiver with a bounded mailbox. The next constant is the size of a
+/// burst. Sending takes about half of the time until the nodes leave.
 const PUSHED: u64 = 300;
 const BURST: u64 = 5;
 /// Time within which a question is answered or refused.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(12);
-/// Maximum time of a partition.
+/// Maximum duration of a partition.
 const CUT_FOR: Duration = Duration::from_secs(9);
 /// Time after which the nodes leave.
 const LEAVES_AFTER: Duration = Duration::from_secs(60);
@@ -47,14 +47,14 @@ enum ToServer {
         number: u64,
         reply: Reply<u64>,
     },
-    /// Messages of one turn, which must come together.
+    /// Messages of one turn, which must arrive together.
     Part {
         turn: u64,
         part: u64,
     },
     /// Returns the address of a new child of the server.
     Child(Reply<Address<ToServer>>),
-    /// Brings the address of a child home.
+    /// Sends the address of a child back to its own node.
     Home(Address<ToServer>),
     /// Sends a number back to an actor of the client's node.
     Back {
@@ -68,7 +68,7 @@ enum ToServer {
 #[wire(name = "test.ToBack")]
 struct ToBack(u64);
 
-/// Facts.
+/// A fact: the client has sent this number to the server. The types below are further facts.
 #[derive(Debug)]
 struct Told {
     life: u64,
@@ -96,11 +96,11 @@ struct Watched(u64);
 struct HasEnded(u64, Ended);
 #[derive(Debug)]
 struct CameBack(u64);
-/// The numbers of a node shortly before it leaves.
+/// A fact: the counters of a node shortly before it leaves.
 #[derive(Debug)]
 struct Sampled(NodeSample);
 
-/// Notes what it gets.
+/// Records the messages that it receives.
 struct Server {
     life: u64,
 }
@@ -142,7 +142,7 @@ enum ToClient {
     Ended(u64, Ended),
 }
 
-/// Notes the number that comes back.
+/// Records the number that comes back.
 struct Back;
 
 impl Actor for Back {
@@ -154,7 +154,7 @@ impl Actor for Back {
     }
 }
 
-/// Tells and asks the server.
+/// Sends messages and questions to the server.
 struct Client {
     number: u64,
     server: Address<ToServer>,
@@ -204,7 +204,7 @@ impl Actor for Client {
 }
 
 impl Client {
-    /// Sends something that depends on chance.
+    /// Sends a random kind of message.
     fn more(&mut self, number: u64, cx: &mut Context<'_, ToClient>) {
         match mix(number) % 3 {
             0 => {
@@ -225,7 +225,7 @@ impl Client {
     }
 }
 
-/// Notes the numbers of a node after some time, and lets it leave.
+/// Records the counters of a node after some time, and makes the node leave.
 struct Closer(Node);
 
 impl Actor for Closer {
@@ -243,7 +243,7 @@ impl Actor for Closer {
     }
 }
 
-/// Two clients on a node, and a server on another one, which may restart.
+/// Runs two clients on one node, and a server on another node, which may restart.
 fn program(sim: &mut Sim, limit: Duration) {
     let net = LocalNet::new();
     let (server_net, mut life) = (net.clone(), 0);
@@ -269,7 +269,7 @@ fn program(sim: &mut Sim, limit: Duration) {
     declare(sim, limit);
 }
 
-/// Adds the properties that hold whatever happens.
+/// Declares the properties that always hold.
 fn declare(sim: &mut Sim, limit: Duration) {
     let limit = limit.as_nanos() as u64;
     let once = |mut numbers: Vec<u64>| {
@@ -337,11 +337,11 @@ fn declare(sim: &mut Sim, limit: Duration) {
     );
 }
 
-/// A number that was taken.
+/// A fact: a number was received.
 #[derive(Debug)]
 struct Taken(u64);
 
-/// Tells bursts of numbers to a receiver whose mailbox is often full.
+/// Sends bursts of numbers to a receiver whose mailbox is often full.
 struct Pushy {
     to: Address<ToServer>,
     number: u64,
@@ -371,7 +371,7 @@ impl Actor for Pushy {
     }
 }
 
-/// A receiver with a bounded mailbox, beside the others.
+/// Adds a receiver with a bounded mailbox to the program.
 fn pushed(sim: &mut Sim) {
     let net = LocalNet::new();
     let nodes = ["server", "clients"].map(|name| {
@@ -396,7 +396,7 @@ fn pushed(sim: &mut Sim) {
     sim.latency(Duration::from_millis(1)..Duration::from_millis(50));
 }
 
-/// No number is lost on a good network.
+/// Checks that no number is lost on a good network.
 fn pushed_calmly(sim: &mut Sim) {
     pushed(sim);
     sim.at_end("all numbers come", |facts| {
@@ -405,7 +405,7 @@ fn pushed_calmly(sim: &mut Sim) {
     sim.explained("nothing is left", nothing_is_left);
 }
 
-/// When the faults have ceased, the receiver is found to have room.
+/// Checks that the sender finds out that the receiver has room, after the faults have ceased.
 fn pushed_with_losses(sim: &mut Sim) {
     pushed(sim);
     sim.links().all().loses(100).duplicates::<Incoming>(100);
@@ -416,7 +416,7 @@ fn pushed_with_losses(sim: &mut Sim) {
     });
 }
 
-/// All is handled if the network and the nodes work.
+/// Checks that all messages are handled if the network and the nodes work.
 fn calm(sim: &mut Sim) {
     program(sim, ANSWERED_WITHIN);
     sim.latency(Duration::from_millis(1)..Duration::from_millis(50));
@@ -443,7 +443,7 @@ fn calm(sim: &mut Sim) {
     });
 }
 
-/// Adds the properties that hold if no session ends before the nodes leave.
+/// Declares the properties that hold if no session ends before the nodes leave.
 fn one_session(sim: &mut Sim) {
     sim.always("an address that comes home is the original", |facts| {
         facts.seen::<Homed>().all(|homed| !homed.is_far)
@@ -451,7 +451,7 @@ fn one_session(sim: &mut Sim) {
     sim.explained("nothing is left", nothing_is_left);
 }
 
-/// Before the nodes leave, they hold nothing of each other.
+/// Checks that the nodes hold no addresses of each other before they leave.
 fn nothing_is_left(facts: &Facts) -> Result<(), String> {
     for Sampled(sample) in facts.seen::<Sampled>() {
         let left = (sample.exported, sample.imported, sample.questions);

@@ -79,7 +79,7 @@ impl Place {
         (reader, heard)
     }
 
-    /// Waits until this node knows a number of other nodes with subscribers.
+    /// Waits until this node knows `nodes` other nodes with subscribers.
     fn knows(&self, nodes: usize) {
         while self.topic.sample().nodes != nodes {
             thread::yield_now();
@@ -93,7 +93,7 @@ impl Place {
     }
 }
 
-/// Takes a number of news.
+/// Takes `count` news from the channel.
 fn take(heard: &Receiver<News>, count: usize) -> Vec<News> {
     (0..count).map(|_| wait(heard)).collect()
 }
@@ -332,7 +332,7 @@ fn messages_whose_destructors_panic_do_not_end_a_topic() {
     wait(&heard);
 }
 
-/// A reader on another node than its topic.
+/// A message to a reader on another node than the topic.
 #[derive(Wire)]
 #[wire(name = "test.Book", context = Carrier)]
 struct Book(Reply<Address<News>>);

@@ -65,7 +65,7 @@ impl Actor for Book {
     }
 }
 
-/// Networks and placement of a cluster, on a system that ends last.
+/// Networks and a placement of a cluster, on a system that is dropped last.
 struct Cluster {
     net: LocalNet,
     placement: LocalPlacement,

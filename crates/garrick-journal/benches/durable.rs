@@ -1,11 +1,11 @@
-//! Durable turns beside the raw disk, and the recovery of entities.
+//! Speed of durable turns compared with the raw disk, and of the recovery of entities.
 //!
-//! `cargo bench -p garrick-journal` prints two tables. The first one has the durable turns per
-//! second of a number of entities, each with one command under way, and of one that decides ahead,
-//! with 1,000 commands under way. Each row is measured between two measurements of the raw disk: a
-//! write of 4 KiB and a sync, one after another, by one thread. The second one has the times in
-//! which entities read their states. The environment variable `GARRICK_JOURNAL_FOLDER` sets the
-//! folder.
+//! `cargo bench -p garrick-journal` prints two tables. The first table contains durable turns per
+//! second: of several entities with one command under way each, and of one entity that decides
+//! ahead, with 1,000 commands under way. Each row is measured between two measurements of the raw
+//! disk: a write of 4 KiB and a sync, one after another, by one thread. The second table contains
+//! the times that entities need to read their states. The environment variable
+//! `GARRICK_JOURNAL_FOLDER` sets the folder.
 //!
 //! With the feature `sqlite`, each row of the first table is measured with both engines, one after
 //! the other. The environment variable `GARRICK_JOURNAL_ENGINE` selects one: `segments` or
@@ -30,7 +30,7 @@ use garrick_journal::{
 /// Length of a measurement.
 const LASTS: Duration = Duration::from_secs(2);
 
-/// Bytes of an event.
+/// Size of an event in bytes.
 const PAYLOAD: usize = 128;
 
 /// A counter with events of [`PAYLOAD`] bytes.
@@ -85,7 +85,7 @@ struct Run {
     is_over: AtomicBool,
 }
 
-/// Asks a counter again and again, one question at a time.
+/// Asks a counter repeatedly, one question at a time.
 struct Client {
     counter: Address<Command>,
     run: Arc<Run>,
@@ -164,7 +164,7 @@ fn raw(place: &Path) -> io::Result<f64> {
     Ok(rate)
 }
 
-/// Entities, and the clients of each. An entity with several clients decides ahead.
+/// Number of entities, and number of clients of each. An entity with several clients decides ahead.
 #[derive(Clone, Copy)]
 struct Load {
     entities: usize,

@@ -11,7 +11,7 @@ use std::str;
 
 use crate::event::{Event, EventKind};
 
-/// Bytes of a frame before its kind.
+/// Number of bytes of a frame before its kind.
 const HEAD_BYTES: usize = 8;
 
 const EVENT: u8 = 1;
@@ -20,9 +20,9 @@ const COMMIT: u8 = 3;
 const DELETED: u8 = 4;
 const WHOLE: u8 = 5;
 
-/// Bytes of an event's kind and fields without its payload.
+/// Size of the kind and fields of an event in bytes, without the payload.
 const EVENT_BYTES: usize = 1 + 8 + 8 + 2 + 2;
-/// Bytes of a commit's kind and fields.
+/// Size of the kind and fields of a commit in bytes.
 const COMMIT_BYTES: usize = 1 + 8 + 4 * 4;
 
 /// A frame.
@@ -49,7 +49,7 @@ pub(crate) struct Commit {
     pub(crate) group: u64,
     /// Position in the segment of the first frame of the group.
     pub(crate) start: u32,
-    /// Number of frames of the group, without this one.
+    /// Number of frames of the group before this one.
     pub(crate) count: u32,
     /// Position of this frame. It distinguishes the frame from a copy of it in a payload.
     pub(crate) at: u32,
@@ -102,12 +102,12 @@ impl Frame<'_> {
     }
 }
 
-/// Maximum size of a frame with a payload of `payload` bytes.
+/// Returns the maximum size of a frame with a payload of `payload` bytes.
 pub(crate) const fn event_bytes(payload: usize) -> usize {
     HEAD_BYTES + EVENT_BYTES + payload
 }
 
-/// Size of a commit frame.
+/// Returns the size of a commit frame.
 pub(crate) const fn commit_bytes() -> usize {
     HEAD_BYTES + COMMIT_BYTES
 }

@@ -81,8 +81,8 @@ pub struct LogSample {
 /// # Rules
 /// - The events of a journal have the numbers 1, 2, 3 and so on, also after a restart and after
 ///   older events were removed. No two events of a journal ever have the same number.
-/// - A journal exists once it has an event. [`Log::start`] gives a name the same [`JournalId`] as
-///   long as the log is open. After the log was opened again, the number may be another one.
+/// - A journal exists once it has an event. [`Log::start`] returns the same [`JournalId`] for a
+///   name as long as the log is open. After the log was opened again, the number may differ.
 /// - When a method that stores something returns, the stored data are durable, and all later calls
 ///   see them.
 /// - The oldest event that can be read is the newer of two: the newest whole event
@@ -120,8 +120,8 @@ pub trait Log: Send + Sync + 'static {
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError>;
 
     /// Adds the next events of a journal to `events`, oldest first. The first of these events has
-    /// the number `from`, or a greater number if older events can no longer be read. If there is
-    /// such an event, adds at least one event. Stops once [`Group::size`] of `events` is at least
+    /// the number `from`, or a greater number if older events can no longer be read. Adds at least
+    /// one event if there is one. Stops once [`Group::size`] of `events` is at least
     /// [`READ_BYTES`]. Adds nothing if there is no such event or no such journal.
     ///
     /// # Errors

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::error::{JournalError, describe};
 
-/// Number of errors that are kept.
+/// Maximum number of errors that are kept.
 const KEPT_MAX: usize = 64;
 
 /// Errors without loss of data, for example errors of snapshots and of compactions. Used by
 /// implementations of [`Log`](crate::Log).
 #[derive(Debug, Default)]
 pub struct Notices {
-    /// Oldest first.
+    /// Kept errors, oldest first.
     kept: Vec<JournalError>,
     /// Number of all errors so far, including errors that were taken or not kept.
     count: u64,

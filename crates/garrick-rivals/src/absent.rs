@@ -3,7 +3,7 @@
 use clap::{Arg, Command};
 use garrick_measure::commands::{Ended, Subcommand};
 
-/// A subcommand that tells how to have the study.
+/// A subcommand that explains how to build the program with the study.
 pub(super) const JOURNAL: Subcommand = Subcommand {
     command: || {
         let rest = Arg::new("rest")

@@ -1,9 +1,9 @@
-//! Speed of simulated turns, beside the same turns of a plain system on one thread.
+//! Speed of simulated turns, compared with the same turns of a plain system on one thread.
 //!
-//! `cargo bench -p garrick-sim` prints two tables. The first one has the time of a turn while a
-//! number of messages is in the air: each message wanders around a ring of actors. The second one
-//! has the number of runs per second of a program with two actors that ask a third one. The numbers
-//! are medians over the rounds, which measure both contenders alternately.
+//! `cargo bench -p garrick-sim` prints two tables. The first table shows the time of a turn, for
+//! different numbers of messages under way. Each message moves around a ring of actors. The second
+//! table shows how many times per second a program runs in which two actors ask a third one. All
+//! values are medians over the rounds, which measure both contenders alternately.
 
 use std::env;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
 use garrick_sim::{Check, Choosing, Sim};
 
-/// Number of actors of a ring.
+/// Number of actors in a ring.
 const RING: u64 = 100;
 
-/// Length of a measurement.
+/// Number of turns of a measurement.
 const TURNS: u64 = 400_000;
 
 /// Number of measurements.
@@ -45,7 +45,8 @@ impl Actor for Hop {
     }
 }
 
-/// Spawns rings by `spawn`, and gives each a token that makes its part of the turns.
+/// Spawns `width` rings with `spawn`, and sends a token to each. Each token causes its share of the
+/// turns.
 fn rings(width: u64, turns: u64, mut spawn: impl FnMut(Hop) -> Address<Token>) {
     for _ in 0..width {
         let first = spawn(Hop(None));
@@ -126,7 +127,7 @@ impl Actor for Teller {
     }
 }
 
-/// Returns the number of runs of a bank per second.
+/// Returns how many times per second the bank program runs.
 fn banks(runs: u64) -> f64 {
     let check = Check::new("bank").seeds(runs).strategy(Choosing::Walk);
     let report = check.run(|sim: &mut Sim| {

@@ -198,7 +198,7 @@ impl Check {
         self.unless_set(|settings| settings.amount = Amount::Runs(seeds))
     }
 
-    /// Sets the number of the first seed. The default is 0.
+    /// Sets the first seed. The default is 0.
     #[must_use]
     pub fn first_seed(mut self, seed: u64) -> Self {
         self.first_seed = seed;
@@ -206,7 +206,7 @@ impl Check {
     }
 
     /// Sets the number of steps after which a run is cut off. The default is 10,000. `GARRICK_SIM`
-    /// has precedence.
+    /// takes precedence.
     #[must_use]
     pub fn steps(self, steps: u32) -> Self {
         self.unless_set(|settings| settings.steps_max = steps)
@@ -256,8 +256,8 @@ impl Check {
     }
 
     /// Runs the program until a property is broken, or until all runs are finished. `setup` sets up
-    /// a run: it opens nodes, spawns actors and declares properties. It is called again for each
-    /// run, and must always do the same, except for what depends on [`Sim::seed`].
+    /// a run: it opens nodes, spawns actors and declares properties. `setup` is called for each
+    /// run. It must do the same each time, except for the parts that depend on [`Sim::seed`].
     ///
     /// # Errors
     /// Returns the failure if a property is broken, after the failing run was shortened.
@@ -504,8 +504,8 @@ impl Runner<'_> {
     }
 
     /// Returns the reduction for a search of all orders. If outages are possible, there is no
-    /// reduction, and each possible step is tried: the races of a run show only events that have
-    /// happened in it, and an outage need not happen.
+    /// reduction, and each possible step is tried. The reason is that the races of a run show only
+    /// events that happened in the run, and an outage may not happen in it.
     fn reduction(&mut self, seed: u64) -> Reduction {
         let sim = self.set_up(seed);
         if sim.faults_and_links().0.have_outages() {
@@ -543,7 +543,7 @@ impl Runner<'_> {
     }
 
     /// Follows `moves` in a run. If the run breaks the same property, returns the moves that were
-    /// possible and were made. Adds their number to `steps`.
+    /// made, without those that were not possible. Adds the number of returned moves to `steps`.
     fn still_fails(
         &mut self,
         seed: u64,

@@ -5,8 +5,8 @@ use garrick_sched::Choice;
 use crate::search::Action;
 use crate::stage;
 
-/// Number that stands for all tasks of a run with a pipeline. Their steps are not independent,
-/// because they may use the same channels.
+/// Number of the task that stands for all tasks of a run with a pipeline. Steps of stages are not
+/// independent, because stages may use the same channels.
 const ALL: u64 = 0;
 
 /// Marks the chains of choices that the simulation itself offers.

@@ -23,7 +23,7 @@ const BEGAN_SECONDS: u64 = 1_767_225_600;
 const AHEAD: u64 = 0x61_6865_6164;
 const DRIFT: u64 = 0x64_7269_6674;
 
-/// Parts per million in a whole.
+/// Number of parts in parts per million.
 const MILLION: i32 = 1_000_000;
 /// Limits of the drift of a clock, in parts per million.
 const DRIFT_MIN: i32 = -MILLION / 2;
@@ -39,7 +39,7 @@ impl Clock {
         self.0.load(Relaxed)
     }
 
-    /// Advances the clock to `time`, unless the clock has passed it.
+    /// Advances the clock to `time`, unless the clock is already past that time.
     pub(crate) fn advance_to(&self, time: Nanos) {
         self.0.fetch_max(time, Relaxed);
     }
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// A fact: a timer has fired. The value is the time of its node.
+    /// A fact: a timer has fired. Contains the time on the clock of the timer's node.
     #[derive(Debug)]
     struct Fired(Nanos);
 

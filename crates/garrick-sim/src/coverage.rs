@@ -15,7 +15,7 @@ pub struct Coverage {
     pairs: BTreeSet<(Message, Message)>,
     /// Messages and their results.
     outcomes: BTreeSet<(Message, Outcome)>,
-    /// For each task of the current run, the message that it has handled last.
+    /// Message that each task of the current run has handled last.
     last: HashMap<TaskName, Message>,
     /// Last seed whose run has added a pair or a result.
     newest: Option<u64>,
@@ -75,7 +75,8 @@ impl Coverage {
         self.pairs.len()
     }
 
-    /// Returns the number of messages that were handled, undone or lost, each counted separately.
+    /// Returns the number of different pairs of a kind of message and a result: handled, undone or
+    /// lost.
     #[must_use]
     pub fn outcomes(&self) -> usize {
         self.outcomes.len()

@@ -44,7 +44,7 @@ impl Event {
         }
     }
 
-    /// Returns the event of a choice, if the choice is one.
+    /// Returns the event that a choice represents, if it represents one.
     pub(crate) fn of(choice: Choice) -> Option<Self> {
         match choice {
             Choice::Other(number) => Some(Self::of_number(number)),
@@ -53,7 +53,7 @@ impl Event {
     }
 }
 
-/// Returns true if a choice begins a fault, so that it need never happen.
+/// Returns true if a choice begins a fault. Such a choice need never be taken.
 pub(crate) fn is_fault(choice: Choice) -> bool {
     matches!(Event::of(choice), Some(Event::Crash(_) | Event::Cut(_)))
 }

@@ -17,7 +17,7 @@ use crate::history::{Called, History, Returned};
 #[derive(Default)]
 pub struct Facts {
     all: Vec<Noted>,
-    /// For each type, the positions of its facts.
+    /// Positions of the facts of each type.
     by_type: HashMap<TypeId, Vec<u32>>,
 }
 

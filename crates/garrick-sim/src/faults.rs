@@ -221,7 +221,7 @@ impl Faults {
         self
     }
 
-    /// Returns the mistake in the declared faults, if there is one.
+    /// Returns a description of the mistake in the declared faults, if there is one.
     pub(crate) fn mistake(&self, nodes: &[String]) -> Option<String> {
         self.partitions.iter().find_map(|partition| {
             let is_inside = |node: &&String| partition.nodes.contains(*node);

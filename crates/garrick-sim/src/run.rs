@@ -17,8 +17,8 @@ use crate::watchdog::Watchdog;
 /// Odd number with irregular bits: the fractional part of the golden ratio.
 const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Seed of the generator for the calm end of a run. It is the same in all runs, so that a shortened
-/// list of moves leads to the same end.
+/// Seed of the generator for the end of a run without faults (the *calm* end). All runs use this
+/// seed, so that a shortened list of moves leads to the same end.
 const CALM_SEED: u64 = 0x6361_6c6d;
 
 /// A step of a run: a choice and its result.
@@ -26,7 +26,7 @@ const CALM_SEED: u64 = 0x6361_6c6d;
 pub struct Move {
     /// The choice that was taken.
     pub choice: Choice,
-    /// Result of the choice. If a partition stops a message, the message is lost, regardless of
+    /// Result of the choice. If a partition stops the message, the message is lost, regardless of
     /// this field.
     pub fate: Fate,
     /// Time of the choice, in nanoseconds since the start of the run.
@@ -45,7 +45,7 @@ pub enum Then {
 }
 
 impl Then {
-    /// Returns the part of the run that follows the moves that break a property.
+    /// Returns how a run continues after the moves that break a property.
     pub(crate) fn after(broken: &Broken) -> Self {
         match broken.kind {
             Kind::Always | Kind::NoFailure => Self::Ends,
@@ -113,8 +113,8 @@ pub(crate) struct Outcome {
     pub(crate) before_calm: usize,
     /// True if messages have times.
     pub(crate) has_times: bool,
-    /// Hash of everything that was chosen, noted and reached. Two runs with the same hash are
-    /// almost certainly equal.
+    /// Hash of all choices, facts and results. Two runs with the same hash are almost certainly
+    /// equal.
     pub(crate) hash: u64,
 }
 

@@ -10,7 +10,7 @@ const SEEDS: u64 = 1000;
 /// Default maximum number of steps of a run.
 const STEPS: u32 = 10_000;
 
-/// The search of a check.
+/// Settings of the search of a check.
 ///
 /// The environment variable `GARRICK_SIM` has the form of a list of settings, separated by commas:
 ///

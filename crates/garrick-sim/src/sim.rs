@@ -33,7 +33,8 @@ type Start = Box<dyn FnMut(&Node)>;
 
 /// One run of a simulated program. The closure that is passed to [`Sim::check`] sets it up.
 pub struct Sim {
-    /// Declared first, so that nothing is noted while the tasks are dropped.
+    /// Declared first, so that it is dropped first and no facts are recorded while the tasks are
+    /// dropped.
     _observing: Observing,
     pub(crate) simulation: Simulation,
     pub(crate) clock: Clock,
@@ -67,7 +68,7 @@ struct Place {
     start: Option<Start>,
 }
 
-/// Receives the notes of all actors.
+/// Receives the facts that actors record.
 struct Observer {
     facts: Rc<RefCell<Facts>>,
     clock: Clock,

@@ -69,7 +69,7 @@ fn sender_on_another_node(about: &Circumstances) -> Option<usize> {
     about.from.filter(|from| is_by_channel && *from != about.to)
 }
 
-/// Returns the failure of the stage `name`.
+/// Returns the property that the failure of the stage `name` breaks.
 pub(crate) fn failed(name: &str, why: String) -> Broken {
     Broken {
         property: format!("stage {name}"),

@@ -21,7 +21,7 @@ use crate::facts::Facts;
 use crate::node::Node;
 use crate::sim::Sim;
 
-/// Number of turns after which a kit that does not come to rest panics.
+/// Number of turns after which a kit panics if its actors still have messages.
 const TURNS_MAX: u32 = 10_000_000;
 
 /// Name of the node of a kit.

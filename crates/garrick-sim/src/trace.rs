@@ -46,7 +46,7 @@ enum Happened {
     },
     /// A stage of a pipeline takes its next step.
     Steps(String),
-    /// A stage of a pipeline is woken. It takes a step if one is due.
+    /// A stage of a pipeline is woken. The stage takes a step if it has work.
     Wakes {
         from: String,
         to: String,

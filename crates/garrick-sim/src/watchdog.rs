@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use std::{process, thread};
 
-/// Number of checks of the watchdog within the limit. The watchdog notices an endless turn late by
+/// Number of checks within the time limit of a step. The watchdog notices an endless turn late by
 /// at most the limit divided by this number.
 const LOOKS: u32 = 10;
 
@@ -20,7 +20,7 @@ pub(crate) struct Watchdog {
 #[derive(Default)]
 struct Watched {
     seed: AtomicU64,
-    /// Number of steps so far, of all runs. Even between two runs, odd within a run.
+    /// Number of steps of all runs so far. Even between two runs, and odd within a run.
     steps: AtomicU64,
     /// Number of the step in the run.
     step: AtomicU64,

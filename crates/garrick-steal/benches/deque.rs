@@ -22,8 +22,8 @@ use garrick_steal::deque::{self, Steal, Stealer, Worker};
 const CAPACITY: usize = 256;
 const ROUNDS: usize = 21;
 const PAIRS: u64 = 200_000;
-/// Length of a thief's pause after it found no value, in iterations of an empty loop. The pause
-/// simulates parking.
+/// Length of a thief's pause after an attempt that found no value, in iterations of an empty loop.
+/// The pause simulates parking.
 const BACKOFF_SPINS: usize = 2000;
 
 /// Operations that every contender supports.
@@ -70,7 +70,7 @@ impl Deque for Mutex<VecDeque<u64>> {
 /// Kind of a measurement.
 #[derive(Clone, Copy)]
 enum Scenario {
-    /// Push one value and pop one, while the deque holds this many other values.
+    /// Push one value and pop one value, while the deque holds this number of other values.
     Depth(u64),
     /// Push this many values, and then pop this many values.
     Batch(u64),
@@ -171,7 +171,7 @@ fn owner_alone() {
     }
 }
 
-/// Behaviour of a thief that found no value.
+/// Behavior of a thief after an attempt that found no value.
 #[derive(Debug, Clone, Copy)]
 enum Patience {
     /// Tries again immediately. This slows the owner down the most.
@@ -180,7 +180,7 @@ enum Patience {
     Patient,
 }
 
-/// Steals halves until the end flag is set. Returns the number of values stolen.
+/// Steals half of the values repeatedly, until `stop` is set. Returns the number of stolen values.
 fn rob(stealer: &Stealer<u64>, patience: Patience, stop: &AtomicBool) -> u64 {
     let mut loot = Vec::new();
     let mut stolen = 0;

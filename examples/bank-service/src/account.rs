@@ -1,9 +1,10 @@
 //! Accounts: durable entities that pay in, pay out, and send money to each other.
 //!
-//! A transfer takes the money from the sender in one durable turn. Then the sender asks the
-//! receiver to take it, again and again, also after a crash, until the receiver has answered. The
-//! transfers of a sender have numbers, and leave one after another. So the receiver recognizes
-//! repetitions: their numbers are not larger than the last one that it has taken.
+//! A transfer first takes the money from the sender in one durable turn. Then the sender asks the
+//! receiver to take the money, repeatedly and even after a crash, until the receiver has answered.
+//! The transfers of a sender are numbered, and are sent one after another. So the receiver
+//! recognizes repetitions: their numbers are not larger than the number of the last transfer that
+//! it has taken.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -17,17 +18,17 @@ use garrick::wire::Wire;
 /// The kind of the accounts. Their keys are their names.
 pub(crate) const ACCOUNT: Kind<Order> = Kind::new("account");
 
-/// Maximum amount of a payment, and maximum balance up to which an account can be paid into, in
-/// cents.
+/// Maximum amount of a payment in cents. Also the maximum balance after a payment into an account.
 pub(crate) const CENTS_MAX: u64 = 1_000_000_000_000;
 
-/// Number of keys of requests that an account remembers.
+/// Maximum number of request keys that an account remembers.
 const REQUESTS_MAX: usize = 1_000;
 
-/// Number of transfers of an account that can be on their way at the same time.
+/// Maximum number of transfers of an account that are on their way.
 const TRANSFERS_MAX: usize = 1_000;
 
-/// Time limit for the receiver of a transfer, and time before it is asked again.
+/// Time limit for the receiver of a transfer. The next constant is the time before the receiver is
+/// asked again.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(15);
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
@@ -39,14 +40,14 @@ const DELIVERY: &str = "delivery";
 #[wire(name = "bank.Order", context = Carrier)]
 pub(crate) enum Order {
     Read(Reply<Result<Balance, Refusal>>),
-    /// Changes the account. If a change with the same key was made already, changes nothing.
+    /// Changes the account. Does nothing if a change with the same key was already made.
     Change {
         change: Change,
         /// Key that the client has chosen for the change.
         key: Option<String>,
         reply: Reply<Result<Balance, Refusal>>,
     },
-    /// Takes the money of a transfer, once. Sent by another account.
+    /// Takes the money of a transfer into this account, only once. Sent by another account.
     Take {
         from: String,
         number: u64,
@@ -55,7 +56,7 @@ pub(crate) enum Order {
     },
     /// Asks the receiver of the oldest transfer to take it. Sent by the account to itself.
     Deliver,
-    /// The receiver has answered, or has not. Sent by the account to itself.
+    /// Reports the answer of the receiver, or that there was none. Sent by the account to itself.
     Delivered {
         number: u64,
         is_taken: bool,
@@ -76,7 +77,7 @@ pub(crate) enum Change {
 #[wire(name = "bank.Balance")]
 pub(crate) struct Balance {
     pub(crate) cents: u64,
-    /// Money that has left in transfers, and has not arrived yet.
+    /// Money that has left this account in transfers that have not arrived yet.
     pub(crate) on_its_way: u64,
 }
 
@@ -108,7 +109,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A change of an account that was made. The journal contains these.
+/// A change of an account that was made. The journal contains these events.
 #[derive(Stored)]
 pub(crate) enum Event {
     #[stored(tag = 1)]
@@ -141,7 +142,7 @@ pub(crate) struct Books {
     keys: VecDeque<String>,
     /// Number of transfers that have arrived.
     arrived: u64,
-    /// Transfers on their way, oldest first: their receivers and cents.
+    /// Transfers on their way, oldest first: the receiver and the cents of each.
     on_their_way: VecDeque<(String, u64)>,
     /// Number of the last transfer that was taken from each sender.
     taken: BTreeMap<String, u64>,
@@ -198,7 +199,7 @@ impl Books {
 /// An account.
 pub(crate) struct Account {
     pub(crate) name: String,
-    /// By these, it finds other accounts.
+    /// Finds other accounts.
     pub(crate) entities: Entities,
 }
 

@@ -16,7 +16,7 @@ use crate::account::{ACCOUNT, Account, Order};
 /// Name of the cluster.
 pub(crate) const CLUSTER: &str = "bank";
 
-/// Number of shards of the accounts. It can never be changed.
+/// Number of shards of the accounts. The number can never be changed.
 const SHARDS: u32 = 64;
 
 /// Time limit for handing the accounts over to other nodes.
@@ -25,12 +25,12 @@ const DRAINS_WITHIN: Duration = Duration::from_secs(20);
 /// Time limit for closing the connection.
 const CLOSES_WITHIN: Duration = Duration::from_secs(2);
 
-/// Place of the accounts.
+/// Place where the accounts run.
 pub(crate) enum Place {
-    /// In this process alone. The journals are in a folder.
+    /// In this process alone. Contains the folder of the journals.
     Alone(PathBuf),
-    /// On several nodes, of which this one has a name. They meet on servers, where their journals
-    /// are, too.
+    /// On several nodes that meet on NATS servers, which also store the journals. Contains the
+    /// settings of the servers, and the name of this node.
     Among(Box<NatsBuilder>, String),
 }
 
@@ -103,7 +103,7 @@ impl Bank {
         &self.entities
     }
 
-    /// Notes that the service is ending.
+    /// Records that the service is ending.
     pub(crate) fn begin_end(&self) {
         // Relaxed: the flag publishes nothing.
         self.ends.store(true, Relaxed);

@@ -28,7 +28,8 @@ use crate::bank::Bank;
 /// Time before an account is asked again.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// Maximum length of a body in bytes, of a name, and of a key.
+/// Maximum length of a body in bytes. The next constants are the maximum lengths of a name and of a
+/// key.
 const BODY_BYTES_MAX: usize = 4_096;
 const NAME_BYTES_MAX: usize = 32;
 const KEY_BYTES_MAX: usize = 64;
@@ -36,7 +37,7 @@ const KEY_BYTES_MAX: usize = 64;
 /// Header with the key of a change.
 const KEY: &str = "idempotency-key";
 
-/// Time limit of a request beyond that of its account, for the way of its body.
+/// Additional time limit of a request for the transfer of its body.
 const BODY_WITHIN: Duration = Duration::from_secs(5);
 
 /// The parts that handlers use.
@@ -44,7 +45,7 @@ const BODY_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) struct Front {
     bank: Arc<Bank>,
     view: View,
-    /// Time limit of an account.
+    /// Time limit of a question to an account.
     within: Duration,
 }
 
@@ -110,7 +111,8 @@ pub(crate) async fn serve(
     axum::serve(listener, app).with_graceful_shutdown(end).await
 }
 
-/// Answers a request that is not done in time, for example because its body does not come.
+/// Answers a request with an error if it is not finished in time, for example because its body does
+/// not arrive.
 async fn limited(State(front): State<Front>, request: Request, next: Next) -> Response {
     let within = front.within + front.within.min(BODY_WITHIN);
     match tokio::time::timeout(within, next.run(request)).await {
@@ -253,7 +255,8 @@ impl Front {
         self.ask(action, name, key.is_some(), order).await
     }
 
-    /// Asks an account. If its node is lost, asks again, if a repetition has no effect.
+    /// Asks an account. If the node of the account is lost and a repetition would have no
+    /// additional effect, asks again.
     async fn ask(
         &self,
         action: &'static str,
@@ -284,7 +287,7 @@ impl Front {
     }
 }
 
-/// Returns the outcome of a question to an account, and the answer to the client.
+/// Returns the result of a question for the metrics, and the response to the client.
 fn response(
     name: &str,
     answer: Result<Result<Balance, Refusal>, NoReply>,
@@ -326,7 +329,7 @@ fn checked(cents: u64) -> Result<u64, Failure> {
     Err(Failure::bad(why))
 }
 
-/// Checks a text of letters, digits, `-` and `_`.
+/// Checks that a text consists of letters, digits, `-` and `_`.
 fn check(what: &str, text: &str, bytes_max: usize) -> Result<(), Failure> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if (1..=bytes_max).contains(&text.len()) && text.bytes().all(is_allowed) {

@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 use bank::{Bank, CLUSTER, Place};
 use http::Front;
 
-/// Time between two looks at the cluster.
+/// Time between two checks of the cluster.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 
 /// A service of bank accounts.
@@ -128,7 +128,7 @@ fn run(service: &Service) -> Result<(), Box<dyn Error>> {
     served
 }
 
-/// Serves requests until a signal comes, or until this node must be started again. Then hands the
+/// Serves requests until a signal arrives, or until this node must be restarted. Then hands the
 /// accounts over.
 async fn serve(
     service: &Service,
@@ -174,8 +174,8 @@ async fn serve(
     over
 }
 
-/// Tells which nodes are members, and records numbers. Ends with a reason if this node must be
-/// started again.
+/// Prints which nodes are members, and records metrics. Returns a reason when this node must be
+/// restarted.
 async fn look(bank: &Bank) -> String {
     let mut told = None;
     let mut times = tokio::time::interval(LOOKS_EVERY);

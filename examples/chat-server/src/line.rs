@@ -6,13 +6,13 @@ pub(crate) const LINE_BYTES_MAX: usize = 1_024;
 /// Maximum length of a name in bytes.
 pub(crate) const NAME_BYTES_MAX: usize = 32;
 
-/// Bytes of a client that are not a whole line yet.
+/// Received bytes of a client that do not form a whole line yet.
 #[derive(Default)]
 pub(crate) struct Lines {
     bytes: Vec<u8>,
 }
 
-/// A line is too long, or no text.
+/// Error for a line that is too long or is not text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadLine;
 
@@ -21,7 +21,7 @@ impl Lines {
         self.bytes.extend(bytes);
     }
 
-    /// Returns the next line without its end, if it is there.
+    /// Returns the next line without its end. Returns `None` if there is no whole line yet.
     pub(crate) fn next(&mut self) -> Result<Option<String>, BadLine> {
         let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') else {
             let is_long = self.bytes.len() > LINE_BYTES_MAX;

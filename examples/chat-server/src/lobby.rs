@@ -7,7 +7,7 @@ use garrick::{Actor, Address, Context, Handle};
 
 use crate::room::{Room, ToRoom, ToSession};
 
-/// Maximum number of rooms. A room stays when it is empty.
+/// Maximum number of rooms. Empty rooms are kept.
 const ROOMS_MAX: usize = 10_000;
 
 /// A session asks to enter a room under a name.
@@ -30,7 +30,7 @@ impl Lobby {
         }
     }
 
-    /// Returns a room, which is opened if it is not open. Returns `None` if there are too many.
+    /// Returns a room. Opens the room if necessary. Returns `None` if there are too many rooms.
     fn room(&mut self, name: &str) -> Option<&Address<ToRoom>> {
         if !self.rooms.contains_key(name) && self.rooms.len() < ROOMS_MAX {
             let room = Room {

@@ -22,13 +22,13 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use lobby::{Lobby, ToLobby};
 
-/// Size of the kernel's buffer for each client that does not read, in bytes.
+/// Size in bytes of the kernel's send buffer for each client.
 const SEND_BUFFER_BYTES: u32 = 64 * 1_024;
 
-/// Number of connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1_024;
 
-/// Time after an error until connections are accepted again.
+/// Time after an error before connections are accepted again.
 const ACCEPTS_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
 /// Runs a chat server.
@@ -82,7 +82,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Binds a listener, whose connections have small buffers.
+/// Binds a listener whose connections have small buffers.
 fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,

@@ -1,8 +1,8 @@
 //! Sessions: async actors, each of which waits for its client and for its room.
 //!
-//! A session never waits for its client alone: it takes the lines of its room at once. Those that
-//! the client does not take are kept, up to a bound. If they are more, the client is too slow, and
-//! its session ends. So a slow client costs little memory, and holds up nobody.
+//! A session never waits only for its client: it accepts lines from its room at any time. Lines
+//! that the client has not received yet are kept, up to a limit. If the limit is exceeded, the
+//! client is too slow, and its session ends. So a slow client uses little memory and delays nobody.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::room::{ToRoom, ToSession};
 /// Maximum number of bytes that wait for a client.
 const WAITING_MAX: usize = 64 * 1_024;
 
-/// Number of lines of a client after which its session lets other actors run.
+/// Number of lines of a client after which the session lets other actors run.
 const LINES_MAX: usize = 16;
 
 /// Room in which sessions begin.
@@ -26,14 +26,14 @@ const FIRST_ROOM: &str = "hall";
 
 struct Session {
     name: Arc<str>,
-    /// Own address: a session in no room ends only with its client.
+    /// Address of this session. It keeps the session alive while it is in no room.
     me: Address<ToSession>,
     room: Option<Address<ToRoom>>,
     /// Bytes that wait for the client.
     waiting: Vec<u8>,
 }
 
-/// The whole actor, from the first byte to the last.
+/// Runs a session from the first byte to the last.
 pub(crate) async fn session(
     stream: TcpStream,
     lobby: Address<ToLobby>,
@@ -60,7 +60,7 @@ pub(crate) async fn session(
     let _ = to.try_write(&session.waiting);
 }
 
-/// Asks a client for its name. Returns `None` if the client is gone.
+/// Asks a client for its name. Returns `None` if the client has disconnected.
 async fn meet(
     from: &mut OwnedReadHalf,
     to: &mut OwnedWriteHalf,
@@ -92,7 +92,7 @@ impl Session {
         self.waiting.extend(line.as_bytes());
     }
 
-    /// Asks for a room.
+    /// Asks the lobby to let this session enter a room.
     fn enter(&self, room: &str, lobby: &Address<ToLobby>) {
         // If the server is ending, nobody answers.
         let _ = lobby.send(ToLobby {

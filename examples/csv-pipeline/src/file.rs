@@ -1,4 +1,4 @@
-//! The file, which the program makes: the same one for each number of lines.
+//! Creation of the file. For the same number of lines, the file is always the same.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,10 +8,10 @@ use crate::sale::{HEAD, REGIONS};
 
 const PRODUCTS: [&str; 5] = ["tea", "coffee", "milk", "bread", "jam"];
 
-/// One of so many lines is wrong.
+/// One of this number of lines is invalid.
 const WRONG: u64 = 997;
 
-/// Makes a file with a number of sales. Some of its lines are wrong.
+/// Creates a file with a given number of sales. Some of its lines are invalid.
 pub(crate) fn make(path: &Path, lines: u64) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     writeln!(file, "{HEAD}")?;

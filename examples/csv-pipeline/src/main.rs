@@ -24,7 +24,7 @@ use garrick::flow::{Graph, Slots, stages};
 use sale::{Sale, Wrong};
 use sums::Sums;
 
-/// Number of lines in a block, and of blocks in a channel.
+/// Number of lines in a block. The next constant is the number of blocks in a channel.
 const BLOCK: usize = 1_000;
 const BLOCKS: usize = 16;
 
@@ -58,13 +58,13 @@ enum Command {
     Sum,
 }
 
-/// Lines of the file with the number of the first one, and with newlines.
+/// Lines of the file, including newlines, with the number of the first line.
 struct Lines {
     first: u64,
     text: String,
 }
 
-/// The result of lines.
+/// The result of parsing a block of lines.
 #[derive(Default)]
 struct Parsed {
     sums: Sums,
@@ -94,7 +94,7 @@ fn run(Arguments { command, all }: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the blocks of a file behind its first line, and tells an error at the end.
+/// Returns the blocks of a file after its first line. Reports an error at the end to `tell`.
 fn blocks(mut file: impl BufRead, tell: impl Fn(io::Error)) -> impl Iterator<Item = Lines> {
     let mut first = 2;
     iter::from_fn(move || {

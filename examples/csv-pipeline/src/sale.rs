@@ -1,4 +1,4 @@
-//! Lines of the file.
+//! Parsing of the lines of the file.
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ pub(crate) struct Sale<'a> {
     pub(crate) region: usize,
     pub(crate) product: &'a str,
     pub(crate) count: u32,
-    /// Price of one in cents.
+    /// Price of one item in cents.
     pub(crate) cents: u32,
 }
 
-/// Reason why a line is wrong.
+/// Reason why a line is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     Fields(usize),
@@ -27,7 +27,7 @@ pub(crate) enum Why {
     Number(&'static str),
 }
 
-/// A line that is wrong.
+/// An invalid line.
 #[derive(Clone)]
 pub(crate) struct Wrong {
     pub(crate) number: u64,

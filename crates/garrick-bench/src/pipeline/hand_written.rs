@@ -11,7 +11,7 @@ use super::{Config, Counts, Message, Mode, Totals};
 /// Maximum size of a batch in bytes. If the second-level cache has 512 KiB, a graph uses batches
 /// of the same size.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
-/// Number of rounds between two readings of the clock.
+/// Sends the numbers 0, 1, 2 and so on.
 const ROUNDS: u32 = 16;
 
 /// Performs the pipeline's work in plain loops without stages: in one loop if `one_core` is set,
@@ -85,8 +85,8 @@ impl Front {
         }
     }
 
-    /// Generates a batch of numbers. Then names as many numbers as there are, and as there is room
-    /// for in the next ring. Returns how many.
+    /// Generates a batch of numbers. Then names all numbers, or as many as there is room for in the
+    /// next ring. Returns the number of named numbers.
     #[inline]
     fn round(&mut self) -> usize {
         let next = self.generated;
@@ -149,8 +149,8 @@ fn one_loop(
 /// Number of failed checks of a ring after which the thread yields its core.
 const SPINS_MAX: u32 = 1 << 10;
 
-/// Counts until the ring is finished. The loop waits for a whole batch. Otherwise the two threads
-/// would pass a cache line back and forth for a few messages at a time.
+/// Counts messages until the ring is finished. The loop waits for a whole batch. Otherwise the two
+/// threads would pass a cache line back and forth for a few messages at a time.
 fn log(mut messages: Consumer<Message>, batch: usize) -> Counts {
     let mut counts = Counts::default();
     let mut spins = 0;

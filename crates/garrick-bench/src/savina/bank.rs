@@ -88,7 +88,7 @@ fn transactions(size: Size) -> impl FnMut() -> Transaction {
     }
 }
 
-/// Number of an account, and its balance.
+/// Index of an account, and its balance.
 type Balance = (usize, u64);
 
 /// The teller, which requests all transactions.

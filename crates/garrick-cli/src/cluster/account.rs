@@ -27,13 +27,13 @@ pub(super) enum Order {
 /// An account, whose state is its balance in cents.
 #[derive(Clone)]
 pub(super) struct Account {
-    /// Every deposit with a number that can be divided by this one is forgotten.
+    /// The account forgets each deposit whose number is divisible by this one.
     forget: Option<u64>,
-    /// Number of deposits to all accounts of the process.
+    /// Number of deposits so far to all accounts of the process.
     deposits: Arc<AtomicU64>,
 }
 
-/// The balance has changed.
+/// An event: the balance has changed to this value.
 pub(super) struct Balance(u64);
 
 impl Account {
@@ -44,7 +44,8 @@ impl Account {
         }
     }
 
-    /// Returns true if a deposit is to be forgotten, so that the check has something to find.
+    /// Returns true if the account must forget the next deposit, so that the check has an error to
+    /// find.
     fn forgets(&self) -> bool {
         let number = self.deposits.fetch_add(1, Relaxed) + 1;
         self.forget.is_some_and(|each| number.is_multiple_of(each))

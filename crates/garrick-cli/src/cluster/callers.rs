@@ -22,14 +22,14 @@ use super::servers::Servers;
 /// Name of the node.
 const NAME: &str = "callers";
 
-/// Number of threads, and number of accounts.
+/// Number of calling threads. The next constant is the number of accounts.
 const CALLERS: u64 = 8;
 const ACCOUNTS: usize = 12;
 
 /// Time between two calls of a thread.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Time limit of a call. A message waits for at most 10 s on its way.
+/// Time limit of a call. A message may wait for up to 10 s on its way.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// State that the threads share.
@@ -41,25 +41,27 @@ struct Shared {
     silence: Mutex<Silence>,
 }
 
-/// Times of the last answers of the accounts, and the longest time between two of them.
+/// Times of the last answers of the accounts, and the longest time between two answers of one
+/// account.
 struct Silence {
     last: Vec<Instant>,
     longest: Duration,
 }
 
 impl Silence {
-    /// Returns the longest time, also of the accounts that are silent now.
+    /// Returns the longest time without an answer so far, including accounts that have not answered
+    /// yet.
     fn until_now(&self) -> Duration {
         let silent = self.last.iter().map(Instant::elapsed);
         silent.fold(self.longest, Duration::max)
     }
 }
 
-/// Threads that call accounts from a node that runs none.
+/// Threads that call accounts. Their node runs no accounts.
 pub(super) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// The threads end when these are dropped.
+    /// Senders whose drop ends the threads.
     ends: Vec<Sender<()>>,
     entities: Entities,
     node: Node,
@@ -67,14 +69,14 @@ pub(super) struct Callers {
     _system: System,
 }
 
-/// The calls after their end.
+/// Results of the calls.
 pub(super) struct Calls {
     pub(super) answered: u64,
     pub(super) unanswered: u64,
     /// Longest time without an answer of an account that was called.
     pub(super) silence: Duration,
     pub(super) history: History<Op, Ret>,
-    /// Sum of the balances in the end, in cents. `None` if an account did not answer.
+    /// Sum of all balances at the end, in cents. `None` if an account did not answer.
     pub(super) total: Option<u64>,
 }
 
@@ -83,7 +85,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Callers {
-    /// Joins. The calls begin later.
+    /// Joins the cluster. The calls begin when [`Callers::begin`] is called.
     pub(super) fn join(net: NatsNet, servers: &Servers, cluster: &str) -> Result<Self> {
         let system = System::builder().workers(1).start()?;
         let node = join(&system, &net, cluster, NAME)?;
@@ -114,7 +116,7 @@ impl Callers {
         })
     }
 
-    /// Begins to call.
+    /// Starts the threads that call accounts.
     pub(super) fn begin(&mut self) {
         lock(&self.shared.silence).last = vec![Instant::now(); ACCOUNTS];
         for number in 0..CALLERS {
@@ -129,7 +131,7 @@ impl Callers {
         self.shared.answered.load(SeqCst)
     }
 
-    /// Ends the calls, and asks for the balances. The members must still run.
+    /// Ends the calls, and asks for the balances. The members must still be running.
     pub(super) fn end(self) -> Calls {
         drop(self.ends);
         for thread in self.threads {
@@ -188,8 +190,8 @@ impl Shared {
         }
     }
 
-    /// Asks for a balance until there is an answer, or until a time. A question can be lost with a
-    /// node that was killed.
+    /// Asks for the balance of an account repeatedly, until there is an answer or the time `until`
+    /// is reached. A question can be lost with a node that was killed.
     fn last_balance(&self, account: usize, until: Instant) -> Option<Ret> {
         let mut balance = None;
         while balance.is_none() && Instant::now() < until {
@@ -198,7 +200,8 @@ impl Shared {
         balance
     }
 
-    /// Calls an account, and notes the call and the answer. Returns `None` if there was no answer.
+    /// Calls an account, and records the call and the answer in the history. Returns `None` if
+    /// there was no answer.
     fn call(&self, caller: u64, account: usize, action: Action) -> Option<Ret> {
         let recorded = lock(&self.history).invoke(caller, Op { account, action });
         // Without an answer, the call may have taken effect.

@@ -14,13 +14,13 @@ use super::model::check;
 use super::refusal::refusal;
 use super::servers::Servers;
 
-/// Time between two looks at the processes.
+/// Time between two checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Time within which all nodes must have joined.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
-/// Name of the observer, which sees the shards of the nodes.
+/// Name of the observer that reads which shards the nodes own.
 const OBSERVER: &str = "observer";
 
 /// Maximum number of seconds.
@@ -122,7 +122,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     Ok(verdict)
 }
 
-/// Returns a name for a cluster that no other run has on a server that machines share.
+/// Returns a name for a new cluster. No other run on the same server uses this name.
 fn unused_name() -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -130,7 +130,7 @@ fn unused_name() -> String {
     format!("demo-{}-{}", now.as_millis(), std::process::id())
 }
 
-/// Starts a server if the user has named none, and says so.
+/// Starts a server if the user has not named one, and prints a message about this.
 fn engine_of(arguments: &Arguments) -> Result<std::result::Result<Option<Engine>, Ended>> {
     let durable = "The accounts are durable: their journals are on";
     if arguments.servers.are_named() {
@@ -157,7 +157,8 @@ impl Run<'_> {
         Member::start(name, &self.cluster, &self.servers, self.arguments.forget)
     }
 
-    /// Waits until all nodes have joined, lets the callers call, and kills processes meanwhile.
+    /// Waits until all nodes have joined. Then lets the callers work, and kills processes
+    /// meanwhile.
     fn work(&mut self, callers: &mut Callers) -> Result<()> {
         self.are_ready()?;
         print("All nodes have joined.");
@@ -178,8 +179,9 @@ impl Run<'_> {
         self.are_ready()
     }
 
-    /// Returns the node with the most shards, and their number. Returns `None` if no other node has
-    /// joined, or if those that have joined own no shards yet.
+    /// Returns the node to kill, which is the one with the most shards, and the number of its
+    /// shards. Returns `None` if no other node has joined, or if the joined nodes own no shards
+    /// yet.
     fn victim(&self) -> Result<Option<(usize, usize)>> {
         let ready = || (0..self.members.len()).filter(|number| self.members[*number].is_ready());
         if ready().count() < self.members.len().min(2) {
@@ -231,7 +233,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Fails if a process has ended by itself.
+    /// Returns an error if a process has ended by itself.
     fn all_run(&mut self) -> Result<()> {
         for member in &mut self.members {
             if let Some(status) = member.ended()? {
@@ -253,7 +255,7 @@ impl Run<'_> {
     }
 }
 
-/// Prints the numbers, and checks the history.
+/// Prints the counts, and checks the history.
 fn verdict(calls: &Calls, kills: u64, was_stopped: bool) -> Ended {
     let (answered, unanswered) = (calls.answered, calls.unanswered);
     print(&format!(

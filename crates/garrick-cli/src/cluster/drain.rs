@@ -61,7 +61,8 @@ fn member<'a>(overview: &'a Overview, node: &str) -> Option<&'a MemberOverview> 
     members.find(|member| member.name.as_str() == node)
 }
 
-/// Waits until the membership has ended. A look waits for the next beat of a member.
+/// Waits until the membership of the node has ended. Each check waits for the next beat of a
+/// member.
 fn wait(
     observer: &NatsObserver,
     drained: &MemberOverview,

@@ -16,7 +16,7 @@ use super::member::in_its_own_group;
 /// Name of the program.
 const PROGRAM: &str = "nats-server";
 
-/// Name of the subcommand whose process keeps a server.
+/// Name of the subcommand that runs a server in its own process.
 pub(super) const NAME: &str = "demo-server";
 
 #[derive(Debug, Args)]
@@ -25,13 +25,14 @@ pub(crate) struct Arguments {
     program: PathBuf,
 }
 
-/// A NATS server, which is kept by a process of its own: so it also ends if this process is killed.
+/// A NATS server that is run by a separate process, so that the server ends even if this process is
+/// killed.
 pub(super) struct Engine {
     keeper: Child,
     pub(super) address: String,
 }
 
-/// A NATS server whose files are removed with it.
+/// A NATS server. Its files are removed when this value is dropped.
 struct Server {
     child: Child,
     folder: PathBuf,
@@ -119,7 +120,7 @@ impl Drop for Server {
     }
 }
 
-/// Reads what a server tells until it is ready. Returns its address.
+/// Reads the output of a server until the server is ready. Returns the address of the server.
 fn ready(lines: &mut impl BufRead) -> Result<String> {
     let (mut told, mut address) = (String::new(), None);
     loop {

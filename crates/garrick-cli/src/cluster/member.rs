@@ -24,16 +24,18 @@ pub(super) const NAME: &str = "demo-member";
 /// Line that the process prints when it has joined.
 const READY: &str = "joined";
 
-/// Time for which a node tries to join. After a kill, its name is free after some seconds.
+/// Time for which a node tries to join. After a process was killed, the name of its node is
+/// reserved for some seconds.
 const JOIN_WITHIN: Duration = Duration::from_secs(30);
 
-/// Time for which a connection tries to write the rest.
+/// Time for which a connection tries to write the remaining data.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Time within which a node must have handed its shards over.
 const DRAIN_WITHIN: Duration = Duration::from_secs(20);
 
-/// Time within which its process must have ended, and time between two looks.
+/// Time within which a process must have ended after its node was told to leave. The next constant
+/// is the time between two checks.
 const END_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -55,7 +57,7 @@ pub(crate) struct Arguments {
     forget: Option<u64>,
 }
 
-/// Joins as a node, also if its name is not free yet.
+/// Joins the cluster as a node. Waits until the name of the node is free.
 pub(super) fn join(system: &System, net: &NatsNet, cluster: &str, name: &str) -> Result<Node> {
     let began = Instant::now();
     loop {
@@ -67,7 +69,7 @@ pub(super) fn join(system: &System, net: &NatsNet, cluster: &str, name: &str) ->
     }
 }
 
-/// Runs the node until it was drained. It drains when standard input ends.
+/// Runs the node until it was drained. The node begins to drain when standard input ends.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let (cluster, name) = (&*arguments.cluster, &*arguments.node);
     let servers = || arguments.servers.builder();
@@ -150,12 +152,12 @@ impl Member {
         })
     }
 
-    /// Returns true if the node has joined, and its process runs.
+    /// Returns true if the node has joined and its process is running.
     pub(super) fn is_ready(&self) -> bool {
         self.is_ready.load(SeqCst)
     }
 
-    /// Returns how the process has ended, if it has.
+    /// Returns the exit status of the process, if it has ended.
     pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
@@ -168,7 +170,7 @@ impl Member {
         Ok(())
     }
 
-    /// Lets the node hand its shards over and leave. Fails if that takes too long.
+    /// Makes the node hand its shards over and leave. Returns an error if that takes too long.
     pub(super) fn end(&mut self) -> Result<ExitStatus> {
         drop(self.input.take());
         let until = Instant::now() + END_WITHIN;
@@ -200,7 +202,8 @@ impl Drop for Member {
     }
 }
 
-/// Keeps an interrupt of the terminal away from a process: the demonstration ends it in order.
+/// Protects a process from Ctrl-C in the terminal, because the demonstration ends its processes in
+/// order.
 pub(super) fn in_its_own_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);

@@ -8,7 +8,7 @@ use garrick_sim::history::{History, Outcome, Sequential, Verdict};
 /// An operation of an account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Op {
-    /// Number of the account.
+    /// Index of the account.
     pub(super) account: usize,
     pub(super) action: Action,
 }
@@ -31,11 +31,11 @@ impl fmt::Debug for Op {
     }
 }
 
-/// Accounts that are empty at first.
+/// The model: accounts that are empty at first.
 pub(super) struct Accounts;
 
 impl Sequential for Accounts {
-    /// Balance of the account. Each account is checked by itself.
+    /// Balance of one account. Each account is checked separately.
     type State = u64;
     type Op = Op;
     type Ret = Ret;
@@ -64,7 +64,7 @@ impl Sequential for Accounts {
 }
 
 /// Checks that the history is linearizable, and that the total of the last balances is right.
-/// Returns what is wrong.
+/// Otherwise returns a description of the error.
 pub(super) fn check(history: &History<Op, Ret>, total: Option<u64>) -> Result<(), String> {
     match history.check(&Accounts) {
         Verdict::Linearizable(_) => {}
@@ -86,8 +86,8 @@ pub(super) fn check(history: &History<Op, Ret>, total: Option<u64>) -> Result<()
     }
 }
 
-/// Returns the smallest and the largest sum of all balances. Calls without an answer may have taken
-/// effect or not.
+/// Returns the smallest and the largest sum of all balances. A call without an answer may or may
+/// not have taken effect.
 fn bounds(history: &History<Op, Ret>) -> (i128, i128) {
     let (mut least, mut most) = (0, 0);
     for operation in history.operations() {

@@ -1,10 +1,10 @@
-//! Errors of NATS in the words of the command line.
+//! Conversion of NATS errors into messages of the command line.
 
 use garrick_cluster::nats::NatsError;
 use garrick_measure::Result;
 use garrick_measure::commands::{Ended, did_you_mean};
 
-/// Returns the end of a command after an error.
+/// Returns the result of a command that has failed with this error.
 pub(super) fn refusal(error: &NatsError) -> Result<Ended> {
     let why = match error {
         NatsError::PlainText { server } => format!(
@@ -34,7 +34,7 @@ pub(super) fn refusal(error: &NatsError) -> Result<Ended> {
     Ok(Ended::Refused(why))
 }
 
-/// Returns the error for a name that is not among the known ones.
+/// Returns the error message for a name that is not among the known names.
 pub(super) fn unknown(what: &str, name: &str, known: &[String], none: &str) -> String {
     if known.is_empty() {
         return format!("no {what} is called '{name}': {none}");

@@ -6,7 +6,7 @@ use std::process::Command;
 use clap::Args;
 use garrick_cluster::nats::{NatsBuilder, NatsNet};
 
-/// Server of which a command takes hold if none is named.
+/// Default server of all commands.
 const HERE: &str = "nats://localhost";
 
 /// Flags of a connection to NATS servers. Secrets in environment variables do not appear in the
@@ -88,7 +88,7 @@ impl Servers {
         self.nats.is_some()
     }
 
-    /// Returns the flags for a server at this address.
+    /// Returns the flags for the server at `address`.
     pub(super) fn at(address: String) -> Self {
         Self {
             nats: Some(address),
@@ -123,7 +123,7 @@ impl Servers {
         builder
     }
 
-    /// Gives the flags to a process that runs this command, too.
+    /// Passes the flags on to another process that runs this command.
     pub(super) fn pass_on(&self, command: &mut Command) {
         let texts = [
             ("GARRICK_NATS", &self.nats),

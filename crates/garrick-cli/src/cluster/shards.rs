@@ -80,7 +80,7 @@ fn owner(shard: &ShardOverview) -> (&str, &'static str) {
     }
 }
 
-/// Returns numbers in order as text, such as `0-3 7`.
+/// Returns sorted numbers as text with ranges, such as `0-3 7`.
 fn ranges(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|one, next| one + 1 == *next);
     let text = runs.map(|run| match run {

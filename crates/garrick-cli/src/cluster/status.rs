@@ -85,7 +85,7 @@ fn page(overview: &Overview) -> String {
     text
 }
 
-/// Returns a sentence for each thing that is not as it should be.
+/// Returns a sentence for each problem of the cluster.
 fn troubles(overview: &Overview) -> Vec<String> {
     let mut troubles = Vec::new();
     let silent = overview

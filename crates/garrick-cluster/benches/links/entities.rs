@@ -1,4 +1,4 @@
-//! Messages to entities, of the own node and of another one.
+//! Messages to entities on the same node and on another node.
 
 use garrick_cluster::placement::LocalPlacement;
 use garrick_cluster::{Entities, Kind, KindOptions, LocalNet};
@@ -7,7 +7,7 @@ use crate::{Address, Msg, Pair, Receiver, median, median_time, print_row, tells_
 
 const RECEIVER: Kind<Msg> = Kind::new("receiver");
 
-/// Two nodes, of which one runs entities.
+/// Two nodes. One of them runs entities.
 struct Hosted {
     pair: Pair,
     entities: [Entities; 2],

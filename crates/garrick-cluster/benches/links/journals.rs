@@ -1,6 +1,6 @@
-//! Rows with journals on a NATS server: groups of a log beside the client of NATS without Garrick,
-//! in the same run. Both append events of 128 bytes to the same number of journals at once, each
-//! with the expected last sequence.
+//! Rows with journals on a NATS server. Compares groups of a log with the NATS client without
+//! Garrick, in the same run. Both append events of 128 bytes to the same number of journals at the
+//! same time, each with the expected last sequence.
 
 use std::time::Instant;
 
@@ -16,7 +16,8 @@ use crate::median;
 use crate::nats::server::Server;
 use crate::nats::{client, runtime};
 
-/// Numbers of journals at once, numbers of events of each one in a group, and numbers of groups.
+/// Shapes of the measurements: number of journals, number of events of each journal in a group, and
+/// number of groups.
 const SHAPES: [(u64, u64, u64); 4] = [(1, 1, 2_000), (16, 1, 1_000), (256, 1, 200), (256, 16, 100)];
 
 /// Size of an event in bytes.
@@ -79,7 +80,7 @@ fn appends(server: &Server, cluster: &str, journals: u64, events: u64, groups: u
     (groups * journals * events) as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Returns messages per second if each journal has one in flight.
+/// Returns messages per second if each journal has one message under way.
 fn raw_appends(server: &Server, stream: &str, journals: u64, rounds: u64) -> f64 {
     runtime().block_on(async {
         let context = ContextBuilder::new().build(client(server).await);

@@ -1,10 +1,10 @@
 //! Messages between two nodes of a process.
 //!
-//! `cargo bench -p garrick-cluster` prints a table. Each node has a system with one worker. The
-//! rows have the messages per second, the CPU time of both nodes for each message, and that of the
-//! turns that send them. With `--features nats`, rows follow in which the nodes meet on a NATS
-//! server, which is another process, beside the client of NATS without Garrick. With
-//! `--features nats-journal`, there are rows with journals, too.
+//! `cargo bench -p garrick-cluster` prints a table. Each node has a system with one worker. Each
+//! row shows messages per second, the CPU time of both nodes per message, and the CPU time of the
+//! sending turns per message. With `--features nats`, further rows compare nodes that meet on a
+//! NATS server, in another process, with the NATS client without Garrick. With `--features
+//! nats-journal`, there are also rows with journals.
 
 mod entities;
 #[cfg(feature = "nats")]
@@ -20,10 +20,10 @@ use garrick_actor::{Actor, Address, Context, Reply, System};
 use garrick_cluster::{Carrier, LocalNet, Node, Transport, Wire};
 use garrick_measure::{Clock, Stopwatch};
 
-/// Messages of a turn of the sender.
+/// Number of messages that the sender sends per turn.
 const BATCH: u64 = 256;
 
-/// Number of measurements of a row, of which the median counts.
+/// Number of measurements of a row. The row shows the median.
 const ROUNDS: usize = 5;
 
 #[derive(Wire)]
@@ -50,13 +50,13 @@ impl Actor for Receiver {
     }
 }
 
-/// Sends messages, a batch each turn, as fast as they are taken.
+/// Sends a batch of messages in each turn, as fast as they are accepted.
 struct Flood {
     to: Address<Msg>,
     bytes: usize,
     sent: u64,
     count: u64,
-    /// CPU time of the turns.
+    /// Total CPU time of the turns.
     cpu: Duration,
     done: Sender<Duration>,
 }
@@ -106,7 +106,7 @@ fn system() -> System {
     System::builder().workers(1).start().unwrap()
 }
 
-/// Two nodes, each on a system of its own, and the address of a receiver on the other one.
+/// Two nodes, each on its own system, and the address of a receiver on the second node.
 struct Pair {
     systems: [System; 2],
     nodes: [Node; 2],
@@ -138,14 +138,14 @@ impl Drop for Pair {
     }
 }
 
-/// Returns messages per second, and for each message the nanoseconds of CPU time of both nodes and
-/// of the sender's turns.
+/// Returns messages per second, and the CPU time per message in nanoseconds: of both nodes, and of
+/// the sender's turns.
 fn tells<T: Transport>(net: impl Fn() -> T, bytes: usize, count: u64) -> [f64; 3] {
     let pair = Pair::new(net);
     tells_of(&pair.systems[0], &pair.to, bytes, count)
 }
 
-/// Like [`tells`], with messages from an actor of a system to an address.
+/// Measures messages like [`tells`], from an actor of `system` to the address `to`.
 fn tells_of(system: &System, to: &Address<Msg>, bytes: usize, count: u64) -> [f64; 3] {
     let Ok(before) = to.ask(Msg::Done).wait() else {
         panic!("the receiver runs");
@@ -200,7 +200,7 @@ fn print_row(name: &str, [rate, cpu, turns]: [f64; 3]) {
     println!("{name:<20}{rate:>14.0}{cpu:>14.1}{turns:>14.1}");
 }
 
-/// Sizes of messages in bytes, and numbers of messages.
+/// Sizes of messages in bytes, and number of messages of each size.
 const SIZES: [(usize, u64); 3] = [(16, 4_000_000), (256, 1_000_000), (4_096, 100_000)];
 
 fn main() {

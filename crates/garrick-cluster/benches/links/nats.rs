@@ -1,4 +1,4 @@
-//! Rows with a NATS server: nodes beside the client of NATS without Garrick, in the same run.
+//! Rows with a NATS server. Compares nodes with the NATS client without Garrick, in the same run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,10 +17,10 @@ use server::Server;
 #[path = "../../tests/nats/server.rs"]
 pub(crate) mod server;
 
-/// Size of a frame in bytes, as links make them.
+/// Size of a frame in bytes, as in the links of nodes.
 const FRAME: usize = 32 << 10;
 
-/// Number of bytes under way at most.
+/// Maximum number of bytes under way.
 const WINDOW: u64 = 4 << 20;
 
 /// Prints the rows.
@@ -62,8 +62,8 @@ pub(crate) async fn client(server: &Server) -> Client {
     options.connect(server.address()).await.unwrap()
 }
 
-/// Returns messages per second if their bytes are sent in frames, and the receiver says how many it
-/// has taken.
+/// Returns messages per second if their bytes are sent in frames, and the receiver reports how many
+/// messages have arrived.
 fn raw_tells(server: &Server, bytes: usize, count: u64) -> f64 {
     let frames = (count * bytes as u64).div_ceil(FRAME as u64);
     let taken = Arc::new(AtomicU64::new(0));

@@ -23,15 +23,15 @@ use crate::members::{PlacerMsg, encode, hash};
 use crate::node::Node;
 use crate::placement::{News, Outcome, Record};
 
-/// Time between two looks at all records.
+/// Time between two checks of all records.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Time after which a record of a membership that has ended is removed. Other nodes wait for up to
-/// as long again, so that they do not all remove it.
+/// Time after which a record of a membership that has ended is removed. Each node adds a delay of
+/// up to the same length, so that not all nodes remove the record at once.
 const DEAD: Duration = Duration::from_secs(10);
 
-/// Maximum number of questions that wait for the first reading. Others are answered with what is
-/// known.
+/// Maximum number of requests that wait until the records were read for the first time. Further
+/// requests are answered at once, from the records that are known.
 const EARLY_MAX: usize = 1_024;
 
 /// An operation on the directory.
@@ -42,32 +42,34 @@ pub(crate) enum ToDirectory {
     Beat,
     News(News),
     Order(Order),
-    /// An actor of this node, which is served, has ended.
+    /// An actor of this node that is listed in the directory has ended.
     Ended {
         key: ServiceKey,
         number: u64,
     },
-    /// An actor of this node, which has a name, has ended.
+    /// An actor of this node that is registered under a name has ended.
     NameEnded {
         name: Arc<str>,
         number: u64,
     },
-    /// The node is no member any more.
+    /// The node is no longer a member.
     Left,
 }
 
-/// Keeps the records of what this node serves, and tells of what others serve.
+/// Keeps the records of the services of this node, and informs its actors about the services of
+/// other nodes.
 pub(crate) struct Directory {
     pub(super) node: Node,
     placer: Address<PlacerMsg>,
     pub(super) changes: Changes,
     pub(super) view: View,
     pub(super) names: Names,
-    /// Services that this node serves or follows.
+    /// Services that this node offers, or whose changes its actors follow.
     services: BTreeMap<ServiceKey, Box<dyn AnyService>>,
-    /// Questions that wait for the first reading.
+    /// Requests that wait until the records were read for the first time.
     early: Vec<Order>,
-    /// Records of memberships that have ended, with the times since which this node knows it.
+    /// Records of memberships that have ended, with the times at which this node learned of the
+    /// end.
     dead: BTreeMap<Arc<str>, Nanos>,
 }
 
@@ -76,7 +78,7 @@ pub(crate) struct Directory {
 struct Kept(Address<ToDirectory>);
 
 impl Directory {
-    /// Returns the directory of a node, which is started at the first use.
+    /// Returns the directory of a node. Starts it on first use.
     pub(crate) fn of(entities: &Entities) -> Result<Address<ToDirectory>, JoinError> {
         let (node, placer) = (entities.node(), entities.placer());
         let start = || {
@@ -100,7 +102,7 @@ impl Directory {
         }
     }
 
-    /// Returns the membership of this node, if it is a member as far as it knows.
+    /// Returns the membership of this node, if the node is a member as far as it knows.
     pub(super) fn membership(&self) -> Option<Membership> {
         let member = self.view.member(self.node.name())?;
         (member.life == self.node.life()).then_some(member)
@@ -115,7 +117,7 @@ impl Directory {
         self.changes.read(since, cx.now(), &Self::news(cx));
     }
 
-    /// Returns a service, which is created if there is none.
+    /// Returns the service with this key. Creates it if there is none.
     fn service<M: Travels>(&mut self, key: &ServiceKey) -> Result<&mut Service<M>, ServiceError> {
         let service = self.services.entry(key.clone()).or_insert_with(|| {
             let service: Service<M> = Service::default();
@@ -127,14 +129,14 @@ impl Directory {
         })
     }
 
-    /// Forgets a service that nobody needs.
+    /// Removes a service that has no actors and no subscribers.
     fn forget(&mut self, key: &ServiceKey) {
         if (self.services.get(key)).is_some_and(|service| service.is_empty()) {
             self.services.remove(key);
         }
     }
 
-    /// Serves an actor of this node.
+    /// Lists an actor of this node as one that offers a service.
     pub(crate) fn serve<M: Travels>(
         &mut self,
         key: &ServiceKey,
@@ -178,7 +180,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Serves an actor of this node no more.
+    /// Removes an actor of this node from the list of a service.
     pub(crate) fn withdraw<M: Travels>(
         &mut self,
         key: &ServiceKey,
@@ -203,7 +205,7 @@ impl Directory {
         }
     }
 
-    /// Returns all actors that are served under a key.
+    /// Returns all actors that offer the service with a key.
     pub(crate) fn find<M: Travels>(
         &mut self,
         key: &ServiceKey,
@@ -215,7 +217,7 @@ impl Directory {
         Ok(all)
     }
 
-    /// Tells a subscriber of what is served under a key, from now on.
+    /// Informs a subscriber about the actors of a service, and about each later change.
     pub(crate) fn subscribe<M: Travels>(
         &mut self,
         key: &ServiceKey,
@@ -229,7 +231,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Tells a subscriber nothing more.
+    /// Ends a subscription.
     pub(crate) fn unsubscribe<M: Travels>(
         &mut self,
         key: &ServiceKey,
@@ -241,7 +243,8 @@ impl Directory {
         self.forget(key);
     }
 
-    /// Does an operation after the first reading, if not too many wait for that.
+    /// Runs a request after the first reading of the records. Runs it at once if that reading is
+    /// done, or if too many requests are already waiting.
     pub(crate) fn when_read(&mut self, order: Order, cx: &Context<'_, ToDirectory>) {
         if self.view.is_read() || self.early.len() >= EARLY_MAX {
             order(self, cx);
@@ -250,7 +253,7 @@ impl Directory {
         }
     }
 
-    /// Changes the record of what this node serves under a key, if it is not as it should be.
+    /// Updates the record of this node for a service, if the record is out of date.
     fn settle(&mut self, key: &ServiceKey, cx: &Context<'_, ToDirectory>) {
         let Some(Membership { life, epoch }) = self.membership() else {
             // The record of another membership would not hold.
@@ -279,7 +282,7 @@ impl Directory {
         changes.change(record.text(), expected, value, cx.now(), &to);
     }
 
-    /// Changes all records of this node that are not as they should be.
+    /// Updates all records of this node that are out of date.
     fn settle_all(&mut self, cx: &Context<'_, ToDirectory>) {
         let mut keys = self.view.keys_of(self.node.name());
         keys.extend(self.services.keys().cloned());
@@ -289,7 +292,7 @@ impl Directory {
         self.settle_names(cx);
     }
 
-    /// Handles the answer to a change.
+    /// Handles the answer to a change of a record.
     fn answered(
         &mut self,
         key: &Arc<str>,
@@ -312,7 +315,7 @@ impl Directory {
         self.read(cx);
     }
 
-    /// Applies what was read, and tells of the changes.
+    /// Applies records that were read, and informs the subscribers about the changes.
     fn apply(&mut self, apply: impl FnOnce(&mut View) -> Changed, cx: &Context<'_, ToDirectory>) {
         let before = self.membership();
         let Changed { services, names } = apply(&mut self.view);
@@ -361,7 +364,7 @@ impl Directory {
         }
     }
 
-    /// Removes records of memberships that have ended long ago.
+    /// Removes records whose memberships ended long ago.
     fn sweep(&mut self, cx: &Context<'_, ToDirectory>) {
         let now = cx.now();
         let own = hash(self.node.name().as_str());
@@ -391,7 +394,7 @@ impl Directory {
         let _ = cx.send_after(BEAT, &me, ToDirectory::Beat);
     }
 
-    /// Ends: other nodes serve nothing for this one any more.
+    /// Ends the subscriptions and services, because this node has left.
     fn leave(&mut self) {
         self.end_names();
         for service in self.services.values_mut() {

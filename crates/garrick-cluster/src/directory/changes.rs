@@ -9,13 +9,13 @@ use garrick_sched::{Nanos, nanos};
 
 use crate::placement::{Change, News, Placement};
 
-/// Time without an answer after which a record is read or changed again.
+/// Time without an answer after which a read or a change of a record is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// Maximum number of changes without an answer.
 const CHANGES_MAX: usize = 64;
 
-/// Returns true if an answer to what was sent at a time is late.
+/// Returns true if the answer to a request that was sent at `since` is late.
 fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(AGAIN)
 }
@@ -26,11 +26,11 @@ pub(super) struct Changes {
     /// Changes without an answer, by the keys of their records.
     pending: BTreeMap<Arc<str>, Pending>,
     ticket: u64,
-    /// True if a change was put off, because too many have no answer.
+    /// True if a change was postponed because too many changes have no answer.
     puts_off: bool,
-    /// Time at which the records were asked for, if there is no answer yet.
+    /// Time at which the records were requested. `None` if no request is unanswered.
     reads_since: Option<Nanos>,
-    /// True if something was perhaps changed since.
+    /// True if a record may have changed after the unanswered request was sent.
     reads_again: bool,
 }
 
@@ -53,24 +53,24 @@ impl Changes {
         }
     }
 
-    /// Has the placement tell changes.
+    /// Asks the placement to report changes.
     pub(super) fn watch(&self, to: &Address<News>) {
         self.placement.watch(to);
     }
 
-    /// Forgets requests that are late: they may never be answered.
+    /// Removes requests whose answers are late, because the answers may never come.
     pub(super) fn forget_late(&mut self, now: Nanos) {
         self.pending
             .retain(|_, pending| !is_late(pending.since, now));
     }
 
-    /// Returns true if a change of a record has no answer yet.
+    /// Returns true if a change of this record has no answer yet.
     pub(super) fn is_pending(&self, key: &str) -> bool {
         self.pending.contains_key(key)
     }
 
-    /// Changes a record, unless a change of it has no answer yet, or too many have none. Then
-    /// another try must follow.
+    /// Changes a record. Does nothing if a change of this record, or too many changes, have no
+    /// answer. The caller must then try again later.
     pub(super) fn change(
         &mut self,
         key: Arc<str>,
@@ -102,7 +102,7 @@ impl Changes {
         self.placement.change(change, to);
     }
 
-    /// Takes the change that was answered, if it is known.
+    /// Removes and returns the change that was answered, if it is known.
     pub(super) fn answered(&mut self, key: &str, ticket: u64) -> Option<Pending> {
         let is_it = self
             .pending
@@ -111,14 +111,14 @@ impl Changes {
         is_it.then(|| self.pending.remove(key)).flatten()
     }
 
-    /// Returns true if changes were put off, and there is room for some of them.
+    /// Returns true if changes were postponed, and some of them can be sent now.
     pub(super) fn has_room_again(&mut self) -> bool {
         let has_room = self.puts_off && self.pending.len() <= CHANGES_MAX / 2;
         self.puts_off &= !has_room;
         has_room
     }
 
-    /// Reads what was changed after a revision.
+    /// Requests the records that were changed after a revision.
     pub(super) fn read(&mut self, since: u64, now: Nanos, to: &Address<News>) {
         if self.reads_since.is_some_and(|since| !is_late(since, now)) {
             self.reads_again = true;
@@ -128,7 +128,8 @@ impl Changes {
         self.placement.read(since, to);
     }
 
-    /// Records that an answer to a reading has come. Returns true if another one must follow.
+    /// Records that the requested records have arrived. Returns true if they must be requested
+    /// again.
     pub(super) fn has_read(&mut self) -> bool {
         self.reads_since = None;
         self.reads_again

@@ -7,7 +7,7 @@ use garrick_actor::NoReply;
 use super::record::{INSTANCES_MAX, NAMES_MAX, SERVICES_MAX};
 use crate::name::NodeName;
 
-/// Reason why an actor cannot be served, or what is served cannot be found.
+/// Reason why an actor cannot be offered as a service, or a service cannot be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServiceError {
@@ -16,17 +16,18 @@ pub enum ServiceError {
         /// The name.
         name: String,
     },
-    /// This node uses the key with another type of messages whose name for other nodes is the same.
+    /// This node already uses the key with another Rust type of messages that has the same name on
+    /// the wire.
     Message {
         /// Name of the key.
         key: String,
     },
-    /// This node serves 1,024 actors under the key already.
+    /// This node already offers 1,024 actors under the key.
     Instances {
         /// Name of the key.
         key: String,
     },
-    /// This node serves under 1,024 keys already.
+    /// This node already offers actors under 1,024 keys.
     Keys,
     /// The node has left, its system is shutting down, or there was no answer in time.
     NoAnswer(NoReply),
@@ -66,7 +67,7 @@ impl fmt::Display for ServiceError {
 
 impl std::error::Error for ServiceError {}
 
-/// Reason why an actor cannot be registered under a name, or not be looked up.
+/// Reason why an actor cannot be registered under a name, or a name cannot be looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameError {
@@ -79,22 +80,22 @@ pub enum NameError {
     Taken {
         /// The name.
         name: String,
-        /// The node of the actor that has it.
+        /// The node of the actor that has the name.
         node: NodeName,
     },
-    /// The actor has stopped or has given the name up before it was decided who has it.
+    /// The actor has stopped, or was unregistered, before the name was assigned to it.
     Ended {
         /// The name.
         name: String,
     },
-    /// This node has registered 1,024 names already.
+    /// This node has already registered 1,024 names.
     Names,
-    /// Nobody has the name.
+    /// No actor has the name.
     Unknown {
         /// The name.
         name: String,
     },
-    /// The actor that has the name has another type of messages.
+    /// The actor that has the name receives another type of messages.
     Message {
         /// The name.
         name: String,

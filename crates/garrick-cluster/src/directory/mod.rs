@@ -1,5 +1,5 @@
-//! The directory of a node: what members serve and have registered, in records that all nodes
-//! share. The README of the crate has the protocol.
+//! The directory of a node: the services and the names of actors of all members, in records that
+//! all nodes share. The README of the crate describes the protocol.
 
 mod record;
 

@@ -1,4 +1,4 @@
-//! State of names: those that actors of this node have, and those that are watched.
+//! State of names: those of actors of this node, and those that subscribers follow.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -13,35 +13,37 @@ use super::record::{Holder, Instance};
 use crate::line::{Carrier, Travels};
 use crate::node::Node;
 
-/// A name that an actor of this node has, or is to have.
+/// A name that an actor of this node has or has asked for.
 pub(super) struct Claim {
     pub(super) number: u64,
     pub(super) of: MessageId,
     pub(super) id: TaskId,
     /// The address of the actor.
     pub(super) address: Box<dyn Any + Send>,
-    /// Those who wait until it is decided who has the name.
+    /// Callers that wait until the name is assigned.
     pub(super) waiting: Vec<Reply<Result<(), NameError>>>,
 }
 
-/// One who watches a name, without the type of the messages.
+/// A subscriber to changes of a name, without the type of its messages.
 pub(super) trait Watcher: Send {
-    /// Tells who has the name, if that has changed. Returns false if nobody listens.
+    /// Informs the subscriber if another actor has the name now. Returns false if the subscriber
+    /// has ended.
     fn tell(&mut self, holder: Option<&Holder>, names: &Names, node: &Node) -> bool;
 
-    /// Returns true if nobody listens any more.
+    /// Returns true if the subscriber has ended.
     fn is_over(&self) -> bool;
 }
 
-/// Watches a name for an actor.
+/// Informs an actor about the actor that has a name.
 pub(super) struct WatcherOf<M: 'static> {
     pub(super) to: Address<Option<Address<M>>>,
     pub(super) name: Arc<str>,
-    /// Actor that it was told last, if it was told anything.
+    /// Actor that the subscriber was informed about last. `None` if the subscriber was not informed
+    /// yet.
     pub(super) told: Option<Option<Holder>>,
 }
 
-/// Names of this node, and those that it watches.
+/// Names of actors of this node, and names whose changes its actors follow.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) claims: BTreeMap<Arc<str>, Claim>,
@@ -49,7 +51,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Returns the address of the actor that has a name, if it has this type of messages.
+    /// Returns the address of the actor that has a name. Fails if the actor receives another type
+    /// of messages.
     pub(super) fn address<M: Travels>(
         &self,
         name: &str,

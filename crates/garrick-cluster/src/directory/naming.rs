@@ -1,4 +1,4 @@
-//! Names of actors: each belongs to one node at a time.
+//! Names of actors. At any time, a name belongs to one node.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Directory {
         self.settle_name(name, cx);
     }
 
-    /// Gives a name of this node up. Has no effect if another actor has it.
+    /// Unregisters an actor from a name. Has no effect if another actor has the name.
     pub(crate) fn unregister(
         &mut self,
         name: &Arc<str>,
@@ -97,7 +97,7 @@ impl Directory {
         }
     }
 
-    /// Removes a claim, and answers those who wait for it.
+    /// Removes a claim to a name, and answers the callers that wait for it.
     fn give_up(&mut self, name: &Arc<str>, answer: impl Fn() -> Result<(), NameError>) {
         if let Some(claim) = self.names.claims.remove(name) {
             let service = Instance::service(self.node.life(), claim.number);
@@ -131,7 +131,7 @@ impl Directory {
         })
     }
 
-    /// Tells an actor who has a name, from now on.
+    /// Informs an actor about the actor that has a name, now and after each change.
     pub(crate) fn watch_name<M: Travels>(
         &mut self,
         name: Arc<str>,
@@ -150,7 +150,7 @@ impl Directory {
         }
     }
 
-    /// Tells those who watch a name who has it.
+    /// Informs the subscribers of a name about the actor that has it.
     pub(super) fn tell_watchers(&mut self, name: &Arc<str>) {
         let Some(mut watchers) = self.names.watchers.remove(name) else {
             return;
@@ -162,8 +162,8 @@ impl Directory {
         }
     }
 
-    /// Changes the record of a name, if it is not as it should be. Decides who has the name, if
-    /// that is known.
+    /// Updates the record of a name if the record is out of date. Answers the waiting callers if it
+    /// is known which actor has the name.
     pub(super) fn settle_name(&mut self, name: &Arc<str>, cx: &Context<'_, ToDirectory>) {
         let (Some(Membership { life, epoch }), true) = (self.membership(), self.view.is_read())
         else {
@@ -224,7 +224,7 @@ impl Directory {
         self.changes.change(key, expected, value, cx.now(), &to);
     }
 
-    /// Changes all records of names that are not as they should be.
+    /// Updates all records of names that are out of date.
     pub(super) fn settle_names(&mut self, cx: &Context<'_, ToDirectory>) {
         let mut names = self.view.names_of(self.node.name());
         names.extend(self.names.claims.keys().cloned());
@@ -233,7 +233,7 @@ impl Directory {
         }
     }
 
-    /// Ends all names: the node has left.
+    /// Removes all names, because the node has left.
     pub(super) fn end_names(&mut self) {
         let names: Vec<_> = self.names.claims.keys().cloned().collect();
         for name in names {

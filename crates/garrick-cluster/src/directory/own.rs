@@ -1,4 +1,4 @@
-//! Actors of this node that are served.
+//! Addresses of actors that this node offers as services.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use garrick_sched::TaskId;
 use crate::line::Travels;
 use crate::named::Origin;
 
-/// A door in front of an actor of this node, whose address travels as a name. It is equal to the
+/// A door in front of an actor of this node. Its address travels as a name, and is equal to the
 /// address of the actor.
 struct Held<M: 'static> {
     address: Address<M>,
     origin: Arc<Origin>,
 }
 
-/// Returns an address that is equal to `address`, and travels as the name of a service.
+/// Returns an address that is equal to `address`, and that travels as the name of a service.
 pub(super) fn held<M: Travels>(address: Address<M>, origin: Origin) -> Address<M> {
     let origin = Arc::new(origin);
     door(Held { address, origin })

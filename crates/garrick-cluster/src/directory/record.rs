@@ -6,10 +6,10 @@ use garrick_wire::{MessageId, Wire};
 
 use crate::name::NodeName;
 
-/// Maximum number of actors that a node serves under one key.
+/// Maximum number of actors that a node offers under one key.
 pub(crate) const INSTANCES_MAX: usize = 1_024;
 
-/// Maximum number of keys under which a node serves.
+/// Maximum number of keys under which a node offers actors.
 pub(crate) const SERVICES_MAX: usize = 1_024;
 
 /// Maximum number of names that a node registers.
@@ -22,17 +22,19 @@ pub(crate) struct ServiceKey {
     pub(crate) of: MessageId,
 }
 
-/// Content of the record of what a node serves under a key.
+/// Content of the record that lists the actors of a node under a key.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Served", version = 2)]
 pub(crate) struct Served {
-    /// Epoch of the membership of the node. Nothing is served after the end of that membership.
+    /// Epoch of the membership of the node. After the end of that membership, the record has no
+    /// effect.
     #[wire(1)]
     pub(crate) epoch: u64,
-    /// Number of the life of the node.
+    /// Incarnation of the node.
     #[wire(2)]
     pub(crate) life: u64,
-    /// Numbers of the actors, which have different ones in a life of the node. Sorted.
+    /// Numbers of the actors, sorted. Two actors never have the same number in one incarnation of
+    /// the node.
     #[wire(3)]
     pub(crate) numbers: Vec<u64>,
 }
@@ -47,28 +49,28 @@ pub(crate) struct Registered {
     /// Epoch of the membership of the node. The name is free after the end of that membership.
     #[wire(2)]
     pub(crate) epoch: u64,
-    /// Number of the life of the node.
+    /// Incarnation of the node.
     #[wire(3)]
     pub(crate) life: u64,
     /// Number of the actor.
     #[wire(4)]
     pub(crate) number: u64,
-    /// Identity of its messages.
+    /// Identity of the type of the messages of the actor.
     #[wire(5)]
     pub(crate) of: u64,
 }
 
-/// A key of a record, as it is read.
+/// A parsed key of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// Actors that a node serves under a key.
+    /// Lists the actors of a node under a key.
     Served(NodeName, ServiceKey),
-    /// Owner of a name.
+    /// Contains the owner of a name.
     Name(Arc<str>),
 }
 
 impl Key {
-    /// Returns the key of a record.
+    /// Returns the key as text.
     pub(crate) fn text(&self) -> Arc<str> {
         match self {
             Self::Served(node, ServiceKey { name, of }) => {
@@ -78,7 +80,7 @@ impl Key {
         }
     }
 
-    /// Reads the key of a record. Returns `None` if it is not one of a directory.
+    /// Parses the key of a record. Returns `None` if the record does not belong to a directory.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let key = match (parts.next()?, parts.next()?, parts.next(), parts.next()) {
@@ -95,7 +97,7 @@ impl Key {
     }
 }
 
-/// An actor that a node serves.
+/// An actor that a node offers as a service.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Instance {
     pub(crate) node: NodeName,
@@ -106,12 +108,12 @@ pub(crate) struct Instance {
 /// The actor that has a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
-    /// Identity of its messages.
+    /// Identity of the type of the messages.
     pub(crate) of: MessageId,
     pub(crate) instance: Instance,
 }
 
-/// Beginning of the names by which other nodes reach what a node serves.
+/// Prefix of the names of services under which other nodes reach the actors of a directory.
 const SERVED: &str = "garrick.served.";
 
 impl Instance {
@@ -120,8 +122,8 @@ impl Instance {
         format!("{SERVED}{life}.{number}")
     }
 
-    /// Returns the number of an actor that has the service with this name, if it is one of a
-    /// directory.
+    /// Returns the number of the actor behind the service with this name. Returns `None` if the
+    /// service does not belong to a directory.
     pub(crate) fn number_of(service: &str) -> Option<u64> {
         let (_, number) = service.strip_prefix(SERVED)?.split_once('.')?;
         number.parse().ok()

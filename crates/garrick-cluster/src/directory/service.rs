@@ -12,31 +12,32 @@ use super::record::Instance;
 use crate::line::Travels;
 use crate::node::Node;
 
-/// Actors that are served under a key, without the type of the messages.
+/// Actors that are offered under a key, without the type of their messages.
 pub(super) trait AnyService: Send {
     /// Returns the numbers of the actors of this node, sorted.
     fn numbers(&self) -> Vec<u64>;
 
-    /// Returns true if somebody wants to hear of changes.
+    /// Returns true if the service has subscribers.
     fn is_followed(&self) -> bool;
 
-    /// Returns true if nobody needs the service.
+    /// Returns true if the service has no actors of this node and no subscribers.
     fn is_empty(&self) -> bool;
 
     /// Tells the subscribers which actors other nodes serve now.
     fn refresh(&mut self, present: &[Instance], node: &Node);
 
-    /// Removes an actor of this node. Returns false if it is not served.
+    /// Removes an actor of this node. Returns false if no actor has this number.
     fn remove(&mut self, number: u64) -> bool;
 
     fn as_any(&mut self) -> &mut dyn Any;
 }
 
-/// Actors that are served under a key.
+/// Actors that are offered under a key.
 pub(crate) struct Service<M: 'static> {
     /// Actors of this node, by their numbers.
     own: BTreeMap<u64, Address<M>>,
-    /// Actors of other nodes of which the subscribers were told. Empty if there are none.
+    /// Actors of other nodes that the subscribers were informed about last. Empty if there are no
+    /// subscribers.
     far: BTreeMap<Instance, Address<M>>,
     subscribers: Vec<Address<Listing<M>>>,
 }
@@ -63,7 +64,7 @@ impl<M: Travels> Service<M> {
         node.service_of(of.clone(), name.into())
     }
 
-    /// Returns the number of an actor of this node.
+    /// Returns the number of an actor of this node, if the service contains the actor.
     pub(super) fn number_of(&self, id: TaskId) -> Option<u64> {
         let mut own = self.own.iter();
         let found = own.find(|(_, address)| address.id() == id);
@@ -78,13 +79,14 @@ impl<M: Travels> Service<M> {
         self.tell(|| Listing::Added(address.clone()));
     }
 
-    /// Returns all actors: those of this node, and those that other nodes serve.
+    /// Returns all actors: those of this node, and the actors of other nodes in `present`.
     pub(super) fn all(&self, present: &[Instance], node: &Node) -> Vec<Address<M>> {
         let far = present.iter().map(|instance| Self::far(instance, node));
         self.own.values().cloned().chain(far).collect()
     }
 
-    /// Adds a subscriber, which first hears of all actors. Has no effect if it is subscribed.
+    /// Adds a subscriber, and sends it the list of all actors. Has no effect if it is already
+    /// subscribed.
     pub(super) fn subscribe(
         &mut self,
         subscriber: Address<Listing<M>>,
@@ -109,14 +111,14 @@ impl<M: Travels> Service<M> {
         self.forget();
     }
 
-    /// Forgets what nobody was told.
+    /// Clears the list of the actors of other nodes if no subscriber is left.
     fn forget(&mut self) {
         if self.subscribers.is_empty() {
             self.far.clear();
         }
     }
 
-    /// Tells all subscribers of a change.
+    /// Sends a change to all subscribers.
     fn tell(&mut self, change: impl Fn() -> Listing<M>) {
         self.subscribers.retain(|subscriber| {
             let is_told = subscriber.send(change()).is_ok();
@@ -125,7 +127,7 @@ impl<M: Travels> Service<M> {
         });
     }
 
-    /// Makes the actors of other nodes those that are present, and tells the subscribers.
+    /// Replaces the actors of other nodes by those in `present`, and informs the subscribers.
     fn renew(&mut self, present: &[Instance], node: &Node) {
         let is_gone = |instance: &Instance| present.binary_search(instance).is_err();
         let gone = self.far.keys().filter(|instance| is_gone(instance));

@@ -1,4 +1,4 @@
-//! The view: services of members, as this node has read them last.
+//! The view: the last known services and names of all members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) struct Membership {
     pub(super) epoch: u64,
 }
 
-/// A record of what a node serves.
+/// A record that lists the actors of a node under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) revision: u64,
@@ -33,19 +33,19 @@ pub(super) struct SeenName {
     pub(super) registered: Option<Registered>,
 }
 
-/// Keys and names for which something may have changed.
+/// Keys and names whose records may have changed.
 #[derive(Default)]
 pub(super) struct Changed {
     pub(super) services: BTreeSet<ServiceKey>,
     pub(super) names: BTreeSet<Arc<str>>,
 }
 
-/// Services of members, as this node has read them last. A hint of what is true.
+/// The last known services and names of all members. The view may be out of date.
 #[derive(Default)]
 pub(super) struct View {
-    /// All changes up to this one are included.
+    /// Revision up to which all changes are included.
     revision: u64,
-    /// True after the first reading.
+    /// True after the records were read for the first time.
     is_read: bool,
     members: BTreeMap<NodeName, Membership>,
     services: BTreeMap<ServiceKey, BTreeMap<NodeName, Seen>>,
@@ -65,7 +65,7 @@ impl View {
         self.members.get(node).copied()
     }
 
-    /// Returns the record of what a node serves under a key.
+    /// Returns the record that lists the actors of a node under a key.
     pub(super) fn record(&self, key: &ServiceKey, node: &NodeName) -> Option<&Seen> {
         self.services.get(key)?.get(node)
     }
@@ -77,14 +77,14 @@ impl View {
         has_record.map(|(key, _)| key.clone()).collect()
     }
 
-    /// Returns true if what a record of a node tells holds: the membership has not ended.
+    /// Returns true if a record of a node is valid, because the membership has not ended.
     fn holds(&self, node: &NodeName, seen: &Seen) -> bool {
         let epoch = seen.served.as_ref().map(|served| served.epoch);
         let member = self.members.get(node);
         member.is_some_and(|member| Some(member.epoch) == epoch)
     }
 
-    /// Returns what members other than `own` serve under a key, by the names of the nodes.
+    /// Returns the actors that members other than `own` offer under a key, sorted by node name.
     pub(super) fn present(&self, key: &ServiceKey, own: &NodeName) -> Vec<Instance> {
         let nodes = self.services.get(key).into_iter().flatten();
         let others = nodes.filter(|(node, seen)| *node != own && self.holds(node, seen));
@@ -121,7 +121,7 @@ impl View {
         names.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the actor that has a name, if the membership of its node has not ended.
+    /// Returns the actor that has a name, if the membership of the node of the actor has not ended.
     pub(super) fn holder(&self, name: &str) -> Option<Holder> {
         let registered = self.names.get(name)?.registered.as_ref()?;
         let (node, member) = self.members.get_key_value(registered.node.as_str())?;
@@ -158,8 +158,8 @@ impl View {
         dead
     }
 
-    /// Applies what was read up to a revision. Returns the keys under which something may have
-    /// changed.
+    /// Applies records that were read up to a revision. Returns the keys and names whose records
+    /// may have changed.
     pub(super) fn apply(&mut self, records: &[Record], revision: u64, is_whole: bool) -> Changed {
         let mut changed = Changed::default();
         if revision < self.revision {
@@ -176,7 +176,7 @@ impl View {
         changed
     }
 
-    /// Removes what is not among all records.
+    /// Removes all records that `records` does not contain.
     fn remove_missing(&mut self, records: &[Record], changed: &mut Changed) {
         let keys: BTreeSet<&str> = records.iter().map(|record| &*record.key).collect();
         let members = self.members.keys().cloned();
@@ -205,7 +205,7 @@ impl View {
         });
     }
 
-    /// Applies a change that this node has made. Returns the keys under which something may have
+    /// Applies a change that this node has made. Returns the keys and names whose records may have
     /// changed.
     pub(super) fn apply_own(&mut self, record: &Record) -> Changed {
         let mut changed = Changed::default();

@@ -1,4 +1,4 @@
-//! Gates, through which messages to the entities of a kind pass on a node.
+//! Gates. All messages to the entities of a kind pass through the gate of the kind on this node.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -14,12 +14,12 @@ use crate::line::Travels;
 use crate::members::hash;
 use crate::named::{Named, Origin};
 
-/// Number of messages of a kind that wait on a node, for owners of shards or for entities that
-/// stop. From this number on, messages are refused. Also the maximum number of messages in the
-/// mailbox of a region.
+/// Number of waiting messages of a kind at which a node refuses further messages. Messages wait for
+/// an owner of their shard, or for an entity that is stopping. Also the maximum number of messages
+/// in the mailbox of a region.
 pub(crate) const WAITING_MAX: usize = 16_384;
 
-/// Numbers of a region, for its doors and for samples.
+/// Counters and state of a region that its doors and samples read.
 #[derive(Default)]
 pub(super) struct Gate {
     /// Number of messages that wait.
@@ -28,13 +28,13 @@ pub(super) struct Gate {
     is_closed: AtomicBool,
     /// Number of entities that run here.
     pub(super) active: AtomicUsize,
-    /// Number of entities that were created here.
+    /// Number of times that an entity was created on this node.
     pub(super) created: AtomicU64,
     /// Number of messages that were dropped because this node did not own their shards.
     pub(super) strays: AtomicU64,
-    /// Number of messages that were dropped because no node has taken them in time.
+    /// Number of messages that were dropped because no node took them in time.
     pub(super) expired: AtomicU64,
-    /// Number of entities that have not ended when their shards were given away.
+    /// Number of entities that had not ended when their shard was given to another node.
     pub(super) abandoned: AtomicU64,
 }
 
@@ -61,7 +61,7 @@ impl Gate {
     }
 }
 
-/// A door in front of an entity, on any node.
+/// A door in front of an entity on this or another node.
 struct Entrance<M> {
     region: Address<RegionMsg<M>>,
     gate: Arc<Gate>,

@@ -1,4 +1,4 @@
-//! The handle by which a node uses and runs entities.
+//! The handle with which a program uses and runs entities on a node.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -36,7 +36,8 @@ struct Used {
     /// The `Address<RegionMsg<M>>` of the region.
     region: Box<dyn Any + Send + Sync>,
     gate: Arc<Gate>,
-    /// Exists as long as the host of the kind. A turn that was undone has given the region no host.
+    /// Alive as long as the host of the kind exists. If the turn that passed the host to the region
+    /// was undone, the host no longer exists.
     host: Weak<()>,
 }
 
@@ -46,22 +47,22 @@ struct Shared {
     placer: Address<PlacerMsg>,
     members: Arc<Mutex<MembersSample>>,
     kinds: Mutex<HashMap<Arc<str>, Used>>,
-    /// Values of layers above that have started something for this node, by their types and names.
+    /// Values that higher layers have started for this node, by type and name.
     kept: Mutex<BTreeMap<(TypeId, Box<str>), Kept>>,
 }
 
-/// A value of a layer above.
+/// A value of a higher layer.
 type Kept = Box<dyn Any + Send + Sync>;
 
-/// Reason why something was not started.
+/// Reason why a value was not started.
 pub(crate) enum NotKept {
-    /// There are too many.
+    /// Too many values have been started.
     Many,
     /// The system is shutting down.
     Closed,
 }
 
-/// Numbers of the entities of a kind on a node.
+/// Counters of the entities of a kind on a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EntitiesSample {
@@ -74,13 +75,13 @@ pub struct EntitiesSample {
     /// Number of messages that wait on this node, for an owner of their shard or for the end of an
     /// entity that stops.
     pub waiting: usize,
-    /// Number of messages that were dropped because they came to this node when it was not the
-    /// owner of their shard, and their sender could not know that.
+    /// Number of messages that were dropped because this node did not own their shard. Counts only
+    /// messages whose senders could not know the owner.
     pub strays: u64,
-    /// Number of messages that were dropped because no node has taken them within 10 seconds.
+    /// Number of messages that were dropped because no node took them within 10 seconds.
     pub expired: u64,
-    /// Number of entities that have not ended when their shards were handed over, within
-    /// [`KindOptions::hand_over_within`]. Their turns take no effect any more.
+    /// Number of entities that did not end within [`KindOptions::hand_over_within`] when their
+    /// shard was handed over. The turns of such an entity have no effect after that.
     pub abandoned: u64,
 }
 
@@ -89,8 +90,8 @@ pub struct EntitiesSample {
 ///
 /// A *kind* of entities is divided into *shards*. A node that [hosts](Entities::host) the kind owns
 /// some of the shards, and creates an entity when its first message comes. If the node is lost,
-/// other nodes take its shards over. If a node comes or leaves, shards are handed over: their
-/// entities handle the messages that they have, and stop.
+/// other nodes take its shards over. If a node joins or leaves, shards are handed over: their
+/// entities handle the messages in their mailboxes, and stop.
 ///
 /// # Examples
 /// ```
@@ -138,8 +139,8 @@ pub struct Entities {
 }
 
 impl Entities {
-    /// Makes a node a member, which can use and run entities. Do this once for each node. All nodes
-    /// of the cluster must use the same placement.
+    /// Makes a node a member of the cluster, so that it can use and run entities. Do this once for
+    /// each node. All nodes of the cluster must use the same placement.
     ///
     /// # Errors
     /// Returns [`JoinError::Closed`] if the system is shutting down.
@@ -180,8 +181,8 @@ impl Entities {
         self.shared.placement.clone()
     }
 
-    /// Returns the value with a name that a layer above has kept for this node, if it is good.
-    /// Otherwise, starts it, unless `max` values are kept.
+    /// Returns the value that a higher layer keeps for this node under a name, if the value is
+    /// still good. Otherwise starts a new value. Fails if `max` values are already kept.
     pub(crate) fn kept<T: Clone + Send + Sync + 'static>(
         &self,
         name: &str,
@@ -206,7 +207,7 @@ impl Entities {
         Ok(started)
     }
 
-    /// Returns the region and the gate of a kind, which are created at the first use.
+    /// Returns the region and the gate of a kind. Creates them on first use.
     fn used<M: Travels>(
         &self,
         kind: &str,
@@ -262,12 +263,13 @@ impl Entities {
         Ok((region, gate))
     }
 
-    /// Lets this node run entities of a kind. `make` creates the actor of a key, also after a
-    /// failure. It may panic: then it is called again after some time.
+    /// Lets this node run entities of a kind. `make` creates the actor for a key, and creates it
+    /// again after a failure. If `make` panics, it is called again after a delay.
     ///
-    /// The actor of a key is created when a message for it comes, and again after it has stopped.
-    /// If it fails, the message whose turn has failed is lost, and the next actor handles those
-    /// that wait. If it stops by itself, those that wait in its mailbox are lost, too.
+    /// The actor for a key is created when a message for the key arrives, also after an earlier
+    /// actor has stopped. If the actor fails, the message that it was handling is lost, and the
+    /// next actor handles the waiting messages. If the actor stops by itself, the messages in its
+    /// mailbox are lost.
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind, the number of shards or the versions are
@@ -313,13 +315,15 @@ impl Entities {
         self.shared.placer.send(hosted).map_err(closed)
     }
 
-    /// Returns the address of the entity of a kind with a key, on any node. It need not run.
+    /// Returns the address of the entity with the given kind and key, on any node. The entity need
+    /// not run.
     ///
     /// The address works as long as this node has not left. In a message, it travels as the kind
     /// and the key: on another node, it becomes the address that this method returns there.
     /// Messages wait for at most 10 seconds if no node owns the shard of the entity. If 16,384
-    /// messages of the kind wait on this node for an owner, or as many have not been looked at yet,
-    /// sends return their messages. A stop has no effect, and a watch ends when this node leaves.
+    /// messages of the kind wait for an owner on this node, or are still in the queue of this node,
+    /// sending fails and returns the message. Stopping the entity through this address has no
+    /// effect. Watching the entity reports an end only when this node leaves.
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
@@ -329,7 +333,7 @@ impl Entities {
         self.find(kind.name(), key)
     }
 
-    /// Returns the address of the entity of a kind with a key.
+    /// Returns the address of the entity with the given kind and key.
     pub(crate) fn find<M: Travels>(
         &self,
         kind: &str,
@@ -341,39 +345,39 @@ impl Entities {
         Ok(entity_address(cluster, kind.into(), key, region, gate))
     }
 
-    /// Hands the shards of this node over to other nodes, and ends its membership. Its entities
-    /// handle the messages that they have. The answer comes when the last shard was handed over,
-    /// and what has waited on this node is on its way to other nodes. If there is no other node
-    /// that runs a kind, its entities only stop.
+    /// Hands the shards of this node over to other nodes, and ends its membership. Entities handle
+    /// the messages in their mailboxes before they stop. The answer arrives when the last shard was
+    /// handed over, and the waiting messages of this node were sent to other nodes. If no other
+    /// node runs a kind, the entities of that kind only stop.
     ///
-    /// When the last shard was handed over, addresses of entities refuse messages. The node itself
-    /// does not [leave](Node::leave).
+    /// After the last shard was handed over, addresses of entities refuse messages on this node.
+    /// The node itself does not [leave](Node::leave).
     pub fn drain(&self) -> Ask<()> {
         self.shared.placer.ask(PlacerMsg::Drain)
     }
 
-    /// Returns a question that is answered when this node is no member any more, because it was
+    /// Returns a question that is answered when this node is no longer a member, because it was
     /// drained or has left. An operator can order a node to drain (`garrick cluster drain`), so a
-    /// program waits for this, and then ends. If the node had left before, the question ends with
-    /// an error.
+    /// program waits for the answer, and then ends. If the node has already left, the question
+    /// fails.
     pub fn left(&self) -> Ask<()> {
         self.shared.placer.ask(PlacerMsg::Await)
     }
 
-    /// Ends the membership at once. Turns of entities that have not taken effect are undone. Other
+    /// Ends the membership at once. Undoes the turns of entities that have not taken effect. Other
     /// nodes take the shards over.
     pub fn leave(&self) {
         // A placer that has ended has left.
         let _ = self.shared.placer.send(PlacerMsg::Leave);
     }
 
-    /// Returns the numbers of this node about members and shards.
+    /// Returns the counters of this node for members and shards.
     #[must_use]
     pub fn members(&self) -> MembersSample {
         lock(&self.shared.members).clone()
     }
 
-    /// Returns the numbers of all kinds that this node uses, by their names.
+    /// Returns the counters of all kinds that this node uses, sorted by name.
     #[must_use]
     pub fn sample(&self) -> Vec<EntitiesSample> {
         let kinds = lock(&self.shared.kinds);

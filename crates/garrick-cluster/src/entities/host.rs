@@ -11,7 +11,7 @@ use super::kind::EntityError;
 use super::leased::Leased;
 use crate::members::{Tenure, Versions};
 
-/// Time before an entity that has failed is created again: it doubles with each failure.
+/// Time before an entity that has failed is created again. The time doubles with each failure.
 const BACKOFF: Duration = Duration::from_millis(10);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
@@ -33,8 +33,8 @@ impl Default for KindOptions {
 }
 
 impl KindOptions {
-    /// Returns options with 256 shards, whose entities stop after 5 minutes without a message, and
-    /// are handed over within 30 seconds.
+    /// Returns the default options: 256 shards, a stop of entities after 5 minutes without a
+    /// message, and 30 seconds for handing a shard over.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -47,22 +47,23 @@ impl KindOptions {
         }
     }
 
-    /// Sets the number of shards, from 1 to 1,024. A shard is the part of the entities that moves
-    /// between nodes at once. The first node that runs the kind decides the number for all, for
-    /// ever: later, another number has no effect.
+    /// Sets the number of shards, from 1 to 1,024. A shard is a group of entities that move between
+    /// nodes together. The first node that runs the kind sets the number for all nodes, and the
+    /// number never changes. On later nodes, this option has no effect.
     #[must_use]
     pub const fn shards(mut self, shards: u32) -> Self {
         self.shards = shards;
         self
     }
 
-    /// Sets the versions of the journals of the kind that this node can read. It writes the newest
-    /// one, unless [`KindOptions::writes`] is called. The default is 1 for both.
+    /// Sets the versions of the journals of the kind that this node can read. The node writes the
+    /// newest of these versions, unless [`KindOptions::writes`] is called. By default, the node
+    /// reads and writes version 1.
     ///
-    /// When the first node that writes a newer version becomes a member, the kind has this version
-    /// from then on. Shards are given only to nodes that can read the version of the kind, and
-    /// other nodes hand their shards over. So no node gets an entity whose journal it cannot read.
-    /// A node that cannot run the kind says so in
+    /// When the first node that writes a newer version becomes a member, the version of the kind
+    /// changes to this version. Shards are given only to nodes that can read the version of the
+    /// kind, and other nodes hand their shards over. So no node gets an entity whose journal it
+    /// cannot read. A node that cannot run the kind says so in
     /// [`MembersSample::failure`](crate::MembersSample::failure).
     #[must_use]
     pub const fn versions(mut self, versions: RangeInclusive<u32>) -> Self {
@@ -80,8 +81,9 @@ impl KindOptions {
         self
     }
 
-    /// Sets the time after which an entity without messages stops, after twice this time at the
-    /// latest. Its next message creates it again. `None` lets entities run until their shards move.
+    /// Sets the time after which an entity without messages stops. The entity may run for up to
+    /// twice this time. The next message for the entity creates it again. `None` lets entities run
+    /// until their shards move.
     #[must_use]
     pub const fn idle(mut self, idle: Option<Duration>) -> Self {
         self.idle = idle;
@@ -89,25 +91,27 @@ impl KindOptions {
     }
 
     /// Sets the time within which the entities of a shard must have ended when the shard is handed
-    /// over. Then the shard is given away without them: the turns of those that have not ended
-    /// take no effect any more, and the messages that they have not handled are lost.
+    /// over. After this time, the shard moves to another node even if some entities have not ended.
+    /// The turns of these entities have no effect any more, and the messages that they have not
+    /// handled are lost.
     ///
-    /// Meanwhile, messages to all entities of the shard wait, for at most 10 seconds. So a time of
-    /// less than 8 seconds, if it is enough for each turn, keeps one entity from harming others.
+    /// Meanwhile, messages to all entities of the shard wait, for at most 10 seconds. Choose a time
+    /// that is long enough for each turn, but less than 8 seconds. Then a slow entity does not
+    /// cause the loss of messages to others.
     #[must_use]
     pub const fn hand_over_within(mut self, time: Duration) -> Self {
         self.hand_over_within = time;
         self
     }
 
-    /// Tells that all entities of the kind are durable actors whose journals are in a log that the
-    /// nodes share, with `fenced`. Then the journals refuse a node that was lost, and other nodes
-    /// need not wait for the end of its lease: they take the shards over after 2 seconds without a
-    /// sign of the node, instead of 5. Turns without events take effect only within 1.8 seconds
+    /// Declares that all entities of the kind are fenced durable actors (`fenced`), whose journals
+    /// are in a log that all nodes share. Then the journals refuse a node that was lost, and other
+    /// nodes need not wait for the end of its lease: they take the shards over after the node was
+    /// silent for 2 seconds, instead of 5. Turns without events take effect only within 1.8 seconds
     /// after the node has renewed its membership, or with the next renewal.
     ///
-    /// If an entity is not durable and fenced, two instances of it may have effects at a time. Give
-    /// this option on all nodes that run the kind.
+    /// If an entity is not durable and fenced, two instances of it may have effects at the same
+    /// time. Give this option on all nodes that run the kind.
     #[must_use]
     pub const fn fenced(mut self) -> Self {
         self.is_fenced = true;
@@ -117,7 +121,8 @@ impl KindOptions {
 
 /// Creates the entities of a kind.
 pub(super) trait Host<M>: Send + Sync {
-    /// Creates the entity with a key. Returns `None` if the system is shutting down.
+    /// Creates the entity with a key, for the time in which this node owns the shard (`tenure`).
+    /// Returns `None` if the system is shutting down.
     fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>>;
 
     /// Options of the kind.
@@ -130,7 +135,7 @@ pub(super) struct HostOf<F> {
     tree: Tree,
     make: Arc<F>,
     options: KindOptions,
-    /// Tells others that the host exists.
+    /// Alive as long as the host exists. Others hold a weak reference to it.
     _exists: Arc<()>,
 }
 

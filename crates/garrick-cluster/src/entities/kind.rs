@@ -29,7 +29,7 @@ pub struct Kind<M> {
 }
 
 impl<M> Kind<M> {
-    /// Creates the kind with a name: 1 to 64 letters, digits, `-` and `_` of ASCII. Other names are
+    /// Creates the kind with a name: 1 to 64 ASCII letters, digits, `-` and `_`. Other names are
     /// refused when the kind is used.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
@@ -88,25 +88,25 @@ pub enum EntityError {
     },
     /// The key is empty or too long.
     Key {
-        /// Number of bytes.
+        /// Length of the key in bytes.
         bytes: usize,
     },
-    /// The kind is used with another type of messages on this node.
+    /// This node already uses the kind with another type of messages.
     Message {
         /// Name of the kind.
         kind: String,
     },
-    /// This node runs entities of the kind already.
+    /// This node already runs entities of the kind.
     Hosted {
         /// Name of the kind.
         kind: String,
     },
     /// The number of shards is 0 or more than 1,024.
     Shards {
-        /// The number.
+        /// The number of shards that was given.
         shards: u32,
     },
-    /// The versions start at 0, or do not contain the one that is written.
+    /// The range of versions starts at 0, or does not contain the version that is written.
     Versions {
         /// The oldest version that can be read.
         min: u32,
@@ -115,7 +115,7 @@ pub enum EntityError {
         /// The version that is written.
         writes: u32,
     },
-    /// This node uses 256 kinds already.
+    /// This node already uses 256 kinds.
     Kinds,
     /// The node has left, or its system is shutting down.
     Closed,

@@ -6,7 +6,7 @@ use garrick_actor::{Actor, Context, Next, Outcome};
 
 use crate::members::Tenure;
 
-/// An entity, with the right of its node to its shard.
+/// An entity, with the right to its shard that its node has.
 pub(super) struct Leased<A> {
     actor: A,
     tenure: Arc<Tenure>,

@@ -9,7 +9,7 @@ use super::host::Host;
 use crate::line::Carrier;
 use crate::members::Order;
 
-/// A message of a region to the region of the same kind on another node.
+/// A message to the region of the same kind on another node.
 #[derive(Wire)]
 #[wire(name = "garrick.ToRegion", context = Carrier)]
 pub(super) enum ToRegion<M> {
@@ -17,12 +17,12 @@ pub(super) enum ToRegion<M> {
     Message {
         shard: u32,
         key: String,
-        /// Revision of the record by which the sender takes the receiver for the owner.
+        /// Revision of the record of the shard in which the sender found the receiver as the owner.
         revision: u64,
         message: M,
     },
-    /// Nothing more comes from a node for a shard, until the record of the shard has another
-    /// revision than this one.
+    /// A node announces that it sends no more messages for a shard, until the record of the shard
+    /// has another revision than this one.
     Held {
         shard: u32,
         revision: u64,
@@ -50,6 +50,7 @@ pub(super) enum RegionMsg<M> {
         key: Arc<str>,
         generation: u64,
     },
-    /// Time for which the look was planned. If another one is planned, this one is not needed.
+    /// A scheduled check. Contains the time for which it was scheduled. A region ignores the check
+    /// if another one is scheduled now.
     Tick(Nanos),
 }

@@ -1,5 +1,5 @@
-//! Entities: actors that have a key, and run on one node at a time. The README of the crate has the
-//! protocol.
+//! Entities: actors that have a key, and run on one node at a time. The README of the crate
+//! describes the protocol.
 
 mod kind;
 

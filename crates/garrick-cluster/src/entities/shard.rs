@@ -10,22 +10,22 @@ use hashbrown::{HashMap, HashSet};
 use super::message::ToRegion;
 use crate::members::{Lease, Tenure};
 
-/// Number of nodes that are remembered because they know of a hand-over before this one.
+/// Maximum number of stored announcements of nodes that know of a hand-over earlier than this node.
 const HELD_MAX: usize = 1_024;
 
 /// A message that waits.
 pub(super) struct Waiting<M> {
     pub(super) key: Arc<str>,
     pub(super) message: M,
-    /// Time since which it waits. 0 if it does not.
+    /// Time since which the message has been waiting. 0 if it is not waiting.
     pub(super) since: Nanos,
-    /// Revision of the record by which another node has taken this one for the owner. `None` if
-    /// the message is from this node.
+    /// Revision of the record in which another node found this node as the owner. `None` if the
+    /// message was sent on this node.
     pub(super) by: Option<u64>,
 }
 
 impl<M> Waiting<M> {
-    /// Records that the message waits, unless it does already.
+    /// Records that the message is waiting, unless that is already recorded.
     pub(super) fn wait_from(&mut self, now: Nanos) {
         if self.since == 0 {
             self.since = now;
@@ -37,12 +37,12 @@ impl<M> Waiting<M> {
 pub(super) enum Place<M> {
     /// Nobody owns the shard. Messages wait.
     Nobody,
-    /// This node owns the shard, since the revision.
+    /// This node has owned the shard since the revision `since`.
     Here { since: u64 },
     /// Another node owns the shard. Contains the address of its region.
     Far(Address<ToRegion<M>>),
-    /// Another node owns the shard, and hands it over. Messages wait. If the other node could not
-    /// be told yet that nothing more comes, contains the address of its region.
+    /// Another node owns the shard, and hands it over. Messages wait. Contains the address of the
+    /// region of that node until this node has announced that it sends no more messages.
     Leaving(Option<Address<ToRegion<M>>>),
     /// This node owns the shard, and hands it over.
     HandsOver { since: u64, phase: Phase },
@@ -50,14 +50,15 @@ pub(super) enum Place<M> {
 
 /// Phase of a shard that is handed over.
 pub(super) enum Phase {
-    /// Messages of these nodes may still come, until the time.
+    /// Messages of these nodes may still arrive. Waits for their announcements until the given
+    /// time.
     Waits {
         nodes: HashSet<String>,
         until: Nanos,
     },
-    /// The entities stop, until the time at the latest. Messages wait.
+    /// The entities are stopping, and may run until the given time. Messages wait.
     Stops { until: Nanos },
-    /// The entities have stopped, or their turns take no effect any more. The placer gives the
+    /// The entities have stopped, or their turns have no effect any more. The placer gives the
     /// shard away.
     Stopped,
 }
@@ -66,9 +67,9 @@ pub(super) enum Phase {
 pub(super) struct Entity<M> {
     pub(super) address: Address<M>,
     pub(super) generation: u64,
-    /// True if it has got a message since the last look for idle entities.
+    /// True if the entity has received a message since the last check for idle entities.
     pub(super) is_used: bool,
-    /// True if it was told to stop. Then messages wait until it has ended.
+    /// True if the entity was told to stop. Messages wait until it has ended.
     pub(super) stops: bool,
     pub(super) queue: VecDeque<Waiting<M>>,
 }
@@ -83,22 +84,23 @@ pub(super) struct Shard<M> {
     /// Number of messages that wait for the end of an entity.
     pub(super) behind: usize,
     pub(super) entities: HashMap<Arc<str>, Entity<M>>,
-    /// The right of the entities. `None` until one is created, and after the loss of the shard.
+    /// The right of the entities to run on this node. `None` until an entity is created, and after
+    /// the loss of the shard.
     pub(super) tenure: Option<Arc<Tenure>>,
-    /// Nodes that send nothing more, with the revisions of the records that they have read, which
-    /// this region does not know yet.
+    /// Nodes that send no more messages for the shard, with the revisions of the records that they
+    /// have read. This region does not know these records yet.
     pub(super) held: Vec<(String, u64)>,
 }
 
-/// Way of a message.
+/// Destination of a message.
 pub(super) enum Way<'a, M> {
-    /// To an entity of this node.
+    /// An entity of this node.
     Entity,
-    /// To another node.
+    /// Another node.
     Far(&'a Address<ToRegion<M>>),
-    /// Waits.
+    /// None yet: the message waits.
     Wait,
-    /// The sender is mistaken about the owner.
+    /// None: the sender was wrong about the owner.
     Stray,
 }
 
@@ -117,7 +119,7 @@ impl<M> Default for Shard<M> {
 }
 
 impl<M: 'static> Shard<M> {
-    /// Returns the way of a message, if none waits before it.
+    /// Returns the destination of a message, if no other message waits before it.
     pub(super) fn way(&self, by: Option<u64>) -> Way<'_, M> {
         // The sender has read a later record: this region will soon know of it.
         if by.is_some_and(|by| by > self.revision) {
@@ -139,7 +141,7 @@ impl<M: 'static> Shard<M> {
         }
     }
 
-    /// Returns true if the region must look at the shard after some time.
+    /// Returns true if the region must check the shard again later.
     pub(super) fn is_unsettled(&self) -> bool {
         let waits = matches!(
             self.place,
@@ -152,7 +154,8 @@ impl<M: 'static> Shard<M> {
         waits || !self.queue.is_empty() || self.behind > 0
     }
 
-    /// Records that a node sends nothing more, since it has read a later record than this region.
+    /// Records that a node sends no more messages, because it has read a later record than this
+    /// region.
     pub(super) fn held_early(&mut self, node: String, revision: u64) {
         self.held.retain(|(known, _)| *known != node);
         if self.held.len() < HELD_MAX {
@@ -160,7 +163,7 @@ impl<M: 'static> Shard<M> {
         }
     }
 
-    /// Returns the right of an entity that is created now.
+    /// Returns the right to run for an entity that is created now.
     pub(super) fn tenure(&mut self, lease: &Arc<Lease>) -> Arc<Tenure> {
         self.tenure.take_if(|tenure| tenure.is_over());
         let new = || Arc::new(Tenure::new(Arc::clone(lease)));
@@ -171,7 +174,7 @@ impl<M: 'static> Shard<M> {
         Arc::clone(tenure)
     }
 
-    /// The shard belongs to this node no more.
+    /// Records that the shard no longer belongs to this node.
     pub(super) fn end(&mut self) {
         if let Some(tenure) = self.tenure.take() {
             tenure.end();
@@ -179,7 +182,7 @@ impl<M: 'static> Shard<M> {
         self.stop_all();
     }
 
-    /// Tells all entities to stop after the messages that they have.
+    /// Tells all entities to stop after the messages in their mailboxes.
     pub(super) fn stop_all(&mut self) {
         for entity in self.entities.values_mut() {
             if !entity.stops {

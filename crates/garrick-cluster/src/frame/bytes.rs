@@ -3,7 +3,8 @@
 /// Reason why the entries of a frame cannot be read.
 pub(crate) type Bad = &'static str;
 
-/// Appends a number of 1 to 10 bytes, 7 bits each, the lowest first.
+/// Appends a number in a variable-length format: 1 to 10 bytes, each with 7 bits, lowest bits
+/// first.
 pub(super) fn put_number(mut number: u64, to: &mut Vec<u8>) {
     while number >= 0x80 {
         to.push(number as u8 | 0x80);
@@ -12,13 +13,13 @@ pub(super) fn put_number(mut number: u64, to: &mut Vec<u8>) {
     to.push(number as u8);
 }
 
-/// Appends bytes with their length.
+/// Appends the length of `bytes`, followed by `bytes`.
 pub(super) fn put_bytes(bytes: &[u8], to: &mut Vec<u8>) {
     put_number(bytes.len() as u64, to);
     to.extend_from_slice(bytes);
 }
 
-/// Reads from the beginning of bytes.
+/// Reads values from the beginning of a byte slice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 

@@ -28,7 +28,7 @@ const ORDER: u8 = 4;
 const LEAVE: u8 = 5;
 const ANOTHER: u8 = 6;
 
-/// Maximum length in bytes of the text of a failure that is sent to another node.
+/// Maximum length in bytes of a failure message that is sent to another node.
 const FAILURE_BYTES: usize = 1 << 10;
 
 /// The place of an exported address in the table of its node.
@@ -51,11 +51,11 @@ pub(crate) enum Target<'a> {
 /// An address in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ref<'a> {
-    /// An address that the sender's node has exported.
+    /// An address that the node of the sender has exported.
     Senders(Slot),
-    /// An address that the receiver's node has exported.
+    /// An address that the node of the receiver has exported.
     Receivers(Slot),
-    /// The entity of a kind with a key.
+    /// The entity with the given kind and key.
     Entity { kind: &'a str, key: &'a str },
     /// A service of a node.
     Service { node: &'a str, name: &'a str },
@@ -64,11 +64,11 @@ pub(crate) enum Ref<'a> {
 /// The content of a message or of an answer, with the replies and addresses in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Body<'a> {
-    /// Number of replies. They answer the questions with the numbers `first`, `first + 1` and so
-    /// on.
+    /// Number of replies in the content. The replies answer the questions with the numbers `first`,
+    /// `first + 1` and so on.
     pub(crate) replies: u32,
     pub(crate) first: u64,
-    /// Number of addresses.
+    /// Number of addresses in the content.
     refs: u32,
     /// The encoded addresses, which have been checked.
     listed: &'a [u8],
@@ -94,22 +94,22 @@ pub(crate) struct Answer<'a> {
 /// An entry that is sent again until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Report when the receiver has ended.
+    /// Asks for a report when the receiver has ended.
     Watch { watch: u64, target: Owned },
-    /// The receiver that was watched has ended.
+    /// Reports that a watched receiver has ended.
     Ended { watch: u64, ended: Ended },
-    /// Stop the receiver.
+    /// Asks the other node to stop the receiver.
     Stop { target: Owned },
-    /// The exported address is no longer held. `travels` is the number of times that it has
-    /// arrived.
+    /// Tells the other node that an exported address is no longer held. `travels` is the number of
+    /// times that the address has arrived.
     Release { slot: Slot, travels: u64 },
-    /// The frames with these numbers have not arrived.
+    /// Reports that the frames from `from` to `to` have not arrived.
     Lost { from: u64, to: u64 },
-    /// The mailbox of the receiver has become full, or has room again.
+    /// Reports that the mailbox of the receiver has become full, or has room again.
     Full { target: Owned, is_full: bool },
 }
 
-/// A [`Target`] with a name of its own.
+/// A [`Target`] that owns its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Owned {
     Service(Arc<str>),
@@ -117,7 +117,7 @@ pub(crate) enum Owned {
 }
 
 impl Owned {
-    /// Returns true if both are certainly the same.
+    /// Returns true if both targets are certainly equal.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service(one), Self::Service(other)) => Arc::ptr_eq(one, other),
@@ -188,7 +188,7 @@ impl Ref<'_> {
     }
 }
 
-/// A [`Body`] that is written.
+/// A [`Body`] that is being written.
 #[derive(Default)]
 pub(crate) struct NewBody<'a> {
     pub(crate) replies: u32,
@@ -242,7 +242,7 @@ pub(crate) fn put_refusal(question: u64, why: NoReply, to: &mut Vec<u8>) {
     });
 }
 
-/// Appends the notice that the sender's node leaves.
+/// Appends the notice that the node of the sender leaves the cluster.
 pub(crate) fn put_leave(to: &mut Vec<u8>) {
     to.push(LEAVE);
 }
@@ -313,7 +313,7 @@ pub(crate) enum Entry<'a> {
         number: u64,
         order: Order,
     },
-    /// The sender's node leaves.
+    /// The node of the sender leaves the cluster.
     Leave,
 }
 
@@ -325,7 +325,7 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Creates an iterator over `count` entries, which must be all of `bytes`.
+    /// Creates an iterator over `count` entries, which must fill all of `bytes`.
     pub(crate) fn new(bytes: &'a [u8], count: u32) -> Self {
         Self {
             reader: Reader(bytes),

@@ -18,7 +18,7 @@ const SUM_AT: usize = HEAD_BYTES - 4;
 pub(crate) enum BadFrame {
     /// The bytes are not a frame of this version.
     Foreign,
-    /// The frame is shorter than its head states, or some byte has changed.
+    /// The frame is shorter than its head states, or some bytes have changed.
     Damaged,
     /// The frame is from another cluster.
     OtherCluster,
@@ -40,24 +40,24 @@ impl fmt::Display for BadFrame {
 /// The head of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Head {
-    /// Number of the sender's life: each start of a node is another life.
+    /// Incarnation of the sender. It differs each time the node starts.
     pub(crate) node: u64,
-    /// Number of the receiver's life, or 0 if the sender does not know it.
+    /// Incarnation of the receiver, or 0 if the sender does not know it.
     pub(crate) peer: u64,
-    /// Number of the session of the sender.
+    /// Number of the sender's session.
     pub(crate) session: u64,
-    /// Number of the frame in the session. A frame without entries has the number of the frame
+    /// Number of the frame in the session. A frame without entries has the same number as the frame
     /// before it.
     pub(crate) number: u64,
-    /// Number of the receiver's session that the sender saw last, or 0. The next two numbers belong
+    /// Number of the receiver's session that the sender saw last, or 0. `taken` and `orders` belong
     /// to this session.
     pub(crate) seen: u64,
-    /// Number of a frame. All frames up to this one were either handled, or their loss was reported
-    /// and the report was confirmed.
+    /// Number of a frame. The sender has handled all frames up to this one, or has reported their
+    /// loss and received a confirmation of the report.
     pub(crate) taken: u64,
-    /// Number of the last order that was handled.
+    /// Number of the last order that the sender has handled.
     pub(crate) orders: u64,
-    /// Number of the last session of the receiver that the sender has ended, or 0.
+    /// Number of the last session of the receiver that the sender has declared lost, or 0.
     pub(crate) dead: u64,
     /// Number of the entries.
     pub(crate) entries: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Head {
 
 impl Head {
     /// Writes the head and the checksum into a frame. The first [`HEAD_BYTES`] bytes of the frame
-    /// are overwritten. The name of the sender must follow them.
+    /// are overwritten. The name of the sender must follow these bytes.
     pub(crate) fn write(self, cluster: u64, name_length: usize, frame: &mut [u8]) {
         frame[..5].copy_from_slice(&MAGIC);
         frame[5] = name_length as u8;
@@ -134,7 +134,7 @@ impl Head {
     }
 }
 
-/// Returns the checksum of a frame, with zeros in its place.
+/// Returns the checksum of a frame. The bytes of the checksum itself count as zeros.
 fn checksum(frame: &[u8]) -> u32 {
     let sum = crc32c::crc32c(&frame[..SUM_AT]);
     let sum = crc32c::crc32c_append(sum, &[0; 4]);

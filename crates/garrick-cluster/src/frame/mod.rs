@@ -7,7 +7,7 @@
 //! name | entries                                            (numbers are little-endian)
 //! ```
 //!
-//! The checksum is the CRC-32C of the whole frame, with zeros in its place.
+//! The checksum is the CRC-32C of the whole frame, with zeros in place of the checksum itself.
 
 mod bytes;
 

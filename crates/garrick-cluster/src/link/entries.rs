@@ -11,8 +11,8 @@ use crate::frame::{Answer, Body, Entry, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
 
-/// State during the handling of a frame's entries. It makes several messages to the same receiver
-/// faster.
+/// State while the entries of a frame are handled. Delivering several messages to the same receiver
+/// is faster with it.
 #[derive(Default)]
 pub(super) struct Delivery {
     /// Receiver of the last message.
@@ -25,7 +25,7 @@ pub(super) struct Delivery {
     count: u64,
 }
 
-/// A stop that waits until earlier messages have been delivered.
+/// A request to stop a receiver. It waits until earlier messages have been delivered.
 struct Stop(Arc<dyn Exported>);
 
 impl Held for Stop {
@@ -64,7 +64,7 @@ impl Link {
         }
     }
 
-    /// Returns a receiver.
+    /// Returns the receiver for a target, if there is one.
     fn find(&self, target: Target<'_>) -> Option<Arc<dyn Exported>> {
         match target {
             Target::Service(name) => self.base.offered(name),
@@ -83,7 +83,7 @@ impl Link {
         self.deliver(*of, body);
     }
 
-    /// Delivers a message to the receiver of the message before it.
+    /// Delivers a message to the current receiver.
     fn deliver(&mut self, of: MessageId, body: &Body<'_>) {
         let receiver = self.delivery.receiver.take();
         let takes = receiver.as_ref().filter(|(_, found)| found.message() == of);
@@ -163,8 +163,9 @@ impl Link {
         }
     }
 
-    /// Calls `f` with the content of a message, and holds the addresses in the message meanwhile.
-    /// Returns `None` if `f` panics, because `f` runs the program's own decoding.
+    /// Calls `f` with the content of a message. Holds the addresses in the message meanwhile.
+    /// Returns `None` if `f` panics, which is possible because `f` runs decoding code of the
+    /// program.
     fn unpack<R>(
         &mut self,
         body: &Body<'_>,
@@ -237,7 +238,7 @@ impl Link {
         }
     }
 
-    /// Handles the loss of frames to the other node.
+    /// Handles a report that frames to the other node were lost.
     fn lost(&mut self, from: u64, to: u64) {
         let (frames, lost) = self.sending.take_lost(from, to);
         self.base.counts.add_lost(frames);

@@ -1,7 +1,7 @@
 //! Messages that wait for room in mailboxes of this node.
 //!
 //! The other node stops sending to a mailbox when it learns that the mailbox is full. Messages that
-//! were under way before that wait here. So at most one window of data waits.
+//! were already under way wait here. So at most one window of data waits.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use hashbrown::HashMap;
 use crate::frame::Owned;
 use crate::line::Held;
 
-/// Time until the first look for room. It doubles after each look without success.
+/// Time until the first check for room. The time doubles after each check that finds no room.
 const FIRST: Duration = Duration::from_millis(1);
 
-/// Maximum time between two looks.
+/// Maximum time between two checks.
 const LAST: Duration = Duration::from_millis(64);
 
 /// Messages that wait for room, by receiver.
@@ -23,7 +23,7 @@ pub(super) struct Holding {
     held: HashMap<Owned, VecDeque<Box<dyn Held>>>,
     /// Receivers with waiting messages, in the order in which their mailboxes became full.
     targets: Vec<Owned>,
-    /// Number of looks that have found no room.
+    /// Number of checks in a row that have found no room.
     looks: u32,
 }
 
@@ -76,7 +76,7 @@ impl Holding {
         done
     }
 
-    /// Returns the time after which to look next, if messages wait.
+    /// Returns the time until the next check, if messages wait.
     pub(super) fn pause(&self) -> Option<Duration> {
         let pause = LAST.min(FIRST * (1 << self.looks.min(10)));
         (!self.is_empty()).then_some(pause)

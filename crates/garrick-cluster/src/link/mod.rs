@@ -36,8 +36,8 @@ use sending::{About, Frame, Sending};
 /// Maximum number of unconfirmed orders. Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
 
-/// Number of beats without the confirmation of any frame after which the other node counts as lost,
-/// even if its frames still arrive.
+/// Number of beats without the confirmation of any frame after which the other node counts as lost.
+/// This applies even if frames of that node still arrive.
 const BEATS_STUCK_MAX: u32 = 20;
 
 /// A link to another node.
@@ -52,9 +52,9 @@ pub(crate) struct Link {
     watches: HashMap<u64, Notice>,
     /// Orders that wait until earlier orders are confirmed.
     backlog: VecDeque<Order>,
-    /// Number of the life of the other node, or 0 if it is not connected.
+    /// Incarnation of the other node, or 0 if the node is not connected.
     life: u64,
-    /// Number of the last known life of the other node.
+    /// Last known incarnation of the other node.
     last_life: u64,
     /// Time of the last frame from the other node, or of the first frame to it.
     heard: Nanos,
@@ -69,7 +69,7 @@ pub(crate) struct Link {
     repeats: bool,
     delivery: Delivery,
     holding: Holding,
-    /// True if a look for room, or for the transport, will come.
+    /// True if a new attempt to deliver or send waiting data is scheduled.
     retries: bool,
 }
 
@@ -119,7 +119,7 @@ impl Link {
         }
     }
 
-    /// Adds an order for the other node, outside of a batch. The order waits if many orders are
+    /// Sends an order to the other node, outside of a batch. The order waits if too many orders are
     /// unconfirmed.
     fn order(&mut self, order: Order) {
         let is_loss = matches!(order, Order::Lost { .. });
@@ -132,7 +132,7 @@ impl Link {
         self.sending.order(order, name);
     }
 
-    /// Adds waiting orders, as long as few orders are unconfirmed.
+    /// Sends waiting orders, as long as not too many orders are unconfirmed.
     fn order_waiting(&mut self) {
         while self.sending.unconfirmed() < ORDERS_MAX
             && let Some(order) = self.backlog.pop_front()
@@ -197,8 +197,8 @@ impl Link {
         frame.carried.answers.push(question);
     }
 
-    /// Adds a message or an answer. Exports its addresses, and numbers its questions. Returns false
-    /// if the message or answer is refused.
+    /// Adds a message or an answer to the frame. Exports its addresses, and numbers its questions.
+    /// Returns false if the message or answer is refused.
     fn put_body(
         &mut self,
         body: EncodedBody,
@@ -235,7 +235,7 @@ impl Link {
         true
     }
 
-    /// Exports an address that is sent to the other node, if it has no name.
+    /// Exports an address that is sent to the other node, unless the address travels as a name.
     fn give(&mut self, passed: Passed) -> OwnRef {
         let (exported, home) = match passed {
             Passed::Named(named) => return OwnRef::Named(named),
@@ -286,7 +286,8 @@ impl Link {
         }
     }
 
-    /// Tries again after some time if messages wait for room, or entries for the transport.
+    /// Schedules a new attempt if messages wait for room in mailboxes, or entries wait for the
+    /// transport.
     fn retry_later(&mut self, cx: &mut Context<'_, LinkMsg>) {
         let pauses = [self.holding.pause(), self.sending.pause()];
         let Some(pause) = pauses.into_iter().flatten().min() else {
@@ -298,7 +299,8 @@ impl Link {
         }
     }
 
-    /// Asks the other node for a sign, after which what the transport has refused is sent.
+    /// Sends a frame without entries, to which the other node responds. After a response, entries
+    /// that the transport has refused are sent again.
     fn probe(&mut self) {
         if self.sending.pause().is_some() {
             // Like a greeting: it is answered at once, and tells a later life nothing wrong.
@@ -326,8 +328,8 @@ impl Link {
         }
     }
 
-    /// Confirms the received frames to the other node, which also shows that this node is alive.
-    /// Ends the session if the other node was silent for too long.
+    /// Sends a confirmation of the received frames, which also shows that this node is alive. Ends
+    /// the session if the other node was silent for too long.
     fn beat(&mut self, cx: &mut Context<'_, LinkMsg>) {
         self.beats = false;
         let is_busy = self.life != 0
@@ -347,7 +349,7 @@ impl Link {
         self.beat_later(cx);
     }
 
-    /// Ends the session: the other node is lost, or has lost this one.
+    /// Ends the session, because one of the two nodes has lost the other.
     fn lose(&mut self, cx: &mut Context<'_, LinkMsg>) {
         let next = Self::session(&self.base, &self.peer);
         self.peer.set_session(Some(Arc::clone(&next)));
@@ -361,8 +363,8 @@ impl Link {
         self.flush(cx);
     }
 
-    /// Ends the current session, and begins another one. Notifies all askers and watchers of the
-    /// old one.
+    /// Ends the current session, and begins the session `next`. Notifies all askers and watchers of
+    /// the old session.
     fn end(&mut self, next: Arc<Session>) {
         self.end_delivery();
         let over = std::mem::replace(&mut self.session, next);
@@ -389,7 +391,7 @@ impl Link {
         }
     }
 
-    /// Refuses a batch for a session that is over.
+    /// Refuses a batch of a session that has ended.
     fn drop_late(&mut self, contents: Contents) {
         for (_, _, item) in contents.items {
             match item {
@@ -475,8 +477,8 @@ impl Link {
         self.lose(cx);
     }
 
-    /// Looks at the head of a frame. Returns the numbers of the frames that were lost, or `None` if
-    /// the entries are not handled.
+    /// Examines the head of a frame. Returns `None` if the entries must not be handled, and
+    /// otherwise the range of frames that were lost, if any were.
     fn look(&mut self, head: &Head) -> Option<Option<(u64, u64)>> {
         let mut verdict = self.receiving.look(head);
         if verdict == Verdict::Reset {
@@ -503,7 +505,7 @@ impl Link {
         head.seen != self.session.number() || self.sending.may_confirm(head.taken, head.orders)
     }
 
-    /// Forgets the frames and orders that a head confirms.
+    /// Removes the frames and orders that a head confirms.
     fn confirm(&mut self, head: &Head) {
         if head.seen == self.session.number() {
             self.receiving.confirm(head.orders);

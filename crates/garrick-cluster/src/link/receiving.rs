@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::frame::Head;
 
-/// Number of received bytes after which they are confirmed at once.
+/// Number of received bytes after which a confirmation is sent at once.
 const TELL_BYTES: usize = 256 << 10;
 
 /// The receiving half of a link.
@@ -18,29 +18,29 @@ pub(super) struct Receiving {
     number: u64,
     /// Number of the last order that was handled.
     order: u64,
-    /// Reports of losses that the other node has not confirmed: for each, the number of the order
-    /// that reports it, and the number of the first lost frame.
+    /// Unconfirmed reports of losses. Each has the number of the order that contains the report,
+    /// and the number of the first lost frame.
     reports: VecDeque<(u64, u64)>,
     /// Number of bytes that were received since the last confirmation.
     untold: usize,
 }
 
-/// Result of a look at the head of a frame.
+/// Result of the examination of the head of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The frame is of an older session.
+    /// The frame belongs to an older session.
     Old,
     /// The other node has begun another session, so the current one is over.
     Reset,
     /// The frame has arrived before, but its head may be newer.
     Twice,
-    /// The entries must be handled. The range contains the numbers of the frames that were lost, if
-    /// any were.
+    /// The entries must be handled. Contains the first and the last number of the frames that were
+    /// lost before, if any were.
     Next(Option<(u64, u64)>),
 }
 
 impl Receiving {
-    /// Looks at the head of a frame.
+    /// Examines the head of a frame.
     pub(super) fn look(&mut self, head: &Head) -> Verdict {
         let oldest = self.session.max(self.lost_session + 1);
         if head.session < oldest {
@@ -72,7 +72,7 @@ impl Receiving {
         };
     }
 
-    /// Returns the number of the last session of the other node that is over, or 0.
+    /// Returns the number of the last session of the other node that has ended, or 0.
     pub(super) fn dead(&self) -> u64 {
         self.lost_session
     }
@@ -82,7 +82,7 @@ impl Receiving {
         self.session
     }
 
-    /// Returns true if this is the number of the next order. Then counts the order as handled.
+    /// Returns true if `number` is the number of the next order, and counts that order as handled.
     pub(super) fn is_next_order(&mut self, number: u64) -> bool {
         let is_next = number == self.order + 1;
         self.order += u64::from(is_next);
@@ -93,13 +93,13 @@ impl Receiving {
         self.order
     }
 
-    /// Records that this node's order `order` reports lost frames, the first of which has the
-    /// number `from`.
+    /// Records that the order with the number `order` reports a loss that begins with the frame
+    /// `from`.
     pub(super) fn reported(&mut self, order: u64, from: u64) {
         self.reports.push_back((order, from));
     }
 
-    /// Forgets the reports that the other node has confirmed.
+    /// Removes the reports that the other node has confirmed.
     pub(super) fn confirm(&mut self, orders: u64) {
         while self
             .reports
@@ -110,13 +110,13 @@ impl Receiving {
         }
     }
 
-    /// Returns the number of the last frame that the other node may forget.
+    /// Returns the number of the last frame of the other node that this node confirms.
     pub(super) fn taken(&self) -> u64 {
         let reported = self.reports.front();
         reported.map_or(self.number, |(_, from)| from - 1)
     }
 
-    /// Counts received bytes. Returns true if they must be confirmed now.
+    /// Counts received bytes. Returns true if a confirmation must be sent now.
     pub(super) fn take(&mut self, bytes: usize) -> bool {
         self.untold += bytes;
         self.untold >= TELL_BYTES

@@ -12,20 +12,20 @@ use crate::options::FRAME_BYTES;
 use crate::peer::Peer;
 use crate::transport::Incoming;
 
-/// Time after a refused frame until the next one is tried, which doubles.
+/// Time between a refused frame and the next attempt. The time doubles with each refused frame.
 const FIRST: Duration = Duration::from_millis(5);
 
-/// Maximum time between two tries.
+/// Maximum time between two attempts.
 const LAST: Duration = Duration::from_millis(80);
 
 /// A frame that is not sent yet.
 #[derive(Default)]
 pub(super) struct Frame {
-    /// The head without its content, the name of this node, and the entries.
+    /// Space for the head, the name of this node, and the entries.
     pub(super) bytes: Vec<u8>,
     pub(super) entries: u32,
     pub(super) carried: Carried,
-    /// Number of waiting bytes of the session that are in the frame.
+    /// Number of bytes in the frame that the session counts as waiting.
     pub(super) charged: usize,
 }
 
@@ -36,11 +36,11 @@ pub(super) struct Carried {
     pub(super) questions: Vec<u64>,
     /// Places of the exported addresses.
     pub(super) slots: Vec<Slot>,
-    /// Numbers of the questions of the other node that are answered or refused.
+    /// Numbers of the other node's questions that the frame answers or refuses.
     pub(super) answers: Vec<u64>,
 }
 
-/// A frame that was sent, and that the other node has not confirmed.
+/// A frame that was sent, but that the other node has not confirmed.
 struct UnderWay {
     /// True if the other node has reported that the frame was lost.
     is_lost: bool,
@@ -62,20 +62,20 @@ pub(super) struct Sending {
     orders: VecDeque<(u64, Order)>,
     /// Number of the last order.
     order: u64,
-    /// Number of the last order at the last beat.
+    /// Number that the last order had at the last beat.
     order_at_beat: u64,
-    /// Number of the oldest frame under way at the last beat.
+    /// Number that the oldest frame under way had at the last beat.
     oldest_at_beat: u64,
-    /// Number of beats for which this number has not changed.
+    /// Number of beats since the oldest frame under way last changed.
     beats_stuck: u32,
     /// True if a frame was sent since this field was last set to false.
     pub(super) is_fresh: bool,
-    /// Number of frames in a row that the transport has refused, since the other node was heard. No
-    /// entries are sent meanwhile.
+    /// Number of frames in a row that the transport has refused since the last frame from the other
+    /// node arrived. While it is not 0, no entries are sent.
     refusals: u32,
 }
 
-/// The part of a head that is about the other node.
+/// The part of a head that describes frames and orders of the other node.
 #[derive(Clone, Copy, Default)]
 pub(super) struct About {
     pub(super) peer_life: u64,
@@ -87,8 +87,8 @@ pub(super) struct About {
 }
 
 impl Sending {
-    /// Begins to add a batch, which has `waiting` bytes, to the open frame. Closes this frame first
-    /// if it would become too large.
+    /// Prepares the open frame for a batch of `waiting` bytes. Closes the frame first if it would
+    /// become too large.
     pub(super) fn begin(&mut self, waiting: usize, name: &str) {
         let open = self.open.as_ref().map_or(0, |open| open.bytes.len());
         if open > 0 && open + waiting > FRAME_BYTES {
@@ -107,7 +107,7 @@ impl Sending {
         })
     }
 
-    /// Adds an order. It is sent again and again until it is confirmed.
+    /// Adds an order. The order is sent repeatedly until it is confirmed.
     pub(super) fn order(&mut self, order: Order, name: &str) {
         self.order += 1;
         let number = self.order;
@@ -122,7 +122,8 @@ impl Sending {
         self.order
     }
 
-    /// Sends the unconfirmed orders again. The other node ignores those that it already has.
+    /// Sends the unconfirmed orders again. The other node ignores orders that it has already
+    /// handled.
     pub(super) fn repeat_orders(&mut self, name: &str) {
         let orders = mem::take(&mut self.orders);
         for (number, order) in &orders {
@@ -164,12 +165,13 @@ impl Sending {
         self.has_entries() || !(self.under_way.is_empty() && self.orders.is_empty())
     }
 
-    /// Returns true if entries are not sent.
+    /// Returns true if some entries were not sent yet.
     fn has_entries(&self) -> bool {
         self.open.is_some() || !self.ready.is_empty()
     }
 
-    /// Returns true if the transport has refused a frame, and the other node was not heard since.
+    /// Returns true if the transport has refused a frame, and no frame from the other node has
+    /// arrived since.
     pub(super) fn is_refused(&self) -> bool {
         self.refusals > 0
     }
@@ -181,7 +183,7 @@ impl Sending {
         (self.is_refused() && self.has_entries()).then_some(pause)
     }
 
-    /// Has entries sent again, for example because the other node was heard.
+    /// Allows sending entries again, for example because a frame from the other node has arrived.
     pub(super) fn try_again(&mut self) {
         self.refusals = 0;
     }
@@ -191,9 +193,9 @@ impl Sending {
         self.orders.len()
     }
 
-    /// Sends frames as long as the window allows it, with the open one if `closes` is true. Returns
-    /// the number of waiting bytes that were sent. After a refused frame, sends nothing until the
-    /// other node was heard: it may need longer than this one to be connected again.
+    /// Sends frames as long as the window allows it. Includes the open frame if `closes` is true.
+    /// Returns the number of waiting bytes that were sent. After a refused frame, sends nothing
+    /// until a frame from the other node arrives, because that node may need longer to reconnect.
     pub(super) fn flush(&mut self, base: &Base, peer: &Peer, about: About, closes: bool) -> usize {
         let mut sent = 0;
         while self.bytes_under_way < base.bounds.window
@@ -220,13 +222,15 @@ impl Sending {
         sent
     }
 
-    /// Takes the next frame. Takes the open one, which is the last one, only if `closes` is true.
+    /// Takes the next frame. Takes the open frame, which is always the last one, only if `closes`
+    /// is true.
     fn take_frame(&mut self, closes: bool) -> Option<Frame> {
         let ready = self.ready.pop_front();
         ready.or_else(|| self.open.take_if(|_| closes))
     }
 
-    /// Sends a frame without entries: it tells what was taken, and how many frames were sent.
+    /// Sends a frame without entries. Its head confirms received frames, and contains the number of
+    /// sent frames.
     pub(super) fn send_bare(&mut self, base: &Base, peer: &Peer, about: About) {
         let mut bytes = vec![0; HEAD_BYTES];
         bytes.extend_from_slice(base.name.as_str().as_bytes());
@@ -236,8 +240,7 @@ impl Sending {
 
     /// Sends a frame.
     ///
-    /// # Errors
-    /// Returns its bytes if the transport refuses it.
+    /// # Errors Returns the bytes of the frame if the transport refuses the frame.
     fn send(
         &mut self,
         base: &Base,
@@ -276,7 +279,7 @@ impl Sending {
         taken <= self.number && orders <= self.order
     }
 
-    /// Forgets the frames up to the number `taken`, and the orders up to the number `orders`.
+    /// Removes the frames up to the number `taken`, and the orders up to the number `orders`.
     pub(super) fn confirm(&mut self, taken: u64, orders: u64) {
         while let Some(frame) = self.under_way.front()
             && frame.number <= taken
@@ -293,8 +296,8 @@ impl Sending {
         }
     }
 
-    /// Removes the frames with these numbers, which were lost. Returns their number, and the parts
-    /// that need an action.
+    /// Removes the lost frames from `from` to `to`. Returns how many frames were removed, and the
+    /// parts that need an action.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, Carried) {
         let (mut count, mut lost) = (0, Carried::default());
         let is_new = |frame: &&mut UnderWay| (from..=to).contains(&frame.number) && !frame.is_lost;

@@ -1,4 +1,4 @@
-//! Agendas: what a node has to do with the shards of a kind that it runs.
+//! Agendas. An agenda contains the duties of a node for the shards of a kind that the node runs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::name::NodeName;
 /// A kind whose entities the node runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Hosted {
-    /// Number of shards that the kind gets if it has none.
+    /// Number of shards that the kind gets if that number is not set yet.
     pub(crate) shards: u32,
     /// Versions that the node can read, and the version that it writes.
     pub(crate) versions: Versions,
@@ -23,34 +23,34 @@ pub(crate) struct Hosted {
 /// The duty of a node for a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Duty {
-    /// Nothing: it is the shard of another node, or another node should claim it.
+    /// None: another node owns the shard, or should claim it.
     #[default]
     Nothing,
-    /// Keeps it.
+    /// Keep the shard.
     Keep,
-    /// Claims it, because it has no owner.
+    /// Claim the shard, because no node owns it.
     Claim,
-    /// Hands it over, because another node is better.
+    /// Hand the shard over, because another node should own it.
     Move,
-    /// Gives it away when its entities have ended.
+    /// Give the shard away when its entities have ended.
     Give,
 }
 
-/// Duties of a node for the shards of a kind that it runs. A change of a record costs one
-/// look at its shard, and a change of the members one look at each shard.
+/// Duties of a node for the shards of a kind that it runs. After a change of a record, only its
+/// shard is examined. After a change of the members, all shards are.
 pub(super) struct Agenda {
     kind: Arc<str>,
     hash: u64,
     hosted: Hosted,
     hosts: Vec<Candidate>,
-    /// Mark of the members for which the duties are right.
+    /// Mark of the list of members from which the duties were computed.
     mark: Option<u64>,
     duties: Vec<Duty>,
     owned: usize,
     claims: BTreeSet<u32>,
     moves: BTreeSet<u32>,
     gives: BTreeSet<u32>,
-    /// True if all shards were looked at since the last claims.
+    /// True if all shards were examined since the last claims.
     is_new: bool,
     #[cfg(test)]
     looks: usize,
@@ -88,12 +88,13 @@ impl Agenda {
         self.owned
     }
 
-    /// Returns the shards that the node hands over, and that it should hand over.
+    /// Returns the shards that the node is handing over, and those that it should hand over.
     pub(super) fn moves(&self) -> (&BTreeSet<u32>, &BTreeSet<u32>) {
         (&self.gives, &self.moves)
     }
 
-    /// Returns the shards to claim: those among the changed ones, or all.
+    /// Returns the shards to claim. With `changed`, returns only changed shards, unless all shards
+    /// were examined since the last call.
     pub(super) fn claims(&mut self, changed: Option<&Changes>) -> Vec<u32> {
         match changed {
             Some(changed) if !self.is_new => {
@@ -115,7 +116,7 @@ impl Agenda {
         ideal(self.hash, number, &self.hosts)
     }
 
-    /// Looks at what has changed.
+    /// Updates the duties after changes of the records.
     pub(super) fn update(&mut self, view: &View, own: &NodeName, changed: &Changes) {
         let shards = view.shards(&self.kind).unwrap_or(0) as usize;
         let is_current = self.mark.is_some() && self.duties.len() == shards;

@@ -1,4 +1,5 @@
-//! Leases: how long a node may act as the owner of its shards. Tenures: for how long it owns one.
+//! Leases limit how long a node may act as the owner of its shards. Tenures limit how long it owns
+//! one shard.
 
 use std::mem;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -13,15 +14,16 @@ use crate::lock::lock;
 const OVER: &str = "the node has lost its shards";
 const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 
-/// The right of a node to act as the owner of its shards, until some time. Each membership has one.
+/// The right of a node to act as the owner of its shards until a given time. Each membership has a
+/// lease.
 ///
-/// Other nodes take shards over only after the lease has ended by their own clocks. So what a turn
-/// does while the lease is valid takes place before that. A turn that ends later is held: it is
-/// committed if the node is confirmed to be a member still, and undone if not.
+/// Other nodes take shards over only after the lease has ended by their own clocks. So the effects
+/// of a turn that ends while the lease is valid come before that. A turn that ends later is held:
+/// it is committed if the node turns out to be still a member, and undone if not.
 pub(crate) struct Lease {
-    /// End of the lease. 0 if it is over for good.
+    /// End of the lease. 0 if the lease has ended for good.
     until: AtomicU64,
-    /// Turns that have ended when the lease was not valid.
+    /// Turns that ended while the lease was not valid.
     held: Mutex<Vec<(Arc<Tenure>, Pending)>>,
 }
 
@@ -46,9 +48,9 @@ impl Lease {
         self.until.load(Relaxed) == 0
     }
 
-    /// Makes the lease valid until a time, unless it is valid for longer or over. If it is valid
-    /// now, commits the turns that were held. A renewal that is confirmed too late commits nothing:
-    /// another node may have taken the shards over.
+    /// Makes the lease valid until `until`, unless it has ended or is already valid for longer. If
+    /// the lease is valid at `now`, commits the held turns. A renewal that is confirmed too late
+    /// commits nothing: another node may have taken the shards over.
     pub(crate) fn renew(&self, until: Nanos, now: Nanos) {
         let mut held = lock(&self.held);
         if self.is_over() {
@@ -65,7 +67,7 @@ impl Lease {
         }
     }
 
-    /// Ends the lease for good. Undoes the turns that were held.
+    /// Ends the lease for good, and undoes the held turns.
     pub(crate) fn end(&self) {
         let mut held = lock(&self.held);
         self.until.store(0, Relaxed);
@@ -76,7 +78,7 @@ impl Lease {
         }
     }
 
-    /// Holds a turn that has ended when the lease was not valid.
+    /// Holds a turn that ended while the lease was not valid.
     fn hold(&self, tenure: Arc<Tenure>, turn: Pending, now: Nanos) {
         let mut held = lock(&self.held);
         if self.is_over() {
@@ -97,22 +99,24 @@ impl Drop for Lease {
     }
 }
 
-/// The shard is the node's.
+/// State of a tenure: the node owns the shard.
 const OPEN: u8 = 0;
-/// The shard is handed over. Each turn that ends is decided about under the lock.
+/// State of a tenure: the shard is being handed over. Each turn that ends now is committed or
+/// undone under the lock.
 const CLOSES: u8 = 1;
-/// The shard is not the node's any more.
+/// State of a tenure: the node no longer owns the shard.
 const CLOSED: u8 = 2;
 
-/// The time in which a node owns a shard. The entities of the shard have it.
+/// The time in which a node owns a shard. All entities of the shard share the tenure.
 ///
-/// A shard that is handed over is given away when its entities have ended, or after some time. What
-/// the others do later is undone. The stage changes twice, with that time between, so no turn takes
-/// effect later because it has seen an old stage.
+/// A shard that is handed over is given away when its entities have ended, or after a time limit.
+/// Later turns of entities that have not ended are undone. The state changes first from open to
+/// closing and then, after that time, to closed. So no turn takes effect too late because it has
+/// read an outdated state.
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,
-    /// Locked for each decision about a turn, and for the end.
+    /// Locked while a turn is committed or undone, and while the tenure ends.
     deciding: Mutex<()>,
 }
 
@@ -126,7 +130,7 @@ impl Tenure {
         }
     }
 
-    /// Returns true if the turn that ends now may take effect at once.
+    /// Returns true if a turn that ends now may take effect at once.
     pub(crate) fn is_sure(&self, now: Nanos) -> bool {
         self.stage.load(Relaxed) == OPEN && self.lease.is_valid(now)
     }
@@ -141,23 +145,23 @@ impl Tenure {
         self.stage.load(Relaxed) == CLOSED || self.lease.is_over()
     }
 
-    /// The shard begins to be handed over.
+    /// Records that the shard is being handed over.
     pub(crate) fn close(&self) {
         let _ = (self.stage).compare_exchange(OPEN, CLOSES, Relaxed, Relaxed);
     }
 
-    /// The shard stays with this node.
+    /// Records that the shard stays with this node.
     pub(crate) fn open(&self) {
         let _ = (self.stage).compare_exchange(CLOSES, OPEN, Relaxed, Relaxed);
     }
 
-    /// The shard is given away. No turn takes effect any more.
+    /// Records that the shard was given away. No turn has an effect after that.
     pub(crate) fn end(&self) {
         let _deciding = lock(&self.deciding);
         self.stage.store(CLOSED, Relaxed);
     }
 
-    /// Decides about a turn that has ended when it was not sure, or later.
+    /// Commits, undoes or holds a turn that may not take effect at once.
     pub(crate) fn hold(self: Arc<Self>, turn: Pending, now: Nanos) {
         if self.lease.is_valid(now) {
             self.settle(turn);

@@ -1,4 +1,5 @@
-//! Members of a cluster, and the owners of its shards. The README of the crate has the protocol.
+//! Members of a cluster, and the owners of its shards. The README of the crate describes the
+//! protocol.
 
 mod record;
 

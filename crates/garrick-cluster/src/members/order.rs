@@ -14,18 +14,18 @@ pub(crate) enum Owner {
     Here,
     /// Another node owns the shard.
     Far(NodeName),
-    /// Another node owns the shard, and hands it over. It must hear that nothing more comes from
-    /// this node.
+    /// Another node owns the shard, and hands it over. This node must tell it that no more messages
+    /// follow.
     Leaving(NodeName),
-    /// This node owns the shard, and hands it over. It must hear of these nodes that nothing more
-    /// comes from them.
+    /// This node owns the shard, and hands it over. The listed nodes must announce that they send
+    /// no more messages.
     HandsOver(Vec<NodeName>),
 }
 
 /// An order to a region.
 #[derive(Clone)]
 pub(crate) enum Order {
-    /// Number of shards of the kind. The first order, which comes once.
+    /// Number of shards of the kind. Always the first order, and sent once.
     Shards(u32),
     /// The owner of a shard has changed.
     Owner {
@@ -34,19 +34,20 @@ pub(crate) enum Order {
         /// Revision of the record of the shard. 0 if there is none.
         revision: u64,
     },
-    /// The node has become a member. Comes before the first owner.
+    /// The node has become a member. Sent before the first owner.
     Joined(Arc<Lease>),
-    /// The node is no member any more. All owners are unknown.
+    /// The node is no longer a member. All owners are unknown.
     Lost,
-    /// The node has handed its shards over, and will leave. The region takes nothing more. If other
-    /// nodes run the kind, sends them what waits, and then tells the placer.
+    /// The node has handed its shards over, and will leave. The region accepts no more messages. If
+    /// other nodes run the kind, the region sends them its waiting messages, and then informs the
+    /// placer.
     Closes { has_hosts: bool },
-    /// The node leaves. The last order.
+    /// The node leaves. Always the last order.
     Left,
 }
 
 impl Owner {
-    /// Returns true if the region need not be told again while the record is the same.
+    /// Returns true if the order need not be sent again as long as the record has not changed.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         matches!((self, other), (Self::HandsOver(_), Self::HandsOver(_))) || self == other
     }
@@ -55,6 +56,6 @@ impl Owner {
 /// Implemented by regions: the actors through which all messages to entities of a kind pass on a
 /// node.
 pub(crate) trait Regional: Send + Sync {
-    /// Gives an order. In a turn, when the turn commits.
+    /// Gives an order to the region. In a turn, the order is sent when the turn commits.
     fn order(&self, order: Order);
 }

@@ -1,4 +1,4 @@
-//! The overview of a cluster: what the records of its placement say.
+//! The overview of a cluster, made from the records of its placement.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use crate::placement::{Change, Record};
 
 /// Members, kinds and shards of a cluster, as the records of its placement describe them.
 ///
-/// Any program that can read the records can make one, also if it is no member. With NATS, use
-/// `NatsObserver`.
+/// Any program that can read the records can create an overview, even if it is not a member. With
+/// NATS, use `NatsObserver`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overview {
@@ -29,22 +29,24 @@ pub struct Overview {
 pub struct MemberOverview {
     /// Name of the node.
     pub name: NodeName,
-    /// Number of its life, which grows when the node starts again.
+    /// Incarnation of the node, which grows each time the node starts.
     pub life: u64,
-    /// Number of its membership, which grows when the node loses its membership and joins again.
+    /// Number of the membership of the node, which grows when the node loses its membership and
+    /// joins again.
     pub epoch: u64,
-    /// Number of times that the membership was renewed.
+    /// Number of times that the node has renewed its membership.
     pub beat: u64,
-    /// True if the node hands its shards over.
+    /// True if the node is handing its shards over.
     pub is_draining: bool,
     /// Kinds whose entities the node runs.
     pub hosts: Vec<String>,
-    /// Kinds to whose entities the node sends.
+    /// Kinds to whose entities the node sends messages.
     pub uses: Vec<String>,
     /// Number of shards of all kinds that the node owns.
     pub owned: usize,
-    /// Time since the membership was renewed last, if the reader of the records has observed it. It
-    /// may be longer if no member has renewed its own.
+    /// Time since the last renewal of the membership, if the reader of the records has observed a
+    /// renewal. The real time may be longer if no other member has renewed its membership
+    /// meanwhile.
     pub silent_for: Option<Duration>,
 }
 
@@ -54,7 +56,7 @@ pub struct MemberOverview {
 pub struct KindOverview {
     /// Name of the kind.
     pub name: String,
-    /// The shards, by their numbers. Empty if the number of shards is not decided.
+    /// The shards, sorted by index. Empty if the number of shards is not set yet.
     pub shards: Vec<ShardOverview>,
 }
 
@@ -66,7 +68,7 @@ pub enum ShardOverview {
     Nobody,
     /// A node owns the shard.
     Owned(NodeName),
-    /// A node owns the shard, and hands it over.
+    /// A node owns the shard, and is handing it over.
     HandedOver(NodeName),
 }
 
@@ -76,21 +78,21 @@ pub enum ShardOverview {
 pub enum DrainOrder {
     /// The change of the placement that orders the node to drain.
     Change(Change),
-    /// The node drains already.
+    /// The node is already draining.
     Given,
     /// No member has this name.
     NoMember,
 }
 
 impl KindOverview {
-    /// Returns the number of shards that no node owns.
+    /// Returns the number of shards of the kind that no node owns.
     #[must_use]
     pub fn unowned(&self) -> usize {
         let is_unowned = |shard: &&ShardOverview| **shard == ShardOverview::Nobody;
         self.shards.iter().filter(is_unowned).count()
     }
 
-    /// Returns the number of shards that are handed over.
+    /// Returns the number of shards of the kind that are being handed over.
     #[must_use]
     pub fn handed_over(&self) -> usize {
         let is_handed_over = |shard: &&ShardOverview| shard.is_handed_over();
@@ -99,7 +101,7 @@ impl KindOverview {
 }
 
 impl ShardOverview {
-    /// Returns the owner.
+    /// Returns the owner of the shard, if there is one.
     #[must_use]
     pub fn owner(&self) -> Option<&NodeName> {
         match self {
@@ -108,7 +110,7 @@ impl ShardOverview {
         }
     }
 
-    /// Returns true if the owner hands the shard over.
+    /// Returns true if the owner is handing the shard over.
     #[must_use]
     pub fn is_handed_over(&self) -> bool {
         matches!(self, Self::HandedOver(_))
@@ -116,7 +118,8 @@ impl ShardOverview {
 }
 
 impl Overview {
-    /// Reads all records of a placement. Ignores those that are not about members, kinds or shards.
+    /// Creates an overview from all records of a placement. Ignores records that are not about
+    /// members, kinds or shards.
     #[must_use]
     pub fn read(records: &[Record]) -> Self {
         let view = view(records);
@@ -151,9 +154,10 @@ impl Overview {
         }
     }
 
-    /// Returns the change of a placement that orders a node to [drain](crate::Entities::drain),
-    /// given all records. The node renews its record each second. So if the change is refused, read
-    /// the records again. A node of a version that does not know the order overwrites it.
+    /// Returns the change of the placement that orders a node to [drain](crate::Entities::drain).
+    /// `records` must contain all records. The node renews its record each second, so the change
+    /// may be refused. Then read the records again, and retry. A node with an older version that
+    /// does not know the order overwrites it.
     #[must_use]
     pub fn drain(records: &[Record], node: &str) -> DrainOrder {
         let view = view(records);
@@ -183,7 +187,7 @@ fn view(records: &[Record]) -> View {
     view
 }
 
-/// Returns the names of all kinds that the records are about, sorted.
+/// Returns the names of all kinds that occur in the records, sorted.
 fn names(records: &[Record]) -> Vec<&str> {
     let kind = |record: &'_ Record| match Key::read(&record.key) {
         Some(Key::Kind(_) | Key::Shard(..)) => true,

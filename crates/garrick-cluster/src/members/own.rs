@@ -1,4 +1,4 @@
-//! The own membership of a node.
+//! The membership of this node.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::view::{Seen, View};
 use crate::name::NodeName;
 use crate::placement::{Change, Outcome};
 
-/// Bit that is set in the numbers of changes of the own record.
+/// Bit that marks a change of this node's own record in the number of the change.
 const RENEWAL: u64 = 1 << 63;
 
 /// Number of renewals whose times are remembered.
@@ -21,64 +21,63 @@ const SENT_MAX: usize = 16;
 
 /// State of the membership.
 enum Standing {
-    /// Has no record, or none that is known.
+    /// The node has no record, or its record is not known.
     Outside,
     Member {
         epoch: u64,
         /// Last revision of the record.
         revision: u64,
         lease: Arc<Lease>,
-        /// The lease for shards of fenced kinds, which ends when another member has increased the
-        /// fence.
+        /// The lease for shards of fenced kinds. Ends when another member increases the fence.
         fenced: Arc<Lease>,
     },
 }
 
-/// A change of the own record.
+/// A change of this node's own record.
 struct Sent {
     beat: u64,
     at: Nanos,
     is_creation: bool,
 }
 
-/// The own membership of a node.
+/// The membership of this node.
 ///
-/// A node that is no member tries to create its record. If another record is there, of an earlier
-/// life for example, the creation is refused until the record was removed.
+/// A node that is not a member tries to create its record. If another record exists, for example
+/// from an earlier incarnation, the creation is refused until that record is removed.
 pub(crate) struct Own {
     pub(crate) name: NodeName,
     key: Arc<str>,
     life: u64,
-    /// Number of the membership, which grows with each loss.
+    /// Number of the membership, which grows each time the membership is lost.
     attempt: u64,
     standing: Standing,
     beat: u64,
-    /// The last changes of the record.
+    /// The last changes of this node's own record.
     sent: VecDeque<Sent>,
-    /// Beat of the change without an answer.
+    /// Beat of the unanswered change, if there is one.
     unanswered: Option<u64>,
-    /// Beat of the removal of the record, and the revision that it expects.
+    /// Beat of the change that removes the record, and the revision that this change expects.
     removal: Option<(u64, u64)>,
-    /// True if the node leaves.
+    /// True if the node is leaving.
     leaves: bool,
     /// Kinds that the node runs, with their versions.
     pub(crate) hosts: Vec<(Arc<str>, Versions)>,
     pub(crate) uses: Vec<Arc<str>>,
-    /// Kinds that the node runs, and whose journals refuse earlier owners.
+    /// Kinds that the node runs and whose journals refuse earlier owners.
     pub(crate) fenced: Vec<Arc<str>>,
-    /// Number that the records of shards of these kinds have.
+    /// Fence of this node. Records of its shards of fenced kinds contain the fence.
     fence: u64,
     pub(crate) is_draining: bool,
 }
 
-/// Result of a look at the own record.
+/// Result of an examination of this node's own record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Nothing has changed.
     Same,
     /// The node has become a member.
     Joined,
-    /// The node is no member any more.
+    /// The node is no longer a member.
     Lost,
     /// The node has lost its shards of fenced kinds.
     Fenced,
@@ -107,7 +106,7 @@ impl Own {
         }
     }
 
-    /// Returns the beat of a change with this number, if it is one of the own record.
+    /// Returns the beat of a change with this number, if it is a change of this node's own record.
     pub(crate) fn beat_of(ticket: u64) -> Option<u64> {
         (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
     }
@@ -128,7 +127,7 @@ impl Own {
         }
     }
 
-    /// Returns the lease for shards of a kind.
+    /// Returns the lease that applies to shards of a kind.
     pub(crate) fn lease_of(&self, kind: &str) -> Option<&Arc<Lease>> {
         match &self.standing {
             Standing::Outside => None,
@@ -137,13 +136,13 @@ impl Own {
         }
     }
 
-    /// Returns the fence for shards of a kind: 0 if the kind is not fenced.
+    /// Returns the fence for shards of a kind, or 0 if the kind is not fenced.
     pub(crate) fn fence_of(&self, kind: &str) -> u64 {
         let is_fenced = self.fenced.iter().any(|fenced| **fenced == *kind);
         if is_fenced { self.fence } else { 0 }
     }
 
-    /// Returns true if the node is a member, and its lease is valid.
+    /// Returns true if the node is a member and its lease is valid.
     pub(crate) fn may_act(&self, now: Nanos) -> bool {
         self.lease().is_some_and(|lease| lease.is_valid(now))
     }
@@ -153,7 +152,7 @@ impl Own {
         self.unanswered.is_some()
     }
 
-    /// Returns true if the last change of the record has no answer for some time.
+    /// Returns true if the last change of the record has been unanswered for `time` or longer.
     pub(crate) fn is_late(&self, time: Duration, now: Nanos) -> bool {
         let sent = self
             .sent
@@ -198,7 +197,7 @@ impl Own {
         self.change(revision, Some(encode(member)))
     }
 
-    /// Ends the lease. From now on, the record is only removed.
+    /// Ends the lease. After this, the record can only be removed.
     pub(crate) fn leave(&mut self) {
         self.leaves = true;
         self.end_leases();
@@ -211,12 +210,13 @@ impl Own {
         }
     }
 
-    /// Returns true if the node has a record, or may get one by a change without an answer.
+    /// Returns true if the node has a record, or an unanswered change may create one.
     pub(crate) fn may_have_record(&self) -> bool {
         self.epoch().is_some() || self.unanswered.is_some()
     }
 
-    /// Returns a change that removes the record, unless it is under way. `again` sends it again.
+    /// Returns a change that removes the record. Returns `None` if such a change is already under
+    /// way, unless `again` is true.
     pub(crate) fn removal(&mut self, again: bool) -> Option<Change> {
         let Standing::Member { revision, .. } = self.standing else {
             return None;
@@ -238,8 +238,8 @@ impl Own {
         }
     }
 
-    /// Handles the answer to a change of the record. Returns true if it came in time and is no
-    /// failure, and whether the node has become a member.
+    /// Handles the answer to a change of the record. Returns true if the answer came in time and
+    /// reports no failure, and the effect on the membership.
     pub(crate) fn answered(&mut self, beat: u64, outcome: &Outcome, now: Nanos) -> (bool, Look) {
         // Changes of earlier memberships are forgotten, and so are very old ones.
         let is_known = self.sent.iter().any(|sent| sent.beat == beat);
@@ -260,7 +260,7 @@ impl Own {
         }
     }
 
-    /// The change of a beat has taken place, and has made a revision.
+    /// Handles the success of the change of a beat, which has created the revision `made`.
     fn renewed(&mut self, beat: u64, made: u64, now: Nanos) -> Look {
         if let Standing::Member { revision, .. } = &self.standing {
             let sent = self.sent.iter().find(|sent| sent.beat == beat);
@@ -284,7 +284,7 @@ impl Own {
         Look::Joined
     }
 
-    /// The record of this membership has a revision, which the change of a beat has made.
+    /// Confirms the membership after the change of a beat has created the revision `made`.
     fn confirm(&mut self, beat: u64, made: u64, now: Nanos) {
         let sent = self.sent.iter().find(|sent| sent.beat == beat);
         // A very old change is forgotten. Its lease would have ended.
@@ -302,7 +302,7 @@ impl Own {
         }
     }
 
-    /// Another member has increased the fence.
+    /// Handles an increase of the fence by another member.
     fn fence(&mut self, fence: u64) {
         self.fence = fence;
         if let Standing::Member { fenced, .. } = &mut self.standing {
@@ -311,7 +311,7 @@ impl Own {
         }
     }
 
-    /// Looks at the own record after a reading.
+    /// Examines this node's own record after the records were read.
     pub(crate) fn look(&mut self, view: &View, now: Nanos) -> Look {
         let is_own = |seen: &Seen<Member>| {
             seen.value.life == self.life && seen.value.attempt == self.attempt

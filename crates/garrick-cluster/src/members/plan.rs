@@ -1,11 +1,11 @@
-//! The plan: which node should own a shard.
+//! The plan determines which node should own a shard.
 
 use garrick_core::random::mix;
 
 use crate::name::NodeName;
 
-/// Returns a hash of some text, which is the same on all machines and in all versions: FNV-1a, with
-/// its bits mixed.
+/// Returns a hash of a text. The hash is the same on all machines and in all versions: FNV-1a with
+/// mixed bits.
 pub(crate) fn hash(text: &str) -> u64 {
     let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -28,9 +28,9 @@ impl Candidate {
     }
 }
 
-/// Returns the node that should own a shard of the kind with a hash: the one with the largest
-/// hash of node and shard (rendezvous hashing). So only the shards of a node that comes or goes
-/// move.
+/// Returns the node that should own a shard: the node with the largest combined hash of node and
+/// shard (rendezvous hashing). `kind` is the hash of the kind. If a node joins or leaves, only
+/// shards of that node move.
 pub(crate) fn ideal(kind: u64, shard: u32, nodes: &[Candidate]) -> Option<&NodeName> {
     let of_shard = mix(kind ^ u64::from(shard));
     let weight = |node: &&Candidate| mix(node.hash ^ of_shard);

@@ -25,10 +25,10 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// Versions of a kind that has none.
+    /// Versions of a kind without a version of its own.
     pub(crate) const NONE: Self = Self { min: 1, max: 1 };
 
-    /// Returns true if a node with these versions can read a version.
+    /// Returns true if a node with these versions can read `version`.
     pub(crate) fn include(self, version: u32) -> bool {
         (self.min..=self.max).contains(&version)
     }
@@ -44,16 +44,17 @@ impl fmt::Display for Versions {
 #[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
 #[wire(name = "garrick.Member", version = 3)]
 pub(crate) struct Member {
-    /// Number of the life of the node.
+    /// Incarnation of the node.
     #[wire(1)]
     pub(crate) life: u64,
-    /// Number of the membership within the life.
+    /// Number of the membership within the incarnation.
     #[wire(2)]
     pub(crate) attempt: u64,
-    /// Revision with which the membership began. 0 in the first record, which has that revision.
+    /// Revision with which the membership began. 0 in the first record, whose own revision is that
+    /// number.
     #[wire(3)]
     pub(crate) epoch: u64,
-    /// Grows with each renewal.
+    /// Counter that grows with each renewal.
     #[wire(4)]
     pub(crate) beat: u64,
     /// True if the node hands its shards over.
@@ -62,21 +63,21 @@ pub(crate) struct Member {
     /// Kinds whose entities the node runs.
     #[wire(6)]
     pub(crate) hosts: Vec<String>,
-    /// Kinds to whose entities the node sends.
+    /// Kinds to whose entities the node sends messages.
     #[wire(7)]
     pub(crate) uses: Vec<String>,
-    /// Number that the records of shards of fenced kinds have. Another member increases it if this
-    /// node is silent: then these shards have no owner any more.
+    /// Fence of the node. Records of its shards of fenced kinds contain the fence. Another member
+    /// increases the fence if this node is silent, and then these shards have no owner.
     #[wire(8, default)]
     pub(crate) fence: u64,
     /// True if another member has increased the fence, and this node has not renewed its record
-    /// since. Then it gets no shards of fenced kinds.
+    /// since. Such a node gets no shards of fenced kinds.
     #[wire(9, default)]
     pub(crate) is_suspect: bool,
-    /// Kinds that the node runs, and whose journals refuse earlier owners.
+    /// Kinds that the node runs and whose journals refuse earlier owners.
     #[wire(10, default)]
     pub(crate) fenced: Vec<String>,
-    /// Versions of the kinds in `hosts`, in their order.
+    /// Versions of the kinds in `hosts`, in the same order.
     #[wire(11, default)]
     pub(crate) versions: Vec<Versions>,
 }
@@ -88,7 +89,7 @@ pub(crate) struct KindRecord {
     /// Number of shards, which never changes.
     #[wire(1)]
     pub(crate) shards: u32,
-    /// Newest version that a node may have written, which only grows.
+    /// Newest version that a node may have written. It never decreases.
     #[wire(2, default = first)]
     pub(crate) version: u32,
 }
@@ -104,19 +105,20 @@ pub(crate) struct Shard {
     /// Name of the node that owns the shard.
     #[wire(1)]
     pub(crate) node: String,
-    /// Epoch of its membership. The shard has no owner after the end of that membership.
+    /// Epoch of the membership of the owner. After the end of that membership, the shard has no
+    /// owner.
     #[wire(2)]
     pub(crate) epoch: u64,
     /// True if the owner hands the shard over.
     #[wire(3)]
     pub(crate) is_draining: bool,
-    /// Fence of the owner, if the kind is fenced there. The shard has no owner when the fence was
-    /// increased. 0 if the kind is not fenced.
+    /// Fence of the owner, or 0 if the kind is not fenced on the owner. If the fence of the owner
+    /// is greater now, the shard has no owner.
     #[wire(4, default)]
     pub(crate) fence: u64,
 }
 
-/// A key, as it is read.
+/// A parsed key of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Member(NodeName),
@@ -125,7 +127,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Returns the key of a record.
+    /// Returns the key as text.
     pub(crate) fn text(&self) -> Arc<str> {
         match self {
             Self::Member(name) => format!("member.{name}").into(),
@@ -134,7 +136,7 @@ impl Key {
         }
     }
 
-    /// Reads the key of a record. Returns `None` if it is not one of this crate.
+    /// Parses a key. Returns `None` if it is not the key of a member, kind or shard.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let key = match (parts.next()?, parts.next()?, parts.next()) {
@@ -156,7 +158,7 @@ pub(crate) fn encode<R: Wire>(record: R) -> Bytes {
     to_vec(record).unwrap_or_default().into()
 }
 
-/// Decodes the content of a record. Returns `None` if it was damaged or made by something else.
+/// Decodes the content of a record. Returns `None` if the content is damaged or has another format.
 pub(crate) fn decode<R: Wire>(value: &[u8]) -> Option<R> {
     from_slice(value).ok()
 }
@@ -165,7 +167,7 @@ pub(crate) fn decode<R: Wire>(value: &[u8]) -> Option<R> {
 mod tests {
     use super::{Key, KindRecord, Member, NodeName, Shard, Versions, Wire, decode, encode};
 
-    /// The record of a kind before there were versions.
+    /// The record of a kind in versions before kinds had versions.
     #[derive(Wire)]
     #[wire(name = "garrick.Kind", version = 2)]
     struct OlderKind {

@@ -1,4 +1,4 @@
-//! The roster: how long the records of other members have not changed.
+//! The roster records for how long the records of other members have not changed.
 
 use std::time::Duration;
 
@@ -10,26 +10,27 @@ use crate::name::NodeName;
 /// Time without a renewal after which the record of another member is removed.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
-/// Time for which a node acts as the owner of its shards after it has sent a renewal that went
-/// through. The difference allows clocks to run at speeds that differ by 10 %.
+/// Time for which a node acts as the owner of its shards after it has sent a renewal that
+/// succeeded. The time is shorter than [`LEASE`], so that clocks may run at speeds that differ by
+/// 10 %.
 pub(crate) const OWN_LEASE: Duration = Duration::from_millis(4_500);
 
-/// Time without a renewal after which the shards of fenced kinds of another member are taken, if
-/// its link is silent, too: the journals of their entities refuse it.
+/// Time without a renewal after which other members take over a member's shards of fenced kinds, if
+/// the link to that member is silent, too. The journals of the entities refuse the old owner.
 pub(crate) const FENCED_LEASE: Duration = Duration::from_secs(2);
 
-/// Time for which a node answers as the owner of shards of fenced kinds after it has sent a renewal
-/// that went through. The journals decide about changes.
+/// Time for which a node acts as the owner of its shards of fenced kinds after it has sent a
+/// renewal that succeeded. The journals refuse later changes.
 pub(crate) const OWN_FENCED_LEASE: Duration = Duration::from_millis(1_800);
 
-/// When the records of members were seen to change, by the clock of this node.
+/// Times at which the records of members were seen to change, by the clock of this node.
 #[derive(Default)]
 pub(crate) struct Roster {
-    /// Last revision and sign of life of each record, and the time at which the sign was first
-    /// seen.
+    /// Last revision and renewal counter of each record, and the time at which that counter was
+    /// first seen.
     seen: HashMap<NodeName, (u64, u64, Nanos)>,
-    /// Time since which all renewals of this node went through without delay. A node that cannot
-    /// renew its own record cannot tell whether others can.
+    /// Time since which all renewals of this node have succeeded without delay. A node that cannot
+    /// renew its own record cannot tell if others can.
     good_since: Nanos,
 }
 
@@ -39,8 +40,8 @@ impl Roster {
         self.good_since = now;
     }
 
-    /// Records the revision of a record and its sign of life, which each renewal changes. `None` if
-    /// it was removed.
+    /// Records the revision and the renewal counter of a member's record. `None` means that the
+    /// record was removed.
     pub(crate) fn saw(&mut self, name: &NodeName, record: Option<(u64, u64)>, now: Nanos) {
         match record {
             Some((revision, sign)) => {
@@ -56,8 +57,8 @@ impl Roster {
         }
     }
 
-    /// Returns the members who have not renewed their records for some time, with the revisions, by
-    /// their names.
+    /// Returns the members that have not renewed their records for `lease` or longer, sorted by
+    /// name, with the revisions of the records.
     pub(crate) fn silent(&self, lease: Duration, now: Nanos) -> Vec<(NodeName, u64)> {
         let lease = nanos(lease);
         let is_silent = |since: Nanos| now.saturating_sub(since.max(self.good_since)) >= lease;

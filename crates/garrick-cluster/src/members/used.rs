@@ -1,4 +1,4 @@
-//! Kinds that a node uses, and what their regions were told.
+//! Kinds that a node uses, and the owners that their regions know.
 
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ pub(super) struct UsedKind {
     region: Arc<dyn Regional>,
     /// True if the region knows the number of shards.
     knows_shards: bool,
-    /// Owners that were told, by shard, with the revisions of their records.
+    /// Owner of each shard that was sent to the region, with the revision of the record of that
+    /// shard.
     told: Vec<(Owner, u64)>,
-    /// Mark of the members for which all owners were told. `None` if they were not.
+    /// Mark of the list of members for which all owners were sent. `None` if they were not sent.
     mark: Option<u64>,
 }
 
@@ -39,7 +40,7 @@ impl UsedKind {
         self.order(Order::Lost);
     }
 
-    /// Tells the region of this node of owners that have changed.
+    /// Informs the region of this node about changes of owners.
     pub(super) fn tell(&mut self, kind: &str, view: &View, own: &NodeName, changed: &Changes) {
         let Some(shards) = view.shards(kind) else {
             self.mark = None;
@@ -85,7 +86,7 @@ impl UsedKind {
     }
 }
 
-/// Returns the owner of a shard as the node `own` sees it.
+/// Returns the owner of a shard from the point of view of the node `own`.
 fn owner_of(kind: &str, shard: u32, view: &View, own: &NodeName) -> Owner {
     let Some((name, seen)) = view.owner(kind, shard) else {
         return Owner::Nobody;

@@ -1,4 +1,4 @@
-//! The view: the records as this node has read them last.
+//! The view: the last records that this node has read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,13 +28,14 @@ impl Seen<Member> {
         }
     }
 
-    /// Returns the fence of the node for shards of a kind: 0 if the kind is not fenced there.
+    /// Returns the fence of the node for shards of a kind, or 0 if the kind is not fenced on that
+    /// node.
     pub(crate) fn fence(&self, kind: &str) -> u64 {
         let is_fenced = self.value.fenced.iter().any(|fenced| fenced == kind);
         if is_fenced { self.value.fence } else { 0 }
     }
 
-    /// Returns true if the node runs a version of a kind, and may get shards of it.
+    /// Returns true if the node runs this version of a kind and may own shards of it.
     fn hosts(&self, kind: &str, version: u32) -> bool {
         let member = &self.value;
         let versions = self.versions(kind);
@@ -42,7 +43,8 @@ impl Seen<Member> {
         is_host && !member.is_draining && !(member.is_suspect && self.fence(kind) > 0)
     }
 
-    /// Returns the versions of a kind that the node runs, if it does.
+    /// Returns the versions of a kind that the node can run. Returns `None` if it does not run the
+    /// kind.
     fn versions(&self, kind: &str) -> Option<Versions> {
         let place = self.value.hosts.iter().position(|host| host == kind)?;
         // An older node names no versions.
@@ -50,13 +52,13 @@ impl Seen<Member> {
         Some(versions.unwrap_or(Versions::NONE))
     }
 
-    /// Returns true if the node sends to entities of a kind.
+    /// Returns true if the node sends messages to entities of a kind.
     pub(crate) fn uses(&self, kind: &str) -> bool {
         self.value.uses.iter().any(|used| used == kind)
     }
 }
 
-/// Everything that has changed, except for the beats of members.
+/// All changes, except for mere renewals of members.
 #[derive(Default)]
 pub(crate) struct Changes {
     /// True if a member has changed.
@@ -81,10 +83,10 @@ impl Changes {
     }
 }
 
-/// The records that this node has read. A hint of what is true: only changes of records decide.
+/// The records that this node has read. They may be out of date: only changes of records decide.
 #[derive(Default)]
 pub(crate) struct View {
-    /// All changes up to this one are included.
+    /// Revision up to which all changes are included.
     revision: u64,
     members: HashMap<NodeName, Seen<Member>>,
     kinds: HashMap<Arc<str>, Kind>,
@@ -123,7 +125,7 @@ impl View {
         (hosts.filter(move |(_, seen)| seen.hosts(kind, version))).map(|(name, _)| name)
     }
 
-    /// Returns a number that changes if a member or the version changes so that it matters for a
+    /// Returns a number that changes when a change of the members or of the version matters for a
     /// kind.
     pub(crate) fn mark(&self, kind: &str) -> u64 {
         let version = self.version(kind);
@@ -144,12 +146,12 @@ impl View {
         self.kinds.get(kind)?.record.as_ref()
     }
 
-    /// Returns the number of shards of a kind, if it is decided.
+    /// Returns the number of shards of a kind, if it is set.
     pub(crate) fn shards(&self, kind: &str) -> Option<u32> {
         Some(self.kind(kind)?.value.shards)
     }
 
-    /// Returns the version of a kind.
+    /// Returns the current version of a kind.
     fn version(&self, kind: &str) -> u32 {
         let record = self.kind(kind);
         record.map_or(Versions::NONE.max, |seen| seen.value.version)
@@ -160,7 +162,8 @@ impl View {
         self.kinds.get(kind)?.shards.get(number as usize)?.as_ref()
     }
 
-    /// Returns the owner of a shard, if its membership has not ended, with the record.
+    /// Returns the owner of a shard, with the record of the shard. Returns `None` if the membership
+    /// of the owner has ended.
     pub(crate) fn owner(&self, kind: &str, number: u32) -> Option<(&NodeName, &Seen<Shard>)> {
         let shard = self.shard(kind, number)?;
         let (name, member) = self.members.get_key_value(shard.value.node.as_str())?;
@@ -169,8 +172,8 @@ impl View {
         (member.epoch() == value.epoch && is_fence).then_some((name, shard))
     }
 
-    /// Applies what was read up to a revision. `changed` is called for each member that has
-    /// changed, with the revision of the record and a sign of life, which each renewal changes.
+    /// Applies what was read up to a revision. Calls `changed` for each changed member, with the
+    /// revision of its record and its renewal counter.
     pub(crate) fn apply(
         &mut self,
         records: &[Record],
@@ -193,7 +196,7 @@ impl View {
         changes
     }
 
-    /// Removes what is not among all records.
+    /// Removes all records that `records` does not contain.
     fn remove_missing(
         &mut self,
         records: &[Record],
@@ -226,7 +229,7 @@ impl View {
         }
     }
 
-    /// Applies a record, unless a later state of it is known.
+    /// Applies a record, unless a later revision of the record is known.
     fn apply_one(
         &mut self,
         record: &Record,
@@ -292,7 +295,8 @@ impl View {
     }
 }
 
-/// Replaces a value, unless a later one is known. Returns true if it was replaced.
+/// Replaces a value, unless a later revision of it is known. Returns true if the value was
+/// replaced.
 fn apply_to<T: PartialEq>(
     place: &mut Option<Seen<T>>,
     now: Option<Seen<T>>,

@@ -22,10 +22,10 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// Maximum time between two attempts to connect again.
 const AGAIN_AFTER_MAX: Duration = Duration::from_millis(512);
 
-/// Number of commands that the client queues. Each of them can contain a frame.
+/// Maximum number of commands that the client queues. Each command can contain a frame.
 const COMMANDS_MAX: usize = 64;
 
-/// Number of messages that a subscription queues. The links limit the number of their bytes.
+/// Maximum number of messages that a subscription queues. The links limit their total size.
 const MESSAGES_MAX: usize = 1 << 20;
 
 /// Settings of a connection to NATS. See [`NatsNet`](super::NatsNet).
@@ -67,7 +67,7 @@ impl NatsBuilder {
         }
     }
 
-    /// Uses a credentials file: a JWT and the seed of its nkey, as `nsc` writes them.
+    /// Uses a credentials file, which contains a JWT and the seed of its nkey, as `nsc` writes it.
     #[must_use]
     pub fn credentials(self, file: impl Into<PathBuf>) -> Self {
         let login = Login::Credentials(file.into());
@@ -88,8 +88,8 @@ impl NatsBuilder {
         Self { login, ..self }
     }
 
-    /// Encrypts each connection. A server without encryption is refused. An address with `tls://`
-    /// has the same effect for its server.
+    /// Encrypts each connection. A server without encryption is refused. An address that begins
+    /// with `tls://` has the same effect for that server only.
     #[must_use]
     pub fn tls(self) -> Self {
         Self {
@@ -114,8 +114,9 @@ impl NatsBuilder {
         self.tls()
     }
 
-    /// Allows connections to other machines that are not encrypted. Whoever can read the network
-    /// then reads all messages, and whoever can write to it can send messages to each actor.
+    /// Allows unencrypted connections to other machines. Anyone who can read the network traffic
+    /// can then read all messages. Anyone who can write to the network can send messages to every
+    /// actor.
     #[must_use]
     pub fn plain_text_on_purpose(self) -> Self {
         Self {
@@ -124,9 +125,8 @@ impl NatsBuilder {
         }
     }
 
-    /// Sets the number of servers that store the records of the nodes. It has an effect only if
-    /// this node creates the bucket of the records. The default is 1. Use 3 for a cluster of
-    /// servers.
+    /// Sets the number of servers that store the records of the nodes. Has an effect only if this
+    /// node creates the bucket of the records. The default is 1. Use 3 for a cluster of servers.
     #[must_use]
     pub fn replicas(self, replicas: usize) -> Self {
         Self { replicas, ..self }
@@ -143,7 +143,7 @@ impl NatsBuilder {
     }
 
     /// Sets the beginning of the name under which the server lists the connection. The default is
-    /// `garrick`. The names of the cluster and of the node follow it.
+    /// `garrick`. The names of the cluster and of the node follow this text.
     #[must_use]
     pub fn label(self, label: impl Into<String>) -> Self {
         Self {
@@ -152,8 +152,8 @@ impl NatsBuilder {
         }
     }
 
-    /// Runs the connection on this runtime, which must have timers and I/O, and must run as long as
-    /// the node does. By default, the connection runs on its own thread.
+    /// Runs the connection on this Tokio runtime. Its timers and I/O must be enabled, and it must
+    /// run as long as the node does. By default, the connection runs on its own thread.
     #[must_use]
     pub fn runtime(self, runtime: Handle) -> Self {
         Self {

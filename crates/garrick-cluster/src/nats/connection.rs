@@ -1,4 +1,4 @@
-//! Connections to servers that are allowed.
+//! Connections to NATS servers with a supported version.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use super::builder::NatsBuilder;
 use super::counts::Counts;
 use super::error::{NatsError, PAYLOAD_MIN, VERSION_MIN, with_sources};
 
-/// Opens a connection, and checks the server. The server sends its answers to subjects that begin
-/// with `inbox`.
+/// Opens a connection, and checks the server. The server sends its answers to subjects with the
+/// prefix `inbox`.
 pub(super) async fn open(
     builder: &NatsBuilder,
     name: String,
@@ -55,7 +55,7 @@ fn place(info: &ServerInfo) -> String {
     format!("{name} at {host}:{}", info.port)
 }
 
-/// Checks that a server can be used.
+/// Checks that a server has a supported version and the needed features.
 pub(super) fn check(info: &ServerInfo) -> Result<(), NatsError> {
     let server = place(info);
     if !is_allowed(&info.version) {
@@ -72,7 +72,7 @@ pub(super) fn check(info: &ServerInfo) -> Result<(), NatsError> {
     Ok(())
 }
 
-/// Returns true if a server with this version loses no updates.
+/// Returns true if a server with this version loses no updates of records.
 pub(super) fn is_allowed(version: &str) -> bool {
     let mut numbers = version.split('.').map(str::parse);
     match (numbers.next(), numbers.next()) {

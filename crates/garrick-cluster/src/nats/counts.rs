@@ -16,14 +16,14 @@ pub enum NameState {
     /// No node has joined.
     #[default]
     None,
-    /// The name belongs to the node.
+    /// The node has the name.
     Held,
     /// The last renewal has failed. If renewals fail for some seconds, another node may take over
     /// the name.
     Unsure,
     /// Another node has the name, or the server has forgotten it. The node leaves.
     Lost,
-    /// The node has left, and its record is deleted, if the server could be reached.
+    /// The node has left. Its record was deleted, if the server could be reached.
     Left,
 }
 
@@ -32,9 +32,9 @@ pub enum NameState {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NatsSample {
-    /// True if there is a connection to a server that is allowed.
+    /// True if the node is connected to a supported server.
     pub is_connected: bool,
-    /// The name, the address and the version of the server of the last connection.
+    /// Name, address and version of the server of the last connection.
     pub server: String,
     /// Number of connections that were made for the node, including the first one.
     pub connects: u64,
@@ -66,7 +66,7 @@ pub(super) struct Counts {
     slow_consumers: AtomicU64,
     name: Mutex<NameState>,
     problem: Mutex<String>,
-    /// Number of known connections. The task that starts over after each connection watches it.
+    /// Number of connections so far. The task that starts over after each connection reads it.
     connects: watch::Sender<u64>,
 }
 
@@ -127,7 +127,7 @@ impl Counts {
         }
     }
 
-    /// Returns the counters, without those that only the connection knows.
+    /// Returns the counters, except for those that the connection itself keeps.
     pub(super) fn sample(&self) -> NatsSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         NatsSample {
@@ -143,7 +143,7 @@ impl Counts {
     }
 }
 
-/// Adds one to a counter. Relaxed: the counters order nothing.
+/// Increments a counter. Uses relaxed ordering, because the counters do not order other accesses.
 pub(super) fn add(count: &AtomicU64) {
     count.fetch_add(1, Relaxed);
 }

@@ -1,8 +1,8 @@
 //! Echoes: messages of a client to itself, which show that a connection works in both directions.
 //!
-//! The client of NATS asks for a sign of the server only when it has heard nothing for some time.
-//! So it does not notice a connection that carries nothing to the server, as long as others send
-//! something to this client.
+//! The NATS client pings the server only when it has received nothing for some time. So it does not
+//! notice a connection that no longer carries data to the server, as long as others send messages
+//! to this client.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 /// Time between two messages.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Number of messages without an echo after which the connection is made again.
+/// Number of missing echoes after which the client reconnects.
 const MISSING_MAX: u32 = 3;
 
-/// Has a connection made again when it is silent in one direction, until this is dropped.
+/// Reconnects when messages no longer get through in one direction. Stops when it is dropped.
 #[derive(Debug)]
 pub(super) struct Echoes(AbortHandle);
 
@@ -37,7 +37,7 @@ impl Drop for Echoes {
     }
 }
 
-/// Sends messages to a subject, and listens to it.
+/// Sends messages to a subject, and waits for their echoes.
 async fn listen(client: Client, subject: Subject) {
     let Ok(mut echoes) = client.subscribe(subject.clone()).await else {
         return;

@@ -5,14 +5,14 @@ use std::fmt;
 
 use crate::error::JoinError;
 
-/// Oldest version of the server that is allowed: major and minor number.
+/// Oldest supported version of the server: major and minor number.
 pub(super) const VERSION_MIN: (u64, u64) = (2, 12);
 
-/// Smallest `max_payload` of a server that is allowed, in bytes.
+/// Smallest supported `max_payload` of a server, in bytes.
 pub(super) const PAYLOAD_MIN: usize = 256 << 10;
 
-/// Reason why a node cannot connect to NATS. No variant contains a password, and no text of an
-/// error does.
+/// Reason why a node cannot connect to NATS. Neither the variants nor the error texts contain a
+/// password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NatsError {
@@ -39,7 +39,7 @@ pub enum NatsError {
     Unreachable {
         /// Hosts and ports.
         servers: String,
-        /// Reason of the last failure.
+        /// Reason why the last attempt failed.
         why: String,
     },
     /// A server refuses the credentials.
@@ -59,7 +59,7 @@ pub enum NatsError {
         /// Name or address of the server.
         server: String,
     },
-    /// The server allows only small messages.
+    /// The limit for the size of messages on the server is too low.
     SmallPayload {
         /// Name or address of the server.
         server: String,
@@ -73,7 +73,7 @@ pub enum NatsError {
         /// Reason.
         why: String,
     },
-    /// The server does not let the node send to itself.
+    /// The server does not allow the node to send messages to itself.
     Permissions {
         /// Subject of the node.
         subject: String,
@@ -99,7 +99,7 @@ pub enum NatsError {
         /// Names of the members.
         known: Vec<String>,
     },
-    /// The server does not permit it to the user.
+    /// The server does not allow this operation for the user.
     Forbidden {
         /// Text that the server has reported.
         why: String,

@@ -13,12 +13,13 @@
 //!                                unsure            another's, or deleted: lost
 //! ```
 //!
-//! No clock of another machine counts, and the server lets no record expire: while the server takes
-//! no updates, no node can renew its record, so none may be replaced. So the time in which a record
-//! is unchanged counts only while the updates of the candidate go through. The candidate updates a
-//! key of its own for that, because a server without a majority can still answer a read.
+//! Clocks of other machines are not used, and records on the server do not expire. While the server
+//! accepts no updates, no node can renew its record, so no record may be replaced. Therefore the
+//! time in which a record is unchanged counts only while updates of the candidate succeed. The
+//! candidate updates a key of its own to find that out, because a server without a majority can
+//! still answer a read.
 //!
-//! Only updates decide. A read may be answered by a server that has not the latest record.
+//! Only updates decide. A read may be answered by a server that does not have the latest record.
 
 use std::time::Duration;
 
@@ -37,17 +38,17 @@ pub(super) const UNCHANGED_FOR: Duration = Duration::from_secs(5);
 /// Time between two renewals.
 pub(super) const RENEW_EVERY: Duration = Duration::from_secs(1);
 
-/// Time between two looks at the record of another node.
+/// Time between two reads of the record of another node.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Time within which an update of the candidate counts as going through.
+/// Time limit of an update of the candidate. A slower update counts as failed.
 const LOOK_WITHIN: Duration = Duration::from_secs(1);
 
-/// Number of refused renewals in a row after which the name counts as lost, even if no other node's
-/// record was found. The server then has an older state than before.
+/// Number of refused renewals in a row after which the name counts as lost, even if no record of
+/// another node was found. In that case, the server has an older state than before.
 const REFUSALS_MAX: u32 = 5;
 
-/// First words of a record. The number is the version of the format.
+/// First words of a record, with the version of the format.
 const FORMAT: &str = "garrick 1";
 
 /// The record of a node, and its revision.
@@ -66,7 +67,7 @@ pub(super) enum Record {
 pub(super) struct Holder {
     /// Random number of the process that has joined.
     pub(super) id: u128,
-    /// Number of the life of the node, or 0 if it is the revision of the record.
+    /// Incarnation of the node, or 0 if it equals the revision of the record.
     pub(super) life: u64,
 }
 
@@ -85,7 +86,7 @@ impl Holder {
         })
     }
 
-    /// Returns the number of the life of the node whose record has this revision.
+    /// Returns the incarnation of the node, given the revision of the record.
     pub(super) fn life_at(self, revision: u64) -> u64 {
         if self.life == 0 { revision } else { self.life }
     }
@@ -123,11 +124,11 @@ async fn read(store: &Store, node: &NodeName) -> Result<Record, String> {
 
 /// Result of an update.
 enum Updated {
-    /// The revision of the new record.
+    /// The record was replaced. Contains its new revision.
     Done(u64),
     /// The record has another revision.
     Refused,
-    /// Nothing is known.
+    /// The result is not known. Contains the reason.
     Unknown(String),
 }
 
@@ -145,7 +146,7 @@ async fn update(store: &Store, key: &str, content: Bytes, revision: u64) -> Upda
 pub(super) enum Unclaimed {
     /// Another node has the name.
     Taken,
-    /// The time limit has passed. The reason is that of the last failure.
+    /// The time limit has passed. Contains the reason of the last failure.
     TimedOut(String),
 }
 
@@ -155,7 +156,7 @@ pub(super) struct Lease {
     store: Store,
     node: NodeName,
     holder: Holder,
-    /// Revision of the last own record that is known.
+    /// Last known revision of this node's own record.
     revision: u64,
     /// Number of renewals in a row that were refused.
     refusals: u32,
@@ -172,7 +173,7 @@ pub(super) enum Renewed {
 /// A record that a candidate has read.
 struct Seen {
     revision: u64,
-    /// Time since which the record has had this revision, and the candidate's own updates have
+    /// Time since which the record has had this revision while the updates of the candidate have
     /// succeeded.
     since: Instant,
 }
@@ -212,7 +213,7 @@ pub(super) async fn claim(
 }
 
 /// Reads a record once, and claims it if that is possible. Returns its revision if it was claimed.
-/// After a failure, the time in which the record must be unchanged starts over.
+/// After a failure, the time for which the record must stay unchanged starts again.
 async fn look(
     store: &Store,
     node: &NodeName,
@@ -254,7 +255,7 @@ async fn look(
 }
 
 impl Lease {
-    /// Returns the number of the life of the node.
+    /// Returns the incarnation of the node.
     pub(super) fn life(&self) -> u64 {
         self.holder.life
     }

@@ -1,5 +1,6 @@
-//! A table of the nodes and their lives, as far as they are known. It is a hint: only the record of
-//! a node in the bucket counts, and the protocol of the links notices frames to an earlier life.
+//! A table of the known nodes and their incarnations. The table may be out of date: only the record
+//! of a node in the bucket decides, and the protocol of the links notices frames to an earlier
+//! incarnation.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -28,9 +29,10 @@ struct Known {
 
 struct Life {
     number: u64,
-    /// `None` if this life has ended. Late frames of this life change nothing.
+    /// Subject of this incarnation, or `None` if the incarnation has ended. Late frames of an ended
+    /// incarnation change nothing.
     subject: Option<Subject>,
-    /// True if the life is from the node's record, and not only from a frame.
+    /// True if the incarnation was read from the node's record, and not only from a frame.
     is_sure: bool,
 }
 
@@ -64,8 +66,8 @@ impl Lives {
         lives.filter(|life| life.subject.is_some()).count()
     }
 
-    /// Sets the life that is in the record of a node. It replaces the life that was learned from
-    /// frames.
+    /// Sets the incarnation that the record of a node contains. Replaces an incarnation that was
+    /// learned from frames.
     pub(super) fn set(&self, node: &NodeName, number: u64) {
         let is_known =
             |life: &Life| life.is_sure && life.number == number && life.subject.is_some();
@@ -93,8 +95,9 @@ impl Lives {
         known.hints -= usize::from(was_hint);
     }
 
-    /// Adds a node, whose name and life are in the reply subject of its frame. The frame may arrive
-    /// before the node's record does. A wrong subject is replaced when the record is renewed.
+    /// Adds the node that has sent a frame. The reply subject `own` of the frame contains the name
+    /// and the incarnation of the node. The frame may arrive before the record of the node. A wrong
+    /// subject is replaced when the record is renewed.
     pub(super) fn learn(&self, own: &str) {
         let Some((node, number)) = node_of(&self.cluster, own) else {
             return;

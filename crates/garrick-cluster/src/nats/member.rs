@@ -43,7 +43,7 @@ const WATCH_AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// Content of the message that a node sends to itself when it joins.
 const ECHO: &[u8] = b"garrick echo";
 
-/// A node that joins.
+/// A node that is joining.
 pub(super) struct Joining {
     pub(super) builder: NatsBuilder,
     pub(super) cluster: String,
@@ -60,12 +60,12 @@ pub(super) struct Member {
     outbox: Outbox,
     lives: Arc<Lives>,
     counts: Arc<Counts>,
-    /// False if the server of the last connection must not be used.
+    /// False if the server of the last connection is not supported.
     is_allowed: Arc<AtomicBool>,
-    /// True if the node leaves.
+    /// True if the node is leaving.
     leaves: Arc<watch::Sender<bool>>,
     _echoes: Echoes,
-    /// Disconnected when the record has been deleted.
+    /// Channel that is disconnected when the record has been deleted.
     released: Mutex<Receiver<()>>,
 }
 
@@ -93,7 +93,7 @@ impl Member {
         self.is_allowed.load(Relaxed) && self.client.connection_state() == State::Connected
     }
 
-    /// Sends a frame, if that is possible now.
+    /// Sends a frame. Returns false if that is not possible now.
     pub(super) fn send(&self, to: &NodeName, content: Bytes) -> bool {
         let is_possible = self.is_connected()
             && content.len() <= self.client.max_payload()
@@ -106,7 +106,7 @@ impl Member {
         is_sent
     }
 
-    /// Returns the maximum size of a frame.
+    /// Returns the maximum size of a frame in bytes.
     pub(super) fn max_frame(&self) -> usize {
         self.client.max_payload()
     }
@@ -179,7 +179,7 @@ pub(super) async fn join(joining: Joining) -> Result<Member, JoinError> {
     }
 }
 
-/// Begins the tasks of a node that has its name and its subject.
+/// Starts the tasks of a node that has claimed its name and subscribed to its subject.
 fn begin(
     joining: Joining,
     client: Client,
@@ -230,7 +230,7 @@ fn begin(
     member
 }
 
-/// Runs a task, which keeps the thread until it has ended.
+/// Runs a task. The thread of the connection stays alive until the task has ended.
 fn run(alive: &Alive, task: impl Future<Output = ()> + Send + 'static) {
     let alive = alive.clone();
     tokio::spawn(async move {
@@ -247,7 +247,7 @@ struct Subscribed {
     early: Vec<Message>,
 }
 
-/// Subscribes to the subject of this node, and checks that frames arrive.
+/// Subscribes to the subject of this node, and checks that frames arrive there.
 async fn subscribe(
     client: &Client,
     own: Subject,
@@ -287,7 +287,7 @@ async fn until_left(leaves: &mut watch::Receiver<bool>) {
     let _ = leaves.wait_for(|leaves| *leaves).await;
 }
 
-/// The arriving frames.
+/// The frames that arrive.
 struct Arrivals {
     incoming: Address<Incoming>,
     lives: Arc<Lives>,
@@ -323,7 +323,7 @@ impl Arrivals {
     }
 }
 
-/// Passes frames to the client, in their order.
+/// Passes frames to the client, in the order in which they were added.
 async fn send(client: Client, mut parcels: Parcels, own: Subject, counts: Arc<Counts>) {
     while let Some(parcel) = parcels.next().await {
         match parcel {
@@ -354,7 +354,7 @@ async fn flush(client: &Client) {
     let _ = timeout(REQUEST_WITHIN, client.flush()).await;
 }
 
-/// The renewals of a record.
+/// The task that renews a record.
 struct Renewal {
     lease: Lease,
     client: Client,
@@ -415,7 +415,7 @@ impl Renewal {
     }
 }
 
-/// Follows the records of all nodes. Starts a new watch after each connection.
+/// Follows the records of all nodes. Starts again after each new connection.
 async fn follow(
     store: Store,
     lives: Arc<Lives>,
@@ -435,7 +435,7 @@ async fn follow(
     }
 }
 
-/// Follows the records until that fails. Returns the reason.
+/// Follows the records until an error occurs. Returns the reason.
 async fn follow_once(store: &Store, lives: &Lives) -> String {
     let mut news = match store.watch_with_history("*").await {
         Ok(news) => news,

@@ -1,13 +1,14 @@
 //! A transport on [NATS](https://nats.io): nodes that meet on one server, or on a cluster of
 //! servers.
 //!
-//! A server with JetStream, of version 2.12 or later, is all that is needed:
+//! Needs only a server with JetStream, of version 2.12 or later:
 //! ```sh
 //! nats-server --jetstream --addr 127.0.0.1
 //! ```
-//! A message of NATS carries a frame, so its `max_payload` bounds what one turn may send to another
-//! node. With the default of 1 MiB, that is 480 KiB and a message of at most 480 KiB. With 8 MiB,
-//! the bounds are those of the crate.
+//! A NATS message carries one frame, so the `max_payload` of the server limits how much one turn
+//! may send to another node. With the default of 1 MiB, one message may have 480 KiB, and all
+//! messages of a turn except the last may have 480 KiB in total. With 8 MiB, the limits of this
+//! crate apply.
 
 mod error;
 mod names;

@@ -27,12 +27,12 @@ pub(super) fn check_cluster(cluster: &str) -> Result<(), JoinError> {
     }
 }
 
-/// Returns the subject of the frames to a life of a node.
+/// Returns the subject of the frames to an incarnation of a node.
 pub(super) fn subject(cluster: &str, node: &str, life: u64) -> Subject {
     format!("g.{cluster}.n.{node}.{life}").into()
 }
 
-/// Returns the node and its life of which this is the subject.
+/// Returns the node and the incarnation that a subject belongs to.
 pub(super) fn node_of<'a>(cluster: &str, subject: &'a str) -> Option<(&'a str, u64)> {
     let rest = subject.strip_prefix("g.")?.strip_prefix(cluster)?;
     let (node, life) = rest.strip_prefix(".n.")?.split_once('.')?;
@@ -41,7 +41,7 @@ pub(super) fn node_of<'a>(cluster: &str, subject: &'a str) -> Option<(&'a str, u
     NodeName::is_allowed(node).then_some((node, life))
 }
 
-/// Returns the beginning of the subjects of the answers to a node.
+/// Returns the prefix of the subjects on which a node receives answers.
 pub(super) fn inbox(cluster: &str, node: &NodeName) -> String {
     format!("g.{cluster}.i.{node}")
 }
@@ -56,15 +56,15 @@ pub(super) fn placement(cluster: &str) -> String {
     format!("g_{cluster}_place")
 }
 
-/// Returns the key with which a node finds out if the bucket takes updates.
+/// Returns the key with which a node finds out if the bucket accepts updates.
 pub(super) fn probe(node: &NodeName) -> String {
     format!("{node}.probe")
 }
 
 /// Returns the permissions of a node for the configuration of the NATS server: the content of
-/// `permissions { .. }` of its user. The node may send frames to each node of its cluster, may
-/// change its own record and those of the placement, and may use all journals. It receives only its
-/// own frames, and what the server answers to it.
+/// `permissions { .. }` of its user. The node may send frames to each node of its cluster, change
+/// its own record and the records of the placement, and use all journals. The node receives only
+/// frames to itself, and answers of the server to its own requests.
 ///
 /// # Errors
 /// Returns an error if a name is not allowed.

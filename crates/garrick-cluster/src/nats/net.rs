@@ -34,12 +34,11 @@ const GRACE: Duration = Duration::from_secs(15);
 /// an actor, it returns [`JoinError::InTurn`]. In an async function, call it in
 /// `tokio::task::spawn_blocking`.
 ///
-/// # Names
-/// A name belongs to one node at a time. Each name has a record in a bucket of JetStream, which the
-/// node renews each second. After a crash of the node, another node can get the name. For that, the
-/// record must have been unchanged for 5 s, while the server has accepted the other node's updates.
-/// While the server accepts no updates, no name changes its owner. If a node finds that another
-/// node has its name, it leaves the cluster.
+/// # Names A name belongs to one node at a time. Each name has a record in a JetStream bucket,
+/// which the node renews each second. After the node has crashed, another node can take the name
+/// over. For that, the record must stay unchanged for 5 s during which the server accepts the other
+/// node's updates. While the server accepts no updates, no name changes its owner. If a node finds
+/// that another node has its name, it leaves the cluster.
 ///
 /// # Examples
 /// ```no_run
@@ -79,17 +78,15 @@ struct Inner {
     server: String,
     /// The last node that has joined.
     member: RwLock<Option<Arc<Member>>>,
-    /// Locked while a node joins.
+    /// Locked while a node is joining.
     joining: Mutex<()>,
 }
 
 impl NatsBuilder {
-    /// Connects, and checks that the server can be used. Blocks until this is done, for some
-    /// seconds at most.
+    /// Connects, and checks that the server can be used. Blocks for at most a few seconds.
     ///
-    /// # Errors
-    /// Returns an error if the settings are not allowed, if no server can be reached, or if the
-    /// server refuses the credentials or cannot be used.
+    /// # Errors Returns an error if the settings are invalid, no server can be reached, the server
+    /// refuses the credentials, or the server cannot be used.
     pub fn start(self) -> Result<NatsNet, NatsError> {
         let home = Home::new(self.runtime.clone())?;
         let (tell, told) = sync_channel(1);
@@ -196,7 +193,7 @@ impl NatsNet {
 
     /// Leaves, and waits until the name of the node is free and all frames of the node are written.
     /// Returns false if that takes longer than `limit`. Call this method before the process ends,
-    /// after [`Node::leave`](crate::Node::leave). Otherwise, the name may stay taken for some
+    /// after [`Node::leave`](crate::Node::leave). Otherwise, the name may stay reserved for some
     /// seconds.
     pub fn close(&self, limit: Duration) -> bool {
         self.member().is_none_or(|member| member.close(limit))

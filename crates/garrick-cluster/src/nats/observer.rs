@@ -1,4 +1,4 @@
-//! Observers: programs that look at a cluster, and are no members.
+//! Observers: programs that read the state of a cluster without being members.
 
 use std::fmt;
 use std::future::Future;
@@ -25,23 +25,25 @@ use crate::members::{DrainOrder, Overview};
 use crate::name::NodeName;
 use crate::placement::Record;
 
-/// Time after the time limit until the runtime counts as standing still.
+/// Time after the time limit at which the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Time for which the renewal of some membership is awaited. Members renew theirs each second.
+/// Maximum time to wait for the renewal of any membership. Members renew their memberships each
+/// second.
 const BEAT_WITHIN: Duration = Duration::from_millis(2_500);
 
-/// Time within which all records must have come.
+/// Time within which all records must have arrived.
 const RECORDS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Number of attempts to order a node to drain. Each renewal of the node can undo one.
+/// Number of attempts to order a node to drain. Each renewal by the node can undo an attempt.
 const ATTEMPTS: u32 = 16;
 
 /// Maximum number of clusters whose names an error contains.
 const CLUSTERS_MAX: usize = 100;
 
 /// An observer of a cluster on NATS: it reads the records of the placement, and can order a node to
-/// drain. It is no member, and it creates nothing. Clones are handles to the same connection.
+/// drain. An observer is not a member, and creates nothing. Clones are handles to the same
+/// connection.
 ///
 /// # Examples
 /// ```no_run
@@ -69,24 +71,23 @@ struct Place {
     counts: Arc<Counts>,
 }
 
-/// The records of a placement, as they were told.
+/// The records of a placement, as the server has sent them.
 #[derive(Default)]
 struct Told {
     records: HashMap<String, Entry>,
-    /// Time of the server when the newest record was stored, in nanoseconds. If it was stored
-    /// while the observer looked, that is now.
+    /// Server time in nanoseconds at which the newest record was stored. If that record was stored
+    /// while the observer was reading, this is the current time.
     newest: i128,
 }
 
 impl NatsObserver {
-    /// Connects to a cluster. `name` is the name for which the permissions of the user were made
-    /// ([`nats::permissions`](super::permissions)): the server sends its answers to subjects with
-    /// this name. It may be the name of a node that runs.
+    /// Connects to a cluster. `name` is the node name in the permissions of the user
+    /// ([`nats::permissions`](super::permissions)). The server sends its answers to subjects with
+    /// this name. A running node may have the same name.
     ///
-    /// # Errors
-    /// Returns a [`NatsError`] if there is no connection to a server that can be used, if there is
-    /// no such cluster, or if the user may not read its records. Returns [`NatsError::Name`] if a
-    /// name is not allowed.
+    /// # Errors Returns a [`NatsError`] if no usable server can be reached, the cluster does not
+    /// exist, or the user may not read its records. Returns [`NatsError::Name`] if a name is not
+    /// allowed.
     pub fn open(servers: NatsBuilder, cluster: &str, name: &str) -> Result<Self, NatsError> {
         let name = names::check_cluster(cluster).and_then(|()| NodeName::new(name));
         let name = name.map_err(|error| NatsError::Name {
@@ -103,8 +104,8 @@ impl NatsObserver {
         })
     }
 
-    /// Reads the records. Waits until some member has renewed its membership, for 2.5 s at most, to
-    /// find out how long the others have not. Blocks the thread.
+    /// Reads the records. Waits for at most 2.5 s until any member renews its membership, to find
+    /// out how long the other members have been silent. Blocks the thread.
     ///
     /// # Errors
     /// Returns a [`NatsError`] if the server does not answer, or does not let the user read.
@@ -120,10 +121,10 @@ impl NatsObserver {
         })
     }
 
-    /// Orders a node to [drain](crate::Entities::drain). It hands its shards over to other nodes,
-    /// and ends its membership: its program can wait for that with
-    /// [`Entities::left`](crate::Entities::left). Returns false if the node drains already. Blocks
-    /// the thread.
+    /// Orders a node to [drain](crate::Entities::drain). The node hands its shards over to other
+    /// nodes, and ends its membership. Its program can wait for the end with
+    /// [`Entities::left`](crate::Entities::left). Returns false if the node is already draining.
+    /// Blocks the thread.
     ///
     /// # Errors
     /// Returns [`NatsError::NoNode`] if no member has this name, and another [`NatsError`] if the
@@ -204,8 +205,8 @@ async fn clusters(context: &Context) -> Vec<String> {
     named
 }
 
-/// Returns the error for a bucket that cannot be used. If the server has reported that something
-/// is not permitted, that is the reason.
+/// Returns the error for a bucket that cannot be used. If the server has reported missing
+/// permissions, the error contains that report.
 fn unusable(bucket: String, why: String, counts: &Counts) -> NatsError {
     let problem = counts.problem();
     if problem.to_lowercase().contains("permissions violation") {
@@ -219,7 +220,7 @@ impl Place {
         unusable(names::placement(&self.cluster), why, &self.counts)
     }
 
-    /// Reads all records, and then waits for one more for some time.
+    /// Reads all records, and then waits for up to `one_more_within` for one more record.
     async fn read(&self, one_more_within: Duration) -> Result<Told, NatsError> {
         let info = self.store.stream.get_info().await;
         let info = info.map_err(|error| self.unusable(with_sources(&error)))?;
@@ -294,8 +295,8 @@ impl Told {
         self.records.values().map(record).collect()
     }
 
-    /// Returns the time between the changes of a record and of the newest one, by the clock of the
-    /// server.
+    /// Returns the time between the last change of a record and the newest change of any record, by
+    /// the clock of the server.
     fn age(&self, key: &str) -> Option<Duration> {
         let created = self.records.get(key)?.created.unix_timestamp_nanos();
         let nanos = self.newest.saturating_sub(created);

@@ -1,4 +1,4 @@
-//! A queue of the frames that wait for the connection. The number of their bytes is bounded.
+//! A queue of frames that wait for the connection. The total size of the frames is limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,26 +11,26 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// under way.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Number of bytes that a frame counts in addition to its content.
+/// Number of bytes that each frame counts in addition to its content.
 const FRAME_COST: usize = 128;
 
-/// A frame, or a mark behind frames.
+/// A frame, or a marker in the queue of frames.
 pub(super) enum Parcel {
     Frame {
         to: Subject,
         content: Bytes,
     },
-    /// A mark. Its sender is dropped when all earlier frames were written.
+    /// A marker. Its sender is dropped when all earlier frames were written.
     Mark(std::sync::mpsc::SyncSender<()>),
 }
 
-/// The end that adds frames.
+/// The sending end of the queue.
 pub(super) struct Outbox {
     parcels: UnboundedSender<Parcel>,
     bytes: Arc<AtomicUsize>,
 }
 
-/// The end that takes frames.
+/// The receiving end of the queue.
 pub(super) struct Parcels {
     parcels: UnboundedReceiver<Parcel>,
     bytes: Arc<AtomicUsize>,
@@ -52,7 +52,7 @@ pub(super) fn outbox() -> (Outbox, Parcels) {
 }
 
 impl Outbox {
-    /// Adds a frame. Returns false if too many bytes are waiting, or if the other end was dropped.
+    /// Adds a frame. Returns false if too many bytes are waiting, or the receiving end was dropped.
     pub(super) fn push(&self, to: Subject, content: Bytes) -> bool {
         let cost = content.len() + FRAME_COST;
         // Relaxed: a bound that need not be exact. The channel publishes the frame.
@@ -65,7 +65,7 @@ impl Outbox {
         is_sent
     }
 
-    /// Adds a mark. The returned receiver is disconnected when all earlier frames were written.
+    /// Adds a marker. The returned receiver is disconnected when all earlier frames were written.
     pub(super) fn mark(&self) -> std::sync::mpsc::Receiver<()> {
         let (told, heard) = std::sync::mpsc::sync_channel(1);
         let _ = self.parcels.send(Parcel::Mark(told));
@@ -79,13 +79,13 @@ impl Outbox {
 }
 
 impl Parcels {
-    /// Returns the next parcel. Returns `None` when the other end was dropped and no parcel is
+    /// Returns the next parcel. Returns `None` when the sending end was dropped and no parcel is
     /// left.
     pub(super) async fn next(&mut self) -> Option<Parcel> {
         self.parcels.recv().await
     }
 
-    /// Records that a frame with `bytes` bytes no longer waits.
+    /// Records that a frame with `bytes` bytes is no longer waiting.
     pub(super) fn taken(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes + FRAME_COST, Relaxed);
     }

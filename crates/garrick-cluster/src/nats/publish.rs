@@ -1,4 +1,5 @@
-//! Messages that are stored only if the last one of their subject is the expected one.
+//! Publishing of messages that are stored only if the last message of their subject is the expected
+//! one.
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
@@ -13,13 +14,13 @@ use super::error::with_sources;
 pub(super) enum Published {
     /// The message has this sequence.
     Stored(u64),
-    /// The last message of the subject is another one than expected. Nothing was stored.
+    /// The last message of the subject is not the expected one. Nothing was stored.
     Wrong,
-    /// The stream has no space. Nothing was stored.
+    /// The stream has no space. Nothing was stored. Contains the reason.
     Full(String),
-    /// Nothing was stored, and nothing will be.
+    /// Nothing was stored, and nothing will be stored later. Contains the reason.
     Absent(String),
-    /// The message may be stored, or may be stored later.
+    /// The message may have been stored, or may still be stored later. Contains the reason.
     Unknown(String),
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) after: u64,
 }
 
-/// Publishes a message if the last one of its subject is the expected one.
+/// Publishes a message if the last message of its subject is the expected one.
 pub(super) async fn publish(context: &Context, message: Outgoing<'_>) -> Published {
     let publish = PublishMessage::build()
         .headers(message.headers)
@@ -51,7 +52,7 @@ pub(super) async fn publish(context: &Context, message: Outgoing<'_>) -> Publish
     }
 }
 
-/// Returns what is known after a message was not acknowledged.
+/// Returns the result for a message that was not acknowledged.
 fn refusal(error: &PublishError) -> Published {
     let why = with_sources(error);
     match error.kind() {

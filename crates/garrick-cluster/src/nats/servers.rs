@@ -1,4 +1,4 @@
-//! Addresses of servers, and which of them may be used without encryption.
+//! Addresses of servers, and a check that unencrypted connections stay on this machine.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ impl Servers {
         })
     }
 
-    /// Returns true if each connection is encrypted because of the address.
+    /// Returns true if the addresses require encryption for each connection.
     pub(super) fn are_encrypted(&self) -> bool {
         self.addresses.iter().all(ServerAddr::tls_required)
     }
@@ -65,7 +65,7 @@ fn parse(text: &str) -> Result<ServerAddr, NatsError> {
     Ok(server)
 }
 
-/// Returns true if a host is this machine. Unusual forms are not recognized.
+/// Returns true if `host` is this machine. Does not recognize unusual forms of addresses.
 fn is_here(host: &str) -> bool {
     host == "localhost" || IpAddr::from_str(host).is_ok_and(|address| address.is_loopback())
 }

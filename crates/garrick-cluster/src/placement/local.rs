@@ -24,16 +24,16 @@ pub struct LocalPlacement {
 /// The records.
 #[derive(Default)]
 struct Store {
-    /// Records by their keys, with those that were deleted.
+    /// Records by key, including deleted records.
     records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
-    /// Keys by the last revisions of their records.
+    /// Keys by the last revision of their records.
     changes: BTreeMap<u64, Arc<str>>,
     revision: u64,
     watchers: Vec<Address<News>>,
 }
 
 impl LocalPlacement {
-    /// Creates a placement without records, which lives as long as the system of `handle`.
+    /// Creates a placement without records. The placement lives as long as the system of `handle`.
     ///
     /// # Errors
     /// Returns [`JoinError::Closed`] if the system is shutting down.
@@ -113,7 +113,7 @@ impl Store {
         Outcome::Changed(self.revision)
     }
 
-    /// Tells all watchers that something was changed.
+    /// Notifies all watchers of a change.
     fn hint(&mut self, cx: &Context<'_, Request>) {
         self.watchers.retain(|watcher| !watcher.is_stopped());
         for watcher in &self.watchers {

@@ -1,4 +1,4 @@
-//! Placements: the records that all nodes of a cluster share, and agree about.
+//! Placements: records that all nodes of a cluster share.
 
 mod local;
 
@@ -19,9 +19,9 @@ pub const VALUE_BYTES_MAX: usize = 64 << 10;
 /// A record of a placement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Key: letters, digits, `-` and `_` of ASCII, in parts that are separated by dots.
+    /// Key: ASCII letters, digits, `-` and `_`, in parts that are separated by dots.
     pub key: Arc<str>,
-    /// Number of the change that has made the record as it is.
+    /// Number of the last change of the record.
     pub revision: u64,
     /// Content. `None` if the record was deleted.
     pub value: Option<Bytes>,
@@ -31,17 +31,18 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The record was changed. Contains the revision that it has now.
+    /// The record was changed. Contains the new revision of the record.
     Changed(u64),
     /// The record did not have the expected revision. Nothing was changed.
     Refused,
-    /// No placement accepts the change. Nothing was changed.
+    /// The change is invalid for all placements. Nothing was changed.
     Invalid(RecordError),
-    /// The change may have taken place or not, or may take place later. Contains the reason.
+    /// The result is not known: the change may have been made, or may still be made later. Contains
+    /// the reason.
     Unknown(Arc<str>),
 }
 
-/// A message of a placement to the actor that uses it.
+/// A message from a placement to the actor that uses the placement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum News {
@@ -51,23 +52,23 @@ pub enum News {
         records: Vec<Record>,
         /// All changes up to this revision are included, and no later ones.
         revision: u64,
-        /// True if all records are included that exist. Others were deleted.
+        /// True if all existing records are included. Records that are missing then were deleted.
         is_whole: bool,
     },
     /// Answer to [`Placement::change`].
     Outcome {
         /// Key of the record.
         key: Arc<str>,
-        /// The number that the caller has given.
+        /// The number that the caller has passed in [`Change::ticket`].
         ticket: u64,
         /// The result.
         outcome: Outcome,
     },
-    /// Some record was perhaps changed.
+    /// A record may have changed.
     Hint,
 }
 
-/// A change of a record, which takes place only if the record is as expected.
+/// A change of a record. The change is made only if the record has the expected revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Key of the record.
@@ -76,7 +77,7 @@ pub struct Change {
     pub expected: u64,
     /// New content. `None` deletes the record.
     pub value: Option<Bytes>,
-    /// Number that the answer contains.
+    /// Number that the answer will contain.
     pub ticket: u64,
 }
 
@@ -87,31 +88,33 @@ pub(crate) enum Request {
     Watch(Address<News>),
 }
 
-/// Implemented by stores of records that all nodes of a cluster share. A record is changed by
-/// comparison of its revision, so of several nodes that want to change it, one succeeds.
+/// Implemented by stores of records that all nodes of a cluster share. Each change names the
+/// revision that it expects, so if several nodes change a record at the same time, only one
+/// succeeds.
 ///
 /// # Rules
-/// - A change has a revision, which is greater than those of all changes before it, also of other
-///   records. A revision is not 0.
-/// - A change takes place only if the record has the expected revision then. Its result may be
-///   [`Outcome::Unknown`], or may never come.
+/// - Each change has a revision, which is greater than the revisions of all earlier changes,
+///   including those of other records. A revision is never 0.
+/// - A change is made only if the record has the expected revision at that time. The result may be
+///   [`Outcome::Unknown`], or may never arrive.
 /// - [`Placement::read`] may answer with an older state, but each answer is a state that all
 ///   records have had at one time, and includes all changes up to its revision. An answer may never
 ///   come.
-/// - A change that was refused or that has taken place is seen by all reads, sooner or later.
-/// - No method waits. Answers are messages, and so they come in any order. A call in a turn takes
-///   place when the turn commits.
+/// - Sooner or later, all reads include a change that was made. If a change was refused, they
+///   include the change that was made instead.
+/// - No method blocks. Answers are messages, which can arrive in any order. A call in a turn takes
+///   effect when the turn commits.
 pub trait Placement: Send + Sync + 'static {
-    /// Reads the records that were changed after the revision `since`, with those that were
-    /// deleted. If `since` is 0, or if deletions after it are not known any more, reads all
-    /// records. The answer is [`News::Records`].
+    /// Reads the records that were changed or deleted after the revision `since`. If `since` is 0,
+    /// or if later deletions are no longer known, reads all records. The answer is
+    /// [`News::Records`].
     fn read(&self, since: u64, to: &Address<News>);
 
     /// Changes a record. The answer is [`News::Outcome`].
     fn change(&self, change: Change, to: &Address<News>);
 
-    /// Sends a [`News::Hint`] after changes, as long as `to` has not stopped. A hint may be lost,
-    /// and may stand for many changes.
+    /// Sends a [`News::Hint`] after changes, as long as `to` has not stopped. A hint may be lost.
+    /// One hint may announce many changes.
     fn watch(&self, to: &Address<News>);
 }
 
@@ -119,7 +122,7 @@ pub trait Placement: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The key is not one that is described at [`Record::key`].
+    /// The key does not have the form that [`Record::key`] describes.
     Key {
         /// The key, or its beginning if it is too long.
         key: String,
@@ -152,8 +155,7 @@ impl std::error::Error for RecordError {}
 impl Change {
     /// Checks the key and the size of the value.
     ///
-    /// # Errors
-    /// Returns [`RecordError`] if no placement accepts the change.
+    /// # Errors Returns a [`RecordError`] if the key or the size of the value is not allowed.
     pub fn check(&self) -> Result<(), RecordError> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_allowed);

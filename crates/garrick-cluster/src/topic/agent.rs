@@ -1,4 +1,4 @@
-//! Agents, through which all messages of a topic pass on a node.
+//! Agents. All messages of a topic on a node pass through the agent of that node.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ struct Outgoing {
     number: u64,
 }
 
-/// The actor through which all messages of a topic pass on a node.
+/// Receives all messages of a topic on a node, and passes them on.
 pub(super) struct Agent<M: 'static> {
     node: Node,
     shared: Arc<Shared<M>>,
     outgoing: HashMap<TaskId, Outgoing>,
-    /// List of agents whose streams are known.
+    /// Agents to which a stream exists.
     known: Arc<Vec<Address<ToTopic<M>>>>,
     streams: Streams,
 }
@@ -46,8 +46,8 @@ impl<M: Travels + Clone> Agent<M> {
         }
     }
 
-    /// Returns as many copies of a message as are needed. Returns `None` if its `Clone`
-    /// implementation panics: then nobody gets it.
+    /// Returns `count` copies of a message. Returns `None` if its `Clone` implementation panics:
+    /// then no subscriber gets the message.
     fn copies(&self, message: M, count: usize) -> Option<Vec<M>> {
         let copies = || {
             let more = (1..count).map(|_| message.clone());

@@ -1,4 +1,4 @@
-//! Clerks, which know the subscribers of a node and the agents of other nodes.
+//! Clerks. A clerk knows the subscribers of its node and the agents of other nodes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::shared::Shared;
 use crate::directory::{Order, ServiceError, ServiceKey, ToDirectory};
 use crate::line::Travels;
 
-/// State of the service of the agent.
+/// State of the listing of the agent in the directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Unserved,
-    /// The directory was asked to serve the agent.
+    /// The directory was asked to list the agent, and has not answered.
     Asked,
     Served,
 }
@@ -26,11 +26,11 @@ pub(super) struct Clerk<M: 'static> {
     key: ServiceKey,
     directory: Address<ToDirectory>,
     agent: Address<ToAgent<M>>,
-    /// The agent, as other nodes reach it.
+    /// The address under which other nodes reach the agent.
     own: Address<ToTopic<M>>,
     shared: Arc<Shared<M>>,
     standing: Standing,
-    /// Those who wait until the agent is served.
+    /// Callers that wait until the agent is listed in the directory.
     waiting: Vec<Reply<Result<(), ServiceError>>>,
 }
 
@@ -93,7 +93,7 @@ impl<M: Travels> Clerk<M> {
         self.settle(cx);
     }
 
-    /// Has the agent served as long as there are subscribers.
+    /// Keeps the agent listed in the directory as long as there are subscribers.
     fn settle(&mut self, cx: &Context<'_, ToClerk<M>>) {
         let is_needed = !self.shared.subscribers().is_empty();
         let (key, own) = (self.key.clone(), self.own.clone());

@@ -1,4 +1,4 @@
-//! Doors by which the agents of other nodes reach that of this node.
+//! Doors through which agents of other nodes reach the agent of this node.
 
 use garrick_actor::door::{Door, Notice, door};
 use garrick_actor::{Address, SendError};
@@ -9,7 +9,7 @@ use crate::line::Travels;
 /// A door in front of an agent.
 struct Entry<M: 'static>(Address<ToAgent<M>>);
 
-/// Returns the address by which the agents of other nodes reach an agent.
+/// Returns the address under which agents of other nodes reach an agent.
 pub(super) fn entry<M: Travels>(agent: &Address<ToAgent<M>>) -> Address<ToTopic<M>> {
     door(Entry(agent.clone()))
 }

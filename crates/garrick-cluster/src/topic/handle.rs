@@ -1,4 +1,4 @@
-//! The handle by which messages are published.
+//! The handle with which a program publishes messages and subscribes to them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::line::{Carrier, Travels};
 use crate::name::NodeName;
 use crate::node::Node;
 
-/// Maximum number of messages of a topic that wait on a node.
+/// Maximum number of waiting messages of a topic on a node.
 const WAITING_MAX: usize = 16_384;
 
 /// Maximum number of topics that a node uses.
@@ -28,11 +28,11 @@ const TOPICS_MAX: usize = 1_024;
 /// Clones are handles to the same topic.
 ///
 /// A message is sent once to each node with subscribers, and copied there. A subscriber gets the
-/// messages of one publisher in their order. Messages can be lost with the connection or with a
-/// node; [`Topic::sample`] tells how many.
+/// messages of one publisher in the order of their publication. Messages can be lost with the
+/// connection or with a node. [`Topic::sample`] returns the number of lost messages.
 ///
-/// A topic keeps the subscribers of its own node alive, until they unsubscribe. One that has
-/// stopped is removed.
+/// A topic keeps the subscribers of its own node alive until they unsubscribe. Stopped subscribers
+/// are removed.
 ///
 /// # Examples
 /// ```
@@ -80,7 +80,7 @@ pub enum TopicError {
         /// The name.
         name: String,
     },
-    /// This node uses 1,024 topics already.
+    /// This node already uses 1,024 topics.
     Topics,
     /// The node has left, or its system is shutting down.
     Closed,
@@ -89,9 +89,8 @@ pub enum TopicError {
 impl Entities {
     /// Returns the topic with a name and a type of messages. All nodes have the same topics.
     ///
-    /// # Errors
-    /// Returns [`TopicError::Name`] if the name does not have 1 to 64 letters, digits, `-` and `_`
-    /// of ASCII, [`TopicError::Topics`] if this node uses 1,024 topics, and
+    /// # Errors Returns [`TopicError::Name`] if the name does not consist of 1 to 64 ASCII letters,
+    /// digits, `-` and `_`, [`TopicError::Topics`] if this node uses 1,024 topics, and
     /// [`TopicError::Closed`] if its system is shutting down.
     pub fn topic<M: Travels + Clone>(&self, name: &str) -> Result<Topic<M>, TopicError> {
         if !NodeName::is_allowed(name) {
@@ -132,10 +131,11 @@ impl<M: Travels + Clone> Topic<M> {
     }
 
     /// Publishes a message: sends it to all subscribers of this node, and once to each other node
-    /// with subscribers. A node is known to have some shortly after its first one has subscribed.
+    /// with subscribers. The first subscriber of another node becomes known to this node with a
+    /// short delay.
     ///
-    /// # Errors
-    /// Returns the message if 16,384 messages of the topic wait on this node, or if it has left.
+    /// # Errors Returns the message if 16,384 messages of the topic wait on this node, or if this
+    /// node has left.
     pub fn publish(&self, message: M) -> Result<(), SendError<M>> {
         let sent = self.agent.send(ToAgent::Publish(message));
         sent.map_err(|SendError(refused)| match refused {
@@ -144,12 +144,13 @@ impl<M: Travels + Clone> Topic<M> {
         })
     }
 
-    /// Subscribes an actor of this node: when the answer has come, it gets what is published on
-    /// this node, and a little later what is published on others. Has no effect if it is subscribed
-    /// already, or has stopped. If its bounded mailbox is full, it misses messages.
+    /// Subscribes an actor of this node. When the answer has come, the actor gets all messages that
+    /// are published on this node. Messages from other nodes follow a little later. Has no effect
+    /// if the actor is already subscribed, or has stopped. An actor with a full bounded mailbox
+    /// misses messages.
     ///
-    /// # Errors
-    /// Returns a [`ServiceError`] if this node serves under too many keys, or if it has left.
+    /// # Errors Returns a [`ServiceError`] if this node uses too many keys of the receptionist, or
+    /// if this node has left.
     pub fn subscribe(&self, subscriber: &Address<M>) -> Request<(), ServiceError> {
         let subscriber = subscriber.clone();
         Request::new(
@@ -170,7 +171,7 @@ impl<M: Travels + Clone> Topic<M> {
         )
     }
 
-    /// Returns the numbers of the topic on this node.
+    /// Returns the counters of the topic on this node.
     #[must_use]
     pub fn sample(&self) -> TopicSample {
         self.shared.sample()

@@ -8,13 +8,13 @@ use garrick_wire::Wire;
 use crate::directory::ServiceError;
 use crate::line::Carrier;
 
-/// A message of an agent to that of another node.
+/// A message from one agent to another.
 #[derive(Wire)]
 #[wire(name = "garrick.ToTopic", context = Carrier)]
 pub(super) struct ToTopic<M> {
-    /// Number of all that the one agent sends to the other.
+    /// Number of the stream. All messages from one agent to another form a stream.
     pub(super) stream: u64,
-    /// Number of the message in the stream. The first one has 1.
+    /// Number of the message in the stream, beginning with 1.
     pub(super) number: u64,
     pub(super) message: M,
 }
@@ -32,7 +32,7 @@ pub(super) enum ToClerk<M: 'static> {
     Listing(Listing<ToTopic<M>>),
     Subscribe(Address<M>, Reply<Result<(), ServiceError>>),
     Unsubscribe(Address<M>, Reply<Result<(), ServiceError>>),
-    /// The agent is served, or not.
+    /// The directory has listed the agent, or has refused to.
     Served(Result<(), ServiceError>),
     /// A subscriber has ended.
     Ended(TaskId),

@@ -9,28 +9,29 @@ use garrick_actor::Address;
 use super::message::ToTopic;
 use crate::lock::lock;
 
-/// Numbers of a topic on a node.
+/// Counters of a topic on a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TopicSample {
-    /// Number of subscribers of this node.
+    /// Number of subscribers on this node.
     pub subscribers: usize,
-    /// Number of other nodes with subscribers that this node knows.
+    /// Number of other nodes that have subscribers, as far as this node knows.
     pub nodes: usize,
     /// Number of messages that were published on this node.
     pub published: u64,
-    /// Number of messages that have come from other nodes.
+    /// Number of messages that have arrived from other nodes.
     pub received: u64,
-    /// Number of messages that were not sent to a node, because too many bytes wait for it. A
-    /// message counts once for each such node.
+    /// Number of messages that were not sent to a node because too many bytes were waiting for that
+    /// node. A message counts once for each such node.
     pub refused: u64,
     /// Number of messages of other nodes that were lost on their way, or because 16,384 messages of
-    /// the topic waited on this node. A loss is noticed with the next message of the same node.
+    /// the topic waited on this node. A loss is noticed when the next message of the same node
+    /// arrives.
     pub lost: u64,
     /// Number of messages that a subscriber has missed because its mailbox was full. A message
     /// counts once for each such subscriber.
     pub missed: u64,
-    /// Number of messages that were sent to nobody because their `Clone` implementation has
+    /// Number of messages that no subscriber received because their `Clone` implementation
     /// panicked.
     pub failed: u64,
 }
@@ -50,7 +51,7 @@ pub(super) fn add(count: &AtomicU64, more: u64) {
     count.fetch_add(more, Relaxed);
 }
 
-/// A list that one actor replaces, and others read.
+/// A list that one actor replaces and other actors read.
 struct List<T>(Mutex<Arc<Vec<T>>>);
 
 impl<T> Default for List<T> {

@@ -9,7 +9,7 @@ const STREAMS_MAX: usize = 4_096;
 struct Stream {
     /// Number of the last message.
     number: u64,
-    /// Number of messages of all streams that had come when it came.
+    /// Total number of messages of all streams when the last message of this stream arrived.
     used: u64,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Takes a message of a stream. Returns the number of messages before it that were lost.
+    /// Records a message of a stream. Returns the number of lost messages before this message.
     pub(super) fn take(&mut self, stream: u64, number: u64) -> u64 {
         self.received += 1;
         if self.all.len() >= STREAMS_MAX && !self.all.contains_key(&stream) {
@@ -37,7 +37,7 @@ impl Streams {
         lost
     }
 
-    /// Forgets the stream that was silent for longest.
+    /// Removes the stream whose last message is the oldest.
     fn forget_oldest(&mut self) {
         let oldest = self.all.iter().min_by_key(|(_, stream)| stream.used);
         if let Some(oldest) = oldest.map(|(stream, _)| *stream) {

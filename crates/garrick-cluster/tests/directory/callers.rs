@@ -1,4 +1,4 @@
-//! Callers, whose routers follow the desks of all nodes.
+//! Callers. The router of each caller follows the desks of all nodes.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const CALLS: u32 = 10;
 /// Time between two calls.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// A call has ended.
+/// A fact: a call has ended with this result.
 #[derive(Debug)]
 pub(crate) struct Called(pub(crate) Result<String, NoReply>);
 
@@ -22,7 +22,7 @@ pub(crate) enum ToCaller {
     Answer(Result<String, NoReply>),
 }
 
-/// Calls desks when all nodes know the same ones.
+/// Calls desks once all nodes know the same desks.
 pub(crate) struct Caller {
     pub(crate) router: Router<ToDesk>,
     pub(crate) calls: u32,

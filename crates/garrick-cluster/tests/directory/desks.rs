@@ -1,4 +1,4 @@
-//! Desks, which are served, and those who look for them.
+//! Desks: actors that are listed in the receptionist. Visitors look for them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) const DESKS: Key<ToDesk> = Key::new("desks");
 #[wire(name = "test.Desk", context = Carrier)]
 pub(crate) struct ToDesk(pub(crate) Reply<String>);
 
-/// A desk is served.
+/// A fact: a desk was listed.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) node: &'static str,
@@ -22,18 +22,18 @@ pub(crate) struct Opened {
     pub(crate) name: String,
 }
 
-/// The desks that a node knows at the end, by their answers.
+/// A fact: the desks that a node knows at the end, by their answers.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) node: &'static str,
     pub(crate) life: u64,
     pub(crate) listed: usize,
     pub(crate) names: BTreeSet<String>,
-    /// Number of desks that were found by a question at the end.
+    /// Number of desks that the receptionist has returned at the end.
     pub(crate) found: usize,
 }
 
-/// A listing that contradicts the ones before it.
+/// A fact: a listing contradicts earlier ones.
 #[derive(Debug)]
 pub(crate) struct Contradicts(#[expect(dead_code, reason = "shown")] &'static str);
 
@@ -54,11 +54,11 @@ pub(crate) enum ToVisitor {
     Visit,
     Answer(Result<String, NoReply>),
     Found(usize),
-    /// Notes what it knows.
+    /// Records the desks that it knows.
     Note,
 }
 
-/// Knows all desks.
+/// Subscribes to the list of all desks.
 pub(crate) struct Visitor {
     pub(crate) node: &'static str,
     pub(crate) life: u64,
@@ -66,11 +66,11 @@ pub(crate) struct Visitor {
     pub(crate) desks: Vec<Address<ToDesk>>,
     pub(crate) names: BTreeSet<String>,
     pub(crate) found: usize,
-    /// Time after which it asks the desks, and notes the answers.
+    /// Time after which the visitor asks the desks and records their answers.
     pub(crate) visits_after: Duration,
 }
 
-/// Time for the answers.
+/// Time limit for the answers.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 impl Visitor {

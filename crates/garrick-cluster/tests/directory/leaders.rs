@@ -1,4 +1,4 @@
-//! Leaders: of all nodes, one has the name.
+//! Leaders. At any time, one of all nodes has the name.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use garrick_sim::Facts;
 use crate::desks::{Desk, ToDesk};
 use crate::news::LifeName;
 
-/// Time between two tries to get the name.
+/// Time between two attempts to get the name.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// A life of a node was told that it has the name.
+/// A fact: an incarnation of a node was told that it has the name.
 #[derive(Debug)]
 pub(crate) struct Leads(LifeName);
 
-/// The leader that a life of a node has found in the end, by its answer.
+/// A fact: the leader that an incarnation of a node has found at the end, by its answer.
 #[derive(Debug)]
 pub(crate) struct Found(LifeName, Result<String, String>);
 
-/// The leader that a life of a node was told last.
+/// A fact: an incarnation of a node was last told that it leads (true) or that it does not.
 #[derive(Debug)]
 pub(crate) struct Told(LifeName, bool);
 
@@ -33,7 +33,7 @@ pub(crate) enum ToCandidate {
     Answer(Result<String, NoReply>),
 }
 
-/// Wants to have the name.
+/// Tries to get the name.
 pub(crate) struct Candidate {
     pub(crate) life: LifeName,
     pub(crate) registry: Registry,
@@ -87,7 +87,8 @@ impl Actor for Candidate {
     }
 }
 
-/// In the end, all `lives` find the same leader, which was told so.
+/// Checks that all `lives` find the same leader at the end, and that this leader was told that it
+/// leads.
 pub(crate) fn one_leads(facts: &Facts, lives: &[LifeName]) -> Result<(), String> {
     let led: Vec<_> = (facts.seen::<Leads>())
         .map(|leads| format!("{:?}", leads.0))
@@ -116,7 +117,7 @@ pub(crate) fn one_leads(facts: &Facts, lives: &[LifeName]) -> Result<(), String>
     }
 }
 
-/// Without losses, nobody else is told to have the name.
+/// Checks that only one incarnation was told that it has the name, if no messages are lost.
 pub(crate) fn one_was_told(facts: &Facts) -> bool {
     facts.seen::<Leads>().count() == 1
 }

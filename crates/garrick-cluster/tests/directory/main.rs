@@ -1,5 +1,5 @@
-//! Services of three nodes in simulations whose network and whose placement lose and delay
-//! messages, and whose nodes are cut off, crash, restart and leave.
+//! Services of three nodes in simulations. The network and the placement lose and delay messages.
+//! Nodes are cut off, crash, restart and leave.
 #![forbid(unsafe_code)]
 
 mod desks;
@@ -18,7 +18,7 @@ use program::{FAULTS_END, Plan, program};
 /// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
 const SEEDS: u64 = 100;
 
-/// Runs the program of a plan with faults.
+/// Runs the program that the plan describes, with faults.
 #[track_caller]
 fn check(name: &str, plan: Plan, faults: fn(&mut Sim)) {
     let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();

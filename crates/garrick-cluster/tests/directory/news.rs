@@ -1,4 +1,4 @@
-//! News, which are published on all nodes, and their readers.
+//! News that all nodes publish, and their readers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use garrick_actor::{Actor, Context};
 use garrick_cluster::{Entities, Node, Topic, TopicSample, Wire};
 use garrick_sim::Facts;
 
-/// Time between two messages of a publisher.
+/// Time between two messages of the same publisher.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Time before a reader that has begun must get the news of all nodes.
+/// Time after its start at which a reader must receive the news of all nodes.
 const SUBSCRIBED_AFTER: u64 = 5_000_000_000;
 
-/// A message. Each life of a node has a publisher.
+/// A message. Each incarnation of a node has a publisher.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 #[wire(name = "test.News")]
 pub(crate) struct News {
@@ -21,7 +21,7 @@ pub(crate) struct News {
     number: u64,
 }
 
-/// Name of a life of a node.
+/// An incarnation of a node: the name of the node, and the number of the incarnation.
 pub(crate) type LifeName = (&'static str, u64);
 
 #[derive(Debug)]
@@ -31,12 +31,12 @@ pub(crate) struct Subscribed(LifeName);
 #[derive(Debug)]
 pub(crate) struct Read(LifeName, News);
 
-/// Numbers of a node, when nothing is published any more.
+/// A fact: the counters of a node, after the last publication.
 #[derive(Debug)]
 pub(crate) struct Sampled {
     life: LifeName,
     topic: TopicSample,
-    /// Number of memberships that the node has lost.
+    /// Number of times that the node has lost its membership.
     lost: u64,
     /// Number of times that the node has lost another one: what is not sent meanwhile is not
     /// counted.
@@ -70,7 +70,7 @@ pub(crate) struct Publisher {
     pub(crate) entities: Entities,
     pub(crate) topic: Topic<News>,
     pub(crate) number: u64,
-    /// Time after which it publishes nothing more.
+    /// Time after which the publisher stops.
     pub(crate) ends_at: Duration,
     pub(crate) samples_after: Duration,
 }
@@ -110,7 +110,7 @@ impl Actor for Publisher {
     }
 }
 
-/// Numbers of the news that each reader has got of each publisher.
+/// Numbers of the news that each reader has received from each publisher.
 type Got<'a> = BTreeMap<(LifeName, &'a str), Vec<u64>>;
 
 fn got(facts: &Facts) -> Got<'_> {
@@ -122,7 +122,7 @@ fn got(facts: &Facts) -> Got<'_> {
     got
 }
 
-/// The news of a publisher come in order, and once.
+/// Checks that readers receive the news of a publisher in order, and only once.
 pub(crate) fn come_in_order(facts: &Facts) -> Result<(), String> {
     for (pair, numbers) in got(facts) {
         if !numbers.is_sorted_by(|one, other| one < other) {
@@ -132,7 +132,7 @@ pub(crate) fn come_in_order(facts: &Facts) -> Result<(), String> {
     Ok(())
 }
 
-/// All readers of `lives` get all news that they publish from a time on.
+/// Checks that all readers of `lives` receive all news that `lives` publish after `from`.
 pub(crate) fn all_come(facts: &Facts, lives: &[LifeName], from: Duration) -> Result<(), String> {
     let (from, got) = (from.as_nanos() as u64, got(facts));
     let mut begun: BTreeMap<LifeName, u64> = BTreeMap::new();
@@ -159,7 +159,8 @@ pub(crate) fn all_come(facts: &Facts, lives: &[LifeName], from: Duration) -> Res
     }
 }
 
-/// The news that a reader has missed between others are counted, as long as no node is lost.
+/// Checks that missing news between two received ones are counted as lost, as long as no node is
+/// lost.
 pub(crate) fn losses_are_counted(facts: &Facts) -> Result<(), String> {
     let is_lost = |sampled: &Sampled| sampled.lost + sampled.losses > 0;
     if facts.seen::<Sampled>().any(is_lost) {
@@ -181,7 +182,7 @@ pub(crate) fn losses_are_counted(facts: &Facts) -> Result<(), String> {
     Ok(())
 }
 
-/// Nothing is lost.
+/// Checks that no news are lost.
 pub(crate) fn nothing_is_lost(facts: &Facts) -> Result<(), String> {
     let is_bad = |sampled: &&Sampled| {
         let topic = &sampled.topic;

@@ -17,17 +17,17 @@ use crate::news::{self, LifeName, Publisher};
 /// Names of the nodes.
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 
-/// Time after which there are no faults any more.
+/// Time after which there are no more faults.
 pub(crate) const FAULTS_END: Duration = Duration::from_secs(40);
 
-/// Time after which all nodes must know the same: a node that is lost is removed after 6 s, and a
-/// partition lasts for up to 12 s.
+/// Time after which all nodes must know the same services: a node that is lost is removed after 6
+/// s, and a partition lasts for up to 12 s.
 const AGREE_AFTER: Duration = Duration::from_secs(75);
 
-/// Time after which nothing is published.
+/// Time after which nothing more is published.
 const PUBLISH_UNTIL: Duration = Duration::from_secs(80);
 
-/// Time before the nodes leave at which they note their numbers.
+/// Time before the end at which the nodes record their counters.
 const SAMPLED_BEFORE: Duration = Duration::from_secs(3);
 
 /// Time after which the nodes leave.
@@ -36,12 +36,12 @@ const LEAVES_AFTER: Duration = Duration::from_secs(90);
 /// Time after which the last node leaves, if it leaves early.
 const LEAVES_EARLY: Duration = Duration::from_secs(30);
 
-/// Differences between programs.
+/// Options of the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     /// True if the last node leaves early.
     leaves: bool,
-    /// True if no node has more than one life.
+    /// True if no node restarts.
     has_one_life: bool,
     /// True if nothing is lost.
     loses_nothing: bool,
@@ -73,7 +73,7 @@ impl Plan {
     }
 }
 
-/// The life of a node.
+/// An incarnation of a node.
 struct Life {
     handle: Handle,
     net: LocalNet,
@@ -81,16 +81,16 @@ struct Life {
     name: &'static str,
     life: u64,
     leaves_after: Duration,
-    /// A desk that is closed when others are opened.
+    /// A desk that is closed when other desks are opened.
     first: Option<Address<ToDesk>>,
     joined: Option<(Node, Entities)>,
 }
 
-/// Keys of the records of what is served, in the end.
+/// A fact: the keys of the records of services at the end.
 #[derive(Debug)]
 struct Stored(Vec<String>);
 
-/// Reads the records in the end.
+/// Reads the records at the end.
 struct Reader {
     placement: LocalPlacement,
 }
@@ -126,7 +126,7 @@ impl Actor for Reader {
 }
 
 enum ToLife {
-    /// Serves another desk, and closes the first one.
+    /// Request to list another desk, and to close the first one.
     Serve,
     Leave,
 }
@@ -285,7 +285,7 @@ fn calls_are_answered(facts: &Facts) -> Result<(), String> {
     }
 }
 
-/// In the end, there are records of the nodes that serve, and no others.
+/// Checks that the records at the end are those of nodes that offer services.
 fn is_stored(facts: &Facts, plan: Plan) -> Result<(), String> {
     let stored: Vec<_> = facts.seen::<Stored>().collect();
     let [Stored(keys)] = stored[..] else {
@@ -299,7 +299,7 @@ fn is_stored(facts: &Facts, plan: Plan) -> Result<(), String> {
     }
 }
 
-/// Returns the last life of each node.
+/// Returns the last incarnation of each node.
 fn last_lives(facts: &Facts) -> BTreeMap<&'static str, u64> {
     let mut lives: BTreeMap<&str, u64> = BTreeMap::new();
     for opened in facts.seen::<Opened>() {
@@ -309,14 +309,14 @@ fn last_lives(facts: &Facts) -> BTreeMap<&'static str, u64> {
     lives
 }
 
-/// Returns the last lives of the nodes that do not leave early.
+/// Returns the last incarnations of the nodes that do not leave early.
 fn staying(facts: &Facts, plan: Plan) -> Vec<LifeName> {
     let lives = last_lives(facts).into_iter();
     let stay = lives.filter(|(node, _)| !(plan.leaves && *node == NODES[2]));
     stay.collect()
 }
 
-/// In the end, each node knows the desks that are open on all nodes.
+/// Checks that each node knows the open desks of all nodes at the end.
 fn agree(facts: &Facts, plan: Plan) -> Result<(), String> {
     let lives = last_lives(facts);
     if plan.has_one_life && lives.values().any(|life| *life > 1) {

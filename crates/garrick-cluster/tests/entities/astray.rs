@@ -1,4 +1,4 @@
-//! A node that cannot reach the other nodes and the placement, but the journals of its registers.
+//! A node that can reach the journals of its registers, but neither other nodes nor the placement.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,8 +19,8 @@ use crate::silence::Cable;
 const REGISTERS: u64 = 4;
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Times after which the calls begin, after which the node is cut off, until its cable carries
-/// again, and after which all leave.
+/// Times of the steps: the calls begin, the node is cut off, the node is connected again, and all
+/// nodes leave.
 const BEGINS_AFTER: Duration = Duration::from_secs(2);
 const CUT_AFTER: Duration = Duration::from_secs(4);
 const CUT_FOR: Duration = Duration::from_secs(12);

@@ -1,4 +1,4 @@
-//! A bank, whose accounts are durable entities that pay to each other by letters.
+//! A bank. Its accounts are durable entities that pay each other by letters.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use garrick_sim::{Facts, Sim};
 const ACCOUNT: Kind<Order> = Kind::new("account");
 const ACCOUNTS: u64 = 5;
 
-/// Time between two payments of a node, time between two attempts to send a letter, and number of
-/// payments.
+/// Time between two payments of a node. The next constants are the time between two attempts to
+/// send a letter, and the number of payments.
 const PAUSE: Duration = Duration::from_millis(400);
 const AGAIN: Duration = Duration::from_secs(1);
 const PAYMENTS: u64 = 70;
 
-/// Times after which faults end, after which all accounts are looked at first and last, and after
-/// which the nodes leave.
+/// Time after which faults end. The next constants are the times of the first and the last check of
+/// all accounts, and the time after which the nodes leave.
 const FAULTS: Duration = Duration::from_secs(35);
 const FIRST_LOOK: Duration = Duration::from_secs(60);
 const LAST_LOOK: Duration = Duration::from_secs(90);
@@ -36,19 +36,19 @@ enum Order {
         to: u64,
         cents: u64,
     },
-    /// A letter of this account is to be sent.
+    /// Request to send a letter of this account.
     Deliver {
         from: String,
         to: String,
         number: u64,
         cents: u64,
     },
-    /// A letter of this account was answered, or not.
+    /// Answer to a letter of this account, or the reason why there is none.
     Delivered {
         number: u64,
         is_done: bool,
     },
-    /// The content of a letter.
+    /// Content of a letter from another account.
     Receive {
         from: String,
         number: u64,
@@ -63,12 +63,12 @@ enum Order {
 #[wire(name = "test.Books")]
 struct Books {
     cents: i64,
-    /// Number of payments from and to the account.
+    /// Number of payments from this account. `received` is the number of payments to this account.
     paid: u64,
     received: u64,
 }
 
-/// Cents that were paid from an account, or to it.
+/// Payments in cents, from or to this account.
 enum Event {
     Paid(u64),
     Received(u64),
@@ -212,11 +212,11 @@ impl DurableActor for Account {
     }
 }
 
-/// The books of an account in the end.
+/// A fact: the books of an account at the end.
 #[derive(Debug)]
 struct Seen(u64, Books);
 
-/// A node, which lets accounts pay.
+/// A node that makes accounts pay.
 struct Member {
     handle: Handle,
     net: LocalNet,
@@ -300,7 +300,7 @@ impl Actor for Member {
     }
 }
 
-/// Each payment was received once.
+/// Checks that each payment was received exactly once.
 fn is_exact(facts: &Facts) -> Result<(), String> {
     let seen = facts.seen::<Seen>();
     let last: BTreeMap<u64, Books> = seen.map(|seen| (seen.0, seen.1)).collect();

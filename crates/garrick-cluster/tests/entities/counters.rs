@@ -1,4 +1,4 @@
-//! Counters, the entities of the tests, and their clients.
+//! Counters, which are the entities of the tests, and their clients.
 
 use std::time::Duration;
 
@@ -26,17 +26,17 @@ pub(crate) enum Count {
     },
 }
 
-/// A counter has handled a message. Noted when its turn commits.
+/// A fact: a counter has handled a message. Recorded when the turn commits.
 #[derive(Debug, Clone)]
 pub(crate) struct Ran {
     pub(crate) key: &'static str,
-    /// Number of the instance of the counter. Instances have different ones.
+    /// Number of the instance of the counter. Each instance has a different number.
     pub(crate) instance: u64,
     pub(crate) client: u64,
     pub(crate) number: u64,
 }
 
-/// A client has asked, or has been answered.
+/// A fact: a client has asked. The next type is the fact that a client was answered.
 #[derive(Debug)]
 pub(crate) struct Asked(pub(crate) u64, pub(crate) u64);
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct Answered(
     pub(crate) Result<u64, NoReply>,
 );
 
-/// A message was taken.
+/// A fact: a message was handled.
 #[derive(Debug)]
 pub(crate) struct Took;
 
@@ -80,7 +80,7 @@ impl Actor for Counter {
     }
 }
 
-/// A counter, some of whose turns take long: they end, and a clerk commits them later.
+/// A counter with some slow turns. A clerk commits these turns some time after they have ended.
 pub(crate) struct SlowCounter {
     pub(crate) counter: Counter,
     pub(crate) clerk: Address<ToClerk>,
@@ -111,7 +111,7 @@ pub(crate) enum ToClerk {
     Commit(Pending),
 }
 
-/// Commits turns after some time.
+/// Commits turns after a delay.
 pub(crate) struct Clerk;
 
 impl Actor for Clerk {
@@ -134,7 +134,7 @@ pub(crate) enum ToClient {
     Got(u64, Result<u64, NoReply>),
 }
 
-/// Tells and asks counters.
+/// Sends messages and questions to counters.
 pub(crate) struct Client {
     pub(crate) client: u64,
     pub(crate) counters: Vec<Address<Count>>,

@@ -1,5 +1,5 @@
-//! Entities on three nodes in simulations whose network and whose placement lose and delay
-//! messages, and whose nodes are cut off, crash, restart and leave.
+//! Entities on three nodes in simulations. The network and the placement lose and delay messages.
+//! Nodes are cut off, crash, restart and leave.
 #![forbid(unsafe_code)]
 
 mod bank;
@@ -24,7 +24,7 @@ use program::{Plan, program};
 /// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
 const SEEDS: u64 = 100;
 
-/// Runs the program of a plan with faults.
+/// Runs the program that the plan describes, with faults.
 #[track_caller]
 fn check(name: &str, plan: Plan, faults: fn(&mut Sim)) {
     check_program(name, move |sim| {

@@ -24,20 +24,20 @@ const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 const LEAVES_AFTER: Duration = Duration::from_secs(60);
 
 /// Time within which each question is answered or refused. A message waits for at most 10 s on its
-/// way, and a node is noticed to be lost after 5 s. Cut nodes may add 12 s.
+/// way, and the loss of a node is noticed after 5 s. A node that is cut off may add 12 s.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
 
-/// Number of lives that a node has at most.
+/// Maximum number of incarnations of a node.
 const LIVES: u64 = 100;
 
-/// Differences between programs.
+/// Options of the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     /// True if all messages must be handled.
     loses_nothing: bool,
     /// True if no node may lose its membership.
     keeps_members: bool,
-    /// True if nodes come late and leave early.
+    /// True if nodes join late and leave early.
     moves: bool,
     /// True if the entities are durable registers.
     is_durable: bool,
@@ -77,7 +77,7 @@ impl Plan {
         }
     }
 
-    /// Returns a plan in which messages may be lost, and no node.
+    /// Returns a plan in which messages may be lost, but no node.
     pub(crate) fn without_placement() -> Self {
         Self {
             keeps_members: true,
@@ -85,7 +85,7 @@ impl Plan {
         }
     }
 
-    /// Returns a plan in which nodes come and leave, and messages may be lost.
+    /// Returns a plan in which nodes join and leave, and messages may be lost.
     pub(crate) fn leaving() -> Self {
         Self {
             moves: true,
@@ -126,11 +126,11 @@ impl Plan {
     }
 }
 
-/// Numbers of a node before it leaves.
+/// A fact: the counters of a node before it leaves.
 #[derive(Debug)]
 struct Sampled(MembersSample, Vec<EntitiesSample>);
 
-/// Lets a node join after some time, and leave after some time.
+/// Makes a node join and leave at given times.
 struct Life {
     handle: Handle,
     net: LocalNet,
@@ -346,7 +346,7 @@ fn properties(sim: &mut Sim, plan: Plan) {
     }
 }
 
-/// When a later instance of a counter has run, earlier ones have no effect any more.
+/// Checks that earlier instances of a counter have no effects after a later instance has run.
 fn one_at_a_time(facts: &Facts) -> bool {
     let mut seen: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     facts.seen::<Ran>().all(|ran| {

@@ -24,7 +24,7 @@ pub(crate) enum Access {
 
 pub(crate) struct Register;
 
-/// A register was set.
+/// An event: the register was set to this value.
 pub(crate) struct Set(u64);
 
 impl Stored for Set {

@@ -22,13 +22,13 @@ pub(crate) enum ToUser {
 
 /// Calls registers, one call at a time.
 pub(crate) struct User {
-    /// Number of the client. After a call that may have taken effect, it is another one.
+    /// Number of the client. Changes after a call that may have taken effect.
     pub(crate) client: u64,
     pub(crate) registers: Vec<Address<Access>>,
     pub(crate) calls: u64,
     pub(crate) last: u64,
     pub(crate) pause: Duration,
-    /// Last value that was seen.
+    /// Last value that the client has seen.
     pub(crate) seen: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl User {
     }
 }
 
-/// A call has been answered.
+/// A fact: a call was answered.
 #[derive(Debug)]
 pub(crate) struct Good;
 

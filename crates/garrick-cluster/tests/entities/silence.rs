@@ -1,4 +1,4 @@
-//! The longest time without an answer of a register whose node falls silent.
+//! Measures the longest time without an answer of a register whose node falls silent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,22 +15,23 @@ use garrick_sim::{Facts, Sim};
 
 use crate::register::{Access, REGISTER, Register};
 
-/// Number of registers, and time between two looks at all of them.
+/// Number of registers. The next constant is the time between two checks of all registers.
 const REGISTERS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Number of looks, and time after which they begin: when each register is where it stays.
+/// Number of checks. The next constant is the time of the first check, when each register has
+/// reached its final node.
 const LOOKS: u32 = 130;
 const BEGINS_AFTER: Duration = Duration::from_secs(12);
 
 /// Time after which the members leave.
 const LEAVES_AFTER: Duration = Duration::from_secs(36);
 
-/// A register was looked at.
+/// A fact: a register has answered a check.
 #[derive(Debug)]
 struct Seen(usize);
 
-/// A network and a placement, which carry nothing from a node any more when it was cut off.
+/// A network and a placement that carry no messages from a node after it was cut off.
 #[derive(Clone)]
 pub(crate) struct Cable {
     pub(crate) net: LocalNet,
@@ -166,8 +167,8 @@ fn longest(facts: &Facts) -> Duration {
     Duration::from_nanos(longest)
 }
 
-/// Three members, of which one falls silent. `most` gets the longest silence of all runs, in
-/// nanoseconds.
+/// Runs three members, one of which falls silent. `most` receives the longest silence of all runs,
+/// in nanoseconds.
 pub(crate) fn program(sim: &mut Sim, is_fenced: bool, limit: Duration, most: &Arc<AtomicU64>) {
     let (net, log) = (LocalNet::new(), MemoryLog::new());
     let store = sim.node("store");

@@ -9,7 +9,7 @@ use garrick_sim::{Facts, Sim};
 
 use crate::counters::{Answered, Asked, COUNTER, Count};
 
-/// An entity that never ends the turn of a message without a question.
+/// An entity that never ends the turn of a message without a reply.
 struct Stuck(Address<Pending>);
 
 impl Actor for Stuck {
@@ -30,7 +30,7 @@ impl Actor for Stuck {
     }
 }
 
-/// Keeps turns for ever.
+/// Keeps turns undecided forever.
 struct Keeper(Vec<Pending>);
 
 impl Actor for Keeper {
@@ -50,7 +50,7 @@ enum Step {
     Got(u64, Result<u64, NoReply>),
 }
 
-/// A node. The first one does the steps.
+/// A node. The first node performs the steps of the test.
 struct Member {
     handle: Handle,
     net: LocalNet,

@@ -1,4 +1,4 @@
-//! Shards that move while turns of their entities do not end, on nodes with real threads.
+//! Shards that move while turns of their entities are still running, on nodes with real threads.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +15,7 @@ use garrick_testkit::{silence_panics, wait};
 #[wire(name = "test.Order", context = Carrier)]
 enum Order {
     Where(Reply<String>),
-    /// Does not end before the test lets it.
+    /// Blocks until the test lets it continue.
     Block(Reply<String>),
 }
 
@@ -46,9 +46,9 @@ impl Actor for Worker {
 /// A node on a system of its own.
 struct Place {
     entities: Entities,
-    /// Lets a turn end.
+    /// Ends a blocked turn when a value is sent.
     ends: Sender<()>,
-    /// Tells that a turn blocks.
+    /// Receives a value when a turn blocks.
     blocked: Receiver<()>,
     _node: Node,
     _system: System,
@@ -87,7 +87,7 @@ impl Place {
 struct Blocked {
     one: Place,
     two: Place,
-    /// The question that the turn has answered, without effect so far.
+    /// The question that the blocked turn has answered. The answer has not taken effect yet.
     asked: Ask<String>,
     net: LocalNet,
     placement: LocalPlacement,

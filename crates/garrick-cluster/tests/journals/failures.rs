@@ -10,7 +10,7 @@ use crate::events::{STATE, append, event, read_all, start};
 use crate::server::Server;
 use crate::store::{hasty, open};
 
-/// Time limit of the calls of [`hasty`], and more for a busy machine.
+/// Time limit of the calls of [`hasty`], with a margin for a busy machine.
 const LIMIT: Duration = Duration::from_secs(12);
 
 fn try_append(log: &NatsLog, journal: JournalId, number: u64) -> Result<bool, JournalError> {

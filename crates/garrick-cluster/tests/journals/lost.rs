@@ -1,4 +1,4 @@
-//! Answers and messages that are lost, or that come late.
+//! Answers and messages that are lost or late.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::proxy::{Proxy, To};
 use crate::server::Server;
 use crate::store::{hasty, open};
 
-/// Time limit of a call, and more for a busy machine.
+/// Time limit of a call, with a margin for a busy machine.
 const LIMIT: Duration = Duration::from_secs(12);
 
 fn group(journal: JournalId, number: u64, payload: &[u8]) -> Group {
@@ -20,12 +20,12 @@ fn group(journal: JournalId, number: u64, payload: &[u8]) -> Group {
     group
 }
 
-/// A log behind a proxy, and another one that sees what is stored.
+/// A log behind a proxy, and another log that sees the stored messages.
 struct Pair {
     proxy: Proxy,
     log: NatsLog,
     other: NatsLog,
-    /// The last field: the server ends after its clients.
+    /// Dropped last, so that the server ends after its clients.
     _server: Server,
 }
 
@@ -44,7 +44,7 @@ impl Pair {
         })
     }
 
-    /// Waits until the journal `a` has so many messages with events.
+    /// Waits until the journal `a` has `newest` messages with events.
     fn until_stored(&self, newest: u64) {
         let began = Instant::now();
         while start(&self.other, "a").newest < newest {

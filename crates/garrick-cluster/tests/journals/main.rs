@@ -1,4 +1,4 @@
-//! Journals on NATS: the rules of logs, and failures. Each test has a server of its own.
+//! Journals on NATS: the rules of logs, and failures. Each test has its own server.
 #![forbid(unsafe_code)]
 
 #[path = "../nats/proxy.rs"]

@@ -17,14 +17,14 @@ const NAMES: [&str; 3] = ["one", "two", "three"];
 /// Number of journals in a group.
 const JOURNALS: u64 = 8;
 
-/// Returns ports that are free now.
+/// Returns ports that are currently free.
 fn free_ports() -> [u16; 3] {
     let bind = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let listeners: [TcpListener; 3] = std::array::from_fn(bind);
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// Starts three servers that are a cluster.
+/// Starts a cluster of three servers.
 fn cluster() -> Option<Vec<Server>> {
     let ports = free_ports();
     let routes = ports
@@ -64,8 +64,8 @@ fn leader(server: &Server) -> Option<String> {
     })
 }
 
-/// Appends the event `number` to each journal, until that is acknowledged for all of them. Returns
-/// the number of attempts.
+/// Appends the event `number` to each journal, repeatedly until all journals have acknowledged it.
+/// Returns the number of attempts.
 fn append_all(log: &NatsLog, number: u64) -> u32 {
     let mut missing: Vec<u64> = (0..JOURNALS).collect();
     for attempt in 1.. {
@@ -95,7 +95,8 @@ fn append_all(log: &NatsLog, number: u64) -> u32 {
     unreachable!("attempts have no end")
 }
 
-/// Returns the number of a journal. The first ones are numbered in the order of their starts.
+/// Returns the number of a journal. The first journals are numbered in the order in which they were
+/// started.
 fn number_of(journal: u64) -> JournalId {
     JournalId::new(journal + 1)
 }

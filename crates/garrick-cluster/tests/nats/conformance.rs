@@ -1,4 +1,4 @@
-//! The rules of transports, checked for each of them.
+//! Checks of the rules of transports, for each transport.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -22,7 +22,7 @@ impl Actor for Tray {
     }
 }
 
-/// A node of a network, and the frames that come to it.
+/// A node of a network, and the frames that arrive at the node.
 struct Member<T> {
     net: T,
     name: NodeName,
@@ -50,7 +50,7 @@ impl<T: Transport> Member<T> {
         self.net.send(&to.name, Incoming::new(frame))
     }
 
-    /// Sends a frame, and waits until it has come.
+    /// Sends a frame, and waits until it has arrived.
     fn reaches(&self, to: &Self, frame: &'static str) {
         until("the other node is known", || self.send(to, frame));
         assert_eq!(wait(&to.frames), frame.as_bytes());

@@ -79,7 +79,7 @@ impl Member {
         served.wait().unwrap();
     }
 
-    /// Waits until this node knows a number of counters.
+    /// Waits until this node knows `count` counters.
     fn found(&self, count: usize) -> Vec<Address<Msg>> {
         let mut found = Vec::new();
         until("all counters are found", || {

@@ -1,4 +1,4 @@
-//! Connections that are encrypted.
+//! Encrypted connections.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ struct Files {
     key: PathBuf,
 }
 
-/// An authority for certificates, with a folder for them, which is removed in the end.
+/// A certificate authority, with a folder for its files. The folder is removed at the end.
 struct Authority {
     folder: PathBuf,
     issuer: Issuer<'static, KeyPair>,
@@ -38,7 +38,7 @@ impl Authority {
         self.folder.join("authority.pem")
     }
 
-    /// Makes a certificate.
+    /// Creates a certificate.
     fn make(&self, name: &str, subject: &str) -> Files {
         let params = CertificateParams::new(vec![subject.to_owned()]).unwrap();
         let key = KeyPair::generate().unwrap();

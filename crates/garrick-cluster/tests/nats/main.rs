@@ -1,4 +1,4 @@
-//! Nodes that meet on NATS. Each test has a server of its own.
+//! Nodes that meet on NATS. Each test has its own server.
 #![forbid(unsafe_code)]
 
 mod place;

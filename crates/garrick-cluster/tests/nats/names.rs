@@ -12,7 +12,7 @@ use garrick_testkit::{HANGS_AFTER, wait};
 use crate::place::{Msg, Place, ends, until, users};
 use crate::server::Server;
 
-/// Variable with the address of the server for the process that is killed.
+/// Environment variable with the address of the server, for the process that is killed.
 const OWNER: &str = "GARRICK_TEST_NATS_OWNER";
 
 fn join(server: &str, name: &str) -> Result<(System, NatsNet, Node), JoinError> {
@@ -81,7 +81,8 @@ fn a_turn_does_not_wait_until_a_node_has_joined() {
     assert_eq!(joined, Err(JoinError::InTurn));
 }
 
-/// Starts a process with the node `here`, which has joined. Returns what it prints next, too.
+/// Starts a process with the node `here`, and waits until it has joined. Also returns the lines
+/// that the process prints after that.
 fn owner(server: &Server) -> (Child, impl Iterator<Item = String>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
@@ -99,7 +100,7 @@ fn owner(server: &Server) -> (Child, impl Iterator<Item = String>) {
     (child, lines)
 }
 
-/// Joins, and waits until the name is lost or the process is killed.
+/// Joins, and waits until the name is lost. The process may be killed before.
 fn be_owner(server: &str) {
     let place = Place::new(NatsNet::builder(server), "test", "here");
     let far: Address<Msg> = place.node.service("there", "counter").unwrap();
@@ -183,8 +184,8 @@ fn a_node_that_was_stopped_for_too_long_leaves() {
     assert_eq!(here.net.sample().name, NameState::Held);
 }
 
-/// Writes the record of the node `here`, as another node would that has taken its name over.
-/// Without a record, writes that of the node once more.
+/// Writes the record of the node `here`, like another node that has taken over its name. If
+/// `record` is `None`, writes the current record again.
 fn overwrite(server: &Server, record: Option<&'static str>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

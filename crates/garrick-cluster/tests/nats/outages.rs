@@ -10,10 +10,11 @@ use crate::place::{Msg, Place, ends, noted, until};
 use crate::proxy::{Proxy, To};
 use crate::server::Server;
 
-/// Time for which the server is away.
+/// Duration of an outage of the server.
 const AWAY_FOR: Duration = Duration::from_secs(2);
 
-/// Time after which both nodes have noticed a half-open connection, and more for a busy machine.
+/// Time limit within which both nodes notice a half-open connection, with a margin for a busy
+/// machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(20);
 
 /// Number of messages.

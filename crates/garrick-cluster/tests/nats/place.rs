@@ -8,7 +8,7 @@ use garrick_cluster::nats::{NatsBuilder, NatsNet, permissions};
 use garrick_cluster::{Carrier, Node, Wire};
 use garrick_testkit::HANGS_AFTER;
 
-/// Time between two looks at a condition.
+/// Time between two checks of a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A message to a counter.
@@ -23,7 +23,7 @@ pub(crate) enum Msg {
     Never(Reply<u64>),
 }
 
-/// Notes numbers.
+/// Records the numbers that it receives.
 #[derive(Default)]
 pub(crate) struct Counter {
     noted: Vec<u64>,
@@ -78,7 +78,7 @@ impl Place {
         (place("there"), place("here"))
     }
 
-    /// Returns the counter of another node, which has answered.
+    /// Returns the counter of another node, after it has answered once.
     pub(crate) fn far(&self, node: &str) -> Address<Msg> {
         let far: Address<Msg> = self.node.service(node, "counter").unwrap();
         until("the other node answers", || {
@@ -98,25 +98,25 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Returns what is told when a receiver ends.
+/// Returns a channel that reports the end of a receiver.
 pub(crate) fn ends(address: &Address<Msg>) -> Receiver<Ended> {
     let (told, heard) = channel();
     address.watch(move |ended| told.send(ended).unwrap());
     heard
 }
 
-/// Returns the numbers that a counter has noted.
+/// Returns the numbers that a counter has recorded.
 pub(crate) fn noted(counter: &Address<Msg>) -> Vec<u64> {
     counter.ask(Msg::Noted).wait().unwrap()
 }
 
-/// Returns true if a question has ended as it may if frames are lost.
+/// Returns true if a question has ended in a way that is allowed when frames are lost.
 pub(crate) fn may_be(answer: &Result<u64, NoReply>) -> bool {
     matches!(answer, Ok(_) | Err(NoReply::NodeLost))
 }
 
 /// Returns the configuration of users with the permissions of nodes, and the password `secret`.
-/// Each line of the permissions of a node stays only if `keeps` returns true.
+/// Removes all lines of the permissions for which `keeps` returns false.
 pub(crate) fn users(nodes: &[&str], keeps: impl Fn(&str, &str) -> bool) -> String {
     let users = nodes.iter().map(|node| {
         let permissions = permissions("test", node).unwrap();

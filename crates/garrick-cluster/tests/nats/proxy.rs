@@ -1,4 +1,4 @@
-//! A proxy between clients and a server, which can stop to forward without closing anything.
+//! A proxy between clients and a server. It can stop forwarding without closing a connection.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ pub(crate) enum To {
     Client,
 }
 
-/// A proxy. It ends with the test.
+/// A proxy that ends with the test.
 pub(crate) struct Proxy {
     port: u16,
     shared: Arc<Shared>,
@@ -28,11 +28,11 @@ struct Shared {
 struct State {
     /// Directions in which nothing is forwarded.
     held: Vec<To>,
-    /// Number of the first connection in which everything is forwarded all the same.
+    /// Number of the first connection in which everything is forwarded, regardless of `held`.
     passes_from: usize,
     /// Number of connections so far.
     count: usize,
-    /// Number of threads that forward: two for each connection.
+    /// Number of forwarding threads: two for each connection.
     threads: usize,
     /// All bytes that were held.
     bytes: Vec<u8>,
@@ -58,7 +58,7 @@ impl Proxy {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    /// From now on, forwards nothing in these directions, and everything in the others.
+    /// Forwards nothing in the directions `held` from now on, and everything in other directions.
     pub(crate) fn hold(&self, held: &[To]) {
         let mut state = self.shared.state.lock().unwrap();
         (state.held, state.passes_from) = (held.to_vec(), usize::MAX);
@@ -66,14 +66,14 @@ impl Proxy {
         self.shared.changed.notify_all();
     }
 
-    /// Forwards everything in connections that are made from now on.
+    /// Forwards everything in all new connections.
     #[allow(dead_code, reason = "not all test programs use it")]
     pub(crate) fn pass_new(&self) {
         let mut state = self.shared.state.lock().unwrap();
         state.passes_from = state.count;
     }
 
-    /// Waits until bytes are held that contain these.
+    /// Waits until the held bytes contain `needle`.
     #[allow(dead_code, reason = "not all test programs use it")]
     pub(crate) fn until_held(&self, needle: &[u8]) {
         let state = self.shared.state.lock().unwrap();
@@ -96,8 +96,8 @@ impl Proxy {
         );
     }
 
-    /// Closes the connections of the clients. Bytes that are held still come to the server when
-    /// they are not held any more.
+    /// Closes the connections of the clients. Held bytes still reach the server when the proxy
+    /// forwards again.
     #[allow(dead_code, reason = "not all test programs use it")]
     pub(crate) fn cut(&self) {
         for client in self.shared.state.lock().unwrap().clients.drain(..) {

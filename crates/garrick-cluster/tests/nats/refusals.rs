@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::place::{Msg, Place, until, users};
 use crate::server::Server;
 
-/// Starts a server that does nothing but greet, as one with this version and these abilities.
+/// Starts a server that only sends the greeting of a NATS server with these properties.
 fn greeter(version: &'static str, jetstream: bool, max_payload: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -162,7 +162,8 @@ fn a_node_needs_its_own_credentials_and_no_more() {
     }
 }
 
-/// Does what the user `here` must not do. Returns what was possible.
+/// Tries operations that the user `here` must not perform. Returns the operations that were
+/// possible.
 fn tampers(server: &Server) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

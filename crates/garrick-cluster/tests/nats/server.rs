@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// `cargo xtask tools` installs it there.
 const PROGRAM: &str = "../tools/nats-server";
 
-/// A NATS server with a store of its own. It ends with the test.
+/// A NATS server with its own store. It ends with the test.
 pub(crate) struct Server {
     child: Child,
     folder: PathBuf,
@@ -18,8 +18,7 @@ pub(crate) struct Server {
     port: u16,
 }
 
-/// Returns the path of the program. A missing program is optional or not, as CONTRIBUTING
-/// describes.
+/// Returns the path of the program. CONTRIBUTING describes if the program may be missing.
 fn program() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(PROGRAM);
     if path.exists() {
@@ -79,7 +78,7 @@ impl Server {
         (self.child, _) = run(&program, &self.folder, &self.config, self.port.into());
     }
 
-    /// Deletes what the server has stored. It must not run.
+    /// Deletes the stored data of the server. The server must not be running.
     pub(crate) fn forget(&self) {
         fs::remove_dir_all(self.folder.join("store")).unwrap();
     }
@@ -93,8 +92,8 @@ impl Drop for Server {
     }
 }
 
-/// Starts a server, and waits until it is ready. Returns its port, too. The port -1 is any free
-/// one.
+/// Starts a server, and waits until it is ready. Also returns its port. With the port -1, the
+/// server chooses a free port.
 fn run(program: &Path, folder: &Path, config: &str, port: i32) -> (Child, u16) {
     let file = folder.join("server.conf");
     let store = folder.join("store");
@@ -114,7 +113,7 @@ fn run(program: &Path, folder: &Path, config: &str, port: i32) -> (Child, u16) {
     (child, port)
 }
 
-/// Reads what a server tells until it is ready. Returns its port.
+/// Reads the output of a server until the server is ready. Returns its port.
 fn ready(lines: &mut BufReader<ChildStderr>) -> u16 {
     let (mut told, mut port) = (String::new(), None);
     loop {

@@ -35,7 +35,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Returns the next message that is no hint.
+    /// Returns the next message that is not a hint.
     fn next(&self) -> News {
         loop {
             let news = self
@@ -103,7 +103,8 @@ impl<'a> User<'a> {
     }
 }
 
-/// Runs all checks. `one` and `other` are the same placement, perhaps over two connections.
+/// Runs all checks. `one` and `other` are handles to the same placement, possibly over two
+/// connections.
 pub(crate) fn check(handle: &Handle, one: &dyn Placement, other: &dyn Placement) {
     let mut one = User::new(handle, one);
     let mut other = User::new(handle, other);

@@ -1,4 +1,4 @@
-//! The rules of placements.
+//! Tests of the rules of placements.
 #![forbid(unsafe_code)]
 
 mod checks;

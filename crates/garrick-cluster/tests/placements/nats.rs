@@ -1,4 +1,4 @@
-//! Placements on NATS. Each test has a server of its own.
+//! Placements on NATS. Each test has its own server.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::checks::{User, check};
 use crate::proxy::{Proxy, To};
 use crate::server::Server;
 
-/// Time within which a change ends, and more for a busy machine.
+/// Time limit of a change, with a margin for a busy machine.
 const LIMIT: Duration = Duration::from_secs(12);
 
 fn open(system: &System, address: &str, node: &str) -> NatsPlacement {

@@ -16,14 +16,14 @@ use garrick_sim::history::{History, Verdict};
 use crate::member::{CLUSTER, join};
 use crate::register::{Access, REGISTER};
 
-/// Number of threads, and number of registers.
+/// Number of calling threads. The next constant is the number of registers.
 const CALLERS: u64 = 8;
 const REGISTERS: u64 = 12;
 
 /// Time between two calls of a thread.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Time limit of a call. A message waits for at most 10 s on its way.
+/// Time limit of a call. A message may wait for up to 10 s on its way.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// State that the threads share.
@@ -31,15 +31,16 @@ struct Shared {
     history: Mutex<History<Op<u64, u64>, Ret<u64>>>,
     answered: AtomicU64,
     failed: AtomicU64,
-    /// Times of the last answers of the registers, and longest time between two of them.
+    /// Times of the last answers of the registers, and the longest time between two answers of one
+    /// register.
     answers: Mutex<(Vec<Instant>, Duration)>,
 }
 
-/// Threads that call registers from a node that runs none.
+/// Threads that call registers. Their node runs no registers.
 pub(crate) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// The threads end when these are dropped.
+    /// Senders whose drop ends the threads.
     ends: Vec<Sender<()>>,
     entities: Entities,
     node: Node,
@@ -81,7 +82,7 @@ impl Callers {
         }
     }
 
-    /// Waits for some further answers.
+    /// Waits until `count` more calls were answered.
     pub(crate) fn get_answers(&self, count: u64) {
         let before = self.shared.answered.load(SeqCst);
         while self.shared.answered.load(SeqCst) < before + count {
@@ -89,7 +90,7 @@ impl Callers {
         }
     }
 
-    /// Waits until a member is one, or is none any more, as the node of the callers sees it.
+    /// Waits until the node of the callers sees that a node is a member, or no longer is.
     pub(crate) fn see_member(&self, number: usize, is_member: bool) {
         let name = format!("member-{number}");
         let sees = || {
@@ -101,7 +102,7 @@ impl Callers {
         }
     }
 
-    /// Ends the calls, and checks their history. The members must still run.
+    /// Ends the calls, and checks their history. The members must still be running.
     pub(crate) fn end(self) {
         drop(self.ends);
         for thread in self.threads {

@@ -1,8 +1,8 @@
-//! Durable entities on nodes in processes of their own, on a NATS server. Processes are killed, or
-//! stopped for some time, while threads call the entities. The history of the calls must be
-//! linearizable.
+//! Durable entities on nodes that meet on a NATS server, each in its own process. Processes are
+//! killed, or paused for some time, while threads call the entities. The history of the calls must
+//! be linearizable.
 //!
-//! `GARRICK_CLUSTER_SECONDS` sets the time for which the calls go on.
+//! `GARRICK_CLUSTER_SECONDS` sets the duration of the calls.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
@@ -26,10 +26,10 @@ use server::Server;
 /// Number of members.
 const MEMBERS: usize = 3;
 
-/// Time for which the entities are called.
+/// Duration of the calls in seconds.
 const SECONDS: u64 = 24;
 
-/// Number of answers between two faults, and before a member that was removed goes on.
+/// Number of answers between two faults, and before a removed member continues.
 const ANSWERS: u64 = 1_000;
 
 #[test]

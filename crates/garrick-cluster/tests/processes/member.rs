@@ -13,7 +13,8 @@ use garrick_testkit::HANGS_AFTER;
 
 use crate::register::{REGISTER, Register};
 
-/// Variables of the process: the name of the member, and the address of the server.
+/// Environment variable with the name of the member. The next variable contains the address of the
+/// server.
 const NAME: &str = "GARRICK_CLUSTER_MEMBER";
 const SERVER: &str = "GARRICK_CLUSTER_SERVER";
 
@@ -31,7 +32,8 @@ pub(crate) fn runs_here() -> bool {
     env::var_os(NAME).is_some()
 }
 
-/// Joins as a node. After a kill, the name is free only after some time.
+/// Joins the cluster as a node. After a process was killed, the name of its node is reserved for
+/// some time.
 pub(crate) fn join(system: &System, net: &NatsNet, name: &str) -> Node {
     let began = Instant::now();
     loop {
@@ -116,7 +118,7 @@ impl Member {
         assert!(status.success());
     }
 
-    /// Lets the member hand its shards over and leave.
+    /// Makes the member hand its shards over and leave.
     pub(crate) fn end(&mut self) {
         drop(self.child.stdin.take());
         let mut rest = String::new();

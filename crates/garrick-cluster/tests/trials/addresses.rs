@@ -1,4 +1,4 @@
-//! Addresses of other nodes: which are equal, which are over, and who holds them.
+//! Addresses of other nodes: their equality, their end, and their holders.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -43,7 +43,7 @@ fn an_address_of_a_lost_session_is_over() {
     pair.check();
 }
 
-/// Holds a value as long as it exists.
+/// Holds a value until it is dropped.
 struct Guarded {
     _guard: Arc<()>,
 }

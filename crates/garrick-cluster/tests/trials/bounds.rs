@@ -1,4 +1,4 @@
-//! Bounds of what one turn sends, and of what waits.
+//! Limits for the messages of one turn, and for waiting messages.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -6,14 +6,15 @@ use garrick_actor::{Actor, Address, Context, SendError};
 
 use crate::pair::{Msg, Pair, ready};
 
-/// Maximum number of bytes of a turn, and of those under way to a node.
+/// Maximum number of bytes of a turn. The next constant is the maximum number of bytes under way to
+/// a node.
 const TURN_BYTES: u64 = 4 << 20;
 const WINDOW: u64 = 4 << 20;
 
-/// Number of bytes that wait for a node from which on answers are refused.
+/// Number of bytes waiting for a node at which answers are refused.
 const ANSWERS: u64 = 32 << 20;
 
-/// Sends texts of this length in one turn until one comes back, and tells how many were taken.
+/// Sends texts of this length in one turn until one is refused, and reports how many were accepted.
 struct Floods {
     to: Address<Msg>,
     taken: Sender<u64>,

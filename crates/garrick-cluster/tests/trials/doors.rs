@@ -1,4 +1,4 @@
-//! Doors of the program, which may do anything.
+//! Doors with arbitrary code of the program.
 
 use garrick_actor::door::{Door, Notice, door};
 use garrick_actor::{Address, SendError};
@@ -8,7 +8,7 @@ use garrick_testkit::{ends, silence_panics};
 
 use crate::pair::{Msg, Pair, ready};
 
-/// A door whose stop and watch panic.
+/// A door whose methods `stop` and `watch` panic.
 struct Panics;
 
 impl Door for Panics {
@@ -46,7 +46,7 @@ fn a_door_that_panics_does_no_harm_to_the_link() {
     assert_eq!(ready(question), Some(Ok(5)));
 }
 
-/// A door in front of an actor, which looks at a node when it is dropped.
+/// A door in front of an actor. It reads the state of a node when it is dropped.
 struct Looks(Node, TaskId);
 
 impl Door for Looks {

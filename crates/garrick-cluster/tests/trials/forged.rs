@@ -1,4 +1,4 @@
-//! Frames of an enemy with the key of the cluster.
+//! Frames of an attacker who has the key of the cluster.
 
 /// Size of a head without the name of the sender.
 pub(crate) const HEAD_BYTES: usize = 88;
@@ -22,13 +22,13 @@ pub(crate) const DEAD: usize = 72;
 /// All of these positions.
 pub(crate) const NUMBERS: [usize; 8] = [NODE, PEER, SESSION, NUMBER, SEEN, TAKEN, ORDERS, DEAD];
 
-/// A frame with a right checksum and a wrong content.
+/// A frame with a correct checksum and wrong content.
 #[derive(Debug, Clone)]
 pub(crate) struct Forged(Vec<u8>);
 
 impl Forged {
     /// Returns a frame without entries and confirmations, with the sender of `frame`. Both nodes
-    /// are in their first life. It is the frame `number` of the first session.
+    /// are in their first incarnation. The frame is number `number` of the first session.
     pub(crate) fn like(frame: &[u8], number: u64) -> Self {
         let name_length = usize::from(frame[5]);
         let mut forged = Self(frame[..HEAD_BYTES + name_length].to_vec());
@@ -56,14 +56,14 @@ impl Forged {
         self
     }
 
-    /// Returns the frame with `count` entries after those that it has.
+    /// Returns the frame with `count` more entries, after its own.
     pub(crate) fn entries(mut self, count: u32, entries: &[u8]) -> Self {
         self.0[COUNT_AT..SUM_AT].copy_from_slice(&count.to_le_bytes());
         self.0.extend_from_slice(entries);
         self
     }
 
-    /// Returns the bytes with the right checksum.
+    /// Returns the bytes with a correct checksum.
     pub(crate) fn sign(mut self) -> Vec<u8> {
         if self.0.len() >= HEAD_BYTES {
             self.0[SUM_AT..HEAD_BYTES].fill(0);

@@ -1,5 +1,5 @@
-//! Frames of enemies: changed, cut, repeated and invented ones. A node drops them or ends the
-//! session, and goes on.
+//! Frames of attackers: changed, truncated, repeated and invented. A node drops such frames or ends
+//! the session, and continues.
 
 use garrick_actor::NoReply;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::forged::{
 };
 use crate::pair::{Msg, Pair, ready};
 
-/// Leaves the cluster.
+/// Type of the entry that leaves the cluster.
 const LEAVE: u8 = 5;
 
 #[test]
@@ -128,7 +128,7 @@ fn what_was_not_sent_is_not_confirmed() {
 }
 
 /// Sends the frame with these entries to the server. Checks that the server sends at most 100 times
-/// as many bytes within a second.
+/// as many bytes within a second as it has received.
 fn check_echo(count: u32, entries: &[u8]) {
     let pair = Pair::met();
     let before = pair.server.sample();
@@ -209,7 +209,7 @@ fn limits() -> impl Strategy<Value = u64> {
     prop_oneof![4 => near, 2 => 0..8_u64, 1 => any::<u64>()]
 }
 
-/// Returns numbers that are mostly 1, as those of the first life and session are.
+/// Returns numbers that are mostly 1, the number of the first incarnation and session.
 fn firsts() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(1), 1 => limits()]
 }

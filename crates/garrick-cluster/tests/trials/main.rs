@@ -1,6 +1,6 @@
-//! Trials of two nodes: frames of enemies, networks that lose or delay frames one way, messages
-//! that the receiver does not know, bugs of the program, and threads that race. A node drops or
-//! refuses what is wrong, tells all who wait, and goes on.
+//! Trials of two nodes: frames of enemies, networks that lose or delay frames in one direction,
+//! messages that the receiver does not know, bugs of the program, and racing threads. A node drops
+//! or refuses wrong data, notifies everyone who waits, and continues.
 #![forbid(unsafe_code)]
 
 mod forged;

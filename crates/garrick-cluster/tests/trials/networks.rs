@@ -1,4 +1,4 @@
-//! Networks that lose frames one way, refuse them, or carry them late.
+//! Networks that lose frames in one direction, refuse them, or delay them.
 
 use garrick_actor::{Address, NoReply};
 use garrick_core::random::mix;
@@ -9,7 +9,7 @@ use crate::pair::{Msg, Pair, ready};
 /// Number of networks that lose frames at random. There are more if `GARRICK_CLUSTER_SEEDS` is set.
 const SEEDS: u64 = 300;
 
-/// Number of frames that two nodes do not need within some minutes.
+/// Maximum number of frames that two nodes should send within some minutes.
 const FRAMES_MAX: usize = 4_000;
 
 #[test]
@@ -82,7 +82,7 @@ fn a_new_session_does_not_take_an_answer_of_an_earlier_one() {
     pair.check();
 }
 
-/// Numbers of a seed.
+/// Random numbers of a seed.
 struct Chance {
     seed: u64,
     count: u64,
@@ -95,9 +95,9 @@ impl Chance {
     }
 }
 
-/// Cuts one way or the other at random for about two minutes, or refuses all frames, while both
-/// nodes ask each other.
-/// Returns the number of frames, and that of the questions that have not ended in the end.
+/// Loses all frames in a random direction, or refuses all frames, for about two minutes, while both
+/// nodes ask each other. Returns the number of frames, and the number of questions without a
+/// result.
 fn cut_at_random(seed: u64) -> (usize, u64) {
     let pair = Pair::new();
     let mut chance = Chance { seed, count: 0 };

@@ -4,7 +4,7 @@ use garrick_actor::NoReply;
 
 use crate::pair::{Msg, Pair, ready};
 
-/// Number of bytes that wait for a node from which on messages are refused.
+/// Number of bytes waiting for a node at which messages are refused.
 const WAITING: usize = 16 << 20;
 
 /// Number of frames that may be refused in a second.

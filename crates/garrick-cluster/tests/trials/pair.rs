@@ -17,18 +17,18 @@ use crate::spy::Spy;
 pub(crate) enum Msg {
     Add(u64),
     Get(Reply<u64>),
-    /// Keeps an address, and adds 1 to what is behind it.
+    /// Keeps an address, and adds 1 to the counter behind it.
     Keep(Address<Msg>),
     /// Keeps a question.
     Wait(Reply<u64>),
     /// Answers the questions that were kept.
     Answer(u64),
     Text(String),
-    /// Asks for a text of that many bytes.
+    /// Asks for a text with this number of bytes.
     Large(u64, Reply<String>),
-    /// Asks for the addresses of so many new counters.
+    /// Asks for the addresses of this number of new counters.
     Children(u64, Reply<Vec<Address<Msg>>>),
-    /// Asks for the addresses of so many new counters, which are kept.
+    /// Asks for the addresses of this number of new counters, and keeps the counters.
     Keeps(u64, Reply<Vec<Address<Msg>>>),
 }
 
@@ -86,8 +86,8 @@ pub(crate) fn ready<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-/// Two nodes on one thread, each of which offers the same counter, and the address of it that the
-/// client has of the server.
+/// Two nodes on one thread. Each offers a counter. Contains the client's address of the server's
+/// counter.
 pub(crate) struct Pair {
     clock: Arc<ByHand>,
     pub(crate) local: Local,
@@ -121,7 +121,7 @@ impl Pair {
         }
     }
 
-    /// Creates two nodes of which the client has told the server something.
+    /// Creates two nodes after the client has sent a message to the server.
     pub(crate) fn met() -> Self {
         let pair = Self::new();
         pair.far.send(Msg::Add(1)).unwrap();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use garrick_actor::Address;
 use garrick_cluster::{Incoming, JoinError, LocalNet, NodeName, Transport};
 
-/// Number of frames after which the network carries nothing more, so that a storm ends.
+/// Number of frames after which the network stops, so that an endless exchange of frames ends.
 pub(crate) const FRAMES_MAX: usize = 5_000;
 
 /// A frame, and the node to which it was sent.
@@ -19,21 +19,21 @@ pub(crate) struct Spy {
     seen: Arc<Mutex<Vec<Seen>>>,
     /// Names of the nodes that get no frames. Their senders are not told.
     cut: Arc<Mutex<Vec<&'static str>>>,
-    /// Number of bytes from which on frames are refused.
+    /// Size in bytes from which on frames are refused.
     refuses: Arc<Mutex<Option<usize>>>,
     /// Number of frames that were refused.
     refused: Arc<AtomicUsize>,
-    /// Frames that wait, if frames are late.
+    /// Delayed frames. `None` if frames are not delayed.
     late: Arc<Mutex<Option<Vec<Seen>>>>,
 }
 
 impl Spy {
-    /// From now on, loses all frames to these nodes, and only to these.
+    /// Loses all frames to these nodes from now on, and only these frames.
     pub(crate) fn cut(&self, nodes: &[&'static str]) {
         *self.cut.lock().unwrap() = nodes.to_vec();
     }
 
-    /// From now on, refuses frames of at least so many bytes, and only these.
+    /// Refuses frames of at least `from` bytes from now on, and only these frames.
     pub(crate) fn refuse(&self, from: Option<usize>) {
         *self.refuses.lock().unwrap() = from;
     }

@@ -51,7 +51,7 @@ enum Choice {
 #[wire(name = "test.Choose", context = Carrier)]
 struct Choose(Reply<Choice>);
 
-/// Takes numbers of the older version.
+/// Receives numbers of the older version.
 struct Olds;
 
 impl Actor for Olds {
@@ -94,7 +94,7 @@ impl Actor for Offers {
     }
 }
 
-/// Takes an answer.
+/// Receives an answer.
 struct Takes;
 
 impl Actor for Takes {

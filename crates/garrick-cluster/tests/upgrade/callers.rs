@@ -12,14 +12,14 @@ use crate::Shared;
 use crate::account::{newer, older};
 use crate::lives::Version;
 
-/// Number of accounts, and time between two calls of a caller.
+/// Number of accounts. The next constant is the time between two calls of a caller.
 const ACCOUNTS: u64 = 24;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A call has ended.
+/// A fact: a call has ended.
 #[derive(Debug)]
 pub(crate) struct Answered {
-    /// Time of the call, or the reason why it has no answer.
+    /// Duration of the call, or the reason why there is no answer.
     pub(crate) took: Result<Duration, String>,
     /// True for a call with the new variant.
     pub(crate) is_new: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Plan {
     pub(crate) shared: Shared,
     pub(crate) name: &'static str,
     pub(crate) version: Version,
-    /// Time in which it uses the new variant.
+    /// Time in which the caller uses the new variant.
     pub(crate) news: Option<Range<Duration>>,
     pub(crate) last: Duration,
 }
@@ -98,13 +98,13 @@ pub(crate) fn spawn(on: &SimNode, plan: Plan) {
     }
 }
 
-/// Calls accounts at fixed times, also while earlier calls have no answer yet.
+/// Calls accounts at fixed times, even if earlier calls have no answer yet.
 struct Caller<O> {
     plan: Plan,
     joined: Option<(Node, Entities)>,
     accounts: Vec<Address<O>>,
     calls: u64,
-    /// Sums that the accounts have at least: what was paid in, and has an answer.
+    /// Minimum sum of each account: the confirmed payments.
     sums: Vec<u64>,
 }
 
@@ -115,7 +115,7 @@ enum ToCaller {
         amount: u64,
         is_new: bool,
         began: u64,
-        /// Sum that the account had at least when the call began.
+        /// Minimum sum of the account when the call began.
         before: u64,
         answer: Result<u64, NoReply>,
     },

@@ -1,4 +1,4 @@
-//! Nodes that join and leave by a plan, with one version of the program or another.
+//! Nodes that join and leave according to a plan, with different versions of the program.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) enum Version {
     Newer,
 }
 
-/// An act of a node.
+/// A step of a node's plan.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     /// Joins with a version of the program, which can read these versions of the kind. The older
@@ -29,7 +29,7 @@ pub(crate) enum Act {
     End,
 }
 
-/// State of a node in a second.
+/// State of a node at a second of the run.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) node: &'static str,
@@ -56,7 +56,7 @@ pub(crate) enum ToLife {
 /// Number of shards of the accounts.
 pub(crate) const SHARDS: usize = 16;
 
-/// Time between two looks.
+/// Time between two checks.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Life {
@@ -104,7 +104,7 @@ impl Life {
         self.joined = Some((node, entities, version));
     }
 
-    /// Tells what the node sees, and ends it when its shards were handed over.
+    /// Records what the node sees, and ends the node when its shards were handed over.
     fn look(&mut self, cx: &Context<'_, ToLife>) {
         let Some((node, entities, version)) = &self.joined else {
             return;

@@ -1,6 +1,6 @@
-//! A rolling upgrade and its way back in simulations: two nodes become three, each of them is
-//! started again with the next version of the program, and then with the first one, and two remain.
-//! Meanwhile, programs of both versions call durable entities. No call may be refused.
+//! A rolling upgrade and its way back in simulations: a third node joins two nodes, each node
+//! restarts with the next version of the program and later with the first version, and two nodes
+//! remain. Meanwhile, programs of both versions call durable entities. No call may be refused.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -25,13 +25,13 @@ use lives::Act::{self, End, Join, Leave};
 use lives::Version::{Newer, Older};
 use lives::{Life, SHARDS, Seen};
 
-/// Number of seeds. `GARRICK_CLUSTER_SEEDS` sets another one.
+/// Default number of seeds. `GARRICK_CLUSTER_SEEDS` overrides it.
 const SEEDS: u64 = 10;
 
-/// Number of steps of a run, at most.
+/// Maximum number of steps of a run.
 const STEPS_MAX: u32 = 1_000_000;
 
-/// Limit of the 99th percentile of the times of calls.
+/// Limit of the 99th percentile of the durations of calls.
 const P99_MAX: Duration = Duration::from_millis(200);
 
 /// Network, placement and journals of the nodes.
@@ -56,7 +56,7 @@ fn seeds() -> u64 {
     setting("GARRICK_CLUSTER_SEEDS").unwrap_or(SEEDS)
 }
 
-/// Lets a node live by a plan: acts with the seconds at which they take place.
+/// Makes a node follow a plan: steps, with the seconds at which they take place.
 fn live(sim: &mut Sim, shared: &Shared, name: &'static str, acts: &'static [(u64, Act)]) {
     let node = sim.node(name);
     let life = Life::new(node.handle().clone(), shared.clone(), name, acts);
@@ -69,11 +69,11 @@ fn no_call_is_refused(facts: &Facts) -> Result<(), String> {
     refused.map_or(Ok(()), |refused| Err(format!("{refused:?}")))
 }
 
-/// Times of calls.
+/// Durations of calls.
 type Times = Arc<Mutex<Vec<Duration>>>;
 
-/// Acts of the nodes in the rolling upgrade. A node leaves when its shards were handed over, and
-/// gets its share 10 s after it has joined.
+/// Steps of the nodes in the rolling upgrade. A node leaves when its shards were handed over, and
+/// gets its share of the shards 10 s after it has joined.
 const NODES: [(&str, &[(u64, Act)]); 3] = [
     (
         "node-1",
@@ -108,7 +108,7 @@ const NODES: [(&str, &[(u64, Act)]); 3] = [
     ),
 ];
 
-/// Time in which the new variant is used: all nodes have the newer version then.
+/// Time in which the new variant is used. All nodes have the newer version then.
 const NEWS: Range<Duration> = Duration::from_secs(95)..Duration::from_secs(105);
 
 fn rolling_upgrade(sim: &mut Sim, times: Times) {
@@ -206,7 +206,7 @@ fn newer_journals(sim: &mut Sim) {
     });
 }
 
-/// Checks the numbers of shards that the nodes own, when 10 s and more have passed since a change.
+/// Checks how many shards the nodes own, once 10 s have passed since a change.
 fn owned_by_readers(facts: &Facts) -> Result<(), String> {
     let mut seconds: BTreeMap<u64, BTreeMap<&str, usize>> = BTreeMap::new();
     for (at, seen) in facts.timed::<Seen>() {

@@ -1,4 +1,4 @@
-//! The rules of [`Log`] as tests, for each implementation. Needs the feature `conformance`.
+//! Tests of the rules of [`Log`], for all implementations. Needs the feature `conformance`.
 //!
 //! A [`Store`] opens the log. The macro [`log_conformance`](crate::log_conformance) defines a
 //! module with the tests.

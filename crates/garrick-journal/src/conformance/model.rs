@@ -1,4 +1,4 @@
-//! A simple model of a log, and the comparison of a log with it.
+//! A simple model of a log, with which a log is compared.
 
 use std::collections::BTreeMap;
 

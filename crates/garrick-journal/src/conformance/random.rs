@@ -1,4 +1,4 @@
-//! Random operations, compared with a model after each.
+//! Random operations. After each operation, the log is compared with a model.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ const CASES: u32 = 24;
 #[derive(Debug, Clone)]
 struct New {
     journal: usize,
-    /// Difference between the number of the event and the correct next number: almost always 0.
+    /// Difference between the number of the event and the correct next number. Almost always 0.
     off: u64,
     written: Written,
 }
@@ -28,8 +28,8 @@ struct New {
 #[derive(Debug, Clone)]
 enum Operation {
     Append(Vec<New>),
-    /// Saves the state after an older event, which is the given number of events before the newest
-    /// one.
+    /// Saves the state after an event. Contains the journal, and how many events before the newest
+    /// one this event is.
     Save(usize, u64),
     Tend,
     Reopen,

@@ -356,15 +356,15 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         is_pending
     }
 
-    /// Records a letter to another durable actor. It is sent when the turn is durable, and has an
-    /// effect there exactly once, in spite of losses and restarts.
+    /// Records a letter to another durable actor. The letter is sent when the turn is durable, and
+    /// takes effect at the receiver exactly once, in spite of losses and restarts.
     ///
     /// When the turn is durable, this actor receives the message that [`DurableActor::letter`]
     /// returns, and sends the content to the receiver, together with [`Letter::from`] and
-    /// [`Letter::number`]. It receives the message again after each start, until a turn that calls
-    /// [`Decide::delivered`] is durable. If no answer comes, call [`Decide::deliver_again`].
-    /// There is one letter to a receiver under way at a time, in the order of their recording. The
-    /// receiver handles the content by [`Decide::once_from`].
+    /// [`Letter::number`]. This actor receives the message again after each start, until a turn
+    /// that calls [`Decide::delivered`] is durable. If no answer comes, call
+    /// [`Decide::deliver_again`]. Letters to the same receiver are sent one at a time, in the order
+    /// in which they were recorded. The receiver handles the content with [`Decide::once_from`].
     ///
     /// # Panics
     /// Panics if the name of the receiver has more than 255 bytes.
@@ -456,8 +456,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     }
 
     /// Records that the receiver of the [`Letter`] with this number has confirmed it. The next
-    /// letter to this receiver is then sent. Does nothing and returns false if it was already
-    /// confirmed.
+    /// letter to this receiver is then sent. Does nothing and returns false if the letter was
+    /// already confirmed.
     pub fn delivered(&mut self, number: u64) -> bool {
         let is_it = |recorded: &Recorded<A::Event>| match recorded {
             Recorded::Change(Change::Delivered(_, known)) => *known == number,
@@ -471,9 +471,9 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         is_new
     }
 
-    /// Lets this actor receive the message about the [`Letter`] with this number again after some
-    /// time, because there was no answer. Does nothing and returns false if the letter was already
-    /// confirmed.
+    /// Makes this actor receive the message for the [`Letter`] with this number again after
+    /// `after`, because there was no answer. Does nothing and returns false if the letter was
+    /// already confirmed.
     pub fn deliver_again(&mut self, number: u64, after: Duration) -> bool {
         let letter = self.duties.letters().under_way(self.name, number);
         let Some(msg) = letter.and_then(A::letter) else {
@@ -483,12 +483,13 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         self.cx.send_after(after, &me, msg).is_ok()
     }
 
-    /// Handles the content of a letter of another durable actor, once. `from` and `number` are
-    /// those of the [`Letter`]. Calls `decide` if the letter is new, and records its answer with
-    /// the events. If the letter has come before, returns the answer that was recorded.
+    /// Handles the content of a letter from another durable actor exactly once. `from` and `number`
+    /// are fields of the [`Letter`]. If the letter is new, calls `decide`, and records the answer
+    /// that it returns together with the events. If the letter was handled before, returns the
+    /// recorded answer.
     ///
-    /// Returns `None` if a later letter of the sender has come, too: then the sender knows the
-    /// answer.
+    /// Returns `None` if a later letter of the same sender was already handled. In this case, the
+    /// sender already knows the answer.
     ///
     /// The last answer to each sender is a part of the saved state.
     ///

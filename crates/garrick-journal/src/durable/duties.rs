@@ -8,7 +8,7 @@ use super::letters::{Letters, Taken, put_bytes, take, take_text};
 use super::stored::BoxError;
 use crate::event::EventKind;
 
-/// Smallest tag of the events that only Garrick records.
+/// Smallest tag of the events that only this crate records.
 pub(super) const RESERVED: u16 = 0xFF00;
 
 /// Kind of the events that change duties.
@@ -45,11 +45,11 @@ pub(super) enum Change {
     Remind(String, u64),
     /// The effect or reminder with this key is done.
     Done(String),
-    /// The letter to this receiver is to be sent, with its content.
+    /// The letter with this content must be sent to this receiver.
     Post(String, Vec<u8>),
-    /// The letter to this receiver with the number is confirmed.
+    /// The receiver has confirmed the letter with this number.
     Delivered(String, u64),
-    /// A letter of this sender has taken effect.
+    /// A letter from this sender was handled. Contains the number and the answer.
     Took(String, Taken),
     /// Changes nothing. After an entity has appended this change, the log refuses events of writers
     /// that have not read it.
@@ -64,7 +64,8 @@ const POST: u8 = 5;
 const DELIVERED: u8 = 6;
 const TOOK: u8 = 7;
 
-/// Bit of the number of duties that tells that letters follow. Earlier versions have none.
+/// Bit in the encoded number of duties that shows that letters follow. Encodings of earlier
+/// versions do not contain letters.
 const LETTERS: u32 = 1 << 31;
 
 impl Change {
@@ -204,7 +205,7 @@ impl Duties {
 
     /// Appends the encoding of all duties: the number of duties in 4 bytes, and then for each duty
     /// the number of its event, its time or 0, the length of its key in 2 bytes, and the key. If
-    /// there are letters, a bit of the first number is set, and they follow.
+    /// there are letters, sets a bit of the first number, and appends the letters.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let letters = if self.1.is_empty() { 0 } else { LETTERS };
         bytes.extend((self.0.len() as u32 | letters).to_le_bytes());

@@ -25,7 +25,7 @@ use crate::name::check_name;
 /// Maximum number of bytes that a turn allocates in advance for the encoding of its events.
 const BYTES_MAX: usize = 4 << 10;
 
-/// Size of a turn's events, in bytes, from which the turn takes no more messages.
+/// Total size in bytes of a turn's events at which the turn takes no more messages.
 const TURN_BYTES: usize = 1 << 20;
 
 /// The actor that runs the code of a [`DurableActor`], as returned by [`Journal::entity`].
@@ -121,10 +121,10 @@ impl<A: DurableActor> Entity<A> {
         self
     }
 
-    /// Together with the first decision after each reading of the state, appends an event that
-    /// changes nothing. The effects of this decision take place when the event is durable. From
-    /// then on, the log refuses events of writers that have not read this event, and the state that
-    /// this entity has read is up to date.
+    /// Makes the entity append an event that changes nothing, together with its first decision
+    /// after each reading of the state. The effects of this decision take place when the event is
+    /// durable. From then on, the log refuses events of writers that have not read this event, and
+    /// the state that this entity has read is up to date.
     ///
     /// Use this for logs that several processes share. If another writer appends later, the next
     /// turn with events is undone, and this entity fails and reads its state again.
@@ -170,7 +170,7 @@ impl<A: DurableActor> Entity<A> {
         Ok(Box::new(loaded))
     }
 
-    /// Sends this entity the messages about all its duties.
+    /// Sends this entity the messages for all its duties.
     fn tell_all(&mut self, duties: &Duties, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
         // Those of an earlier reading.
         for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
@@ -185,7 +185,7 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Sends this entity the message about the oldest letter to a receiver, if there is one.
+    /// Sends this entity the message for the oldest letter to a receiver, if there is one.
     fn tell_letter(
         &self,
         duties: &Duties,
@@ -206,7 +206,7 @@ impl<A: DurableActor> Entity<A> {
     }
 
     /// Sends the message about a duty to this entity, or sets the timer of a reminder. If the duty
-    /// is done, cancels its timer.
+    /// is done, cancels the timer of the duty.
     fn tell(
         &mut self,
         duties: &Duties,

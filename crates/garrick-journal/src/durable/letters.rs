@@ -1,21 +1,21 @@
-//! Letters: messages from one entity to another, each of which takes effect exactly once. The
-//! README of the crate has the steps.
+//! Letters: messages from one entity to another. Each letter takes effect exactly once. The README
+//! of the crate describes the steps.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::stored::BoxError;
 use crate::event::EventKind;
 
-/// A message to another durable actor, which is sent until the receiver has confirmed it.
-/// [`Decide::post`](super::Decide::post) records it, and
-/// [`DurableActor::letter`](super::DurableActor::letter) converts it into a message to the sender
-/// itself, which sends it.
+/// A message to another durable actor, which is sent repeatedly until the receiver has confirmed
+/// it. [`Decide::post`](super::Decide::post) records the letter.
+/// [`DurableActor::letter`](super::DurableActor::letter) converts the letter into a message to the
+/// sender itself. When the sender handles that message, it sends the content to the receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Letter {
     /// Name of the sender: the name of its journal.
     pub from: String,
-    /// Name of the receiver, as it was given to [`Decide::post`](super::Decide::post).
+    /// Name of the receiver, as passed to [`Decide::post`](super::Decide::post).
     pub to: String,
     /// Number of the letter, which is greater than those of all earlier letters of the sender.
     pub number: u64,
@@ -23,7 +23,7 @@ pub struct Letter {
     pub body: Vec<u8>,
 }
 
-/// The last letter of a sender, with its answer.
+/// The last letter that was handled for a sender, with the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) number: u64,
@@ -31,12 +31,12 @@ pub(super) struct Taken {
     pub(super) answer: Vec<u8>,
 }
 
-/// Letters that are not confirmed, and the last letters that have come.
+/// Letters that are not confirmed, and the last letters that were handled.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
-    /// Numbers and contents, oldest first, by receiver.
+    /// Unconfirmed letters by receiver, oldest first: the number and the content of each.
     outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
-    /// By sender.
+    /// Last letter that was handled, by sender.
     inbox: BTreeMap<String, Taken>,
 }
 
@@ -45,7 +45,8 @@ impl Letters {
         self.outbox.is_empty() && self.inbox.is_empty()
     }
 
-    /// Returns the names of the receivers of letters, in the order of their oldest letters.
+    /// Returns the names of the receivers of unconfirmed letters, in the order of their oldest
+    /// letters.
     pub(super) fn receivers(&self) -> Vec<String> {
         let first = |line: &VecDeque<(u64, Vec<u8>)>| line.front().map(|(number, _)| *number);
         let mut lines: Vec<_> = self.outbox.iter().collect();
@@ -70,7 +71,7 @@ impl Letters {
         })
     }
 
-    /// Returns the letter with a number, if it is the oldest one to its receiver.
+    /// Returns the letter with this number, if it is the oldest letter to its receiver.
     pub(super) fn under_way(&self, from: &str, number: u64) -> Option<Letter> {
         let is_it = |line: &VecDeque<(u64, Vec<u8>)>| {
             line.front().is_some_and(|(first, _)| *first == number)
@@ -97,7 +98,7 @@ impl Letters {
         }
     }
 
-    /// Returns the last letter of a sender.
+    /// Returns the last letter of a sender that was handled.
     pub(super) fn last(&self, from: &str) -> Option<&Taken> {
         self.inbox.get(from)
     }
@@ -126,7 +127,7 @@ impl Letters {
         }
     }
 
-    /// Decodes letters at the beginning of bytes, and removes them there.
+    /// Decodes letters at the beginning of `bytes`, and removes the decoded part from `bytes`.
     pub(super) fn decode(bytes: &mut &[u8]) -> Result<Self, BoxError> {
         let mut letters = Self::default();
         for _ in 0..u32::from_le_bytes(take(bytes)?) {

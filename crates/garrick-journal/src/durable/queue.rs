@@ -15,7 +15,8 @@ use crate::group::{Group, JournalId, PAYLOAD_MAX};
 /// Maximum number of turns in a group.
 const TURNS_MAX: usize = 4_096;
 
-/// Size of the events in bytes from which a group is full. A full group gets no more turns.
+/// Total size of the events in bytes at which a group is full. No more turns are added to a full
+/// group.
 const BYTES_MAX: usize = 4 << 20;
 
 /// Maximum size of the events of one turn in bytes. Prevents groups from becoming too large.

@@ -161,7 +161,7 @@ impl Core {
         self.tend();
     }
 
-    /// Lets the log remove events that are no longer needed. The log decides when to do this.
+    /// Lets the log remove events that are no longer needed. The log chooses the time.
     pub(super) fn tend(&self) {
         let _ = self.guarded(|log| {
             log.tend();

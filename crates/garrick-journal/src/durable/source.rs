@@ -25,12 +25,12 @@ pub(super) struct Source {
     pub(super) durable: Arc<AtomicU64>,
 }
 
-/// A state, and the position in the journal to which it belongs.
+/// A state, and the position in the journal at which the state was reached.
 pub(super) struct Loaded<S> {
     pub(super) journal: JournalId,
     pub(super) state: S,
     pub(super) duties: Duties,
-    /// True if a committed turn has sent the entity the messages about all its duties.
+    /// True if a committed turn has sent the entity the messages for all its duties.
     pub(super) is_told: bool,
     /// True if an event of this entity was recorded after the state was read.
     pub(super) is_fenced: bool,

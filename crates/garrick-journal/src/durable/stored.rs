@@ -53,7 +53,7 @@ pub trait Stored: Sized {
     fn decode(kind: EventKind, bytes: &[u8]) -> Result<Self, BoxError>;
 }
 
-/// For letters whose answer says only that they have come.
+/// Used for letters whose answer only confirms that they have arrived.
 impl Stored for () {
     fn encode(&self, _: &mut Vec<u8>) -> EventKind {
         EventKind::default()

@@ -138,7 +138,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the name of a journal, if the segment does not contain this name.
+    /// Adds a frame with the name of a journal, unless the segment already contains this name.
     pub(super) fn name(&mut self, id: JournalId) {
         let segment = self.segment;
         let Some(journal) = self.log.index.get_mut(id) else {
@@ -203,7 +203,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the end of a journal.
+    /// Adds a frame that records the deletion of a journal.
     pub(super) fn delete(&mut self, id: JournalId) {
         self.put(Frame::Deleted { journal: id.0 });
     }

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::frame::{Frame, event_bytes};
 use crate::group::JournalId;
 
-/// Size in bytes from which a group of copies is appended.
+/// Size in bytes at which a group of copies is appended.
 const COPIED_BYTES: usize = 4 << 20;
 
 /// Result of a compaction.
@@ -28,7 +28,7 @@ pub struct Compacted {
     pub copied_bytes: u64,
 }
 
-/// A part of a segment that is needed.
+/// A part of a segment that is still needed.
 enum Needed<'b> {
     Name(JournalId),
     Event(JournalId, Event<'b>),
@@ -134,7 +134,7 @@ impl SegmentLog {
         Ok(copied + size as u64)
     }
 
-    /// Returns a part of a segment, if it is needed.
+    /// Decides if a part of a segment is still needed. Returns the part if so.
     fn needed<'b>(&self, segment: u32, at: usize, frame: Frame<'b>) -> Option<Needed<'b>> {
         match frame {
             Frame::Name { journal, .. } => {
@@ -155,7 +155,7 @@ impl SegmentLog {
         }
     }
 
-    /// Appends copies.
+    /// Appends copies of needed parts.
     fn copy(&mut self, needed: &[Needed<'_>], size: usize) -> Result<(), JournalError> {
         if needed.is_empty() {
             return Ok(());

@@ -79,7 +79,7 @@ pub(super) struct Held {
 pub(super) struct Index {
     ids: HashMap<Arc<str>, JournalId>,
     journals: HashMap<JournalId, Journal>,
-    /// Largest number that was given to a journal.
+    /// Largest number that a journal has had.
     last: u64,
     /// Counts of the events in each segment.
     held: BTreeMap<u32, Held>,

@@ -44,7 +44,7 @@ pub use compact::Compacted;
 pub use open::{Opened, Torn};
 pub use progress::Progress;
 pub(crate) use progress::Report;
-/// Default size in bytes from which a segment is full. A full segment gets no more groups.
+/// Default size in bytes at which a segment is full. No more groups are added to a full segment.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// Maximum size of a segment in bytes. Positions in a segment have 32 bits.
@@ -54,7 +54,7 @@ const SEGMENT_BYTES_MAX: u64 = 1 << 30;
 #[derive(Debug, Clone)]
 pub struct Options {
     segment_bytes: u64,
-    /// Called while the log is opened.
+    /// Function that is called with the progress while the log is opened.
     pub(crate) report: Option<Report>,
 }
 
@@ -74,8 +74,8 @@ impl Options {
         Self::default()
     }
 
-    /// Sets the size in bytes from which a segment is full. A full segment gets no more groups. The
-    /// default is 64 MiB.
+    /// Sets the size in bytes at which a segment is full. No more groups are added to a full
+    /// segment. The default is 64 MiB.
     ///
     /// # Panics
     /// Panics if the size is zero or greater than 1 GiB.
@@ -161,7 +161,7 @@ impl Options {
 pub struct SegmentLog {
     files: Arc<dyn Files>,
     options: Options,
-    /// Segments by number. The last one gets the next group.
+    /// Segments by number. The next group is added to the last one.
     segments: BTreeMap<u32, Segment>,
     index: Index,
     /// Number of the oldest needed segment. Older segments are removed.

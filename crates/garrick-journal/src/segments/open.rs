@@ -217,7 +217,8 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
     Ok(journal)
 }
 
-/// Returns the error about an event of a journal, whose name is in the segment `segment`.
+/// Returns the error for a missing event of a journal. The name of the journal is in the segment
+/// `segment`.
 fn missing(journal: &str, number: u64, segment: u32) -> JournalError {
     let why = format!("the event {number} of the journal {journal:?} is missing");
     JournalError::damaged(&name_of(segment), 0, why)
@@ -373,7 +374,8 @@ struct Needed {
 
 impl Needed {
     /// Finds the needed segments in a folder that contains files with these names. The header of
-    /// the newest segment names the oldest one. A crash cannot leave that segment half written.
+    /// the newest segment names the oldest one. A crash cannot leave the header of that segment
+    /// incomplete.
     fn find(files: &dyn Files, names: &[String]) -> Result<Self, JournalError> {
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
         numbers.sort_unstable();
@@ -476,7 +478,7 @@ struct Waiting {
     bytes: Vec<u8>,
 }
 
-/// Known facts about the end of a segment.
+/// Information about the end of a segment.
 enum End {
     /// The next segment has this header, and its first group is perhaps a copy of the group at this
     /// position.

@@ -16,7 +16,7 @@ use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
 /// using another thread would take longer.
 const FEW_EVENTS: u64 = 64;
 
-/// Number of segments from which the log is compacted. The number is greater than 1, because each
+/// Number of segments at which the log is compacted. The number is greater than 1, because each
 /// opening of a log creates a segment.
 const SEGMENTS_MANY: usize = 8;
 

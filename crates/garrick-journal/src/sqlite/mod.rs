@@ -1,4 +1,4 @@
-//! A log in an SQLite database. The README of the crate has the rules.
+//! A log in an SQLite database. The README of the crate describes the rules.
 
 mod fault;
 mod names;
@@ -69,7 +69,8 @@ use write::Writer;
 /// ```
 pub struct SqliteLog {
     place: Place,
-    /// Closed before the writer, which then leaves no write-ahead log.
+    /// Connection for reading. Closed before the writer, so that the writer leaves no write-ahead
+    /// log.
     reader: Mutex<Connection>,
     /// `None` if the log was opened for reading.
     writer: Option<Mutex<Writer>>,
@@ -79,7 +80,7 @@ pub struct SqliteLog {
     /// Text of the error that has broken the log.
     cause: Mutex<Option<Arc<str>>>,
     notices: Mutex<Notices>,
-    /// The last field: the connections are closed before the lock is released.
+    /// Dropped last, so that the connections are closed before the lock is released.
     _lock: Option<LockedFile>,
 }
 

@@ -14,7 +14,7 @@ use crate::event::{Event, EventKind};
 use crate::group::{Group, JournalId, check_state};
 use crate::log::Refused;
 
-/// Number of pages from which the write-ahead log is copied to the database.
+/// Number of pages at which the write-ahead log is copied to the database.
 const CHECKPOINT_PAGES: u64 = 4_096;
 
 /// Size of a page in bytes.

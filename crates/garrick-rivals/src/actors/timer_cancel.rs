@@ -32,7 +32,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Number of timers that exist at the same time.
 const BURST: u64 = 64;
 
-/// Repeats `burst` until there have been at least `ops` timers, and measures that.
+/// Repeats `burst` until it has started at least `ops` timers, and measures the whole loop.
 async fn bursts(ops: u64, mut burst: impl FnMut()) -> Measured {
     let count = ops.div_ceil(BURST);
     let watch = watch();

@@ -20,18 +20,18 @@ const CHILD: &str = "measure-journal";
 /// Maximum number of events that a writer commits together, as in Garrick.
 const GROUP: usize = 4_096;
 
-/// Number of lines of a failed process that are shown.
+/// Maximum number of lines that are shown from the output of a failed process.
 const LINES: usize = 3;
 
 /// A contender of the study.
 pub(super) struct Contender {
     pub(super) name: &'static str,
-    /// Way in which it makes a command durable.
+    /// Method by which the contender makes a command durable.
     pub(super) about: &'static str,
     by: By,
 }
 
-/// Place in which a contender runs.
+/// Process in which a contender runs.
 enum By {
     /// A process of this program.
     Us(fn(&Plan) -> std::result::Result<Outcome, Fault>),
@@ -116,10 +116,9 @@ impl Contender {
         matches!(self.by, By::Jvm(..))
     }
 
-    /// Builds the program of the contender, if it is not this one.
+    /// Builds the program of the contender, unless it is this program.
     ///
-    /// # Errors
-    /// Returns what is missing, and how to install it.
+    /// # Errors Returns a description of the missing program, and how to install it.
     pub(super) fn ready(&self) -> Result<Ready> {
         Ok(match self.by {
             By::Us(_) => Ready {
@@ -201,7 +200,7 @@ pub(crate) fn child() -> Option<ExitCode> {
     })
 }
 
-/// Runs the contender that `words` describe.
+/// Runs the contender that the command-line arguments `words` describe.
 fn run_asked(words: &[String]) -> std::result::Result<Outcome, Fault> {
     let [name, entities, warm_up, lasts, folder, _] = words else {
         return Err(format!("{CHILD} takes a name, three numbers, a folder and a size").into());

@@ -53,7 +53,7 @@ impl DurableActor for Counter {
     }
 }
 
-/// Asks a counter again and again, one command at a time.
+/// Asks a counter repeatedly, one command at a time.
 struct Client {
     counter: Address<Command>,
     run: Arc<Run>,

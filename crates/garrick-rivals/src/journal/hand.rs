@@ -87,7 +87,7 @@ async fn answer(
     }
 }
 
-/// Asks an entity again and again, one command at a time.
+/// Asks an entity repeatedly, one command at a time.
 async fn ask(commands: mailbox::UnboundedSender<Command>, run: Arc<Run>) {
     loop {
         let (reply, answer) = oneshot::channel();

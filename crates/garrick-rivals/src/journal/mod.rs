@@ -1,4 +1,4 @@
-//! Durable commands per second, beside the raw disk: Garrick's durable actors, hand-written
+//! Durable commands per second, compared with the raw disk: Garrick's durable actors, hand-written
 //! entities on storage engines, and persistent actors on the Java virtual machine.
 //!
 //! Each entity counts its commands, and has one command in progress. A command is answered when its

@@ -1,4 +1,4 @@
-//! The rounds of the study: each row beside the raw disk.
+//! The rounds of the study. Each row is compared with the raw disk.
 
 use std::io;
 use std::path::Path;
@@ -44,7 +44,7 @@ pub(super) const QUICK: Sizes = Sizes {
     jvm_warm_up: Duration::from_secs(2),
 };
 
-/// A measurement of a contender, between two of the raw disk.
+/// A measurement of a contender, and the measurements of the raw disk before and after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     /// Writes and syncs per second of the raw disk, before and after.

@@ -9,8 +9,9 @@ use super::kinds;
 use crate::cell::Table;
 use crate::world::Nanos;
 
-/// The turns that are away from their seats. Written when a turn leaves its seat and when it comes
-/// back. The cost is small compared with the two thread switches.
+/// The turns that are away: they are in [`Turn::blocking`](crate::Turn::blocking), and their
+/// workers run other tasks. Updated when a turn leaves its worker and when it comes back. The cost
+/// is small compared with the two thread switches.
 #[derive(Default)]
 pub(super) struct TurnsAway {
     turns: Mutex<Turns>,
@@ -20,8 +21,8 @@ pub(super) struct TurnsAway {
 struct Turns {
     /// Number of turns that have left so far.
     left: u64,
-    /// Kind of each turn that is away, and time when it left, by the number of the turn. The turn
-    /// that has been away longest comes first.
+    /// Turns that are away, by the number of the turn: the kind of each turn, and the time when it
+    /// left. The turn that has been away longest comes first.
     away: BTreeMap<u64, (&'static Table, Nanos)>,
 }
 
@@ -31,7 +32,8 @@ impl TurnsAway {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a turn of a kind that leaves its seat. Returns the number of the turn.
+    /// Counts a turn that leaves its worker. `table` is the kind of the turn's task. Returns the
+    /// number of the turn.
     pub(super) fn leave(&self, table: &'static Table, now: Nanos) -> u64 {
         let mut turns = self.turns();
         turns.left += 1;
@@ -40,7 +42,7 @@ impl TurnsAway {
         number
     }
 
-    /// Counts the turn with the number `number` as back.
+    /// Counts the turn with the number `number` as no longer away.
     pub(super) fn come_back(&self, number: u64) {
         self.turns().away.remove(&number);
     }

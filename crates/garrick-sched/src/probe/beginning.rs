@@ -3,7 +3,7 @@
 use crate::world::Nanos;
 
 /// Time at which an activation began, and the number of this activation. Both are in one word, so
-/// that a reader gets them together.
+/// that a reader always gets values that belong together.
 ///
 /// ```text
 ///   63 ...... 16   15 ........ 0

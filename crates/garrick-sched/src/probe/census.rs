@@ -21,13 +21,14 @@ use crate::world::Nanos;
 pub(crate) const CENSUS_MAX: usize = 2_048;
 
 /// Number of messages above which a counted task represents only itself. A task cannot handle so
-/// many messages in one activation. So the end of each of its activations lists it anyway.
+/// many messages in one activation. So such a task is listed at the end of each of its activations
+/// anyway.
 const HEAVY: u64 = 256;
 
 /// Requests and results of the censuses of one worker, for other threads.
 #[derive(Default)]
 pub(super) struct Censuses {
-    /// Number of requests so far. Incremented by threads that take samples.
+    /// Number of census requests so far. Incremented by threads that take samples.
     asked: AtomicU64,
     /// Value of `asked` at the last census. Written by the worker.
     answered: AtomicU64,
@@ -53,7 +54,7 @@ impl Censuses {
         found.clone()
     }
 
-    /// Requests a census.
+    /// Requests a new census.
     pub(super) fn ask(&self) {
         // Relaxed: the number is independent.
         self.asked.fetch_add(1, Relaxed);
@@ -139,8 +140,8 @@ impl Tally {
         self.counts.borrow_mut().busiest.add_for(task, table, time);
     }
 
-    /// Lists a task whose activation has left `waiting` messages, if its mailbox is among the
-    /// longest.
+    /// Lists a task if its mailbox is among the longest. The last activation of the task has left
+    /// `waiting` messages.
     pub(super) fn put(
         &self,
         task: TaskId,
@@ -152,8 +153,8 @@ impl Tally {
         longest.put(task, table, waiting, label);
     }
 
-    /// Takes a census at the time `now`. `walk` counts the tasks. If `is_whole` is true, `walk`
-    /// counts all tasks with messages. Otherwise it counts only some of them.
+    /// Takes a census at the time `now`. The function `walk` counts the tasks: all tasks with
+    /// messages if `is_whole` is true, and otherwise only some of them.
     pub(super) fn take(
         &self,
         censuses: &Censuses,

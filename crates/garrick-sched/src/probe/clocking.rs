@@ -9,11 +9,12 @@ use crate::world::Nanos;
 pub(super) const GAP_SHARE: u64 = 8;
 /// Maximum length of a gap. So at least one of this number of activations is always timed.
 pub(super) const GAP_MAX: u64 = 256;
-/// Time between two timed activations, in nanoseconds, from which on the gaps become short again.
+/// Threshold for the time between two timed activations, in nanoseconds. If the time was at least
+/// this long, the gaps become short again.
 const LONG: Nanos = 50_000;
-/// Divisor of the time between two timed activations, in nanoseconds, if that time was at least
-/// [`LONG`]. The quotient is the number of activations after which a gap becomes longer by one, but
-/// at least [`GAP_SHARE`]. So timing takes at most a few percent of the time.
+/// Divisor for a time between two timed activations that was at least [`LONG`], in nanoseconds. The
+/// quotient, or [`GAP_SHARE`] if that is larger, is the number of activations after which a gap
+/// becomes longer by one. So timing takes at most a few percent of the time.
 const SHARE_OF: Nanos = 8_000;
 /// Maximum number of activations after which a gap becomes longer by one.
 const SHARE_MAX: u64 = 16_384;
@@ -26,7 +27,7 @@ pub(super) enum TimeBy {
     /// The kind of the task is slow. The activation represents only itself.
     Kind,
     /// The activation was selected from a gap with this number of activations, and represents all
-    /// activations of the gap.
+    /// of them.
     Gap(u64),
 }
 
@@ -44,15 +45,15 @@ impl TimeBy {
 /// worker are divided into *gaps*. One activation of each gap is timed, at a random position, and
 /// represents all activations of the gap.
 ///
-/// After a rest, a gap has a length of 1. The gaps then become longer with the number of
-/// activations since the rest. If a long time ([`LONG`]) has passed between two timed activations,
-/// the next gap has a length of 1 again. The longer that time was, the more slowly the gaps become
-/// longer. So a slow task is soon found among many quick tasks.
+/// After a rest, a gap has a length of 1. After that, the gaps become longer as the number of
+/// activations since the rest grows. If a long time ([`LONG`]) has passed between two timed
+/// activations, the next gap has a length of 1 again. The longer that time was, the more slowly the
+/// gaps become longer. So a slow task is soon found among many quick tasks.
 ///
 /// The total time that timed activations represent never exceeds the time that has passed.
 pub(super) struct Clocking {
-    /// Number of activations from the last rest, or from the end of the last long time, to the end
-    /// of this gap.
+    /// Number of activations up to the end of this gap, counted from the last rest or from the end
+    /// of the last long time between timed activations.
     since: Cell<u64>,
     /// Number of activations after which a gap becomes longer by one.
     share: Cell<u64>,
@@ -118,7 +119,7 @@ impl Clocking {
         self.left.set(self.left.get().saturating_sub(count));
     }
 
-    /// Chooses the next gap, and returns the length of the previous gap.
+    /// Chooses the length of the next gap, and returns the length of the previous gap.
     #[inline(never)]
     fn next_gap(&self) -> u64 {
         let gap = (self.since.get() / self.share.get()).clamp(1, GAP_MAX);

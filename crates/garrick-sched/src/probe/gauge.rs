@@ -8,34 +8,36 @@ use crate::world::Nanos;
 
 /// Measures turns of the timed activations, and counts them by kind of message.
 ///
-/// An activation of quick turns may have hundreds of them, and two readings of the clock take
-/// longer than such a turn. So each kind of task has an [`Allowance`], which grows with the time
-/// that its tasks use. While it lasts, every turn is measured. After that, turns are selected as
-/// activations are, by a [`Clocking`].
+/// An activation may have hundreds of quick turns, and reading the clock twice takes longer than
+/// such a turn. So each kind of task has an [`Allowance`], which grows with the time that tasks of
+/// the kind use. Until the allowance is used up, every turn is measured. After that, a [`Clocking`]
+/// selects some of the turns.
 ///
 /// A turn is measured from the end of the turn before it to its own end. So an activation of one
 /// turn needs no additional reading of the clock.
 pub(crate) struct Gauge {
     clocking: Clocking,
-    /// Total duration of the activations with a gauge that have ended. The clock of `clocking`
-    /// stands still between them, because other activations must not be counted for them.
+    /// Total duration of the measured activations that have ended. The clock of `clocking` stops
+    /// between these activations, so that it does not count other activations.
     inside: Cell<Nanos>,
     activation: Cell<Option<Activation>>,
     found: RefCell<Found>,
 }
 
-/// Time that the tasks of a kind have used, less [`Allowance::EACH`] for each turn that was
-/// measured because of it, in nanoseconds. If it is not negative, every turn is measured.
+/// Time in nanoseconds that the tasks of a kind have used, minus [`Allowance::EACH`] for each turn
+/// that was measured because of the allowance. While the allowance is not negative, every turn is
+/// measured.
 ///
-/// A slow message among quick ones increases the allowance so much that the quick ones do not use
-/// it up before the next slow one. So the slow ones are all measured.
+/// A slow message among quick messages increases the allowance so much that the quick messages do
+/// not use it up before the next slow message. So all slow messages are measured.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Allowance(i64);
 
 impl Allowance {
-    /// Price of a turn that is measured. Measuring a turn takes about a hundredth of this time.
+    /// Time that each measured turn subtracts from the allowance, in nanoseconds. Measuring a turn
+    /// takes about a hundredth of this time.
     const EACH: i64 = 4_000;
-    /// Maximum, which is enough for about 60,000 turns.
+    /// Maximum of the allowance, in nanoseconds. This is enough for about 60,000 turns.
     const MAX: i64 = 1 << 28;
 
     /// Returns the allowance that a word encodes.
@@ -52,8 +54,8 @@ impl Allowance {
         self.0 >= 0
     }
 
-    /// Returns the allowance after an activation that lasted for `lasted` nanoseconds, and in which
-    /// `used` turns were measured because of it.
+    /// Returns the allowance after an activation that lasted for `lasted` nanoseconds. In the
+    /// activation, `used` turns were measured because of the allowance.
     #[must_use]
     fn after(self, lasted: Nanos, used: u32) -> Self {
         let lasted = i64::try_from(lasted).unwrap_or(i64::MAX);
@@ -79,16 +81,16 @@ struct Activation {
 struct Turn {
     kind: usize,
     began: Nanos,
-    /// Number of turns of the worker before it.
+    /// Number of turns that the worker ran before this one.
     turns: u64,
     time_by: TimeBy,
 }
 
-/// Turns of the current activation, by kind of message. A kind from [`MESSAGES_MAX`] on is in the
-/// last place.
+/// Turns of the current activation, by kind of message. All kinds with an index of [`MESSAGES_MAX`]
+/// or more share the last place.
 struct Found {
     places: [Measured; MESSAGES_MAX + 1],
-    /// A bit for each place that is not empty.
+    /// Bit set of the places that are not empty.
     used: u64,
 }
 
@@ -105,7 +107,7 @@ impl Gauge {
         }
     }
 
-    /// Measures the first turns after a rest of the worker.
+    /// Shortens the gaps after a rest of the worker, so that the first turns are measured.
     pub(super) fn rested(&self) {
         self.clocking.rested();
     }
@@ -196,7 +198,8 @@ impl Gauge {
         self.clocking.step().map(TimeBy::Gap)
     }
 
-    /// Counts a turn of an activation that began at `activation`.
+    /// Adds a measured turn. The activation of the turn began at `activation`, and the turn ended
+    /// at `ended`.
     fn count(&self, activation: Nanos, turn: &Turn, ended: Nanos) {
         let inside = |time: Nanos| {
             let since = time.saturating_sub(activation);
@@ -214,9 +217,9 @@ impl Gauge {
         });
     }
 
-    /// Ends the activation, which ended at `ended`, and adds its turns to `messages`. `turns` is
-    /// the number of turns of the worker so far. The activation represents `weight` activations,
-    /// and the time `represents`. Returns the new allowance of the kind of task.
+    /// Records that the activation ended at `ended`, and adds its turns to `messages`. `turns` is
+    /// the number of turns of the worker so far. The activation stands for `weight` activations
+    /// with a total duration of `represents`. Returns the new allowance of the kind of task.
     pub(super) fn end(
         &self,
         turns: u64,
@@ -306,7 +309,7 @@ mod tests {
             self.allowance = ended.expect("it has begun");
         }
 
-        /// Returns the number and the time of the turns of a kind.
+        /// Returns how many turns of the given kind were counted, and their total duration.
         fn found(&self, name: &str) -> (u64, Nanos) {
             let mut samples = Vec::new();
             self.messages.add_to(&mut samples);

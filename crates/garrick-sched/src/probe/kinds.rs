@@ -12,14 +12,14 @@ use crate::cell::Table;
 use crate::world::Nanos;
 
 /// Number of places that are searched for a kind. So at least this number of kinds is counted
-/// separately. If the search for another kind finds no place, the kind is counted together with
-/// similar kinds.
+/// separately. If no place is found for a further kind, the kind is counted together with other
+/// such kinds.
 const KINDS_MAX: usize = 256;
 
-/// Place for the kinds that are counted together. It comes after all other places.
+/// Index of the place for the kinds that are counted together. Comes after all other places.
 pub(super) const OTHERS: usize = 2 * KINDS_MAX;
 
-/// Counter of a kind.
+/// A counter of one kind.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Begun,
@@ -50,8 +50,8 @@ pub(super) struct Kind {
     /// Table of the kind. Written once, when the first task of the kind is counted.
     table: OnceLock<&'static Table>,
     counts: [AtomicU64; COUNTS],
-    /// Result of the last census for the worker's tasks of this kind, as in [`Mailboxes`]: the
-    /// number of messages in all mailboxes, and the number in the longest mailbox.
+    /// Result of the last census for the worker's tasks of this kind: the number of messages in all
+    /// mailboxes. `longest` is the number in the longest mailbox.
     messages: AtomicU64,
     longest: AtomicU64,
     /// Estimated number of turns in each class of durations ([`TurnTimes`]).
@@ -172,8 +172,8 @@ impl Kinds {
         self.places.get(place).unwrap_or(&self.others)
     }
 
-    /// Returns the place of a kind. It never changes. Returns [`OTHERS`] if there is no place for
-    /// the kind.
+    /// Returns the index of the place of a kind. The place never changes. Returns [`OTHERS`] if
+    /// there is no place for the kind.
     #[inline]
     pub(super) fn place_of(&self, table: &'static Table) -> usize {
         let first = self.first_place(table);

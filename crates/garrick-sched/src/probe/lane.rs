@@ -29,7 +29,7 @@ const CLAIMED: usize = 5;
 pub(crate) struct Lane {
     /// Counters that are always counted, and change rarely.
     rare: RefCell<Group<6>>,
-    /// Counts by kind, if kinds are counted.
+    /// Counters by kind of task. `None` if kinds are not counted.
     books: Option<Books>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Lane {
 struct Books {
     counted: Arc<Counted>,
     ledger: Ledger,
-    /// The current activation, if it is timed.
+    /// The current activation. `None` if it is not timed.
     activation: Cell<Option<Activation>>,
     /// The worker's part of its censuses.
     tally: Tally,
@@ -55,9 +55,11 @@ struct Counted {
     censuses: Censuses,
     /// Number of gaps in which an untimed activation was long.
     surprises: AtomicU64,
-    /// Activations that other threads have seen. Written by them, and emptied by the worker.
+    /// Activations that other threads have seen. These threads add them, and the worker removes
+    /// them.
     sights: Mutex<Sights>,
-    /// True if one of them was long. Set by other threads, and cleared by the worker.
+    /// True if one of the activations in `sights` was long. Set by other threads, and cleared by
+    /// the worker.
     has_seen_long: AtomicBool,
 }
 
@@ -89,10 +91,11 @@ impl Progress {
 /// A timed activation that is running.
 #[derive(Clone, Copy)]
 struct Activation {
-    /// Place of its kind.
+    /// Index of the place of the task's kind.
     place: usize,
     began: Nanos,
-    /// The activation is the last one in it. Its turns are not.
+    /// Numbers of activations and turns at the beginning. Includes this activation, but not its
+    /// turns.
     progress: Progress,
 }
 
@@ -158,7 +161,7 @@ impl Lane {
         }
     }
 
-    /// Counts a task that its supervisor has replaced by a new one.
+    /// Counts a task that was replaced by its supervisor.
     pub(crate) fn restarted(&self, cell: CellPtr) {
         self.count(cell, Count::Restarts);
     }
@@ -182,24 +185,26 @@ impl Lane {
         self.books.as_ref().map(|books| books.ledger.due())
     }
 
-    /// Has the next activation timed, because there was no cell to run in the one that was due.
+    /// Selects the next activation for timing, because there was no cell to run in the selected
+    /// one.
     pub(crate) fn postpone(&self, picks: u32) {
         if let Some(books) = &self.books {
             books.ledger.postpone(picks);
         }
     }
 
-    /// Records that there was no cell to run, so the last activation did not take place.
+    /// Records that the last counted activation did not take place, because there was no cell to
+    /// run.
     pub(crate) fn skip(&self) {
         if let Some(books) = &self.books {
             books.ledger.skip();
         }
     }
 
-    /// Begins a timed activation of a task. `progress` includes this activation, and only earlier
+    /// Begins a timed activation of a task. `progress` includes this activation, but none of its
     /// turns.
     ///
-    /// `look` returns the time, and the label of the task if its argument is true.
+    /// `look` returns the time. If its argument is true, it also returns the label of the task.
     pub(crate) fn begin(
         &self,
         table: &'static Table,
@@ -243,8 +248,8 @@ impl Lane {
         true
     }
 
-    /// Returns true if a long activation was seen that is perhaps not counted yet. The worker
-    /// should then call [`Lane::looks`] between two activations.
+    /// Returns true if another thread has seen a long activation that may not be counted yet. The
+    /// worker should then call [`Lane::looks`] between two activations.
     #[inline]
     pub(crate) fn has_seen_long(&self) -> bool {
         let books = self.books.as_ref();
@@ -252,8 +257,8 @@ impl Lane {
         books.is_some_and(|books| books.counted.has_seen_long.load(Relaxed))
     }
 
-    /// Counts a long activation that was not timed. Returns true if the next activation to time was
-    /// chosen again.
+    /// Counts a long activation that was not timed, if there was one. Returns true if a new
+    /// activation was then chosen for timing.
     pub(crate) fn looks(&self, progress: Progress, now: impl FnOnce() -> Nanos) -> bool {
         let Some(books) = &self.books else {
             return false;
@@ -264,8 +269,8 @@ impl Lane {
         books.activation.get().is_none() && books.looks(progress.at(now()))
     }
 
-    /// Returns the measurement of turns by kind of message, if there is one in the current
-    /// activation.
+    /// Returns the gauge that measures turns by kind of message. Returns `None` if turns are not
+    /// measured in the current activation.
     #[inline]
     pub(crate) fn gauge(&self) -> Option<&Gauge> {
         let books = self.books.as_ref()?;
@@ -279,8 +284,8 @@ impl Lane {
         books.is_some_and(|books| books.counted.censuses.is_asked())
     }
 
-    /// Takes a census at the time `now`. `walk` counts the tasks. If `is_whole` is true, `walk`
-    /// counts all tasks with messages. Otherwise it counts only some of them.
+    /// Takes a census at the time `now`. The function `walk` counts the tasks: all tasks with
+    /// messages if `is_whole` is true, and otherwise only some of them.
     pub(crate) fn take_census(
         &self,
         now: Nanos,
@@ -292,8 +297,8 @@ impl Lane {
         }
     }
 
-    /// Lists a task whose activation has left `waiting` messages, if its mailbox is among the
-    /// longest.
+    /// Lists a task if its mailbox is among the longest. The last activation of the task has left
+    /// `waiting` messages.
     pub(crate) fn left_waiting(
         &self,
         table: &'static Table,
@@ -312,7 +317,8 @@ impl Lane {
     }
 
     /// Changes the counters that are always counted, and publishes them. Does nothing in models,
-    /// because these counts order nothing, and the group has its own models.
+    /// because other code does not depend on the order of these counts, and the group has its own
+    /// models.
     #[inline]
     fn change(&self, change: impl FnOnce(&mut Group<6>)) {
         if !cfg!(garrick_loom) {
@@ -322,7 +328,7 @@ impl Lane {
         }
     }
 
-    /// Records that the worker has no cell to run. It may wait for some time, and then go to sleep.
+    /// Records that the worker has no cell to run. After a while, the worker may go to sleep.
     pub(crate) fn idles(&self) {
         if let Some(books) = &self.books {
             books.ledger.idles();
@@ -381,7 +387,7 @@ impl Lane {
         Some(now)
     }
 
-    /// Counts `count` cells that were given away.
+    /// Counts `count` cells that this worker has given away.
     pub(crate) fn published(&self, count: usize) {
         self.change(|rare| rare.add(PUBLISHED, count as u64));
     }
@@ -427,8 +433,9 @@ impl Books {
         }
     }
 
-    /// Returns the number of slow turns of a timed activation. If it has several turns, these are
-    /// the turns that were seen for that long. Without a lookout, the average duration counts.
+    /// Returns the number of slow turns of a timed activation. If the activation has several turns,
+    /// counts the turns that the lookout has seen for so long. Without a lookout, uses the average
+    /// duration of the turns.
     fn slow_turns(&self, timed: &Timed, picks: u32) -> u64 {
         let turns = timed.turns.max(1);
         let seen = self.sights().take(picks.wrapping_sub(1), picks);
@@ -466,8 +473,8 @@ impl Books {
         self.counted.sights()
     }
 
-    /// Takes what was seen of the activations after `since` and up to `to`, and puts it into
-    /// `seen`. Returns the work that was seen.
+    /// Moves the sights of the activations after `since` and up to `to` into `seen`. Returns the
+    /// work that was seen.
     fn sighted(&self, seen: &RefCell<Vec<Sight>>, since: u32, to: u32) -> Vec<Sighted> {
         let counted = &*self.counted;
         let surprises = counted.surprises.load(Relaxed);
@@ -483,7 +490,8 @@ impl Books {
         seen.iter().map(sighted).collect()
     }
 
-    /// Counts work for a kind, and for the task if it was seen.
+    /// Adds work to the counters of a kind. If a task was seen doing the work, also adds it to the
+    /// time of that task.
     fn post(&self, posted: Posted, seen: &[Sight]) {
         let counted = &*self.counted;
         let kind = counted.kinds.at(posted.place);
@@ -529,7 +537,8 @@ fn overhead_of(clock: impl Fn() -> Nanos) -> Nanos {
 
 impl LaneReader {
     /// Returns the counters that are always counted. `now` is needed to include the current sleep,
-    /// if there is one. Returns zeros if the worker was publishing its counters at each try.
+    /// if there is one. Returns zeros if each attempt to read the counters failed, because the
+    /// worker was just publishing them.
     pub(super) fn worker(&self, now: Nanos) -> WorkerSample {
         let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {
@@ -549,8 +558,8 @@ impl LaneReader {
         }
     }
 
-    /// Records what the worker runs, which was read between the times `now` and `later`. Returns
-    /// the name of its kind, and the time that the activation has lasted so far.
+    /// Records the activation that the worker runs. It was read between the times `now` and
+    /// `later`. Returns the name of the task's kind, and the duration of the activation so far.
     pub(super) fn glance(
         &self,
         running: Option<Running>,
@@ -637,14 +646,14 @@ mod tests {
     /// Time between two glances of the lookout.
     const GLANCE: Nanos = 1_000_000;
 
-    /// Number of activations between two looks for long ones.
+    /// Number of activations between two checks for long ones.
     const BLOCK: u32 = 16;
 
     /// Two kinds of tasks.
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// A lane with a clock of its own, and with a lookout if `glances` is true.
+    /// A simulated lane with its own clock. Has a lookout if `glances` is true.
     struct Simulated {
         lane: Lane,
         reader: LaneReader,
@@ -667,7 +676,7 @@ mod tests {
             }
         }
 
-        /// Runs an activation of `turns` turns that takes `lasts`.
+        /// Runs an activation that has `turns` turns and lasts for `lasts`.
         fn run_turns(&mut self, table: &'static Table, turns: u64, lasts: Nanos) {
             let task = TaskId(std::ptr::from_ref(table).addr());
             if self.progress.picks.is_multiple_of(BLOCK) && self.lane.has_seen_long() {
@@ -708,7 +717,7 @@ mod tests {
             self.lane.parks(self.progress, self.now, true);
         }
 
-        /// Goes to sleep for good.
+        /// Simulates that the worker goes to sleep for good.
         fn ends(&mut self) {
             self.parks();
             self.lane = Lane::new(false, 0, || 0);
@@ -719,14 +728,15 @@ mod tests {
             self.lane.wakes(|| self.now);
         }
 
-        /// Runs one slow activation, and then `count` quick ones of `kind`.
+        /// Runs a slow activation that lasts for `slow`, and then `count` quick activations of
+        /// `kind`.
         fn round(&mut self, slow: Nanos, count: usize, kind: &'static Table) {
             self.run(&FIRST, slow);
             (0..count).for_each(|_| self.run(kind, QUICK));
         }
 
-        /// Runs rounds for some seconds. Returns the smallest and the largest measured time of the
-        /// first kind in a window of 1 s, as a share of its true time, after the first second.
+        /// Runs rounds for some seconds. Measures the share of the first kind in its true time, in
+        /// windows of 1 s after the first second. Returns the smallest and the largest share.
         fn shares(&mut self, slow: Nanos, count: usize, kind: &'static Table) -> [f64; 2] {
             let (mut truth, mut before, mut shares) = (0, 0, [f64::MAX, 0.0]);
             for second in 1..6 {

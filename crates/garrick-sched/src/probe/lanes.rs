@@ -54,14 +54,14 @@ impl Lanes {
         }
     }
 
-    /// Counts a turn of a kind that leaves its seat. Returns the number of the turn if kinds are
-    /// counted.
+    /// Counts a turn that leaves its worker. `table` is the kind of the turn's task. Returns the
+    /// number of the turn if kinds are counted.
     pub(crate) fn leave(&self, table: &'static Table, now: impl FnOnce() -> Nanos) -> Option<u64> {
         let away = self.away.as_ref()?;
         Some(away.leave(table, now()))
     }
 
-    /// Counts the turn with the number `number` as back on its seat.
+    /// Counts the turn with the number `number` as no longer away.
     pub(crate) fn come_back(&self, number: Option<u64>) {
         if let (Some(away), Some(number)) = (&self.away, number) {
             away.come_back(number);
@@ -79,8 +79,8 @@ impl Lanes {
         self.outside.is_some()
     }
 
-    /// Glances at the workers. `running` returns what a worker runs, by its index. Returns the
-    /// number of workers that run something.
+    /// Records the current activation of each worker. `running` returns the activation of the
+    /// worker with an index. Returns the number of workers that run an activation.
     pub(crate) fn glance(
         &self,
         running: impl Fn(usize) -> Option<Running>,
@@ -95,14 +95,14 @@ impl Lanes {
         readers.filter_map(glance).count()
     }
 
-    /// Returns the number of long activations that the workers have noticed and did not time.
+    /// Returns the number of long activations that the workers have noticed but not timed.
     pub(crate) fn surprises(&self) -> u64 {
         let lanes = self.readers.iter().filter_map(OnceLock::get);
         lanes.map(LaneReader::surprises).sum()
     }
 
-    /// Returns the counters of the workers, in the order of their indices. `running` returns what a
-    /// worker runs. `clock` is called to get the time after that.
+    /// Returns the counters of the workers, in the order of their indices. `running` returns the
+    /// activation of a worker. After each of these calls, `clock` returns the time.
     pub(crate) fn workers(
         &self,
         now: Nanos,
@@ -140,7 +140,7 @@ impl Lanes {
         self.want_census()
     }
 
-    /// Returns true if a worker that is awake has not answered the last request for a census.
+    /// Returns true if a worker is awake and has not answered the last request for a census.
     pub(crate) fn want_census(&self) -> bool {
         let mut lanes = self.readers.iter().filter_map(OnceLock::get);
         lanes.any(LaneReader::wants_census)

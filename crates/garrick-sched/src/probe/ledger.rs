@@ -31,29 +31,31 @@ use crate::world::Nanos;
 
 /// Approximate time that timing an activation takes.
 const COST: Nanos = 300;
-/// Shares of the time that may be used for timing: while the worker is awake, and while it sleeps.
+/// Divisor of the time in which the worker is awake. The quotient may be used for timing. The next
+/// constant is the divisor for the time in which the worker sleeps.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
 /// Maximum budget. It is enough for 256 activations one after another.
 const BUDGET_MAX: Nanos = 256 * COST;
-/// Budget from which on all activations are timed, until the budget is used up.
+/// If the budget is at least this large, all activations are timed until it is used up.
 const BUDGET_ALL: Nanos = 16 * COST;
 /// Maximum mean length of a gap.
 pub(super) const GAP_MAX: u64 = 4_096;
-/// Excess from which on a gap has a long activation.
+/// Minimum excess of a gap that contains a long activation.
 const LONG: Nanos = 60_000;
-/// Excess from which on what the lookout has seen in the gap was the long activation. If a gap has
-/// a smaller excess, a quick activation may have been seen.
+/// Minimum excess of a gap for which the activation that the lookout has seen counts as the long
+/// one. If the excess is smaller, the lookout may have seen a quick activation.
 const SEEN: Nanos = 1_000_000;
-/// Largest time that is kept for what is timed later, and largest time that the kinds can be owed.
+/// Largest time that is kept for activations that are timed later, and largest time that the kinds
+/// can be owed.
 const POOL_MAX: Nanos = 20_000_000;
-/// Time after which what was timed counts half in the division of a full pool.
+/// Time after which the timed work counts half when a full pool is divided.
 const RECENT: Nanos = 500_000_000;
-/// Time after which the totals are divided, and the number of timed activations after which they
-/// are.
+/// Maximum time between two divisions of the totals. The next constant is the maximum number of
+/// timed activations between them.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
-/// Sum of the times of long activations from which on the older ones count half.
+/// When the sum of the times of long activations reaches this value, the older ones count half.
 const FADES: Nanos = 1_000_000_000;
 /// Largest length of a gap, as a multiple of the mean length.
 pub(super) const LONGEST: u64 = 3;
@@ -71,7 +73,7 @@ pub(super) struct Point {
 /// A timed activation that has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Timed {
-    /// Place of its kind.
+    /// Index of the place of the task's kind.
     pub(super) place: usize,
     /// Duration, including the time that reading the clock takes.
     pub(super) lasted: Nanos,
@@ -89,9 +91,9 @@ pub(super) struct Represents {
 #[derive(Clone, Copy)]
 pub(super) struct Sighted {
     pub(super) place: usize,
-    /// Number of times that the activation was seen.
+    /// Number of times that the lookout has seen the activation.
     pub(super) glances: u64,
-    /// Number of turns that were seen, at least.
+    /// Minimum number of turns of the activation, as far as they were seen.
     pub(super) turns: u64,
 }
 
@@ -103,14 +105,15 @@ pub(super) struct Posted {
     pub(super) source: Source,
 }
 
-/// Reason for which work is counted for a kind.
+/// Reason why work is counted for a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
     /// Activations of the kind were timed.
     Timed,
     /// An untimed activation was long, and was probably one of this kind.
     Excess,
-    /// An untimed activation was long. The lookout has seen it, and it has this index.
+    /// An untimed activation was long, and the lookout has seen it. Contains the index of the
+    /// activation among those that were seen.
     Seen(usize),
 }
 
@@ -130,11 +133,11 @@ struct Page {
     /// Time of the first timed activation.
     began: Nanos,
     total: Work,
-    /// Timed work, multiplied by the number of activations that it represents.
+    /// Timed work. Each activation is multiplied by the number of activations that it represents.
     entries: Entries,
     timed: u32,
-    /// True if the totals were divided. The entries are then those of the last page, for the case
-    /// that more work comes before the next timed activation.
+    /// True if the totals were divided. The old entries are kept, for work that is added before the
+    /// next timed activation.
     is_done: bool,
 }
 
@@ -144,7 +147,7 @@ pub(super) struct Ledger {
     overhead: Nanos,
     random: Cell<u64>,
     budget: Cell<i64>,
-    /// Mean length of the current gap: the number of activations that its timed one represents.
+    /// Mean length of the current gap. Its timed activation represents this number of activations.
     gap: Cell<u64>,
     /// Number of the activation that is timed next.
     due: Cell<u32>,
@@ -156,13 +159,13 @@ pub(super) struct Ledger {
     /// Mean duration of an activation that is not long.
     mean: Cell<f64>,
     page: RefCell<Page>,
-    /// Time and turns that no kind has got yet.
+    /// Time and turns that were not given to a kind yet.
     pool: Cell<Work>,
-    /// Work that the kinds are still to get.
+    /// Work that the kinds have yet to receive.
     owed: RefCell<Entries>,
-    /// Work that the kinds were to get lately.
+    /// Work that the kinds were recently owed.
     recent: RefCell<Entries>,
-    /// Time of the worker since the entries of `recent` were halved.
+    /// Time that the worker has counted since the entries of `recent` were last halved.
     faded: Cell<Nanos>,
     /// Times of the long activations that were timed, by kind: those shorter than [`SEEN`], and the
     /// others.
@@ -211,12 +214,12 @@ impl Ledger {
         self.due.get()
     }
 
-    /// Has another activation timed, because the one that was due did not take place.
+    /// Selects another activation for timing, because the selected one did not take place.
     pub(super) fn postpone(&self, picks: u32) {
         self.due.set(picks.wrapping_add(1));
     }
 
-    /// Corrects the count of activations: the last one did not take place.
+    /// Subtracts one from the count of activations, because the last activation did not take place.
     pub(super) fn skip(&self) {
         let since = self.since.get();
         self.since.set(Point {
@@ -225,7 +228,7 @@ impl Ledger {
         });
     }
 
-    /// Records that the worker has found no work. It may look for work for some time, and may then
+    /// Records that the worker has found no work. The worker may search for some time, and then
     /// sleep.
     pub(super) fn idles(&self) {
         self.idled.set(true);
@@ -260,8 +263,8 @@ impl Ledger {
         self.plan(since.picks);
     }
 
-    /// Counts a timed activation, which ended at `at`. `sighted` is called if an untimed activation
-    /// was long: it returns what the lookout has seen in the gap.
+    /// Counts a timed activation that ended at `at`. Calls `sighted` if an untimed activation in
+    /// the gap was long. `sighted` returns the work that the lookout has seen in the gap.
     pub(super) fn timed(
         &self,
         timed: Timed,
@@ -316,9 +319,10 @@ impl Ledger {
         represents
     }
 
-    /// Ends the open gap if an activation in it was long, and counts its work. The next activation
-    /// to time is then chosen again. Otherwise the long activation would be counted only when the
-    /// next one is timed, which may be many long ones later. `sighted` is as in [`Ledger::timed`].
+    /// Ends the open gap if an activation in it was long, and counts its work. Then a new
+    /// activation is chosen for timing. Otherwise, the long activation would be counted only at the
+    /// next timed activation, possibly after many other long activations. `sighted` is as in
+    /// [`Ledger::timed`].
     ///
     /// Returns true if the gap has ended.
     pub(super) fn looks(
@@ -361,14 +365,15 @@ impl Ledger {
         self.budget.set(budget.min(BUDGET_MAX as i64));
     }
 
-    /// Learns how long an activation takes. One that takes much longer than usual counts little.
+    /// Updates the mean duration of an activation. A duration much longer than the mean has little
+    /// weight.
     fn learn(&self, each: f64) {
         let mean = self.mean.get();
         let most = if mean == 0.0 { each } else { 2.0 * mean };
         self.mean.set(mean + (each.min(most) - mean) / 16.0);
     }
 
-    /// Adds a timed activation to the page, in which it represents `work`.
+    /// Adds a timed activation, which represents `work`, to the page.
     fn add_timed(&self, place: usize, work: Work, now: Nanos) {
         let page = &mut *self.page.borrow_mut();
         if page.is_done || page.timed == 0 {
@@ -379,7 +384,7 @@ impl Ledger {
         add_to(&mut page.entries, place, work);
     }
 
-    /// Returns the time that a gap took longer than usual.
+    /// Returns the time by which a gap exceeded its usual duration.
     fn excess_of(&self, open: Work) -> Nanos {
         open.time.saturating_sub(self.expected(open))
     }
@@ -388,8 +393,8 @@ impl Ledger {
         (self.mean.get() * open.activations as f64) as Nanos
     }
 
-    /// Adds the work of a gap to the totals, without that of a long activation that was timed.
-    /// Counts its excess for other long activations, if it is at least `least`.
+    /// Adds the work of a gap to the totals, except for that of a long timed activation. If the
+    /// excess of the gap is at least `least`, counts it for other long activations.
     fn add_untimed(
         &self,
         mut open: Work,
@@ -414,8 +419,7 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts the excess of a gap for the activations that were long. Returns the work that was
-    /// counted.
+    /// Counts the excess of a gap as work of its long activations. Returns the counted work.
     fn count_excess(
         &self,
         excess: Nanos,
@@ -455,7 +459,7 @@ impl Ledger {
         counted
     }
 
-    /// Counts the excess of a gap for the activations that the lookout has seen in it.
+    /// Counts the excess of a gap as work of the activations that the lookout has seen in the gap.
     fn count_sighted(
         &self,
         excess: Nanos,
@@ -483,7 +487,7 @@ impl Ledger {
         counted
     }
 
-    /// Notes a long activation, or the part of an excess that was counted for one.
+    /// Records the time of a long activation, or the part of an excess that was counted for it.
     fn note_long(&self, place: usize, time: Nanos) {
         let entries = &mut self.long.borrow_mut()[usize::from(time >= SEEN)];
         add_to(entries, place, Work::of(time));
@@ -524,7 +528,8 @@ impl Ledger {
         self.pool.set(self.drain(pool, self.most(), post));
     }
 
-    /// Gives the kinds what they are owed, as far as the pool has it. Returns the rest of the pool.
+    /// Gives the kinds the work that they are owed, as far as the pool contains it. Returns the
+    /// rest of the pool.
     fn pay(&self, pool: Work, post: &mut impl FnMut(Posted)) -> Work {
         let owed = &mut *self.owed.borrow_mut();
         let pays = sum_of(owed).min(pool);
@@ -541,7 +546,7 @@ impl Ledger {
         pool.less(pays)
     }
 
-    /// Returns the largest amount of work that is kept for what is timed later.
+    /// Returns the maximum amount of work that is kept for later timed activations.
     fn most(&self) -> Work {
         Work {
             time: POOL_MAX,
@@ -550,7 +555,7 @@ impl Ledger {
         }
     }
 
-    /// Notes what the kinds of a page are to get. `time` is that of the page.
+    /// Records the work that the kinds of a page are owed. `time` is the duration of the page.
     fn remember(&self, entries: &Entries, time: Nanos) {
         let recent = &mut *self.recent.borrow_mut();
         for &(place, work) in entries {
@@ -568,7 +573,7 @@ impl Ledger {
         }
     }
 
-    /// Divides what is in the pool beyond `most`. Returns the rest.
+    /// Divides the part of the pool that exceeds `most` among the kinds. Returns the rest.
     fn drain(&self, pool: Work, most: Work, post: &mut impl FnMut(Posted)) -> Work {
         let recent = self.recent.borrow();
         let most = match recent.len() {
@@ -585,7 +590,7 @@ impl Ledger {
         left
     }
 
-    /// Divides all that is left, at the end.
+    /// Divides all remaining work at the end.
     pub(super) fn ends(&self, mut post: impl FnMut(Posted)) {
         self.settle(&mut post);
         let pool = self.drain(self.pool.get(), Work::default(), &mut post);
@@ -607,8 +612,8 @@ impl Ledger {
         self.due.set(picks.wrapping_add(self.draw(gap)));
     }
 
-    /// Returns a random distance of mean `gap`, at most [`LONGEST`] times as long. It is
-    /// distributed geometrically, so it may be drawn again at any time.
+    /// Returns a random distance with the mean `gap`, and at most [`LONGEST`] times the mean. The
+    /// distribution is geometric, so a new distance may be drawn at any time.
     fn draw(&self, gap: u64) -> u32 {
         // Marsaglia's xorshift64 (2003).
         let mut x = self.random.get();

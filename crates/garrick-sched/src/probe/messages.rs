@@ -15,14 +15,14 @@ pub(super) const MESSAGES_MAX: usize = 32;
 pub(super) struct Measured {
     /// Number of turns, including those that the measured turns represent.
     pub(super) turns: u64,
-    /// Time of these turns.
+    /// Total duration of these turns.
     pub(super) busy: Nanos,
     /// Duration of the longest measured turn.
     pub(super) longest: Nanos,
 }
 
 impl Measured {
-    /// Adds other turns.
+    /// Adds the turns of `other`.
     pub(super) fn add(&mut self, other: Self) {
         self.turns = self.turns.saturating_add(other.turns);
         self.busy = self.busy.saturating_add(other.busy);
@@ -42,7 +42,7 @@ struct Counts {
 /// thread.
 pub(super) struct Messages {
     names: &'static [&'static str],
-    /// One place for each name, up to [`MESSAGES_MAX`], and one for all other messages.
+    /// A place for each name, up to [`MESSAGES_MAX`], and one for all other messages.
     places: Box<[Counts]>,
 }
 
@@ -54,8 +54,8 @@ impl Messages {
         Self { names, places }
     }
 
-    /// Adds turns with messages of the kind number `kind`. Only the thread that owns the counters
-    /// may call this.
+    /// Adds turns that handled messages of the kind with the index `kind`. Only the thread that
+    /// owns the counters may call this.
     pub(super) fn add(&self, kind: usize, measured: Measured) {
         let counts = &self.places[kind.min(self.names.len())];
         // Relaxed, all: one writer, and each counter is independent.
@@ -67,9 +67,9 @@ impl Messages {
         counts.longest.store(longest, Relaxed);
     }
 
-    /// Adds turns whose messages are not known. Divides them in the ratio of the times that were
-    /// counted so far. If there are none, the messages count as those of all other kinds. Only the
-    /// thread that owns the counters may call this.
+    /// Adds turns whose messages are not known. Divides the turns among the kinds of messages in
+    /// the ratio of the times that were counted so far. If no time was counted yet, adds the turns
+    /// to the place for all other messages. Only the thread that owns the counters may call this.
     pub(super) fn divide(&self, turns: u64, busy: Nanos) {
         let time_of = |counts: &Counts| counts.busy.load(Relaxed);
         let mut parts: u64 = self.places.iter().map(time_of).sum();

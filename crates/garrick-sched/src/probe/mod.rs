@@ -100,8 +100,7 @@ pub struct Sample {
     pub queued: u64,
     /// Number of dead letters: accepted messages that were not handled.
     pub dead_letters: u64,
-    /// Numbers of dead letters for each type of receiver and each reason, sorted by name and
-    /// reason.
+    /// Number of dead letters for each type of receiver and each reason, sorted by name and reason.
     pub letters: Vec<LetterSample>,
     /// Number of panics of tasks and of other user code, such as doors and drivers.
     pub failures: u64,
@@ -211,8 +210,8 @@ pub struct KindSample {
     /// Number of times that a supervisor replaced a failed or stopped task by a new one.
     pub restarts: u64,
     /// Number of turns that took at least 100 ms. If an activation has several turns, their
-    /// durations are known to about a millisecond. If nobody has seen them, because the thread for
-    /// that did not run, the average duration of the turns counts.
+    /// durations are known to about a millisecond. If the thread that observes the turns did not
+    /// run, their average duration counts.
     pub slow_turns: u64,
     /// Estimated numbers of turns by their duration.
     pub turn_times: TurnTimes,

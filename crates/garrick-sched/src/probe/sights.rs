@@ -1,18 +1,18 @@
 //! The activations of one worker that the lookout has seen.
 //!
-//! The *lookout* is a thread that glances at each worker of a sponsor about once a millisecond. It
-//! reads which activation runs, and writes nothing that a worker reads in its activations. So it
-//! sees every activation that takes longer than the time between two glances, and the worker has
-//! no cost for that.
+//! The *lookout* is a thread that glances at each worker of a sponsor about once a millisecond. The
+//! lookout reads which activation runs, and writes no data that a worker reads in its activations.
+//! So it sees every activation that takes longer than the time between two glances, at no cost for
+//! the worker.
 
 use std::collections::VecDeque;
 
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of activations that are kept for the worker.
+/// Maximum number of seen activations that are stored.
 const SIGHTS_MAX: usize = 16;
-/// Duration, in nanoseconds, from which on a turn counts as slow.
+/// Minimum duration of a slow turn, in nanoseconds.
 pub(super) const SLOW_TURN: Nanos = 100_000_000;
 
 /// The activation that a worker runs.
@@ -38,17 +38,17 @@ impl Running {
 #[derive(Clone, Copy)]
 pub(super) struct Sight {
     pub(super) running: Running,
-    /// Time of the first glance.
+    /// Time at which the activation was first seen.
     pub(super) since: Nanos,
-    /// Number of glances.
+    /// Number of times that the activation was seen.
     pub(super) glances: u64,
-    /// Number of the turn at the first glance.
+    /// Number of the turn that ran when the activation was first seen.
     first_turn: u64,
-    /// Time of the first glance at the current turn.
+    /// Time at which the current turn was first seen.
     turn_since: Nanos,
     /// Number of turns that were seen for at least [`SLOW_TURN`].
     pub(super) slow: u64,
-    /// True if the current turn is one of them.
+    /// True if the current turn was seen for at least [`SLOW_TURN`].
     is_slow: bool,
 }
 
@@ -65,7 +65,7 @@ impl Sight {
         }
     }
 
-    /// Returns the number of turns from the first to the last that was seen.
+    /// Returns the number of turns from the first to the last one that was seen.
     pub(super) fn turns(&self) -> u64 {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }
@@ -87,12 +87,13 @@ impl Sight {
 #[derive(Default)]
 pub(super) struct Sights {
     current: Option<Sight>,
-    /// Activations that were seen before, oldest first.
+    /// Activations that have ended, oldest first.
     past: VecDeque<Sight>,
 }
 
 impl Sights {
-    /// Records what the worker runs at `now`. Returns the sight of it.
+    /// Records the activation that the worker runs at `now`. Returns what is known about that
+    /// activation.
     pub(super) fn glance(&mut self, running: Option<Running>, now: Nanos) -> Option<Sight> {
         match (&mut self.current, running) {
             (Some(current), Some(running)) if current.running.is_same(&running) => {
@@ -109,7 +110,7 @@ impl Sights {
         self.current
     }
 
-    /// Takes the activations with numbers after `since` and up to `to`, which have ended.
+    /// Removes and returns the ended activations with numbers after `since` and up to `to`.
     pub(super) fn take(&mut self, since: u32, to: u32) -> Vec<Sight> {
         let is_in = |sight: &Sight| {
             let number = sight.running.picks.wrapping_sub(since).wrapping_sub(1);

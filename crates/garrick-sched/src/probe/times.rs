@@ -1,9 +1,9 @@
-//! Numbers of turns by classes of durations.
+//! Number of turns in each class of durations.
 
 use crate::world::Nanos;
 
-/// Numbers of turns by their duration. The durations are divided into classes. The limits of a
-/// class are two successive powers of two, in nanoseconds.
+/// Number of turns in each class of durations. The limits of a class are two successive powers of
+/// two, in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TurnTimes {
     counts: [u64; Self::LEN],

@@ -10,8 +10,8 @@ use crate::world::Nanos;
 /// Maximum number of tasks in each list of a sample.
 pub(super) const LISTED: usize = 20;
 
-/// Maximum number of tasks of a worker whose times are counted at the same time. A task that uses
-/// more than one 64th of the counted time is always among these tasks.
+/// Maximum number of tasks of a worker whose running times are counted at the same time. A task
+/// that uses more than one 64th of the counted time is always among these tasks.
 const FOLLOWED: usize = 64;
 
 /// An entry of a list: a task, and the amount by which the list is sorted.
@@ -20,7 +20,7 @@ pub(super) struct Listed {
     pub(super) task: TaskId,
     pub(super) table: &'static Table,
     pub(super) label: Option<Arc<str>>,
-    /// True if the task was asked for its label.
+    /// True if the label of the task was requested.
     is_named: bool,
     /// Number of waiting messages in [`Longest`], or time in nanoseconds in [`Busiest`].
     pub(super) amount: u64,
@@ -97,15 +97,16 @@ impl Longest {
 
 /// The busiest tasks, found by the algorithm Space-Saving (Metwally, Agrawal and El Abbadi, 2005).
 ///
-/// If the list is full, a new task replaces the least busy task, and its time begins with the time
-/// of the replaced task. So the time of a task is never too short, and it is too long by at most
-/// one [`FOLLOWED`]th of all counted time.
+/// If the list is full, a new task replaces the least busy task, and the time of the new task
+/// begins with that of the replaced one. So the time of a task is never too short, and it is too
+/// long by at most one [`FOLLOWED`]th of all counted time.
 #[derive(Default)]
 pub(super) struct Busiest {
     list: Vec<Listed>,
     /// Index of the task that runs now, in `list`.
     current: usize,
-    /// True if a task may be listed that did not run when it was listed, and has no label yet.
+    /// True if some listed task may have no label yet, because it was not running when it was
+    /// listed.
     wants_names: bool,
 }
 
@@ -113,8 +114,9 @@ impl Busiest {
     /// Begins to count the times of `task`, which runs now, if they are not counted yet. Returns
     /// true if the caller must pass the label of the task to [`Busiest::name`].
     ///
-    /// A task that replaces another one is asked for its label only when it runs again before it is
-    /// replaced. Otherwise, many tasks that take turns would all be asked at each activation.
+    /// If a task replaces another one, its label is requested only when it runs again before it is
+    /// itself replaced. Otherwise, tasks that alternate in the list would be asked for their labels
+    /// at each activation.
     pub(super) fn follow(&mut self, task: TaskId, table: &'static Table) -> bool {
         let known = |known: &Listed| known.is_of(task, table);
         if let Some(index) = self.list.iter().position(known) {

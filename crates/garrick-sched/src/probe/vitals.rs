@@ -1,22 +1,23 @@
 //! Numbers of tasks that have begun and ended on a worker, before they are added to the counters of
 //! their kinds.
 //!
-//! A worker often creates many tasks of one kind after another, and drops many. So it remembers the
-//! kind of the last one, and only counts on.
+//! A worker often creates many tasks of one kind after another, and drops many. So the worker
+//! remembers the kind of the last task, and increments a plain counter as long as the kind stays
+//! the same.
 
 use std::cell::Cell;
 use std::ptr;
 
 use crate::cell::Table;
 
-/// Number of tasks after which they are added to the counters of their kind.
+/// Number of tasks that are collected before they are added to the counters of their kind.
 const RUN: u32 = 256;
 
 /// Tasks of one kind that have begun, or have ended, one after another. Only the worker uses it.
 pub(crate) struct Run {
     /// Table of the kind, or null.
     table: Cell<*const Table>,
-    /// [`RUN`] less the number of tasks.
+    /// Number of tasks that may still be added: [`RUN`] minus the number of collected tasks.
     left: Cell<u32>,
 }
 
@@ -28,8 +29,7 @@ impl Run {
         }
     }
 
-    /// Counts a task. Returns false if the tasks must be taken out. In this case, and if the task
-    /// is of another kind than the others, it is not counted.
+    /// Counts a task. If [`Run::take`] must be called instead, counts nothing and returns false.
     #[inline(always)]
     fn counts(&self, table: &'static Table) -> bool {
         let left = self.left.get().wrapping_sub(1);
@@ -40,7 +40,8 @@ impl Run {
         is_same
     }
 
-    /// Takes out the tasks, and begins with one task of the kind `next`, if it is not `None`.
+    /// Removes and returns the collected tasks. If `next` is not `None`, begins again with one task
+    /// of that kind.
     fn take(&self, next: Option<&'static Table>) -> Option<(&'static Table, u64)> {
         let count = u64::from(RUN - self.left.get());
         self.left.set(RUN - u32::from(next.is_some()));
@@ -72,7 +73,8 @@ impl Vitals {
         }
     }
 
-    /// Counts a task that has begun. Calls `add` with those that are to be counted by kind.
+    /// Counts a task that has begun. Calls `add` with the tasks that must be added to the counters
+    /// now.
     #[inline(always)]
     pub(crate) fn begin(&self, table: &'static Table, add: impl FnMut(Lives)) {
         if self.are_counted && !self.begun.counts(table) {
@@ -88,7 +90,7 @@ impl Vitals {
         }
     }
 
-    /// Takes out all tasks.
+    /// Removes all collected tasks, and passes them to `add`.
     pub(crate) fn settle(&self, add: impl FnMut(Lives)) {
         if self.are_counted {
             self.take(None, None, add);

@@ -34,7 +34,7 @@ impl Work {
         }
     }
 
-    /// Returns the smaller of each number.
+    /// Returns the minimum of the times, and the minimum of the turns.
     pub(super) fn min(self, other: Self) -> Self {
         Self {
             time: self.time.min(other.time),
@@ -52,7 +52,7 @@ impl Work {
     }
 }
 
-/// Work of several kinds.
+/// Work of several kinds. Each entry has the place of the kind, and its work.
 pub(super) type Entries = Vec<(usize, Work)>;
 
 /// Adds work of the kind at `place`.
@@ -70,8 +70,8 @@ pub(super) fn sum_of(entries: &Entries) -> Work {
     sum
 }
 
-/// Divides the time and the turns of `amount` in the ratio of the entries. If all entries took no
-/// time, their turns tell.
+/// Divides the time and the turns of `amount` in the ratio of the entries. If all entries have a
+/// time of 0, divides in the ratio of their turns.
 pub(super) fn divided(amount: Work, entries: &Entries) -> Entries {
     let (mut left, mut parts) = (amount, sum_of(entries));
     let is_timeless = parts.time == 0;
@@ -93,7 +93,7 @@ pub(super) fn divided(amount: Work, entries: &Entries) -> Entries {
     all
 }
 
-/// Has the entries count half.
+/// Halves all entries.
 pub(super) fn fade(entries: &mut Entries) {
     for (_, work) in entries.iter_mut() {
         (work.time, work.turns) = (work.time / 2, work.turns / 2);

@@ -330,8 +330,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns what the door behind this address was made from ([`Door::origin`](crate::Door)).
-    /// Returns `None` for a task, and for a door that does not tell it.
+    /// Returns the value that the door behind this address was made from, if the door provides it
+    /// ([`Door::origin`](crate::Door)). Returns `None` for a task.
     #[doc(hidden)]
     pub fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         let mut found: Option<Arc<dyn Any + Send + Sync>> = None;
@@ -436,7 +436,7 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
 }
 
 /// Pushes a chain like [`deliver`], but returns the wake to the caller. Returns `None` if the cell
-/// is closed. If `keeps` is true, the caller will sit on the seat if no thread sits there.
+/// is closed. If `keeps` is true and no thread serves the cell's worker, the caller will serve it.
 ///
 /// # Safety
 /// The requirements of [`deliver`] apply.

@@ -25,7 +25,8 @@ thread_values! {
     static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
     /// Home of the current worker, or `STRANGER`.
     static HOME: Cell<Home> = Cell::new(Home::STRANGER);
-    /// True while this thread is away from its seat in the middle of a turn.
+    /// True while the turn on this thread is away from its worker
+    /// ([`Turn::blocking`](crate::Turn::blocking)).
     static AWAY: Cell<bool> = Cell::new(false);
     /// Spare blocks of a thread that is not a worker.
     static POOL: Pool = Pool::new();
@@ -115,12 +116,12 @@ impl Drop for Serving {
     }
 }
 
-/// Returns true if this thread is away from its seat in the middle of a turn.
+/// Returns true if the turn on this thread is away from its worker.
 pub(crate) fn is_away() -> bool {
     AWAY.get()
 }
 
-/// Calls `f` outside of any turn. Pass true for `is_away` if this thread is away from its seat
+/// Calls `f` outside of any turn. Pass true for `is_away` if the turn is away from its worker
 /// during the call.
 pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     struct Back(bool);

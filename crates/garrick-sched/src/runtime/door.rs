@@ -133,8 +133,8 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Returns what the door was made from, for code that knows the type of this value. Returns
-    /// `None` by default. [`Address::origin`] returns it.
+    /// Returns the value that the door was made from, for code that knows the type of this value.
+    /// Returns `None` by default. [`Address::origin`] returns the same value.
     #[doc(hidden)]
     fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         None
@@ -295,9 +295,8 @@ unsafe fn drop_door<D>(cell: CellPtr) {
     unsafe { task_of::<D>(cell).drop_in_place() };
 }
 
-/// # Safety
-/// The cell is a door of type `D`. `message` points to a message for it. The message is moved out,
-/// and moved back if this returns false.
+/// # Safety The cell is a door of type `D`. `message` points to a message for it. The call moves
+/// the message out, and moves it back if it returns false.
 unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
@@ -344,10 +343,9 @@ unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut (
     }
 }
 
-/// # Safety
-/// The cell is a door of type `D`. The caller gives a reference to it away. `worker` points to the
-/// [`Worker`] that runs the current turn. `message` points to a message for the door, which is
-/// moved out.
+/// # Safety The cell is a door of type `D`. The call takes over a reference to the door. `worker`
+/// points to the [`Worker`] that runs the current turn. `message` points to a message for the door,
+/// which is moved out.
 unsafe fn defer_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) {
     // SAFETY: by contract.
     let (worker, message, to) = unsafe {

@@ -1,8 +1,8 @@
-//! Looks: another thread asks a worker for the state of one of its tasks.
+//! Requests of other threads for the state of a task of a worker (*looks*).
 //!
-//! A look is sent in a note, like a watcher. The worker answers when it takes the note out of the
-//! inbox, between two activations. It does not wait for the messages before the note, and it runs
-//! no turn. If the task has ended, the note is dropped, and the asker notices this.
+//! A request is sent in a note, like a watcher. The worker answers when it takes the note out of
+//! the inbox, between two activations. The answer does not wait for the messages before the note,
+//! and needs no turn. If the task has ended, the note is dropped, and the asker notices the drop.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Looker {
 #[derive(Debug)]
 pub struct Asking {
     answer: Receiver<Seen>,
-    /// True if the mailbox has all waiting messages of the task.
+    /// True if all waiting messages of the task are in its mailbox.
     counts: bool,
 }
 
@@ -103,8 +103,8 @@ pub struct Look {
 }
 
 impl Look {
-    /// Returns the look without the number of waiting messages, for a task that keeps messages in
-    /// another place than its mailbox.
+    /// Returns the result without the number of waiting messages, for a task that keeps messages
+    /// outside of its mailbox.
     #[must_use]
     pub fn uncounted(self) -> Self {
         Self {

@@ -1,10 +1,10 @@
 //! The runtime of cells: addresses, tasks and their turns, workers and sponsors.
 //!
 //! A worker runs the turns of cells, a turn stages its effects at the worker, and the drop of an
-//! address on any thread may create work for a worker. So the modules of the second group below
-//! depend on each other. All other modules use only modules that are declared above them. Read
-//! the modules in this order:
-//! - `task` and `turn` are the interface for users of the crate, `births` spawns tasks.
+//! address on any thread may create work for a worker. For this reason, the modules of the second
+//! group below depend on each other. All other modules use only modules that are declared above
+//! them. Read the modules in this order:
+//! - `task` and `turn` are the interface for users of the crate, and `births` spawns tasks.
 //! - `address` has the addresses of cells.
 //! - `send` has the sends of a worker, and `pass` the sends to doors.
 //! - `bounded` adds bounded mailboxes, and `purse` keeps the places that a turn has taken.

@@ -32,7 +32,7 @@ struct Held {
     left: usize,
 }
 
-/// Places that a turn has used. They are kept while the turn is away from its seat.
+/// Places that a turn has used. They are kept here while the turn is away from its worker.
 pub(crate) struct Used(Vec<Held>);
 
 /// Rooms whose waiting senders must still be woken, with the number of places given back.
@@ -127,7 +127,7 @@ impl Purse {
         self.left.set(last.left);
     }
 
-    /// Puts a place back because its message is not sent.
+    /// Puts a place back, because the message for this place is not sent.
     pub(crate) fn put_back(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -191,7 +191,7 @@ impl Purse {
     }
 
     /// Releases the places without a message. Returns the places with a message. Called when the
-    /// turn leaves its seat.
+    /// turn leaves its worker.
     pub(crate) fn carry(&self) -> Used {
         let mut held = self.held.borrow_mut();
         self.give_left(&mut held);
@@ -207,7 +207,7 @@ impl Purse {
         }
     }
 
-    /// Restores the places that the turn has used before it left its seat.
+    /// Restores the places that the turn had used before it left its worker.
     pub(crate) fn restore(&self, used: Used) {
         debug_assert!(self.held.borrow().is_empty(), "nothing was taken meanwhile");
         self.used.set(true);

@@ -36,13 +36,13 @@ struct Batch {
     last: u32,
     /// Oldest envelope of the mailbox if the batch is in it, otherwise null.
     envelope: *mut Envelope,
-    /// True if the cell stays scheduled because more messages are waiting. Messages of the task to
-    /// itself must not overtake them. If false, the task may send to itself as to any idle task.
+    /// True if the cell stays scheduled because more messages are waiting, which messages of the
+    /// task to itself must not overtake. If false, the task may send to itself as to any idle task.
     busy: bool,
 }
 
 impl Batch {
-    /// Creates a batch of the one message with which a cell was scheduled.
+    /// Creates a batch of a single message, with which a cell was scheduled.
     #[inline(always)]
     fn alone(at: *const u8, busy: bool) -> Self {
         Self {
@@ -409,7 +409,8 @@ fn end_measured<T: Task>(worker: &Worker) -> u32 {
     worker.end_measured()
 }
 
-/// Begins to measure the next of `count` turns, if it was selected. Its message is at `at`.
+/// Begins to measure the first of the next `count` turns, if that turn was selected. The message of
+/// the turn is at `at`.
 ///
 /// # Safety
 /// The place contains a message of the task's type, which the worker handles next.
@@ -441,8 +442,8 @@ fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
 }
 
 /// Prepares the handling of the last message of a batch. If it is the last message of its envelope,
-/// removes the envelope from the mailbox. Returns true if more messages are waiting. Otherwise, the
-/// cell is no longer scheduled.
+/// removes the envelope from the mailbox. Returns true if more messages are waiting. Otherwise,
+/// marks the cell as no longer scheduled, and returns false.
 #[inline(never)]
 fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
     // SAFETY: the oldest of the local mailbox, hence ours.

@@ -110,7 +110,7 @@ impl Worker {
         }
     }
 
-    /// Sends to a cell with an idle inbox, which may already be scheduled.
+    /// Sends to a cell that has an idle inbox and may already be scheduled.
     #[inline(never)]
     fn send_on_busy<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.home() != self.sends_at.get() || cell.state().is_stopped() {
@@ -124,8 +124,8 @@ impl Worker {
     /// Sends to a special cell, to a cell of another worker, or to a cell of this worker whose
     /// inbox has messages of foreign threads.
     ///
-    /// The message must take the same path as theirs. Otherwise it might overtake messages that its
-    /// own sender has sent from another worker (README, invariant 5).
+    /// The message must take the same path as those messages. Otherwise it could overtake messages
+    /// that the same sender has sent from another worker (README, invariant 5).
     #[inline(never)]
     fn send_out<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.is_door() {

@@ -65,7 +65,8 @@ struct Outgoing {
 /// task must get a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// The asker. It is kept alive by the staged answer, or by the stage if it is a door.
+    /// Asking task or door. Kept alive by the staged answer if it is a task, or by the stage if it
+    /// is a door.
     pub(crate) cell: CellPtr,
     /// Sends a refusal to the asker. Consumes a reference to the asker.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
@@ -124,8 +125,8 @@ pub(crate) struct Stage {
     owed_by: Cell<u64>,
     /// Answers to threads and futures.
     given: RefCell<Vec<Given>>,
-    /// Doors to which the turn has sent answers. This list has a reference to each door, because a
-    /// door passes an answer on immediately.
+    /// Doors to which the turn has sent answers. This list keeps each door alive, because a door
+    /// passes an answer on immediately.
     kept: RefCell<Vec<CellPtr>>,
     /// Places in bounded mailboxes that the turn has taken.
     pub(crate) purse: Purse,
@@ -378,7 +379,8 @@ impl Stage {
         drain(&self.cancelled, cancel);
     }
 
-    /// Stages an answer, which is published or refused at the end of the turn.
+    /// Stages an answer to a thread or a future. The answer is published or refused at the end of
+    /// the turn.
     pub(crate) fn give(&self, given: Given) {
         self.set_dirty();
         self.given.borrow_mut().push(given);
@@ -437,7 +439,7 @@ impl Stage {
         Cut(appended)
     }
 
-    /// Sets aside all staged effects of turn number `turn`, which leaves its seat.
+    /// Sets aside all staged effects of turn number `turn`, which leaves its worker.
     ///
     /// `firsts` are the messages with which the turn has scheduled cells of this worker. `split`
     /// moves the newest messages of an envelope, which stays in its mailbox, to a separate

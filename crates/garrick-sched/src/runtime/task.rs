@@ -25,8 +25,8 @@ pub trait Task: Sized + 'static {
     /// messages does not compile.
     type Message: 'static;
 
-    /// True if [`Task::start`] must be called. `start` is then called even if no message ever
-    /// comes.
+    /// True if [`Task::start`] must be called. In this case, `start` is called even if the task
+    /// never receives a message.
     const STARTS: bool = false;
 
     /// Called once, before the first message, if [`Task::STARTS`] is true.

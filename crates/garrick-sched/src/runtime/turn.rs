@@ -89,7 +89,7 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.shared.hooks.spare();
     }
 
-    /// Counts this turn as failed, for telemetry. A panic is counted without this call.
+    /// Counts this turn as failed, for telemetry. Panics are counted automatically.
     #[doc(hidden)]
     pub fn count_failure(&self) {
         self.worker.lane.failed(self.running().table());

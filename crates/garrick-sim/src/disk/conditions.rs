@@ -28,14 +28,14 @@ const CRASH: u64 = u64::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Draws {
     pub(super) seed: u64,
-    /// For each disk, file and kind of operation, the number of random generators so far.
+    /// Number of random generators so far, for each disk, file and kind of operation.
     counts: HashMap<u64, u32>,
 }
 
 impl Draws {
     /// Returns the generator for the next operation of a kind on a file. The generator depends only
     /// on the seed, the names, the kind and the number of such operations so far. So operations on
-    /// other files do not change it.
+    /// other files do not change the generator.
     fn next(&mut self, disk: &str, file: &str, kind: u64) -> Rng {
         let names = hash_text(hash_text(mix(self.seed), disk), file);
         let key = mix(names ^ mix(kind));
@@ -45,7 +45,7 @@ impl Draws {
     }
 }
 
-/// Adds a text to a hash. The byte 0xff, which no text has, marks its end.
+/// Adds a text to a hash. The end of the text is marked with the byte 0xff, which no text contains.
 pub(super) fn hash_text(hash: u64, text: &str) -> u64 {
     hash_bytes(hash_bytes(hash, text.as_bytes()), &[0xff])
 }
@@ -60,7 +60,7 @@ pub(super) fn hash_bytes(hash: u64, bytes: &[u8]) -> u64 {
 pub(super) struct Conditions<'r> {
     pub(super) disk: &'r str,
     pub(super) rule: Rule,
-    /// True if no more faults happen, except that a disk may be full.
+    /// True if no more faults happen, except that the disk may still be full.
     pub(super) is_calm: bool,
     /// True if the operation is part of a turn.
     pub(super) in_turn: bool,
@@ -68,7 +68,7 @@ pub(super) struct Conditions<'r> {
     pub(super) draws: &'r mut Draws,
     /// Receives the faults that happen.
     pub(super) faults: &'r mut Vec<DiskFault>,
-    /// Time that operations have taken.
+    /// Total time that operations have taken.
     pub(super) taken: &'r mut Nanos,
 }
 

@@ -189,7 +189,7 @@ impl Change {
     }
 }
 
-/// Writes bytes at a position, after zeros if the content ends before it.
+/// Writes bytes at a position. If the content is shorter than that, fills the gap with zeros.
 fn put(content: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     let end = at + bytes.len();
     if content.len() < end {

@@ -68,8 +68,8 @@ impl Power {
         self.state = State::On;
     }
 
-    /// Checks that operations are possible for a handle that was created after a number of crashes.
-    /// `None` stands for a handle that no crash makes invalid.
+    /// Checks that operations are possible for a handle. `crashes` is the number of crashes before
+    /// the handle was created, or `None` for a handle that crashes do not make invalid.
     ///
     /// # Errors
     /// Returns an error if the power is off, or if the handle was created before a crash.

@@ -63,8 +63,8 @@ impl Room {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs an operation on a disk. `crashes` is the number of crashes of the disk at the time
-    /// when the handle was created, if a crash makes the handle invalid.
+    /// Performs an operation on a disk. `crashes` is the number of crashes before the handle was
+    /// created, or `None` if crashes do not make the handle invalid.
     ///
     /// # Errors
     /// Returns an error if the handle is not valid, and the error of the operation.

@@ -18,7 +18,7 @@ use times::Times;
 /// generators with the same seed.
 const FATES: u64 = 0x66_6174_6573;
 
-/// Choices that are offered.
+/// Selects the choices that are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// All choices, with faults.
@@ -45,7 +45,7 @@ pub(crate) struct Schedule {
     is_filtered: bool,
     /// Choices that can be taken now, if they are filtered.
     enabled: Vec<Choice>,
-    /// For each enabled choice, its index in the choices of the simulation.
+    /// Index of each enabled choice among the choices of the simulation.
     indices: Vec<usize>,
     /// Number of times that each choice was taken, in a search of all orders.
     taken: Option<HashMap<Choice, u64>>,
@@ -66,8 +66,8 @@ impl Schedule {
         }
     }
 
-    /// Finds the choices that can be taken now. `absorb` is called when there may be new causes and
-    /// births, which it must take.
+    /// Finds the choices that can be taken now. Calls `absorb` when there may be new causes and
+    /// births. `absorb` must take these out of the simulation.
     pub(crate) fn prepare(&mut self, sim: &mut Sim, mode: Mode, mut absorb: impl FnMut(&mut Sim)) {
         self.steps += 1;
         self.look(sim, mode, &mut absorb);
@@ -81,7 +81,7 @@ impl Schedule {
         }
     }
 
-    /// Finds the choices that can be taken now, with faults, and lets no time pass.
+    /// Finds the choices that can be taken now, including faults. Lets no time pass.
     pub(crate) fn prepare_now(&mut self, sim: &mut Sim, mut absorb: impl FnMut(&mut Sim)) {
         self.steps += 1;
         self.look(sim, Mode::Faulty, &mut absorb);
@@ -161,7 +161,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the choices that can be taken now. Empty if nothing but faults can happen.
+    /// Returns the choices that can be taken now. Returns an empty slice if only faults can happen.
     pub(crate) fn enabled<'a>(&'a self, sim: &'a Sim) -> &'a [Choice] {
         let enabled = self.all_enabled(sim);
         let is_over = enabled.iter().all(|choice| is_fault(*choice));
@@ -312,8 +312,8 @@ fn remote_nodes(about: &Circumstances) -> Option<(usize, usize)> {
         .map(|from| (from, about.to))
 }
 
-/// Returns the probabilities in per mille with which a message is lost: by its link, and because
-/// the node of its sender has crashed.
+/// Returns the probabilities, in per mille, that a message is lost by its link, and that it is lost
+/// because the node of its sender has crashed.
 fn losses(sim: &Sim, about: &Circumstances) -> [u32; 2] {
     let Some((from, to)) = remote_nodes(about) else {
         return [0; 2];

@@ -21,7 +21,8 @@ const CUTS: u64 = 0x6375_7473;
 /// the same seed.
 const LASTS: u64 = 0x6c_6173_7473;
 
-/// The earliest step of an outage is a random number below this number.
+/// Limit of the random number that is the earliest step of an outage. The number is below this
+/// limit.
 const ONSET_STEPS: usize = 64;
 
 /// The outages of a run, in the order of their rules.
@@ -33,7 +34,7 @@ pub(super) struct Outages {
 /// The outages of one kind.
 struct Rules {
     all: Vec<Outage>,
-    /// Number of outages that have begun and have not ended.
+    /// Number of outages that are in progress.
     on: usize,
     /// Generator for the earliest steps of the outages. `None` if they may begin at any step, as in
     /// a list of moves.
@@ -48,7 +49,7 @@ struct Outage {
     /// Number of the earliest step at which the outage may begin.
     onset: u32,
     is_on: bool,
-    /// Time at which the outage may end. `None` if it may end at any time.
+    /// Time from which on the outage may end. `None` if it may end at any time.
     ends_at: Option<Nanos>,
     /// Number of times that the outage has begun.
     times: u64,

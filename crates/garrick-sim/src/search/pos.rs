@@ -49,9 +49,10 @@ pub struct Pos {
     rng: Rng,
     /// Numbers of the tasks that steps have changed. The map is used only to look up tasks.
     draws: HashMap<u64, u64, BuildHasherDefault<Fold>>,
-    /// Number of all tasks, for steps that may have changed everything.
+    /// Number that stands for all tasks. It changes with steps that may have changed every task.
     draw_of_all: u64,
-    /// Number of the actions that may change everything. Each step races with these.
+    /// Number for actions that may change everything. It changes with each step, because each step
+    /// races with these actions.
     draw_of_step: u64,
 }
 

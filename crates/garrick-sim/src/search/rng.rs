@@ -7,7 +7,8 @@
 
 use garrick_core::random::mix;
 
-/// Distance of two successive states, which is odd, so that the states have a period of 2^64.
+/// Distance between two successive states. The number is odd, so that the states have a period of
+/// 2^64.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A generator of pseudorandom numbers.

@@ -114,7 +114,7 @@ impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T,
 mod tests {
     use super::*;
 
-    /// Fails if the list has three given numbers in this order.
+    /// Returns `None` unless the list contains three given numbers in this order.
     fn in_order(list: &[u32]) -> Option<Vec<u32>> {
         let mut wanted = [90, 7, 40].iter().peekable();
         for number in list {

@@ -150,7 +150,7 @@ fn two_thieves_and_an_owner_share_two() {
     });
 }
 
-/// A thief claims two of three values. The claim shrinks if the owner pops faster.
+/// Tests that a claim of two of three values shrinks if the owner pops faster.
 #[test]
 fn a_claim_shrinks() {
     model(|| {
@@ -162,9 +162,9 @@ fn a_claim_shrinks() {
     });
 }
 
-/// The owner's store of the tail, in a push or in a pop, makes the slots visible to a thief. The
-/// owner's fence is not needed for this, so the owner has no fence in this model. Both may then
-/// take value 1, which does not matter here.
+/// Tests that the owner's store of the tail, in a push or in a pop, makes the slots visible to a
+/// thief. The owner's fence is not needed for this, so the owner has no fence in this model. Both
+/// may then take value 1, which does not matter here.
 #[test]
 fn a_lowered_tail_publishes_the_slots_below() {
     model(|| {
@@ -178,7 +178,8 @@ fn a_lowered_tail_publishes_the_slots_below() {
     });
 }
 
-/// The owner pops a value and pushes another value to the same slot. A thief never mixes them up.
+/// Tests that a thief never confuses two values if the owner pops a value and pushes another value
+/// to the same slot.
 #[test]
 fn a_slot_is_filled_again_by_the_owner() {
     model(|| {
@@ -192,7 +193,8 @@ fn a_slot_is_filled_again_by_the_owner() {
     });
 }
 
-/// In a deque with one slot, a push must not overwrite a value that a thief is copying out.
+/// Tests that a push to a full deque with one slot does not overwrite a value that a thief is
+/// copying out.
 #[test]
 fn a_full_deque_waits_for_done() {
     model(|| {
@@ -206,8 +208,8 @@ fn a_full_deque_waits_for_done() {
     });
 }
 
-/// The owner moves the values to a larger buffer while a thief steals from the old or the new
-/// buffer.
+/// Tests a thief that steals from the old or the new buffer while the owner moves the values to a
+/// larger buffer.
 #[test]
 fn growth_beside_a_thief() {
     model(|| {
@@ -251,8 +253,8 @@ fn the_owner_takes_the_oldest_beside_a_thief() {
     });
 }
 
-/// Two workers steal from each other while both deques grow. They must not wait for each other's
-/// locks.
+/// Tests two workers that steal from each other while both deques grow. They must not wait for each
+/// other's locks.
 #[test]
 fn two_workers_steal_from_each_other() {
     model(|| {
@@ -276,8 +278,8 @@ fn two_workers_steal_from_each_other() {
     });
 }
 
-/// The drop of the last handle, on any thread, drops the remaining values. Loom counts the tracked
-/// values.
+/// Tests that dropping the last handle, on any thread, drops the remaining values. Loom counts the
+/// tracked values.
 #[test]
 fn the_last_handle_drops_the_rest() {
     model(|| {

@@ -212,7 +212,7 @@ fn stealers_outlive_the_worker() {
     assert_eq!(stealer.len(), 1);
 }
 
-/// Counts its drops, and panics in the drop that is marked for it.
+/// A value that counts its drops, and panics when it is dropped if the flag is set.
 struct Fuse<'a>(&'a Cell<u32>, bool);
 
 impl Drop for Fuse<'_> {
@@ -237,7 +237,7 @@ fn what_is_left_is_dropped_although_a_drop_panics() {
     }
 }
 
-/// If the closure of `take_oldest` panics, no value is dropped twice.
+/// Tests that no value is dropped twice if the closure of `take_oldest` panics.
 #[test]
 fn a_panic_amid_the_oldest_doubles_no_value() {
     let drops = Cell::new(0);

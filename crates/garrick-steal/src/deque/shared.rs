@@ -79,8 +79,8 @@ impl<T> Shared<T> {
         self.steal.fence
     }
 
-    /// Returns the number of unclaimed values at some recent moment. This is only a hint, except
-    /// for a lock holder that has passed the fence.
+    /// Returns the number of unclaimed values at some recent moment. The number may be outdated,
+    /// unless the caller holds the lock and has passed the fence.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Relaxed: a hint; a thread that relies on it reads the counts again under the lock.

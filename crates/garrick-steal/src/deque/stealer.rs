@@ -278,8 +278,8 @@ mod tests {
         claim
     }
 
-    /// The owner can pop a value that a settled claim does not keep, even while the thief still
-    /// holds the lock and copies the others.
+    /// Tests that the owner can pop a value that a settled claim does not keep, even while the
+    /// thief still holds the lock and copies the other values.
     #[test]
     fn a_claim_is_shrunk_before_its_values_are_copied() {
         let (mut worker, shared) = four();
@@ -297,7 +297,8 @@ mod tests {
         assert_eq!(worker.pop(), None);
     }
 
-    /// If a thief panics between two steps, the values that it has not taken stay in the deque.
+    /// Tests that values stay in the deque if a thief panics between two steps before it has taken
+    /// them.
     #[test]
     fn a_claim_that_ends_early_gives_back() {
         for taken in 0..=2 {

@@ -170,8 +170,8 @@ fn three_thieves_and_a_growing_deque() {
     }
 }
 
-/// Each round starts a new deque with one slot, so that growth and thefts often happen at the same
-/// time.
+/// Tests growth during thefts. Each round starts a new deque with one slot, so that both often
+/// happen at the same time.
 #[test]
 fn growth_beside_two_thieves() {
     const DEQUES: u64 = 100;
@@ -213,7 +213,7 @@ fn grow_once(fence: Asymmetric, count: u64) -> u64 {
     all.len() as u64
 }
 
-/// The last handle drops each remaining value once.
+/// Tests that the last handle drops each remaining value once.
 #[test]
 fn values_are_dropped_once() {
     let values: Vec<Arc<u64>> = (0..2000).map(Arc::new).collect();

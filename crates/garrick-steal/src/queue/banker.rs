@@ -91,7 +91,7 @@ pub struct Consumer<T> {
     waiter: Waiter,
 }
 
-/// The consumer without its waiter.
+/// The consumer, without the state for waiting.
 struct Inbox<T> {
     shared: Arc<Shared<T>>,
     /// Nodes taken from the stack, oldest first.
@@ -228,8 +228,8 @@ impl<T> Node<T> {
 }
 
 impl<T> Producer<T> {
-    /// Pushes the chain from `newest` to `oldest` to the stack. Returns false, without a push, if
-    /// the queue is closed.
+    /// Pushes the chain from `newest` to `oldest` to the stack. If the queue is closed, pushes
+    /// nothing and returns false.
     ///
     /// # Safety
     ///

@@ -105,7 +105,7 @@ fn batches<Q: Queue>() {
     });
 }
 
-/// Two batches race for the same chunks.
+/// Tests two batches that race for the same chunks.
 fn two_batches<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();
@@ -147,7 +147,7 @@ fn chunks_are_recycled() {
     recycling::<Chunked>(5, 2);
 }
 
-/// `len` follows the links of nodes while they are pushed.
+/// Tests that `len` can follow the links of nodes while other nodes are pushed.
 fn counting<Q: Queue>() {
     loom::model(|| {
         let (sender, receiver) = Q::channel();
@@ -162,8 +162,8 @@ fn counting<Q: Queue>() {
     });
 }
 
-/// Pushes wake the receiver. The drop of the other sender does not, because this thread keeps a
-/// sender.
+/// Tests that pushes wake the receiver, and that the drop of the other sender does not, because
+/// this thread keeps a sender.
 fn waiting<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();
@@ -180,7 +180,8 @@ fn waiting<Q: Queue>() {
     });
 }
 
-/// The drops of two senders race. The last drop must not hide the other sender's value.
+/// Tests two senders that are dropped at the same time. The last drop must not hide the value of
+/// the other sender.
 fn ending<Q: Queue>() {
     check_with(long(3), || {
         let (sender, mut receiver) = Q::channel();

@@ -14,7 +14,7 @@ use super::*;
 
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Enough values to pass through several chunks of each class.
+/// Number of values that is large enough to pass through several chunks of each class.
 const MANY: usize = 5_000;
 
 /// Counts its own drops.
@@ -108,7 +108,7 @@ fn every_value_is_dropped_once<Q: Queue>() {
     }
 }
 
-/// Panics in its drop if it is marked for it.
+/// A value that panics when it is dropped, if the flag is set.
 struct Fragile(bool);
 
 impl Drop for Fragile {
@@ -130,7 +130,7 @@ fn a_panic_in_drop_breaks_nothing<Q: Queue>() {
     assert!(sender.push(Fragile(false)).is_err());
 }
 
-/// Counts its drop, and panics in the drop if it is marked for it.
+/// A value that counts its drop, and panics when it is dropped if the flag is set.
 struct Fuse(Arc<AtomicUsize>, bool);
 
 impl Drop for Fuse {
@@ -167,8 +167,8 @@ fn timeouts<Q: Queue>() {
     late.join().unwrap().unwrap();
 }
 
-/// Two threads exchange requests and replies. Each waits for the other, so both really sleep. A
-/// lost wake-up makes the test hang.
+/// Tests two threads that exchange requests and replies. Each waits for the other, so both really
+/// sleep. A lost wake-up makes the test hang.
 fn waking<Q: Queue>() {
     let rounds = if cfg!(debug_assertions) {
         5_000
@@ -191,8 +191,8 @@ fn waking<Q: Queue>() {
     echo.join().unwrap();
 }
 
-/// Three senders, and one receiver that sometimes sleeps: no value is lost, duplicated or out of
-/// order.
+/// Tests three senders, and one receiver that sometimes sleeps. No value may be lost, duplicated or
+/// out of order.
 fn stress<Q: Queue>() {
     const SENDERS: usize = 3;
     let count = if cfg!(debug_assertions) {
@@ -241,7 +241,7 @@ fn send_mixed(sender: &impl Sender<(usize, Box<usize>)>, me: usize, count: usize
     }
 }
 
-/// The receiver is dropped during pushes. Each value is dropped once or returned.
+/// Tests that each value is dropped once or returned if the receiver is dropped during pushes.
 fn closing_under_load<Q: Queue>() {
     let rounds = if cfg!(debug_assertions) { 50 } else { 500 };
     for round in 0..rounds {

@@ -84,8 +84,8 @@ fn drain(worker: &mut Worker<Value>) -> Vec<u32> {
         .collect()
 }
 
-/// An owner and a thief try to take the only value. The loser may report that the channel is empty
-/// only because the other thread has the value.
+/// Tests an owner and a thief that try to take the only value. The loser may report that the
+/// channel is empty only because the other thread has the value.
 #[test]
 fn the_last_value_goes_to_one() {
     model(3, || {
@@ -98,8 +98,8 @@ fn the_last_value_goes_to_one() {
     });
 }
 
-/// A deque for one value overflows when a second value comes. At the same time, a thief takes from
-/// the deque or from the global queue.
+/// Tests a deque for one value that overflows when a second value arrives. At the same time, a
+/// thief takes from the deque or from the global queue.
 #[test]
 fn overflow_beside_a_thief() {
     model(2, || {
@@ -113,7 +113,8 @@ fn overflow_beside_a_thief() {
     });
 }
 
-/// A bounded global queue returns the values for which it has no room. They are not lost.
+/// Tests that a bounded global queue returns the values for which it has no room. They are not
+/// lost.
 #[test]
 fn a_full_channel_gives_back() {
     model(2, || {
@@ -128,8 +129,8 @@ fn a_full_channel_gives_back() {
     });
 }
 
-/// Values that were sent are received by a thread that drains the channel. Values that were not
-/// sent are returned.
+/// Tests that a thread that drains the channel receives all sent values, and that values that were
+/// not sent are returned.
 #[test]
 fn close_beside_a_send() {
     model(3, || {

@@ -1,4 +1,4 @@
-//! Regions: the actors through which all messages to entities of a kind pass on a node.
+//! Regions: actors that receive all messages to entities of a kind on a node, and pass them on.
 
 mod gathering;
 mod running;
@@ -24,30 +24,32 @@ use crate::line::Travels;
 use crate::members::{Lease, Order, Owner, PlacerMsg, hash};
 use crate::name::NodeName;
 
-/// Time after which a message that waits is dropped.
+/// Time after which a waiting message is dropped.
 const WAITS_MAX: Duration = Duration::from_secs(10);
 
-/// Time for which a shard that is handed over waits for the other nodes.
+/// Maximum time for which a shard that is handed over waits for the announcements of other nodes
+/// that they send no more messages for it.
 const HELD_WITHIN: Duration = Duration::from_secs(2);
 
-/// Number of messages to other nodes that are sent by one turn.
+/// Number of collected messages to other nodes at which a turn sends them.
 const GATHERED_MAX: usize = 256;
 
-/// Time between two looks at shards with messages that wait.
+/// Time between two checks of shards that have waiting messages.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Time between two looks for messages that have waited for too long behind others.
+/// Time between two checks for messages that have waited for too long behind others.
 const LATE_LOOK: Duration = Duration::from_millis(500);
 
-/// Time between two looks at entities that may be idle, at least.
+/// Minimum time between two checks for idle entities.
 const IDLE_LOOK: Duration = Duration::from_millis(500);
 
-/// Returns true if a message that waits since a time has waited for too long.
+/// Returns true if a message that has been waiting since `since` has waited for too long.
 fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(WAITS_MAX)
 }
 
-/// Returns the names of the nodes that have not told yet that they send nothing more.
+/// Returns the names of the nodes that have not announced yet that they send no more messages for a
+/// shard.
 fn others(nodes: &[NodeName], held: &[(String, u64)], revision: u64) -> HashSet<String> {
     let has_told = |name: &str| {
         held.iter()
@@ -65,7 +67,7 @@ fn discard(message: impl Sized) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
 }
 
-/// An entity that may be idle at some time.
+/// An entity, and the time at which it may become idle.
 struct Idle {
     at: Nanos,
     shard: u32,
@@ -81,7 +83,7 @@ struct Leaving<M> {
     waiting: Waiting<M>,
 }
 
-/// The actor through which all messages to entities of a kind pass on a node. So they stay in
+/// Receives all messages to entities of a kind on a node, and passes them on. So the messages keep
 /// their order when the owner of a shard changes.
 pub(super) struct Region<M: Travels> {
     kind: Arc<str>,
@@ -91,22 +93,23 @@ pub(super) struct Region<M: Travels> {
     gate: Arc<Gate>,
     host: Option<Arc<dyn Host<M>>>,
     lease: Option<Arc<Lease>>,
-    /// Empty until their number is known.
+    /// The shards. Empty until the number of shards is known.
     shards: Vec<Shard<M>>,
-    /// Messages that have come before that, with the hashes of their keys.
+    /// Messages that arrived before the number of shards was known, with the hashes of their keys.
     early: VecDeque<(u64, Waiting<M>)>,
-    /// Shards at which the region looks after some time.
+    /// Shards that the region must check again later.
     unsettled: HashSet<u32>,
     /// Messages to other nodes that are sent when the activation ends, oldest first.
     leaving: VecDeque<Leaving<M>>,
-    /// Entities with the times at which they may be idle, in the order of these times.
+    /// Entities that may become idle, with the times at which that can happen, in the order of
+    /// these times.
     idle: VecDeque<Idle>,
     generation: u64,
-    /// Time of the next look.
+    /// Time of the next check.
     looks_at: Option<Nanos>,
-    /// Time of the last look for messages that have waited for too long.
+    /// Time of the last check for messages that have waited for too long.
     looked_late: Nanos,
-    /// True if the placer is to be told when nothing waits any more.
+    /// True if the placer must be informed when no message is waiting any more.
     closes: bool,
 }
 
@@ -167,7 +170,7 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Returns the shard of a key with this hash, if the number of shards is known.
+    /// Returns the shard of a key with the given hash, if the number of shards is known.
     fn shard_of(&self, hash: u64) -> Option<u32> {
         let shard = hash.checked_rem(self.shards.len() as u64)?;
         Some(shard as u32)
@@ -222,7 +225,7 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Drops a message whose sender was mistaken about the owner.
+    /// Drops a message that came to this node although another node owns the shard.
     fn strays(&self, message: impl Sized) {
         self.gate.strays.fetch_add(1, Relaxed);
         discard(message);
@@ -234,7 +237,7 @@ impl<M: Travels> Region<M> {
         discard(message);
     }
 
-    /// Passes a message on, or lets it wait behind others.
+    /// Passes a message on. If other messages of the shard wait, puts the message behind them.
     fn pass(&mut self, number: u32, waiting: Waiting<M>, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &self.shards[number as usize];
         let refused = if shard.queue.is_empty() {
@@ -247,7 +250,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Lets a message wait for its shard. `put` adds it to the queue, at one of its ends.
+    /// Lets a message wait for its shard. `put` adds the message to the front or the back of the
+    /// queue.
     fn wait(
         &mut self,
         number: u32,
@@ -262,7 +266,7 @@ impl<M: Travels> Region<M> {
         self.look_within(LOOK, cx);
     }
 
-    /// Passes a message on before those that wait. Returns it if it must wait.
+    /// Passes a message on before all waiting ones. Returns the message if it must wait.
     fn pass_now(
         &mut self,
         number: u32,
@@ -328,7 +332,7 @@ impl<M: Travels> Region<M> {
         Next::Continue
     }
 
-    /// Tells the placer that nothing waits any more for other nodes.
+    /// Informs the placer that no messages to other nodes are waiting any more.
     fn tell_closed(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         self.closes = false;
         let _ = cx.send(&self.placer, PlacerMsg::Closed(self.kind.clone()));
@@ -384,7 +388,7 @@ impl<M: Travels> Region<M> {
         self.settle(number, cx);
     }
 
-    /// Does what a shard waits for, as far as it is possible now.
+    /// Continues the work that a shard is waiting for, as far as that is possible now.
     fn settle(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         match &mut shard.place {
@@ -434,7 +438,7 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Looks at all shards after some time at the latest.
+    /// Schedules a check of all shards, after `time` at the latest.
     fn look_within(&mut self, time: Duration, cx: &Context<'_, RegionMsg<M>>) {
         let at = cx.now().saturating_add(nanos(time));
         if self.looks_at.is_none_or(|known| at < known) {

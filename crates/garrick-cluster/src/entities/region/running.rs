@@ -1,4 +1,4 @@
-//! Entities of a region: they are created, get messages, and end.
+//! Entities of a region: their creation, their messages and their end.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Number of times of entities from which on those of ended ones may be forgotten.
+/// Minimum number of stored idle times at which those of ended entities are removed.
 const IDLE_MIN: usize = 1_024;
 
-/// Takes the messages that have waited for too long.
+/// Removes and returns the messages that have waited for too long.
 fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waiting<M>> {
     let is_late = |waiting: &Waiting<M>| is_late(waiting.since, now);
     if !queue.iter().any(is_late) {
@@ -29,7 +29,7 @@ fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waitin
 }
 
 impl<M: Travels> Region<M> {
-    /// Gives a message to an entity of this node, which is created if it does not run.
+    /// Sends a message to an entity of this node. Creates the entity if it does not run.
     pub(super) fn deliver(
         &mut self,
         number: u32,
@@ -110,7 +110,8 @@ impl<M: Travels> Region<M> {
         self.deliver(number, waiting, cx);
     }
 
-    /// Forgets the times of entities that have ended, if these are most of them.
+    /// Removes the idle times of ended entities, if most of the stored times belong to ended
+    /// entities.
     fn forget_ended(&mut self) {
         if self.idle.len() <= 2 * self.gate.active.load(Relaxed) + IDLE_MIN {
             return;
@@ -161,8 +162,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Handles the messages that have waited for an entity of a shard that was lost: those that
-    /// have come from this node go to the next owner.
+    /// Handles the messages that were waiting for an entity of a shard that was lost. Messages from
+    /// this node go to the next owner of the shard.
     fn return_queue(
         &mut self,
         number: u32,
@@ -178,8 +179,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Has the entities of a shard stopped that is handed over. Tells the placer if none is left,
-    /// or if the time is over.
+    /// Stops the entities of a shard that is handed over. Informs the placer if no entity is left,
+    /// or if the time limit has passed.
     pub(super) fn stop_entities(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let within = self
             .host
@@ -201,8 +202,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Tells the placer to give a shard away. The turns of entities that have not ended take no
-    /// effect any more.
+    /// Tells the placer to give a shard away. Turns of entities that have not ended have no effect
+    /// after that.
     fn give_away(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         if let Place::HandsOver { phase, .. } = &mut shard.place {
@@ -230,7 +231,7 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Drops the messages of a shard that have waited for too long, also behind others.
+    /// Drops all messages of a shard that have waited for too long, including those behind others.
     pub(super) fn drop_late(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let (shard, now) = (&mut self.shards[number as usize], cx.now());
         let mut late = take_late(&mut shard.queue, now);
@@ -246,7 +247,7 @@ impl<M: Travels> Region<M> {
         late.into_iter().for_each(|waiting| self.expires(waiting));
     }
 
-    /// Stops the entities that have got no message since the last look at them.
+    /// Stops the entities that have received no message since they were last checked.
     pub(super) fn stop_idle(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         let now = cx.now();
         let idle = self.host.as_ref().and_then(|host| host.options().idle);

@@ -1,4 +1,4 @@
-//! Steps of a node that leaves.
+//! Steps by which a node leaves.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use crate::members::order::Order;
 use crate::members::own::Own;
 use crate::placement::News;
 
-/// Time for which the messages that wait on a node that leaves may go to other nodes. A message
-/// waits for 10 s at most.
+/// Time in which a leaving node sends its waiting messages to other nodes. A message waits for at
+/// most 10 s.
 const CLOSES_WITHIN: Duration = Duration::from_secs(12);
 
-/// Time for which a node that leaves waits for its links. A turn that does not end may hold
-/// messages back.
+/// Time for which a leaving node waits until its links have sent everything. A turn that does not
+/// end may hold messages back.
 const SENDS_WITHIN: Duration = Duration::from_secs(1);
 
-/// Time between two looks at the links of a node that leaves.
+/// Time between two checks of the links of a leaving node.
 const CLOSES_LOOK: Duration = Duration::from_millis(20);
 
-/// Time within which the record of a node that leaves is removed. Otherwise, other nodes remove it.
+/// Time within which a leaving node must remove its record. Otherwise, other nodes remove it.
 const REMOVES_WITHIN: Duration = Duration::from_secs(2);
 
 impl Placer {
-    /// Closes the regions when the last shard was handed over.
+    /// Closes the regions if the last shard was handed over.
     pub(super) fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
         if !self.own.is_draining || !matches!(self.exit, Exit::No) {
             return;
@@ -46,7 +46,7 @@ impl Placer {
         self.leave_if_closed(cx);
     }
 
-    /// Leaves when all is sent that has waited for other nodes.
+    /// Leaves if all messages that were waiting for other nodes have been sent.
     pub(super) fn leave_if_closed(&mut self, cx: &Context<'_, PlacerMsg>) {
         let Exit::Closes { regions, until } = &mut self.exit else {
             return;
@@ -72,8 +72,8 @@ impl Placer {
         self.remove(since, false, cx)
     }
 
-    /// Removes the record of a node that leaves, since a time. A renewal that is under way may come
-    /// before the removal, which is then made again.
+    /// Removes the record of a leaving node. `since` is the time of the first attempt. A renewal
+    /// under way may arrive before the removal, which is then sent again.
     fn remove(&mut self, since: Nanos, again: bool, cx: &Context<'_, PlacerMsg>) -> Next {
         let is_late = cx.lease_now().saturating_sub(since) >= nanos(REMOVES_WITHIN);
         if is_late || !self.own.may_have_record() {
@@ -88,7 +88,7 @@ impl Placer {
         Next::Continue
     }
 
-    /// Handles a message while the record is removed.
+    /// Handles a message while the record is being removed.
     pub(super) fn receive_last(
         &mut self,
         message: PlacerMsg,

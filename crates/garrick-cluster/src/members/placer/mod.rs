@@ -1,4 +1,5 @@
-//! The placer: the actor that keeps a node a member, and decides who owns the shards.
+//! The placer: the actor that maintains the membership of its node, and decides which node owns
+//! each shard.
 
 mod leaving;
 mod planning;
@@ -24,10 +25,11 @@ use crate::members::view::{Changes, View};
 use crate::name::NodeName;
 use crate::placement::{Change, News, Outcome, Placement};
 
-/// Time between two looks for silent members.
+/// Time between two checks for silent members.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Number of ticks between two renewals, and if the node runs a fenced kind.
+/// Number of ticks between two renewals, if the node runs no fenced kind. The next constant is the
+/// number if it runs one.
 const BEAT_TICKS: u64 = 4;
 const FENCED_BEAT_TICKS: u64 = 2;
 
@@ -37,7 +39,7 @@ const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 /// Time without an answer after which the records are read or changed again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
-/// Returns true if an answer to what was sent at a time is late.
+/// Returns true if the answer to a request that was sent at `since` is late.
 fn is_late_since(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(READ_AGAIN)
 }
@@ -46,7 +48,7 @@ fn is_late_since(since: Nanos, now: Nanos) -> bool {
 pub(crate) enum PlacerMsg {
     Beat,
     News(News),
-    /// The node sends to entities of a kind, through a region.
+    /// The node sends messages to entities of a kind, through a region.
     Use {
         kind: Arc<str>,
         region: Arc<dyn Regional>,
@@ -56,34 +58,34 @@ pub(crate) enum PlacerMsg {
         kind: Arc<str>,
         hosted: Hosted,
     },
-    /// The entities of a shard that this node hands over have stopped.
+    /// The entities of a shard that this node is handing over have stopped.
     Emptied {
         kind: Arc<str>,
         shard: u32,
         revision: u64,
     },
-    /// Nothing waits any more in a region that takes nothing more.
+    /// No messages are waiting any more in a closed region.
     Closed(Arc<str>),
-    /// Looks whether all is sent that has waited.
+    /// Request to check if all waiting messages were sent.
     Look,
-    /// Hands all shards over, and leaves.
+    /// Request to hand all shards over, and then to leave.
     Drain(Reply<()>),
-    /// Answers when the node has left.
+    /// Request for an answer when the node has left.
     Await(Reply<()>),
-    /// Leaves at once.
+    /// Request to leave at once.
     Leave,
 }
 
-/// Steps of a node that leaves.
+/// State of the exit of a node.
 enum Exit {
-    /// The node does not leave yet.
+    /// The node is not leaving yet.
     No,
-    /// These regions send what waits, until the time.
+    /// These regions are sending their waiting messages, until the given time.
     Closes {
         regions: HashSet<Arc<str>>,
         until: Nanos,
     },
-    /// The record is removed, since the time.
+    /// The record is being removed, since the given time.
     Removes { since: Nanos },
 }
 
@@ -94,7 +96,7 @@ struct Sent {
     is_removal: bool,
 }
 
-/// Keeps a node a member, and decides who owns the shards.
+/// Maintains the membership of its node, and decides which node owns each shard.
 pub(crate) struct Placer {
     lines: Arc<dyn Lines>,
     placement: Arc<dyn Placement>,
@@ -110,17 +112,18 @@ pub(crate) struct Placer {
     pending: HashMap<Arc<str>, Sent>,
     ticket: u64,
     ticks: u64,
-    /// Shards whose entities have stopped, with the revisions of their records.
+    /// Shards whose entities have stopped, with the revisions of the records of these shards.
     emptied: HashMap<(Arc<str>, u32), u64>,
-    /// Time at which the records were asked for, if there is no answer yet.
+    /// Time at which the records were requested. `None` if no request is unanswered.
     reads_since: Option<Nanos>,
-    /// True if something was perhaps changed since.
+    /// True if a record may have changed after the unanswered request was sent.
     reads_again: bool,
-    /// True if the record is to be renewed at once, when the last renewal is answered.
+    /// True if the record must be renewed as soon as the last renewal is answered.
     renews_again: bool,
-    /// Hash of the hosts of all kinds, and the time since which they are the same.
+    /// Hash of the lists of hosts of all kinds, and the time since which these lists have not
+    /// changed.
     hosts: (u64, Nanos),
-    /// Those who wait until the node has left.
+    /// Callers that wait until the node has left.
     waiters: Vec<Reply<()>>,
     exit: Exit,
 }
@@ -158,7 +161,7 @@ impl Placer {
         cx.address().contramap(PlacerMsg::News)
     }
 
-    /// Renews the record, looks for silent members, and plans.
+    /// Renews the record, checks for silent members, and updates the owners of shards.
     fn beat(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
         let is_late = self.own.is_late(RENEWED_WITHIN, now);
@@ -187,7 +190,7 @@ impl Placer {
         let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
     }
 
-    /// Removes the records of members that are silent. Takes their shards of fenced kinds before.
+    /// Removes the records of silent members. First takes over their shards of fenced kinds.
     fn look_for_silent(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
         for (name, revision) in self.roster.silent(FENCED_LEASE, now) {
@@ -203,8 +206,8 @@ impl Placer {
         }
     }
 
-    /// Returns the record of a silent member with another fence, if the member runs fenced kinds
-    /// and its link is silent, too.
+    /// Returns a new record with an increased fence for a silent member. Returns `None` if the
+    /// member runs no fenced kinds, or its link is not silent.
     fn suspicion(&self, name: &NodeName, revision: u64, now: Nanos) -> Option<bytes::Bytes> {
         let seen = self.view.member(name)?;
         let member = &seen.value;
@@ -237,7 +240,7 @@ impl Placer {
         }
     }
 
-    /// Reads what was changed.
+    /// Requests the records that have changed.
     fn read(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
         if (self.reads_since).is_some_and(|since| !is_late_since(since, now)) {
@@ -248,7 +251,7 @@ impl Placer {
         self.placement.read(self.view.revision(), &Self::news(cx));
     }
 
-    /// Changes a record, unless a change of it has no answer yet.
+    /// Changes a record, unless another change of this record has no answer yet.
     fn change(
         &mut self,
         key: &Key,
@@ -309,7 +312,7 @@ impl Placer {
         self.read(cx);
     }
 
-    /// Counts a change that has taken place.
+    /// Counts a change that was made.
     fn count(&self, key: &str, sent: &Sent) {
         let mut sample = lock(&self.sample);
         match Key::read(key) {
@@ -324,7 +327,7 @@ impl Placer {
         }
     }
 
-    /// Handles a change of the own membership.
+    /// Handles a change of the membership of this node.
     fn looked(&mut self, look: &Look) {
         match look {
             // The next renewal and the plan follow the order.
@@ -350,7 +353,7 @@ impl Placer {
         }
     }
 
-    /// Tells the region of a kind of the lease for its shards.
+    /// Informs the region of a kind about the lease for its shards.
     fn tell_lease(&self, kind: &Arc<str>) {
         if let (Some(used), Some(lease)) = (self.used.get(kind), self.own.lease_of(kind)) {
             used.order(Order::Joined(lease.clone()));
@@ -395,8 +398,8 @@ impl Placer {
         }
     }
 
-    /// Names a kind in the record of this node if the node runs it and has a region for it. A node
-    /// gets no shards before its region can take messages.
+    /// Adds a kind to the record of this node if the node runs the kind and has a region for it. A
+    /// node gets no shards before its region can take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
         if self.used.contains_key(&kind)
             && let Some(agenda) = self.agendas.get(&kind)
@@ -416,7 +419,7 @@ impl Placer {
         self.host_if_used(kind);
     }
 
-    /// Updates the numbers of this node.
+    /// Publishes the counters of this node.
     fn publish(&self) {
         let mut members: Vec<NodeName> =
             self.view.members().map(|(name, _)| name.clone()).collect();

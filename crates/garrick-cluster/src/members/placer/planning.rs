@@ -1,4 +1,5 @@
-//! Plans: which shards are claimed, handed over and given away, and what the regions are told.
+//! Plans: which shards this node claims, hands over and gives away, and what it reports to its
+//! regions.
 
 use std::mem;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::members::record::{Key, KindRecord, Shard, encode};
 use crate::members::view::Changes;
 use crate::name::NodeName;
 
-/// Time for which the members must not have changed before shards move to a better node.
+/// Time without a change of the members after which shards may move to a better node.
 const SETTLED: Duration = Duration::from_secs(10);
 
 /// Number of shards that a node hands over at the same time for a better balance.
@@ -25,7 +26,7 @@ const MOVES_MAX: usize = 8;
 const DRAINS_MAX: usize = 64;
 
 impl Placer {
-    /// Notes whether the hosts have changed.
+    /// Records the time if the hosts of the kinds have changed since the last call.
     pub(super) fn settle(&mut self, now: Nanos) {
         let hosts = self.view.members().map(|(name, seen)| {
             let member = &seen.value;
@@ -40,8 +41,9 @@ impl Placer {
         }
     }
 
-    /// Claims, hands over and passes on shards, and tells the regions of their owners. `changed`
-    /// has what was read. If it is `None`, tries again what was not done.
+    /// Claims shards, hands them over and gives them away. Informs the regions about the owners.
+    /// `changed` contains the changes that were read. If it is `None`, retries all steps that are
+    /// not done yet.
     pub(super) fn plan(&mut self, changed: Option<&Changes>, cx: &Context<'_, PlacerMsg>) {
         let nothing = Changes::default();
         let news = changed.unwrap_or(&nothing);
@@ -58,7 +60,7 @@ impl Placer {
         self.publish();
     }
 
-    /// Does what is to do with the shards of a kind.
+    /// Carries out the duties for the shards of a kind.
     fn work(
         &mut self,
         agenda: &mut Agenda,
@@ -96,8 +98,9 @@ impl Placer {
         }
     }
 
-    /// Returns true if the kind has a record, with at least the version that this node writes.
-    /// Otherwise changes the record, because this must be known before the node owns a shard.
+    /// Returns true if the kind has a record with at least the version that this node writes.
+    /// Otherwise creates or changes the record, because the record must be right before the node
+    /// owns a shard.
     fn is_decided(&mut self, kind: &Arc<str>, hosted: Hosted, cx: &Context<'_, PlacerMsg>) -> bool {
         let versions = hosted.versions;
         let (revision, shards) = match self.view.kind(kind) {
@@ -133,7 +136,7 @@ impl Placer {
         self.change(&Key::Shard(kind.clone(), number), revision, value, cx);
     }
 
-    /// Returns a record of a shard of this node.
+    /// Returns the encoded record of a shard that this node owns.
     fn own_shard(&self, kind: &str, is_draining: bool) -> Option<bytes::Bytes> {
         Some(encode(Shard {
             node: self.own.name.to_string(),
@@ -143,7 +146,7 @@ impl Placer {
         }))
     }
 
-    /// Returns a record of a shard of a member.
+    /// Returns the encoded record of a shard that a member owns.
     fn shard_of(&self, kind: &str, name: &NodeName) -> Option<bytes::Bytes> {
         let member = self.view.member(name)?;
         Some(encode(Shard {
@@ -154,7 +157,7 @@ impl Placer {
         }))
     }
 
-    /// Tells the regions of owners that have changed.
+    /// Informs the regions about changes of owners.
     fn tell_owners(&mut self, changed: &Changes) {
         let record = self.view.member(&self.own.name);
         let record = record.filter(|seen| Some(seen.epoch()) == self.own.epoch());

@@ -1,8 +1,8 @@
-//! Groups are appended.
+//! Appending groups of events.
 //!
-//! The events of a journal in a group are one message, which is stored as a whole or not at all.
-//! It is stored only if the last message of the journal is the one that this writer knows. The
-//! messages of all journals are under way at once.
+//! All events of a group for one journal are one message, which is stored as a whole or not at all.
+//! The message is stored only if the last message of the journal is the one that this writer knows.
+//! The messages of all journals are sent at the same time.
 //!
 //! ```text
 //! message --- acknowledged ---------------------------------------> stored
@@ -11,8 +11,8 @@
 //!                         |------- refused: read what is there ----> stored, or refused
 //!                         '------- no answer until the time is up -> broken
 //! ```
-//! A fence is a message without events, in the place of the message. If it is stored, the message
-//! cannot be stored later.
+//! A fence is a message without events, which takes the place of the message. If the fence is
+//! stored, the message can no longer be stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,31 +40,31 @@ struct Part {
     name: Arc<str>,
     tokens: Arc<str>,
     head: Head,
-    /// Head of a message without events in the place of this one.
+    /// Head of a fence, which may be stored in place of the message.
     before: Head,
     bytes: Vec<u8>,
     /// Size of the message in bytes.
     size: usize,
-    /// `None` if the events are appended.
+    /// Reason why the events were refused. `None` if the events are appended.
     refused: Option<JournalError>,
 }
 
-/// Result of the sending of a part.
+/// Result of sending a part.
 enum Settled {
-    /// The message, or a fence in its place, is the last one and has this sequence.
+    /// The message, or a fence that replaces it, is the last message and has this sequence.
     Stored(u64),
     /// A fence was stored, with this sequence.
     Fenced(u64, String),
-    /// Another writer was there. Contains the number that its next event has, or 0.
+    /// Another writer has appended a message. Contains the number of its next event, or 0.
     Conflict(u64),
     Full,
     /// Nothing was stored.
     Absent(String),
-    /// Nothing is known.
+    /// The result is not known. Contains the reason.
     Lost(String),
 }
 
-/// A part on its way.
+/// A part that is being sent.
 struct Outgoing {
     tokens: Arc<str>,
     head: Head,
@@ -101,7 +101,8 @@ impl NatsLog {
         self.conclude(parts, settled)
     }
 
-    /// Returns the parts of a group. Those that do not follow the newest event are refused.
+    /// Returns the parts of a group. Marks parts as refused that do not follow the newest event of
+    /// their journal.
     fn parts(&self, group: &Group) -> Vec<Part> {
         let of = self.next_message();
         let (mut parts, mut places): (Vec<Part>, HashMap<JournalId, usize>) = Default::default();
@@ -124,7 +125,7 @@ impl NatsLog {
         parts
     }
 
-    /// Records what has become of the parts that were sent.
+    /// Records the results of the parts that were sent.
     fn conclude(
         &self,
         parts: Vec<Part>,
@@ -209,7 +210,7 @@ impl Part {
         }
     }
 
-    /// Adds an event. If it does not follow, the events are refused.
+    /// Adds an event. If it does not follow the event before it, refuses all events of the part.
     fn add(&mut self, event: &Event<'_>) {
         if self.refused.is_some() {
             return;
@@ -243,7 +244,7 @@ impl Part {
         }
     }
 
-    /// Returns what is sent, if the part is not refused.
+    /// Returns the message to send, unless the part is refused.
     fn outgoing(&mut self) -> Option<Outgoing> {
         if self.refused.is_some() {
             return None;
@@ -270,7 +271,7 @@ pub(super) async fn pause(attempt: u32, until: Instant) -> bool {
     true
 }
 
-/// Has a part stored, or finds out why it is not.
+/// Sends a part until it is stored or the reason for a failure is known.
 async fn settle(store: &Store, part: &Outgoing, fence: MessageOf, until: Instant) -> Settled {
     let (after, mut attempt) = (part.head.after, 0);
     let why = loop {
@@ -299,7 +300,8 @@ async fn settle(store: &Store, part: &Outgoing, fence: MessageOf, until: Instant
     resolve(store, part, fence, until, why).await
 }
 
-/// Finds out whether a message without an answer was stored. Prevents that it is stored later.
+/// Finds out if a message without an acknowledgement was stored. If not, makes sure that it cannot
+/// be stored later.
 async fn resolve(
     store: &Store,
     part: &Outgoing,
@@ -339,7 +341,7 @@ async fn resolve(
     }
 }
 
-/// Returns the number of the next event of another writer.
+/// Returns the result for a conflict, with the number of the next event of the other writer.
 async fn conflict(store: &Store, part: &Outgoing) -> Settled {
     let last = store.last(Kind::Events, &part.tokens).await;
     let expected = match last {

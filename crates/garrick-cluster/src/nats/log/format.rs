@@ -11,9 +11,10 @@
 //! | number of events | 4 |
 //! | each event: tag, version, 1 if it is whole, length, payload | 2, 2, 1, 4, ... |
 //!
-//! A saved state has `gSt1`, the checksum, the writer, the numbers and covered sequences of this
-//! state and of the one before, tag, version and the state. All numbers are little-endian. A batch
-//! without events is a *fence*: it only lets earlier attempts of others fail.
+//! A saved state consists of `gSt1`, the checksum, the writer, the event numbers and covered
+//! sequences of this state and of the one before, the tag, the version, and the state itself. All
+//! numbers are little-endian. A batch without events is a *fence*: its only effect is that earlier
+//! attempts of other writers fail.
 
 use garrick_journal::{Event, EventKind};
 
@@ -23,16 +24,16 @@ const BATCH: &[u8; 4] = b"gEv1";
 /// First bytes of a saved state.
 const STATE: &[u8; 4] = b"gSt1";
 
-/// Length of a batch without events.
+/// Length of a batch without events, in bytes.
 pub(super) const HEAD_BYTES: usize = 60;
 
-/// Length of a saved state that is empty.
+/// Length of an empty saved state in bytes.
 pub(super) const STATE_BYTES: usize = 60;
 
-/// Length of an event without its payload.
+/// Length of an event without its payload, in bytes.
 pub(super) const EVENT_BYTES: usize = 9;
 
-/// Identity of a message: the random number of its writer, and the number of its group.
+/// Identity of a message: the random number of the writer, and the number of the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageOf {
     pub(super) writer: u64,
@@ -43,25 +44,25 @@ pub(super) struct MessageOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) of: MessageOf,
-    /// Sequence of the message before it in the journal, or 0.
+    /// Sequence of the message before this one in the journal, or 0.
     pub(super) after: u64,
-    /// Number of the newest event of the journal, with this batch.
+    /// Number of the newest event of the journal, including this batch.
     pub(super) newest: u64,
     /// Number of the newest whole event of the journal, or 0.
     pub(super) whole: u64,
-    /// A sequence. The message with that event is behind it.
+    /// Sequence of a message that is older than the one with the newest whole event.
     pub(super) whole_after: u64,
-    /// Number of events.
+    /// Number of events in the batch.
     pub(super) count: u32,
 }
 
 impl Head {
-    /// Returns the number of the first event.
+    /// Returns the number of the first event in the batch.
     pub(super) fn first(&self) -> u64 {
         self.newest + 1 - u64::from(self.count)
     }
 
-    /// Returns the content of a message whose events were added by [`put_event`].
+    /// Returns the content of a message. `bytes` contains the events that [`put_event`] has added.
     pub(super) fn seal(&self, mut bytes: Vec<u8>) -> Vec<u8> {
         let mut head = Vec::with_capacity(HEAD_BYTES);
         head.extend_from_slice(BATCH);
@@ -103,12 +104,12 @@ impl Head {
     }
 }
 
-/// Returns the beginning of a batch, whose head is not known yet.
+/// Returns the beginning of a batch, with space for the head.
 pub(super) fn empty_batch() -> Vec<u8> {
     vec![0; HEAD_BYTES]
 }
 
-/// Adds an event to a batch. Events have less than 4 GiB.
+/// Adds an event to a batch. The event must be smaller than 4 GiB.
 pub(super) fn put_event(event: &Event<'_>, to: &mut Vec<u8>) {
     to.extend_from_slice(&event.kind.tag.to_le_bytes());
     to.extend_from_slice(&event.kind.version.to_le_bytes());
@@ -117,7 +118,7 @@ pub(super) fn put_event(event: &Event<'_>, to: &mut Vec<u8>) {
     to.extend_from_slice(event.payload);
 }
 
-/// Takes the next event of a batch.
+/// Takes the next event of a batch. The event gets the number `number`.
 pub(super) fn take_event<'a>(rest: &mut &'a [u8], number: u64) -> Result<Event<'a>, &'static str> {
     let kind = take_kind(rest)?;
     let is_whole = take(rest, 1)? == [1];
@@ -134,12 +135,13 @@ pub(super) fn take_event<'a>(rest: &mut &'a [u8], number: u64) -> Result<Event<'
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StateHead {
     pub(super) of: MessageOf,
-    /// This state, and the one before it.
+    /// Marks of this state, and of the state before it.
     pub(super) marks: [Mark; 2],
     pub(super) kind: EventKind,
 }
 
-/// An event, and a sequence: messages of the journal up to it have no later events.
+/// Number of an event, and a sequence. Messages of the journal up to the sequence contain no later
+/// events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Mark {
     pub(super) number: u64,
@@ -147,7 +149,7 @@ pub(super) struct Mark {
 }
 
 impl StateHead {
-    /// Returns the content of a message with a state.
+    /// Returns the content of a message that contains a state.
     pub(super) fn seal(&self, state: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(STATE_BYTES + state.len());
         bytes.extend_from_slice(STATE);
@@ -170,7 +172,7 @@ impl StateHead {
         bytes
     }
 
-    /// Reads the head and the state.
+    /// Reads the head of a saved state. Returns the head and the state.
     pub(super) fn read(content: &[u8]) -> Result<(Self, &[u8]), &'static str> {
         let mut rest = check(content, STATE)?;
         let of = MessageOf {
@@ -189,7 +191,7 @@ impl StateHead {
     }
 }
 
-/// Writes the checksum.
+/// Writes the checksum into a message.
 fn sign(bytes: &mut [u8]) {
     let checksum = crc32c::crc32c(&bytes[8..]);
     bytes[4..8].copy_from_slice(&checksum.to_le_bytes());

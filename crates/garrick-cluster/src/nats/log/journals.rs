@@ -1,4 +1,4 @@
-//! The journals that a log has started to read, and what it knows of them.
+//! The journals that a log has begun to read, and their known state.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,48 +9,48 @@ use hashbrown::HashMap;
 use super::format::{Head, Mark};
 use super::subject::tokens;
 
-/// Number of messages of which it is kept which events they have.
+/// Maximum number of messages of a journal whose event numbers are remembered.
 const MARKS_MAX: usize = 32;
 
-/// The journals. Their numbers are 1, 2, 3 and so on.
+/// The known journals. Their numbers are 1, 2, 3 and so on.
 #[derive(Default)]
 pub(super) struct Journals {
     names: HashMap<Arc<str>, u64>,
     all: Vec<Known>,
 }
 
-/// A journal.
+/// State of a journal.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) name: Arc<str>,
-    /// End of its subjects.
+    /// Last part of the subjects of the journal.
     pub(super) tokens: Arc<str>,
-    /// Number of the newest event, or 0.
+    /// Number of the newest event, or 0 if there is none.
     pub(super) newest: u64,
-    /// Sequence of its last message, or 0.
+    /// Sequence of the last message of the journal, or 0.
     pub(super) sequence: u64,
-    /// Number of the newest whole event, or 0, and a sequence behind which it is.
+    /// Number of the newest whole event, or 0, and the sequence of a message that is older than it.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
-    /// The last events of some of the last messages, oldest first.
+    /// Number of the last event and sequence of some of the last messages, oldest first.
     marks: VecDeque<Mark>,
     /// Number of messages since the last purge.
     pub(super) unpurged: u32,
-    /// The event after those that were read last, and the sequence of its message.
+    /// Number of the event to read next, and the sequence of the last message that was read.
     pub(super) cursor: Mark,
 }
 
 /// The saved states of a journal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SavedStates {
-    /// The newest one, and the one before.
+    /// Marks of the newest saved state and of the one before.
     pub(super) marks: [Mark; 2],
-    /// Sequence of the last message.
+    /// Sequence of the last message with a saved state.
     pub(super) sequence: u64,
 }
 
 impl Journals {
-    /// Returns the number of the journal with a name.
+    /// Returns the number of the journal with the given name.
     pub(super) fn number(&mut self, name: &str) -> JournalId {
         if let Some(number) = self.names.get(name) {
             return JournalId::new(*number);
@@ -113,7 +113,7 @@ impl Known {
         });
     }
 
-    /// Returns a sequence up to which no message has an event after `number`.
+    /// Returns a sequence. Messages up to it contain no events after `number`.
     pub(super) fn covers(&self, number: u64) -> u64 {
         if number == self.newest {
             return self.sequence;
@@ -129,7 +129,7 @@ impl Known {
         known.map(|mark| mark.covers).max().unwrap_or(0)
     }
 
-    /// Returns the sequence from which on the message with an event is searched.
+    /// Returns the sequence at which a search for the message with an event begins.
     pub(super) fn search(&self, number: u64) -> u64 {
         if self.cursor.number == number {
             return self.cursor.covers;

@@ -32,26 +32,28 @@ use super::home::Home;
 use crate::lock::lock;
 pub use open::NatsLogOptions;
 
-/// Time after the time limit of a call until its runtime counts as standing still.
+/// Time after the time limit of a call at which the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// The events of the journals of a cluster in streams of NATS. Needs the feature `nats-journal`.
 ///
-/// Several processes may have the log open. Of several writers of one journal, one succeeds: a
-/// writer that does not know the newest message of the journal is refused with
-/// [`JournalError::Conflict`], and nothing of its group is stored in that journal. After that, it
-/// must begin again with [`Log::start`].
+/// Several processes may open the same log. If several writers append to one journal, only one
+/// succeeds: a writer that does not know the newest message of the journal is refused with
+/// [`JournalError::Conflict`], and none of its events are stored in that journal. After that, the
+/// writer must call [`Log::start`] again.
 ///
-/// Acknowledged events are stored by the server, or by a majority of the servers. Their setting
-/// `sync_interval` determines when they are on the disk: see `docs/cluster.md`.
+/// Acknowledged events are stored by the server, or by a majority of the servers. The server
+/// setting `sync_interval` determines when events are on the disk. `docs/cluster.md` has the
+/// details.
 ///
 /// Each call ends within the time limit, 20 s by default. If a message was not acknowledged, the
-/// log appends another one without events in its place: then it is known whether the first one was
-/// stored. Only if that is impossible, too, the log is broken ([`JournalError::Broken`]). Then open
-/// it again, and spawn the durable actors again.
+/// log appends a message without events in its place. This reveals if the first message was stored.
+/// If that fails too, the log is broken ([`JournalError::Broken`]). Open it again then, and spawn
+/// the durable actors again.
 ///
-/// The events of a journal in a group must fit into the server's `max_payload`, which is 1 MiB by
-/// default, and so must a saved state. Larger ones are refused with [`JournalError::TooLarge`].
+/// All events of a group for one journal, and each saved state, must fit into the server's
+/// `max_payload`, which is 1 MiB by default. Larger ones are refused with
+/// [`JournalError::TooLarge`].
 ///
 /// # Examples
 /// ```no_run
@@ -75,12 +77,12 @@ pub struct NatsLog {
     group: AtomicU64,
     /// Time limit of a call.
     answer_within: Duration,
-    /// True if a start lets no other writer append any more.
+    /// True if each start of a journal prevents further appends by other writers.
     fences: bool,
     journals: Mutex<Journals>,
-    /// Journals with the sequences up to which their messages are removed.
+    /// Journals, and the sequences up to which their messages can be removed.
     due: Mutex<HashMap<JournalId, u64>>,
-    /// Held while messages are removed.
+    /// True while messages are being removed.
     purging: Arc<AtomicBool>,
     notes: Notes,
     written: AtomicU64,
@@ -90,7 +92,7 @@ pub struct NatsLog {
     cause: Mutex<Option<Arc<str>>>,
 }
 
-/// Errors that have lost nothing. Clones are handles to the same ones.
+/// Errors that have caused no loss. Clones share the same list.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Notices>>);
 
@@ -100,7 +102,7 @@ impl Notes {
     }
 }
 
-/// Held while messages are removed.
+/// The right to remove messages. Released when it is dropped.
 struct Purging(Arc<AtomicBool>);
 
 impl Drop for Purging {
@@ -127,7 +129,7 @@ impl NatsLog {
         self.notes.add(error);
     }
 
-    /// Returns the right to remove messages, unless that is under way.
+    /// Returns the right to remove messages. Returns `None` while another task removes messages.
     fn purging(&self) -> Option<Purging> {
         let was = self.purging.swap(true, Relaxed);
         (!was).then(|| Purging(Arc::clone(&self.purging)))
@@ -157,7 +159,7 @@ impl NatsLog {
         Ok(())
     }
 
-    /// Records that it is not known what is stored.
+    /// Marks the log as broken, because it is not known which messages are stored.
     fn break_down(&self, why: &str) -> JournalError {
         // Relaxed: a flag that publishes nothing.
         self.is_broken.store(true, Relaxed);
@@ -176,8 +178,7 @@ impl NatsLog {
 
     /// Runs a task on the thread of the connection, and waits for it.
     ///
-    /// # Errors
-    /// Returns the reason if the task panics, or the runtime does not run.
+    /// # Errors Returns the reason if the task panics, or if the runtime is not running.
     fn run<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,

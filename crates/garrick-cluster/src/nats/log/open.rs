@@ -1,4 +1,4 @@
-//! Logs are opened.
+//! Opening of logs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::sync_channel;
@@ -16,7 +16,7 @@ use crate::nats::counts::Counts;
 use crate::nats::home::Home;
 use crate::nats::names;
 
-/// Longest time until a message counts as not acknowledged.
+/// Maximum time to wait for the acknowledgement of a message.
 const ACK_WITHIN: Duration = Duration::from_secs(5);
 
 /// Settings of a [`NatsLog`].
@@ -44,9 +44,9 @@ impl NatsLogOptions {
         }
     }
 
-    /// Sets the maximum size of the events of all journals in bytes, if this process creates their
-    /// stream. When it is reached, groups are refused with [`JournalError::Full`]. By default, only
-    /// the disk of the server bounds it.
+    /// Sets the maximum total size of the events of all journals in bytes. Has an effect only if
+    /// this process creates their stream. When the maximum is reached, groups are refused with
+    /// [`JournalError::Full`]. By default, only the disk of the server limits the size.
     pub fn max_bytes(self, max_bytes: u64) -> Self {
         Self {
             max_bytes: Some(max_bytes),
@@ -54,8 +54,8 @@ impl NatsLogOptions {
         }
     }
 
-    /// Sets the time limit of a call. The default is 20 s. It should be longer than an election in
-    /// a cluster of servers, which takes 5 to 10 s.
+    /// Sets the time limit of a call. The default is 20 s. The limit should be longer than an
+    /// election in a cluster of servers, which takes 5 to 10 s.
     pub fn answer_within(self, answer_within: Duration) -> Self {
         Self {
             answer_within,
@@ -64,8 +64,8 @@ impl NatsLogOptions {
     }
 
     /// Has each [`Log::start`](garrick_journal::Log::start) append a message without events. So
-    /// what it returns is the newest state, and no writer that has started earlier can append any
-    /// more. Use it if a journal moves between nodes.
+    /// `start` returns the newest state, and writers that started earlier can no longer append. Use
+    /// this option if a journal moves between nodes.
     pub fn fence_at_start(self) -> Self {
         Self {
             fences: true,
@@ -74,13 +74,13 @@ impl NatsLogOptions {
     }
 
     /// Opens the log of the journals of a cluster. Creates its streams if they do not exist.
-    /// `servers` has the settings of the connection, also the number of replicas of new streams.
-    /// `node` is the name of this node, which has permissions for answers. Waits for the server.
+    /// `servers` contains the settings of the connection, and the number of replicas of new
+    /// streams. `node` is the name of this node, to whose subjects the server may send answers.
+    /// Blocks until the server has answered.
     ///
-    /// # Errors
-    /// Returns [`JournalError::Engine`] if there is no connection to a server that can be used, or
-    /// a stream cannot be opened, and [`JournalError::Foreign`] if a stream exists with settings
-    /// that would lose events.
+    /// # Errors Returns [`JournalError::Engine`] if no usable server can be reached or a stream
+    /// cannot be opened. Returns [`JournalError::Foreign`] if a stream exists with settings that
+    /// would lose events.
     pub fn open(
         self,
         servers: NatsBuilder,

@@ -1,8 +1,8 @@
-//! Journals are read.
+//! Reading of journals.
 //!
-//! Reads are answered by the leader of a stream. A leader that has lost its place without knowing
-//! may still answer with an older state. So what is older than what this process knows is read
-//! again, and an append to an older state is refused by the current leader.
+//! The leader of a stream answers reads. A server that is no longer the leader, but does not know
+//! that yet, may answer with an older state. So a state that is older than the one this process
+//! knows is read again. The current leader refuses an append that is based on an older state.
 
 use garrick_journal::{
     Event, Group, JournalError, JournalId, READ_BYTES, Snapshot, Start, check_name,
@@ -23,7 +23,7 @@ struct Told {
     last: Option<(Head, u64)>,
     saved: SavedStates,
     state: Option<Snapshot>,
-    /// Reason why the newest state cannot be read.
+    /// Reason why the newest state cannot be read, if it cannot.
     damage: Option<&'static str>,
 }
 
@@ -83,7 +83,7 @@ impl NatsLog {
         }))
     }
 
-    /// Returns an error about something that is not as it was written.
+    /// Returns the error for data that differs from what was written.
     pub(super) fn damaged(&self, of: Kind, row: String, why: &str) -> JournalError {
         JournalError::DamagedRow {
             file: self.store.name(of).to_owned(),
@@ -92,7 +92,7 @@ impl NatsLog {
         }
     }
 
-    /// Reads events of a journal from a number on.
+    /// Reads events of a journal, beginning with the given number.
     pub(super) fn read_events(
         &self,
         journal: JournalId,
@@ -140,7 +140,8 @@ impl NatsLog {
         Ok(())
     }
 
-    /// Returns the first message of a journal with at least a sequence. There is one.
+    /// Returns the first message of a journal whose sequence is at least the given one. The message
+    /// must exist.
     fn next_message_of(
         &self,
         known: &Known,
@@ -168,7 +169,7 @@ impl NatsLog {
     }
 }
 
-/// Describes an event.
+/// Describes the place of an event, for an error message.
 fn row(known: &Known, number: u64) -> String {
     format!("event {number} of the journal {:?}", known.name)
 }
@@ -179,8 +180,8 @@ enum Uncopied {
     Refused(JournalError),
 }
 
-/// Adds the events of a message with these numbers to a group, until it is full. Returns the number
-/// after the last one.
+/// Adds the events of a message that are in a range of numbers to a group, until the group is full.
+/// Returns the number after the last added event.
 fn copy(
     head: &Head,
     mut rest: &[u8],
@@ -206,14 +207,14 @@ fn copy(
 /// Reason why the newest event of a journal is not known.
 pub(super) enum Unread {
     Failed(String),
-    /// There is no space for a fence.
+    /// The stream has no space for a fence.
     Full,
-    /// The place and the reason.
+    /// A message is damaged. Contains the place and the reason.
     Damaged(String, &'static str),
 }
 
-/// Asks for the last message and the saved states of a journal. With `fence`, appends a message
-/// without events, so that no other writer can append any more.
+/// Requests the last message and the saved states of a journal. With `fence`, first appends a
+/// message without events, so that earlier writers can no longer append.
 async fn ask(
     store: &Store,
     known: &Known,
@@ -290,11 +291,11 @@ async fn set_fence(
     }
 }
 
-/// Answers about the saved states: their numbers, the newest one that can be read, and the
-/// reason why there is a newer one that cannot be read.
+/// Saved states of a journal: their marks, the newest state that can be read, and the reason why a
+/// newer state cannot be read, if there is one.
 type States = (SavedStates, Option<Snapshot>, Option<&'static str>);
 
-/// Asks for the saved states of a journal.
+/// Requests the saved states of a journal.
 pub(super) async fn ask_state(store: &Store, known: &Known) -> Result<States, Unread> {
     let last = store.last(Kind::States, &known.tokens).await;
     let Some(last) = last.map_err(Unread::Failed)? else {
@@ -328,7 +329,7 @@ fn states(head: StateHead, state: &[u8], sequence: u64, damage: Option<&'static 
     (saved, Some(snapshot), damage)
 }
 
-/// No state can be read. That is damage if events are missing.
+/// Handles a journal without a readable state. Missing events then count as damage.
 async fn no_state(
     store: &Store,
     known: &Known,

@@ -1,4 +1,4 @@
-//! States are saved, and events that nobody needs are removed.
+//! Saving of states, and removal of events that are no longer needed.
 
 use garrick_journal::{EventKind, JournalError, JournalId};
 
@@ -10,11 +10,11 @@ use super::store::engine;
 use super::subject::Kind;
 use crate::nats::publish::Published;
 
-/// Number of messages of a journal after a purge from which on those before a whole event are
+/// Number of new messages of a journal at which the messages before its newest whole event are
 /// removed.
 const PURGE_EVERY: u32 = 64;
 
-/// Number of attempts to save a state, after another writer has saved one.
+/// Number of attempts to save a state if other writers save states at the same time.
 const ATTEMPTS: u32 = 3;
 
 impl NatsLog {
@@ -59,7 +59,8 @@ impl NatsLog {
         engine("save a state in", self.store.name(Kind::States), why)
     }
 
-    /// Saves a state once. Returns `None` if the states are not those that are known.
+    /// Tries once to save a state. Returns `None` if another writer has saved a state that this log
+    /// does not know.
     fn try_save(
         &self,
         known: &Known,
@@ -130,7 +131,7 @@ impl NatsLog {
         }
     }
 
-    /// Marks the messages before a whole event for removal, if there are many.
+    /// Marks the messages before the newest whole event for removal, if there are many.
     pub(super) fn mark_replaced(&self, journal: JournalId, known: &mut Known) {
         if known.whole.covers > 0 && known.unpurged >= PURGE_EVERY {
             known.unpurged = 0;
@@ -138,7 +139,8 @@ impl NatsLog {
         }
     }
 
-    /// Begins to remove messages whose events nobody needs, unless that is under way.
+    /// Starts to remove messages with events that are no longer needed, unless a removal is already
+    /// running.
     pub(super) fn purge_if_due(&self) {
         let Some(purges) = self.purging() else { return };
         let due = std::mem::take(&mut *self.due());

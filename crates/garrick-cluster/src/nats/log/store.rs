@@ -1,4 +1,4 @@
-//! The streams: what is published to them and read from them, one message at a time.
+//! Streams. Messages are published to them and read from them one at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::nats::echo::Echoes;
 use crate::nats::error::with_sources;
 use crate::nats::publish::{Outgoing, Published, publish};
 
-/// Number of messages whose acknowledgements are awaited at once.
+/// Maximum number of messages that wait for their acknowledgements.
 const IN_FLIGHT_MAX: usize = 8_192;
 
-/// Room of a message for its headers, in bytes.
+/// Space that is reserved for the headers of a message, in bytes.
 const HEADERS: usize = 1_024;
 
-/// Both streams of the journals of a cluster.
+/// The two streams of the journals of a cluster.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     client: Client,
@@ -34,7 +34,7 @@ pub(super) struct Store {
     _echoes: Arc<Echoes>,
 }
 
-/// A stream.
+/// One of the two streams.
 #[derive(Debug, Clone)]
 struct Side {
     stream: Stream<()>,
@@ -42,11 +42,11 @@ struct Side {
     name: String,
 }
 
-/// Settings of the streams, if this process creates them.
+/// Settings that apply if this process creates the streams.
 #[derive(Debug, Clone)]
 pub(super) struct Sizes {
     pub(super) replicas: usize,
-    /// Maximum size of the events in bytes, or -1.
+    /// Maximum total size of the events in bytes, or -1 for no maximum.
     pub(super) max_bytes: i64,
 }
 
@@ -99,13 +99,13 @@ impl Store {
         self.client.max_payload().saturating_sub(HEADERS)
     }
 
-    /// Checks that the server of the current connection may be used.
+    /// Checks that the server of the current connection is supported.
     pub(super) fn check(&self) -> Result<(), String> {
         let checked = crate::nats::connection::check(&self.client.server_info());
         checked.map_err(|error| error.to_string())
     }
 
-    /// Publishes a message if the last one of its subject has the sequence `after`.
+    /// Publishes a message if the last message of its subject has the sequence `after`.
     pub(super) async fn publish(
         &self,
         of: Kind,
@@ -132,8 +132,8 @@ impl Store {
         found_or_none(found)
     }
 
-    /// Returns the first message of a subject with at least this sequence. The leader of the stream
-    /// answers.
+    /// Returns the first message of a subject whose sequence is at least the given one. The leader
+    /// of the stream answers.
     pub(super) async fn next(
         &self,
         of: Kind,
@@ -237,7 +237,7 @@ fn config(name: &str, prefix: &str, cluster: &str, kind: Kind, sizes: &Sizes) ->
     }
 }
 
-/// Checks that nothing is dropped from a stream that exists, and that it is the right one.
+/// Checks that an existing stream is the right one, and that its settings drop no messages.
 fn check_config(config: &Config, prefix: &str, kind: Kind) -> Result<(), String> {
     let per_subject = match kind {
         Kind::Events => config.max_messages_per_subject <= 0,

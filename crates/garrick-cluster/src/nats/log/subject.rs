@@ -8,7 +8,7 @@
 //! | `g.<cluster>.s.<journal>` | subject of the saved states of a journal |
 //!
 //! Each part of the name of a journal is a token. Bytes other than letters, digits, `-` and `_` are
-//! `=` and two hexadecimal digits.
+//! written as `=` and two hexadecimal digits.
 
 use std::fmt::Write as _;
 
@@ -37,8 +37,8 @@ impl Kind {
     }
 }
 
-/// Returns the tokens for the name of a journal, with dots between them. Different names have
-/// different tokens.
+/// Returns the tokens for the name of a journal, separated by dots. Different names have different
+/// tokens.
 pub(super) fn tokens(name: &str) -> String {
     let mut tokens = String::with_capacity(name.len());
     for byte in name.bytes() {

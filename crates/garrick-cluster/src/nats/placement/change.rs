@@ -19,16 +19,16 @@ use crate::nats::error::with_sources;
 use crate::nats::publish::{Outgoing, Published, publish};
 use crate::placement::{Change, Outcome};
 
-/// Header of a deletion, with the value `DEL`.
+/// Header of a message that deletes a record. Its value is `DEL`.
 const OPERATION: &str = "KV-Operation";
 
-/// Number of attempts to make a record that was deleted.
+/// Number of attempts to create a record that was deleted earlier.
 const ATTEMPTS: u32 = 3;
 
 /// Time limit of a change.
 const CHANGE_WITHIN: Duration = Duration::from_secs(4);
 
-/// Makes changes in a bucket.
+/// Changes records in a bucket.
 pub(super) struct Changes {
     pub(super) store: Store,
     pub(super) context: Context,
@@ -68,7 +68,7 @@ impl Changes {
         }
     }
 
-    /// Makes a record that does not exist.
+    /// Creates a record that does not exist.
     async fn create(&self, key: &Arc<str>, value: &Bytes) -> Outcome {
         let mut after = self.shared.mirror().deletion(key);
         for _ in 0..ATTEMPTS {
@@ -87,7 +87,7 @@ impl Changes {
         unknown("the record is made and deleted again and again")
     }
 
-    /// Changes a record that exists.
+    /// Changes a record that already exists.
     async fn replace(&self, change: &Change, expected: u64) -> Outcome {
         let mut advances = self.shared.advances.subscribe();
         loop {
@@ -122,7 +122,7 @@ impl Changes {
         publish(&self.context, message).await
     }
 
-    /// Returns the last revision of a record, and true if it is no deletion.
+    /// Returns the last revision of a record, and true if the record exists at that revision.
     async fn last(&self, key: &str) -> Result<Option<(u64, bool)>, String> {
         let subject = format!("{}{key}", self.store.prefix);
         let stream = &self.store.stream;

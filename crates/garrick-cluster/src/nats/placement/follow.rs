@@ -1,4 +1,5 @@
-//! The watch of the records. It begins anew after each connection, and then tells all records.
+//! The task that watches the records. It starts again after each new connection, and then receives
+//! all records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,13 +15,13 @@ use crate::nats::counts::Counts;
 use crate::nats::error::with_sources;
 use crate::placement::News;
 
-/// Time before a watch that has failed is made again.
+/// Time before a failed watch is started again.
 const AGAIN_AFTER: Duration = Duration::from_millis(250);
 
-/// Time after which a watch that is behind an own change is made again.
+/// Time after which a watch is started again if it has not reported a change of this node.
 const LATE_AFTER: Duration = Duration::from_secs(2);
 
-/// Follows the records until nobody needs them.
+/// Follows the records until no receiver is left.
 pub(super) async fn follow(
     store: Store,
     shared: Arc<Shared>,
@@ -44,7 +45,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Follows the records until that fails. Returns the reason.
+/// Follows the records until an error occurs. Returns the reason.
 async fn follow_once(store: &Store, shared: &Shared) -> String {
     // Before the watch: what comes later is told by it.
     let state = match store.stream.get_info().await {
@@ -97,7 +98,7 @@ fn told(entry: Entry) -> Told {
 }
 
 impl Shared {
-    /// Answers reads, and tells the watchers and the changes that wait.
+    /// Answers reads, and notifies the watchers and the waiting changes.
     fn advanced(&self) {
         let (answers, watchers) = {
             let mut mirror = self.mirror();

@@ -1,8 +1,9 @@
 //! A copy of the records, which a watch keeps up to date.
 //!
-//! The watch tells the last change of each record in the order of the changes, and leaves out what
-//! was replaced before it was told. So the copy is *exact*, a state that all records have had at
-//! one time, if nothing was left out since it was exact, or if nothing more is to be told.
+//! The watch reports the last change of each record, in the order of the changes. It leaves out
+//! changes that were replaced before they were reported. The copy is *exact* if it equals a state
+//! that all records had at one time. That is so if no change was left out since the copy was last
+//! exact, or if all changes were reported.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,61 +14,63 @@ use hashbrown::HashMap;
 
 use crate::placement::{News, Record};
 
-/// Number of reads that wait. More are not answered.
+/// Maximum number of waiting reads. Further reads are not answered.
 const READS_MAX: usize = 1_024;
 
-/// A change that a watch has told.
+/// A change that a watch has reported.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) key: Arc<str>,
     pub(super) revision: u64,
     /// `None` if the record was deleted.
     pub(super) value: Option<Bytes>,
-    /// True if there was no later change at that time.
+    /// True if no later change existed when this one was reported.
     pub(super) is_last: bool,
 }
 
-/// Records by their keys, with those that were deleted.
+/// Records by key, including deleted records.
 #[derive(Default)]
 struct Picture {
     records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
-    /// Keys by the last revisions of their records.
+    /// Keys by the last revision of their records.
     changes: BTreeMap<u64, Arc<str>>,
-    /// Revision of the last change that was told.
+    /// Revision of the last reported change.
     last: u64,
 }
 
-/// The copy.
+/// A copy of the records.
 #[derive(Default)]
 pub(super) struct Mirror {
     picture: Picture,
-    /// The records that a new watch tells, until they are exact.
+    /// The records that a new watch has reported so far, until they are exact.
     next: Option<Picture>,
-    /// Revision at which the copy was exact the last time. `None` if it never was.
+    /// Last revision at which the copy was exact. `None` if the copy was never exact.
     exact: Option<u64>,
-    /// Deletions up to this revision may be unknown.
+    /// Revision up to which deletions may be unknown.
     forgotten: u64,
-    /// Own changes that the watch has not told: revisions, and true if the record was not deleted.
+    /// Changes of this node that the watch has not reported yet: the revision of each, and true if
+    /// the record was not deleted.
     own: HashMap<Arc<str>, (u64, bool)>,
-    /// Revision of the last own change. Reads wait for it: so a watch that stands still, while own
-    /// changes go through, does not look as if nothing happened.
+    /// Revision of the last change of this node. Reads wait until the copy includes it. So if the
+    /// watch stops working while changes of this node succeed, reads do not return an outdated
+    /// state.
     own_last: u64,
-    /// Reads that wait: `since`, the revision for which it waits, and the receiver.
+    /// Waiting reads: for each, `since`, the revision that the copy must reach, and the receiver.
     reads: Vec<(u64, u64, Address<News>)>,
     pub(super) watchers: Vec<Address<News>>,
 }
 
-/// Answers to reads that were waiting, with their receivers.
+/// Answers to waiting reads, with their receivers.
 pub(super) type Answers = Vec<(Address<News>, News)>;
 
-/// The record that a change expects.
+/// State of the record whose revision a change expects.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// The record may still be there.
+    /// The record may still have this revision.
     Perhaps,
-    /// The record is not there any more.
+    /// The record no longer has this revision.
     Gone,
-    /// The record is not known yet.
+    /// The revision is not known yet.
     Unknown,
 }
 
@@ -85,18 +88,18 @@ impl Picture {
 }
 
 impl Mirror {
-    /// Returns true if the watch is behind an own change.
+    /// Returns true if the watch has not reported all changes of this node.
     pub(super) fn is_late(&self) -> bool {
         self.exact.unwrap_or(0) < self.own_last
     }
 
-    /// Begins a new watch, which tells all records.
+    /// Prepares for a new watch, which reports all records.
     pub(super) fn begin(&mut self) {
         self.next = Some(Picture::default());
     }
 
-    /// Takes a bucket without records, whose last change had a revision. Returns false if the copy
-    /// is newer.
+    /// Clears the copy, because the bucket contains no records and its last change had `revision`.
+    /// Returns false if the copy is newer.
     pub(super) fn clear(&mut self, revision: u64) -> bool {
         if revision < self.exact.unwrap_or(0) {
             return false;
@@ -110,7 +113,7 @@ impl Mirror {
         true
     }
 
-    /// Takes a change. Returns true if the copy is exact now.
+    /// Applies a reported change. Returns true if the copy is exact now.
     pub(super) fn tell(&mut self, told: Told) -> bool {
         let (revision, is_last) = (told.revision, told.is_last);
         if let Some(next) = &mut self.next {
@@ -138,7 +141,7 @@ impl Mirror {
         is_exact
     }
 
-    /// Replaces the copy by the records that a new watch has told.
+    /// Replaces the copy by the records that the new watch has reported.
     fn replace(&mut self) {
         let Some(next) = self.next.take() else { return };
         let before = std::mem::replace(&mut self.picture, next);
@@ -150,13 +153,13 @@ impl Mirror {
         self.forget_own();
     }
 
-    /// Forgets the own changes that the watch has told.
+    /// Removes the changes of this node that the watch has reported.
     fn forget_own(&mut self) {
         let exact = self.exact.unwrap_or(0);
         self.own.retain(|_, (revision, _)| *revision > exact);
     }
 
-    /// Records an own change.
+    /// Records a change of this node.
     pub(super) fn changed(&mut self, key: &Arc<str>, revision: u64, is_there: bool) {
         self.own_last = self.own_last.max(revision);
         if revision <= self.exact.unwrap_or(0) {
@@ -168,7 +171,7 @@ impl Mirror {
         }
     }
 
-    /// Returns what is known of the record with a revision.
+    /// Returns the state of the record whose revision a change expects.
     pub(super) fn expected(&self, key: &str, revision: u64) -> Expected {
         let own = self.own.get(key).filter(|(own, _)| *own == revision);
         let told = self.picture.records.get(key);
@@ -195,14 +198,14 @@ impl Mirror {
         if is_there { 0 } else { revision }
     }
 
-    /// Adds a read.
+    /// Adds a read, which is answered by [`Mirror::answers`].
     pub(super) fn read(&mut self, since: u64, to: Address<News>) {
         if self.reads.len() < READS_MAX {
             self.reads.push((since, self.own_last, to));
         }
     }
 
-    /// Takes the answers to the reads, as far as they can be answered.
+    /// Removes and returns the answers to the reads that can be answered now.
     pub(super) fn answers(&mut self) -> Answers {
         // Between two exact states, the copy is none.
         let Some(exact) = self.exact.filter(|exact| *exact == self.picture.last) else {
@@ -258,8 +261,8 @@ mod tests {
         }
     }
 
-    /// Reads, and returns the keys and revisions, the revision and if all records are included.
-    /// Returns `None` if there is no answer.
+    /// Result of a read: the keys and revisions, the revision of the copy, and true if all records
+    /// are included. `None` if there is no answer.
     type Read = Option<(Vec<(String, u64)>, u64, bool)>;
 
     fn read(mirror: &mut Mirror, since: u64, to: &Address<News>) -> Read {

@@ -31,21 +31,21 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::placement::{Change, News, Placement, Request, VALUE_BYTES_MAX};
 
-/// Time after the time limit until the runtime counts as standing still.
+/// Time after the time limit at which the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Number of changes under way at once. More wait.
+/// Maximum number of changes under way. Further changes wait.
 const CHANGES_MAX: usize = 4_096;
 
-/// Room of a record for its headers, in bytes.
+/// Space that is reserved for the headers of a record, in bytes.
 const HEADERS: usize = 1_024;
 
 /// A placement in a key-value bucket of NATS. Clones are handles to the same placement.
 ///
-/// Reads are answered from a copy, which a watch keeps up to date. While there is no connection,
-/// they are answered with the last state, and changes end with
-/// [`Outcome::Unknown`](crate::placement::Outcome::Unknown) within some seconds. A read that comes
-/// after an own change has it.
+/// Reads are answered from a copy, which a watch keeps up to date. Without a connection, reads are
+/// answered with the last known state, and changes end with
+/// [`Outcome::Unknown`](crate::placement::Outcome::Unknown) within some seconds. A read after a
+/// change of the same node includes that change.
 ///
 /// # Examples
 /// ```no_run
@@ -62,17 +62,17 @@ pub struct NatsPlacement {
     desk: Address<Request>,
 }
 
-/// Passes requests on to the connection. A request of a turn comes when the turn commits.
+/// Passes requests on to the connection. A request that a turn makes is sent when the turn commits.
 struct Desk {
     requests: UnboundedSender<Request>,
-    /// The watch of the records ends when it is dropped.
+    /// Ends the watch of the records when it is dropped.
     _ends: watch::Sender<()>,
 }
 
-/// State of the tasks.
+/// State that the tasks share.
 struct Shared {
     mirror: Mutex<Mirror>,
-    /// Counts the exact states of the copy.
+    /// Number of times that the copy has become exact.
     advances: watch::Sender<u64>,
 }
 
@@ -83,14 +83,13 @@ impl Shared {
 }
 
 impl NatsPlacement {
-    /// Opens the placement of a cluster. Creates its bucket if there is none. `servers` has the
-    /// settings of the connection, also the number of replicas of a new bucket. `node` is the name
-    /// of this node, which has permissions for answers. Waits for the server: call it on a thread
-    /// that may wait.
+    /// Opens the placement of a cluster. Creates its bucket if there is none. `servers` contains
+    /// the settings of the connection, and the number of replicas of a new bucket. `node` is the
+    /// name of this node, to whose subjects the server may send answers. Blocks until the server
+    /// has answered, so call this on a thread that may block.
     ///
-    /// # Errors
-    /// Returns [`JoinError::Transport`] if there is no connection to a server that can be used, or
-    /// the bucket cannot be used, and [`JoinError::Closed`] if the system is shutting down.
+    /// # Errors Returns [`JoinError::Transport`] if no usable server can be reached or the bucket
+    /// cannot be used. Returns [`JoinError::Closed`] if the system is shutting down.
     pub fn open(
         system: &Handle,
         servers: NatsBuilder,
@@ -190,7 +189,7 @@ impl Opened {
     }
 }
 
-/// Serves requests until nobody can send any more.
+/// Serves requests until all senders are dropped.
 async fn serve(changes: Arc<Changes>, mut incoming: UnboundedReceiver<Request>) {
     while let Some(request) = incoming.recv().await {
         match request {

@@ -1,6 +1,6 @@
-//! No actor library, but a tokio task with a channel, which is how tokio's tutorial and many
-//! programs write actors. The task ends when its last sender is dropped. A question contains a
-//! oneshot channel for the answer.
+//! Tokio tasks with channels instead of an actor library. Tokio's tutorial and many programs write
+//! actors in this way. The task ends when its last sender is dropped. A question contains a oneshot
+//! channel for the answer.
 
 use tokio::sync::{mpsc, oneshot};
 

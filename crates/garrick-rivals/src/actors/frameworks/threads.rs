@@ -1,5 +1,5 @@
-//! No actor library, but a thread with a channel of the crate crossbeam. The thread ends when its
-//! last sender is dropped. A question contains a channel for one answer.
+//! Threads with channels of the crate crossbeam, instead of an actor library. The thread ends when
+//! its last sender is dropped. A question contains a channel for one answer.
 //!
 //! In the other frameworks, a driver is a future that waits. Here, the calls of the driver block,
 //! so the driver is ready at each poll, except while it waits for the end of the run.

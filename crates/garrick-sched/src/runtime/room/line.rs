@@ -115,7 +115,7 @@ fn wake(waker: Arc<Waker>) {
 }
 
 /// Position of a sender in the queue. Dropping it removes the sender from the queue. If the sender
-/// was already woken, the drop wakes the next sender instead.
+/// was already woken, dropping the ticket wakes the next sender instead.
 #[derive(Debug)]
 pub(super) struct Ticket<'a> {
     line: &'a Line,
@@ -151,7 +151,8 @@ impl Ticket<'_> {
         }
     }
 
-    /// Consumes a ticket that was removed from the queue. Its owner then looks for a place.
+    /// Consumes a ticket that was removed from the queue. The owner of the ticket then tries to
+    /// take a place.
     pub(super) fn used(self) {
         mem::forget(self);
     }

@@ -1,4 +1,4 @@
-//! The air: tasks, flights, and the choices that they offer.
+//! The air: tasks, messages on their way (*flights*), and the choices that they offer.
 
 mod batch;
 
@@ -34,7 +34,7 @@ pub enum Choice {
     ),
 }
 
-/// Number of pairs without flights that are kept in any case.
+/// Number of pairs without flights that are always kept.
 const EMPTY_MAX: usize = 64;
 
 /// Index that stands for nothing.
@@ -46,24 +46,25 @@ pub(super) struct Entry {
     pub(super) name: TaskName,
     /// Table of the task, which its cell loses when the task ends.
     pub(super) table: &'static Table,
-    /// Index of its node.
+    /// Index of the task's node.
     pub(super) node: u32,
-    /// Number of tasks that it has created.
+    /// Number of tasks that this task has created.
     pub(super) children: u32,
-    /// Number of timers that have sent to it.
+    /// Number of timers that have sent messages to this task.
     timers: u32,
-    /// True if everything is delivered to it at once, and not as a step.
+    /// True if each message is delivered to the task at once, and not as a step.
     pub(super) is_prompt: bool,
     /// Number of flights to the task.
     in_air: u32,
-    /// First pair to the task, or `NONE`.
+    /// Index of the first pair to the task, or `NONE`.
     pairs: u32,
-    /// Pair of the last flight, or `NONE`.
+    /// Index of the pair of the last flight, or `NONE`.
     recent: u32,
     /// Index of the task's start in the choices, or `NONE`. Until the start, the pairs to the task
     /// are held.
     start: u32,
-    /// True while the pairs to the task are held, because its last turn waits for a decision.
+    /// True while the pairs to the task are held because the last turn of the task waits for a
+    /// decision.
     is_held: bool,
     /// True if a turn of the task has tried to take more messages.
     takes_more: bool,
@@ -83,7 +84,7 @@ struct Pair {
     to: u32,
     /// Oldest and newest flight, or null. Each flight links to the next newer flight.
     flights: (*mut Envelope, *mut Envelope),
-    /// Next pair and previous pair to the same receiver.
+    /// Indices of the next and the previous pair to the same receiver.
     next: u32,
     previous: u32,
     /// Index in the choices, or `NONE` while the pair is held or has no flights.
@@ -149,25 +150,28 @@ impl Sender {
     }
 }
 
-/// A choice that was taken: the cell to run, and its flight.
+/// A choice that was taken: the cell to run, and the flight to deliver.
 pub(super) struct Taken {
     pub(super) task: u32,
-    /// Pair of the flight, or `NONE` if it has no other flights or the task starts.
+    /// Index of the pair of the flight. `NONE` if the pair has no other flights, or if the task
+    /// starts.
     pub(super) pair: u32,
     /// Envelope to deliver, or null if the task starts.
     pub(super) envelope: *mut Envelope,
-    /// True if there are no more flights to the task, so that it must be let go.
+    /// True if no more flights to the task are left, so that a reference to the task must be
+    /// dropped.
     pub(super) is_last: bool,
 }
 
-/// Flights that must be dropped, with their receiver.
+/// Flights to drop, with their receiver.
 pub(super) struct Dropped {
     pub(super) cell: CellPtr,
     /// Oldest flight, which links to the others.
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,
-    /// True if there are no more flights to the task, so that it must be let go.
+    /// True if no more flights to the task are left, so that a reference to the task must be
+    /// dropped.
     pub(super) is_last: bool,
 }
 
@@ -183,9 +187,9 @@ pub(super) struct Air {
     /// Number of pairs without flights.
     empty: usize,
     choices: Vec<Choice>,
-    /// For each choice, its task or pair.
+    /// Task or pair of each choice.
     targets: Vec<Target>,
-    /// Index in the choices of each choice that the caller has offered, or `NONE`.
+    /// Index in the choices for each choice that the caller has offered, or `NONE`.
     others: Vec<u32>,
     /// Choices that the last step has caused, oldest first.
     pub(super) caused: Vec<Choice>,
@@ -211,8 +215,8 @@ impl Air {
         }
     }
 
-    /// Returns the sender of copies of the flights of the choice at an index. Returns `None` if the
-    /// choice is not a delivery, or if its flights are copies themselves.
+    /// Returns the sender of copies, for the flights of the choice at an index. Returns `None` if
+    /// the choice is not a delivery, or if its flights are copies themselves.
     pub(super) fn copier_of(&self, at: usize) -> Option<Sender> {
         let Target::Pair(pair) = self.targets[at] else {
             return None;
@@ -273,7 +277,7 @@ impl Air {
         self.cells.insert(cell.0.addr().get(), index);
     }
 
-    /// Removes a task that has ended. Returns the flights to it.
+    /// Removes a task that has ended. Returns the flights to that task.
     pub(super) fn remove(&mut self, cell: CellPtr) -> Vec<Dropped> {
         let Some(index) = self.cells.remove(&cell.0.addr().get()) else {
             return Vec::new();
@@ -289,8 +293,8 @@ impl Air {
         dropped
     }
 
-    /// Removes the pairs whose receivers live on a node, and if `with_sent` is true also the pairs
-    /// whose senders lived there. Returns their flights.
+    /// Removes the pairs whose receivers are on a node. If `with_sent` is true, also removes the
+    /// pairs whose senders were on that node. Returns the flights of the removed pairs.
     pub(super) fn remove_all_of(&mut self, node: u32, with_sent: bool) -> Vec<Dropped> {
         let is_of =
             |pair: &Pair| (with_sent && pair.from_node == node) || self.task(pair.to).node == node;
@@ -467,7 +471,7 @@ impl Air {
         }
     }
 
-    /// Offers the choice `Choice::Other(number)`, unless it is offered.
+    /// Offers the choice `Choice::Other(number)`, unless it is already offered.
     pub(super) fn offer_other(&mut self, number: u32) {
         let needed = number as usize + 1;
         if self.others.len() < needed {
@@ -535,7 +539,7 @@ impl Air {
         }
     }
 
-    /// Removes a pair. Returns its flights, if there are some.
+    /// Removes a pair. Returns the flights of the pair, if there are any.
     fn drop_pair(&mut self, index: u32) -> Option<Dropped> {
         let pair = self.remove_pair(index);
         if pair.flights.0.is_null() {

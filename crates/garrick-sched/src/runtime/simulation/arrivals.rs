@@ -33,7 +33,7 @@ pub(super) struct Prompts {
     node: u32,
     /// Prompt tasks, with their envelopes.
     prompt: Vec<(CellPtr, *mut Envelope)>,
-    /// Cells that have recovered or moved. No turn runs for them.
+    /// Cells for which no turn runs, because they have recovered or moved.
     idle: Vec<CellPtr>,
 }
 
@@ -46,7 +46,7 @@ impl Prompts {
         }
     }
 
-    /// Adds an arrival for the task with this index to the air, or to this list.
+    /// Adds an arrival for the task with this index to the air, or to the cells to run.
     pub(super) fn add(
         &mut self,
         worker: &Worker,

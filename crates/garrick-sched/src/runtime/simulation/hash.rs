@@ -1,5 +1,4 @@
-//! A fast hash for numbers. The hash of a number is the same in every process, although nothing
-//! depends on the order of a map.
+//! A fast hash for numbers. The hash of a number is the same in every process.
 
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -45,17 +45,17 @@ const STOPS_MAX: usize = 4;
 pub enum Fate {
     /// The turn runs.
     Happens,
-    /// The turn runs and panics when it commits. So everything that it has done is undone, but
+    /// The turn runs, and panics when it commits. So the effects of the turn are undone, but
     /// changes to the fields of the task stay.
     Fails,
-    /// The message is lost without a trace: messages that its destructor sends are lost, too. A
-    /// start cannot be lost. If the node of the sender is closed, all later messages of the sender
-    /// to the receiver are lost, too, because the connection has ended.
+    /// The message is lost, and so are messages that its destructor sends. A start cannot be lost.
+    /// If the node of the sender is closed, all later messages of the sender to the receiver are
+    /// lost, too, because the connection has ended.
     Lost,
-    /// The turn runs, and a copy of the message is sent, which will be delivered later. The copies
-    /// of the messages of one sender to one receiver are delivered in the order of the messages. If
-    /// the type of the message was not passed to [`Simulation::copy`], the turn runs without a
-    /// copy.
+    /// The turn runs, and a copy of the message is sent, which will be delivered later. Copies of
+    /// several messages from one sender to one receiver are delivered in the order of these
+    /// messages. If the type of the message was not passed to [`Simulation::copy`], the turn runs
+    /// without a copy.
     Doubled,
 }
 
@@ -86,7 +86,7 @@ pub struct Birth {
     pub parent: TaskName,
     /// Number of the node on which the task was created.
     pub node: usize,
-    /// Name of its type.
+    /// Name of the task's type.
     pub type_name: &'static str,
     /// True if the task belongs to a library and not to the program.
     pub is_internal: bool,
@@ -133,7 +133,7 @@ pub struct Simulation {
     /// Number of tasks that other threads have created.
     strangers: u32,
     running: Running,
-    /// Empty, except while events are handled.
+    /// Buffer for events. Empty, except while events are handled.
     handled: Vec<Event>,
 }
 
@@ -153,8 +153,8 @@ impl Simulation {
         })
     }
 
-    /// Adds a node, and returns its number. The names of its tasks depend on the name of the
-    /// sponsor, and on the number of earlier nodes with this name.
+    /// Adds a node, and returns its index. The names of its tasks depend on the name of the node's
+    /// sponsor, and on how many earlier nodes had this name.
     ///
     /// # Errors
     /// Returns a [`StartError`] for the same reasons as [`Builder::here`].
@@ -303,8 +303,8 @@ impl Simulation {
         !matches!(from, NONE | NOWHERE) && !self.is_open(from as usize)
     }
 
-    /// Returns the label of the receiver of the choice at an index, if it has one. This calls
-    /// foreign code.
+    /// Returns the label of the task that receives the message of a choice, if the task has one.
+    /// This calls foreign code.
     ///
     /// # Panics
     /// Panics if there is no such choice.
@@ -315,8 +315,8 @@ impl Simulation {
         self.worker(task.node as usize).label(task.cell)
     }
 
-    /// Offers the choice [`Choice::Other`] with this number, unless it is offered. Numbers should
-    /// be small.
+    /// Offers the choice [`Choice::Other`] with this number, unless it is already offered. Numbers
+    /// should be small, because they are used as indices.
     pub fn offer(&mut self, number: u32) {
         self.air.offer_other(number);
     }
@@ -456,8 +456,8 @@ impl Simulation {
         self.discard_what_comes();
     }
 
-    /// Discards the messages that destructors have sent, for example refusals of questions: no task
-    /// may notice that a message is lost, or that a node has crashed.
+    /// Discards messages that destructors have sent, for example refusals of questions. No task may
+    /// notice that a message is lost, or that a node has crashed.
     fn discard_what_comes(&mut self) {
         let caused = self.air.caused.len();
         self.collect(Sender::NOWHERE);
@@ -524,7 +524,7 @@ impl Simulation {
     }
 
     /// Finishes the oldest turn whose commit was decided. Returns false if there is none. `sender`
-    /// has caused the decision.
+    /// is the sender that has caused the decision.
     fn finish_decided(&mut self, sender: Sender) -> bool {
         let woken = |here: &'_ Here| here.worker().later.next_woken();
         let Some(cell) = self.nodes.iter().flatten().find_map(woken) else {
@@ -556,8 +556,9 @@ impl Simulation {
         true
     }
 
-    /// Records the number of tasks that the current parent has created. The parent had this index
-    /// and this name. It may have ended, and then another task may have its index.
+    /// Records the number of tasks that the current parent has created. `index` and `name` are
+    /// those of the parent when the step began. The parent may have ended, and another task may
+    /// have the index now.
     fn note_children(&mut self, index: u32, name: TaskName) {
         if let Some(task) = self.air.task_mut(index)
             && task.name == name

@@ -58,7 +58,7 @@ pub(crate) struct Away {
 
 #[derive(Default)]
 struct Spares {
-    /// Number of spare hands that were started or are about to be started.
+    /// Number of spare threads that were started or are about to be started.
     hands: usize,
     threads: Vec<JoinHandle<()>>,
     /// Cells that wait until fewer turns are away, oldest first. Like cells in the shared queue,
@@ -128,8 +128,8 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// Subtracts a turn from the count again, because it stays on its seat. Returns a cell that was
-    /// set aside, if there is one.
+    /// Subtracts a turn from the count again, because the turn blocks on its seat. Returns a cell
+    /// that was set aside, if there is one.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
@@ -170,7 +170,8 @@ pub(crate) enum Permission {
     Refused,
 }
 
-/// Calls `f`, which may block, in the middle of a turn of `worker`. `f` belongs to no turn.
+/// Calls `f`, which may block, in the middle of a turn of `worker`. Code in `f` is not part of the
+/// turn.
 pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     let shared = worker.shared.clone();
     let cell = worker.running().expect("a turn has a cell");

@@ -44,19 +44,20 @@ use crate::world::Nanos;
 /// Stands for no deadline. If [`Crew::until`] has this value, no hand watches the deadlines.
 pub(super) const NEVER: Nanos = Nanos::MAX;
 
-/// A group of hands that serves seats.
+/// A group of threads (hands) that serves the seats of workers.
 pub(crate) struct Crew {
     pub(super) seats: Box<[Seat]>,
     hands: Box<[CachePadded<Berth>]>,
     lists: Mutex<Lists>,
     /// Settings by which seats lend their cells, if they lend them.
     pub(super) lend_by: Option<LendBy>,
-    /// Plan of the watching hand to look for stuck seats.
+    /// Plan of the watching hand for checks for stuck seats.
     pub(super) plan: PlanWord,
-    /// True if a sitter has timers that are not watched, because no worker was idle.
+    /// True if a worker that is running has timers that no idle thread watches, because no thread
+    /// was idle.
     pub(super) misses_timers: AtomicBool,
-    /// Time until which the watching hand sleeps. [`NEVER`] if no hand watches. Not modelled,
-    /// because models have no clock.
+    /// Time until which the watching hand sleeps. [`NEVER`] if no hand watches the deadlines. Not
+    /// modelled, because models have no clock.
     pub(super) until: AtomicU64,
 }
 
@@ -68,8 +69,8 @@ pub(super) struct Seat {
     /// worker is closed.
     look: Mutex<()>,
     pub(super) loan: Loan,
-    /// Deadline of the next timer of the seat. Used while the seat is PARKED. Not modelled, like
-    /// `until`.
+    /// Deadline of the next timer of the seat. Used while no thread sits on the seat. Not modelled,
+    /// like `until`.
     deadline: AtomicU64,
     /// Number of tickets in `Lists::returning` for this seat. Written under the lock.
     wanted_back: AtomicUsize,
@@ -127,8 +128,8 @@ struct Lists {
     /// Seats that were given to hands, by the number of the hand. Removed when the hand has noticed
     /// its seat.
     given: Vec<Option<usize>>,
-    /// True for an idle hand that sleeps until its next look, by the number of the hand. Valid for
-    /// idle hands only.
+    /// For each hand: true if the hand is idle and sleeps until its next check for stuck seats.
+    /// Valid for idle hands only.
     looks_soon: Vec<bool>,
     /// Idle hand that wakes for the timers of seats on which no thread sits.
     watch: Option<usize>,
@@ -179,9 +180,9 @@ impl Crew {
         Remote::of(self.seats[seat].home)
     }
 
-    /// Passes the watch to another hand, if hand `leaves` has it and there is a reason to watch.
-    /// Hand `leaves` is about to sit down on `seat`. Returns the other hand if the caller must wake
-    /// it.
+    /// Makes another hand the watching hand, if hand `leaves` is the watching one and there is a
+    /// reason to watch. Hand `leaves` is about to sit down on `seat`. Returns the new watching hand
+    /// if the caller must wake it.
     fn pass_watch(&self, lists: &mut Lists, leaves: usize, seat: usize) -> Option<usize> {
         if lists.watch != Some(leaves) {
             return None;
@@ -220,9 +221,9 @@ impl Crew {
         deadlines.min().unwrap_or(NEVER)
     }
 
-    /// Takes a seat on which no thread sits, by `sit`. A seat that was left may have been closed,
-    /// and its number may now belong to another sponsor. Such a seat is handed over to the crew
-    /// that owns it.
+    /// Takes a seat on which no thread sits, by calling `sit`. A seat that was left may have been
+    /// closed, and its number may now belong to another sponsor. Such a seat is handed over to the
+    /// crew that owns it.
     pub(super) fn retake(self: &Arc<Self>, seat: usize, sit: impl FnOnce(&Ready) -> bool) -> bool {
         let remote = self.remote(seat);
         if !sit(&remote.ready) {
@@ -243,8 +244,8 @@ impl Crew {
         NonNull::new(worker).expect("a seat that can be had is open")
     }
 
-    /// Returns the shown part of a seat's worker, which is valid while the lock is held. Returns
-    /// `None` if the seat is not open.
+    /// Returns the part of a worker that other threads may read. It is valid while the lock is
+    /// held. Returns `None` if the seat is not open.
     pub(super) fn shown<'a>(
         &self,
         seat: usize,
@@ -306,12 +307,12 @@ impl Crew {
         }
     }
 
-    /// Returns true if hand number `hand` watches.
+    /// Returns true if the hand with the number `hand` is the watching hand.
     pub(super) fn is_watch(&self, hand: usize) -> bool {
         self.lists().watch == Some(hand)
     }
 
-    /// Returns true if a hand watches.
+    /// Returns true if there is a watching hand.
     pub(super) fn has_watch(&self) -> bool {
         self.lists().watch.is_some()
     }
@@ -382,8 +383,9 @@ impl Crew {
 }
 
 impl Serve for Crew {
-    /// Gives a seat to a hand that wants it back, or else to an idle hand. If no hand is idle, the
-    /// next hand that becomes idle gets the seat. The caller must own the seat and not sit on it.
+    /// Gives a seat to a hand that wants this seat back, or else to an idle hand. If no hand is
+    /// idle, the next hand that becomes idle gets the seat. The caller must own the seat and not
+    /// sit on it.
     fn hand_over(&self, seat: usize) {
         let (hand, watch) = {
             let mut lists = self.lists();
@@ -605,7 +607,7 @@ impl Hand {
         self.crew.earliest().min(memory.unwrap_or(NEVER))
     }
 
-    /// Returns the time until memory should be given back.
+    /// Returns the time until unused memory should be returned to the system.
     fn memory_left(&self) -> Option<Duration> {
         self.shared.is_real().then(pool::time_left).flatten()
     }

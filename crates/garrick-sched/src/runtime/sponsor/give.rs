@@ -83,8 +83,8 @@ impl Worker {
         self.pace.is_fine() && self.born.is_empty()
     }
 
-    /// Returns true if cells with fine turns should be given away. `ready` is the number of ready
-    /// cells.
+    /// Returns true if another worker has been idle for so long that cells with fine turns should
+    /// be given away. `ready` is the number of ready cells.
     fn is_patient_no_more(&self, ready: usize) -> bool {
         if self.shared.signal().idle() == 0 || ready < 2 {
             return false;
@@ -94,8 +94,7 @@ impl Worker {
         self.patience.look(sits, round, || self.now())
     }
 
-    /// Returns true if the one cell that is kept in addition to the next one should also be given
-    /// away.
+    /// Returns true if the cell that is kept in addition to the next one should also be given away.
     fn keeps_too_long(&self, ready: usize) -> bool {
         // A model has no clock for this rule.
         let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;

@@ -53,7 +53,7 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
-/// Selects the visits of a seat that are timed. Only the owner of the seat uses it.
+/// Selects the visits of guests to a seat that are timed. Only the owner of the seat uses it.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
     /// Number of visits until the next timed visit.
@@ -176,8 +176,9 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Runs the ready cells until `is_answered` returns true, and leaves. Must run no more cells
-    /// after that, because the caller may hold a lock for which another task waits.
+    /// Runs the ready cells until `is_answered` returns true, and leaves. After `is_answered` has
+    /// returned true, runs no more cells, because the caller may hold a lock for which another task
+    /// waits.
     fn run(mut self, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
         loop {

@@ -49,7 +49,7 @@ pub struct Here {
     /// True while the tasks are run. During this time, other foreign code, such as the clock of the
     /// world, may be called in the middle of a turn.
     runs: Cell<bool>,
-    /// Thread that glances at the tasks, if the work of each kind of task is counted.
+    /// Thread that observes the tasks, if the work of each kind of task is counted.
     _lookout: Option<Lookout>,
     /// Makes the type not `Send`, because the tasks stay on this thread.
     here: PhantomData<*const ()>,

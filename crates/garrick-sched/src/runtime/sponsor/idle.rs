@@ -59,7 +59,7 @@ impl Drop for Awake {
     }
 }
 
-/// Next step of the hand that sits on a seat.
+/// Next step of the thread that serves a worker.
 pub(super) enum Next {
     /// The hand leaves the seat, because there is no work.
     Rest,
@@ -73,7 +73,7 @@ pub(super) enum Next {
     Close,
 }
 
-/// Way in which a hand has come to its seat.
+/// Way in which a thread has come to a seat.
 #[derive(Clone, Copy)]
 pub(super) enum Came {
     /// The hand was idle, and the seat was idle.
@@ -373,8 +373,9 @@ impl Worker {
         (now, self.next_deadline())
     }
 
-    /// Records that the worker has no hand from now on. If messages may wait here or at a turn that
-    /// is away, the last census stays valid, and the next hand takes the one that is due.
+    /// Records that no thread serves the worker from now on. If messages may wait here or for a
+    /// turn that is away, the last census stays valid, and the next thread that serves the worker
+    /// takes the requested census.
     fn note_rest(&self, now: Nanos) {
         let has_messages = self.has_something() || self.has_cells_elsewhere();
         self.settle_vitals();
@@ -499,8 +500,8 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Moves the spare blocks to the depot, once for each watch of the depot, so that they do not
-    /// prevent memory from being given back.
+    /// Moves the spare blocks of this worker to the depot, so that their memory can be returned to
+    /// the system. Does this once for each request of the depot.
     fn lay_bare(&self) {
         if let Some(watch) = pool::watch()
             && self.bared.replace(watch) != watch

@@ -1,5 +1,5 @@
-//! Seats that a worker wakes. Either the hand moves there next, or the worker gathers the cell to
-//! which it has sent (README.md, seats).
+//! Seats of other workers that a worker wakes by sending. Either its thread moves to such a seat
+//! next, or the worker takes over (*gathers*) the receiving cell (README.md, seats).
 
 use std::sync::Arc;
 
@@ -35,8 +35,9 @@ impl Worker {
     }
 
     /// Gives away the seat that this worker has kept and the cell that it has gathered, and has the
-    /// timers and the ready cells watched. Called before a drop, because the drop may take a long
-    /// time, or wait for one of them. The last turn must have been committed or undone.
+    /// timers and the ready cells watched. Called before values are dropped, because a destructor
+    /// may take a long time, or wait for one of these cells. The last turn must have been committed
+    /// or undone.
     pub(crate) fn let_others(&self) {
         self.end_pushed_turn();
         self.let_others_after_turn();
@@ -78,8 +79,9 @@ impl Worker {
         }
     }
 
-    /// Returns the seat to keep, and its purpose, if this worker should keep it. Called when this
-    /// worker sends to `cell` of a seat on which no thread sits. `carrier` carries the token.
+    /// Returns the seat to keep, and the reason for keeping it, if this worker should keep the
+    /// seat. Called when this worker sends to `cell` of a seat on which no thread sits. `carrier`
+    /// carries the token.
     pub(crate) fn keeps(
         &self,
         remote: &Remote,

@@ -1,5 +1,6 @@
-//! The lookout: a thread that glances at the workers of a sponsor with probes, so that a long
-//! activation is known while it runs, and after it has ended (`probe/sights.rs`).
+//! The lookout: a thread that regularly reads what the workers of a sponsor with probes are
+//! running. So a long activation is noticed while it runs, and is known after its end
+//! (`probe/sights.rs`).
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,19 +15,20 @@ use crate::probe::Running;
 use crate::quiet;
 use crate::world::ThreadSpec;
 
-/// Time between two glances, if a worker has lately had a long activation.
+/// Time between two reads, if a worker has recently had a long activation.
 const OFTEN: Duration = Duration::from_millis(1);
-/// Time between two glances at all other times. A glance takes a few microseconds.
+/// Time between two reads otherwise. A read takes a few microseconds.
 const SELDOM: Duration = Duration::from_millis(4);
-/// Time between two glances while no worker runs a task. Approached by doubling.
+/// Time between two reads while no worker runs a task. The time doubles until it reaches this
+/// value.
 const IDLE: Duration = Duration::from_millis(64);
-/// Number of glances that are often after a long activation.
+/// Number of reads after a long activation that use the short time [`OFTEN`].
 const OFTEN_FOR: u32 = 500;
 /// Size of the stack, in bytes.
 const STACK_BYTES: usize = 128 << 10;
 
-/// The thread, which also ends when the sponsor has stopped. Dropping this ends it, and waits for
-/// its end.
+/// The lookout thread. Dropping this value ends the thread, and waits for its end. The thread also
+/// ends when the sponsor has stopped.
 pub(super) struct Lookout {
     ends: Arc<Ends>,
     thread: Option<JoinHandle<()>>,
@@ -79,7 +81,7 @@ impl Ends {
         self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for some time. Returns true if the thread must end.
+    /// Waits for `time`. Returns true if the thread must end.
     fn wait(&self, time: Duration) -> bool {
         let is_over = self.is_over();
         if *is_over {
@@ -112,7 +114,7 @@ impl Shared {
     }
 }
 
-/// Glances at the workers until the sponsor has stopped.
+/// Reads what the workers are running, until the sponsor has stopped.
 fn look(shared: &Shared, ends: &Ends) {
     let (mut time, mut surprises, mut often) = (OFTEN, 0, 0_u32);
     while !shared.have_all_closed() && !ends.wait(time) {

@@ -15,24 +15,24 @@ use crate::cell::Ready;
 use crate::remote::Serve;
 use crate::world::Nanos;
 
-/// Time between two looks of a crew that lends at the first look.
+/// Time between two checks, for a crew that lends cells at the first check.
 const AT_ONCE: Duration = Duration::from_micros(20);
 /// Time after which the watching hand checks again for a free seat if lent timers are due.
 const RETRY_AFTER: Nanos = 1_000_000;
 
-/// State of a hand that looks for stuck seats.
+/// State of a thread that checks for stuck seats.
 #[derive(Default)]
 pub(super) struct Looks {
-    /// Time of the next look, or `None` if no look is planned.
+    /// Time of the next check, or `None` if no check is planned.
     next: Cell<Option<Nanos>>,
     /// Plan that `next` belongs to.
     plan: Cell<Plan>,
-    /// Number of activations of each seat at the last look. `None` if no thread sat there.
+    /// Number of activations of each seat at the last check. `None` if no thread sat there.
     picks: RefCell<Vec<Option<u32>>>,
 }
 
 impl Looks {
-    /// Cancels the planned look.
+    /// Cancels the planned check.
     fn end(&self) {
         self.next.set(None);
         self.plan.set(Plan::Nothing);
@@ -41,7 +41,7 @@ impl Looks {
 }
 
 impl Crew {
-    /// Makes the watching hand look for stuck seats. The caller must wake it.
+    /// Makes the watching hand check for stuck seats. The caller must wake that hand.
     pub(super) fn allow_looks(&self) {
         // In this order: the hand that ends its looks meanwhile sets the marks again, and then sees
         // the plan.
@@ -56,7 +56,7 @@ impl Crew {
     }
 
     /// Returns the plan that the crew needs because a seat on which a thread sits probably has
-    /// ready cells or timers. Leaves out the seat `except`.
+    /// ready cells or timers. Ignores the seat `except`.
     pub(super) fn plan_needed(&self, except: Option<usize>) -> Plan {
         let mut needed = Plan::Nothing;
         if !self.lends() {
@@ -78,8 +78,8 @@ impl Crew {
     }
 
     /// Returns true if no hand looks for stuck seats, and a seat has ready cells or timers. Called
-    /// by a hand that has just become idle, because nobody is called for them while no worker is
-    /// idle.
+    /// by a hand that has just become idle, because while no hand is idle, no hand is woken for
+    /// ready cells or timers.
     pub(super) fn misses_looks(&self, shared: &Shared) -> bool {
         let was_none_idle = || shared.signal().idle() <= 1;
         self.lends()
@@ -96,8 +96,8 @@ impl Crew {
         self.misses_timers.load(Relaxed) && self.misses_timers.swap(false, AcqRel)
     }
 
-    /// Ensures that a hand wakes for the timers of a seat, the first of which has this deadline.
-    /// Called by the sitter before foreign code that may take longer.
+    /// Ensures that a hand wakes for the timers of a seat. `deadline` is that of the next timer.
+    /// Called by the thread on the seat, before foreign code that may run past this deadline.
     #[cold]
     pub(crate) fn watch_timers(&self, shared: &Shared, deadline: Nanos) {
         let Some(by) = self.lend_by else {
@@ -184,7 +184,8 @@ impl Crew {
 }
 
 impl Hand {
-    /// Sets the plan, if there is none. Wakes the watch if this hand no longer is the watch.
+    /// Sets the plan, if there is none. Wakes the watching hand if this hand no longer is the
+    /// watching one.
     fn plan(&self, plan: Plan) {
         let crew = &self.crew;
         if plan != Plan::Nothing

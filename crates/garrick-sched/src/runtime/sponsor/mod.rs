@@ -98,9 +98,9 @@ pub(crate) struct Extras {
 /// Rules for the hands that may sit on the seats of a sponsor.
 #[derive(Clone, Copy)]
 pub(crate) struct Hands {
-    /// True if any hand may sit on any seat. False if each hand has its own seat.
+    /// True if any thread may serve any worker. False if each worker has its own thread.
     roam: bool,
-    /// True if threads that wait for an answer may also sit on the seats.
+    /// True if threads that wait for an answer may also run the workers.
     have_guests: bool,
     /// Maximum number of turns that may be away at a time.
     away_max: usize,
@@ -113,8 +113,8 @@ pub(crate) struct Hands {
 pub(crate) struct LendBy {
     /// Orders the writes of a worker before its later reads.
     fence: Asymmetric,
-    /// True if a worker lends at the first look (check of the watching hand). False if only a stuck
-    /// worker lends.
+    /// True if a worker lends its cells at the first check. False if only a stuck worker lends its
+    /// cells.
     at_once: bool,
 }
 
@@ -337,8 +337,8 @@ impl Shared {
         self.signal.fetch_sub(1, Relaxed);
     }
 
-    /// Counts a hand that wants back the seat that it has left in the middle of a turn. If `calls`
-    /// is false, the hand is no longer counted, because it has the seat again.
+    /// Counts a thread that wants to come back to the seat that it has left in the middle of a
+    /// turn. If `calls` is false, the thread has the seat again and is no longer counted.
     fn calls_back(&self, calls: bool) {
         // Relaxed: a hint to look at the seat; `Crew::take_back` orders what follows.
         if calls {
@@ -348,8 +348,8 @@ impl Shared {
         }
     }
 
-    /// Returns the number of times that hands have sat down on seats. Each seat has its own count,
-    /// which never decreases. So if the sum has not changed, no count has changed.
+    /// Returns the number of times that threads have begun to serve a worker. Each seat has its own
+    /// count, which never decreases. So if the sum has not changed, no count has changed.
     pub(crate) fn sits(&self) -> usize {
         let sits = self.homes.iter().map(|&home| Remote::of(home).ready.sits());
         sits.fold(0, usize::wrapping_add)
@@ -495,7 +495,7 @@ impl Shared {
         self.homes[next % self.homes.len()]
     }
 
-    /// Returns the index of the worker that has become idle last. Only one caller gets it.
+    /// Returns the index of the worker that became idle last, to only one caller.
     fn take_free(&self) -> Option<usize> {
         // Relaxed: a hint; a worker that has got work meanwhile gets one more task.
         if self.last_free.load(Relaxed) == 0 {

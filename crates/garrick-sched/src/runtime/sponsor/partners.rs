@@ -1,5 +1,5 @@
-//! Partners: two cells of two seats that only answer each other. One of them is moved to the seat
-//! of the other (README.md, seats).
+//! Partners: two cells on two seats that only send to each other. One of the cells is moved to the
+//! seat of the other (README.md, seats).
 
 use std::cell::Cell;
 
@@ -25,8 +25,8 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// Records a move of the hand from one seat to another. Returns true if this was move number
-    /// [`GOES`] between the same two seats.
+    /// Records a move of the hand between two seats. Returns true if this was move number [`GOES`]
+    /// between the same two seats.
     fn is_worn_by(&self, from: usize, to: usize) -> bool {
         let seats = (from.min(to), from.max(to));
         let is_same = self.seats.replace(seats) == seats;
@@ -102,7 +102,7 @@ impl Hand {
 }
 
 impl Worker {
-    /// Releases the only ready cell of this worker, if it can be given away.
+    /// Takes the only ready cell away from this worker, if the cell can be given away.
     fn take_lone(&self, came: Came) -> Option<Entry> {
         let _entered = Entered::new(self);
         self.arrive(came);

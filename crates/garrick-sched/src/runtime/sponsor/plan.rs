@@ -1,33 +1,33 @@
-//! Plans of looks, which are the checks for stuck seats (README.md, rescue).
+//! Plans for the checks for stuck seats (README.md, rescue).
 
 use garrick_core::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::world::Nanos;
 
-/// Number of looks after a push.
+/// Number of checks after a push.
 const SOON: u32 = 10;
-/// Time before the first look after a push, in nanoseconds. The time doubles after each look, up to
-/// `INTERVAL`.
+/// Time before the first check after a push, in nanoseconds. The time doubles after each check, up
+/// to `INTERVAL`.
 const FIRST_AFTER: Nanos = 100_000;
-/// Longest time between two looks after a push, in nanoseconds.
+/// Longest time between two checks after a push, in nanoseconds.
 const INTERVAL: Nanos = 1_000_000;
 /// Maximum number of times that `INTERVAL` is doubled while nothing is pushed.
 const DOUBLINGS_MAX: u32 = 4;
-/// Number of times that `INTERVAL` is doubled before the first look for timers.
+/// Number of times that `INTERVAL` is doubled before the first check for timers.
 const DOUBLINGS_FOR_TIMERS: u32 = 2;
 
-/// Plan of the watching hand to look for stuck seats.
+/// Plan of the watching hand for checks for stuck seats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Plan {
-    /// The hand does not look.
+    /// The hand makes no checks.
     #[default]
     Nothing,
-    /// The hand makes this many more looks, because something was pushed or cells are ready.
+    /// The hand makes this many more checks, because something was pushed or cells are ready.
     Soon(u32),
-    /// The hand makes one look, after `INTERVAL` was doubled this many times, because the last look
-    /// has found ready cells.
+    /// The hand makes one check, after `INTERVAL` was doubled this many times, because the last
+    /// check has found ready cells.
     Slowly(u32),
-    /// The hand makes one look, after `INTERVAL` was doubled this many times, because a worker has
+    /// The hand makes one check, after `INTERVAL` was doubled this many times, because a worker has
     /// timers.
     ForTimers(u32),
 }
@@ -38,7 +38,7 @@ impl Plan {
         Self::Soon(SOON)
     }
 
-    /// Returns the plan for one look after `INTERVAL`.
+    /// Returns the plan for one check after `INTERVAL`.
     pub(super) fn once() -> Self {
         Self::Soon(1)
     }
@@ -48,7 +48,7 @@ impl Plan {
         Self::ForTimers(DOUBLINGS_FOR_TIMERS)
     }
 
-    /// Returns the time between now and the next look.
+    /// Returns the time between now and the next check.
     pub(super) fn interval(self) -> Nanos {
         match self {
             Self::Nothing => Nanos::MAX,
@@ -57,7 +57,7 @@ impl Plan {
         }
     }
 
-    /// Returns true if a look that was planned by the plan `old` comes early enough for this plan.
+    /// Returns true if the check that the plan `old` has planned comes early enough for this plan.
     pub(super) fn continues(self, old: Self) -> bool {
         match (old, self) {
             (Self::Soon(before), Self::Soon(left)) => left <= before,
@@ -65,7 +65,7 @@ impl Plan {
         }
     }
 
-    /// Returns the plan after a look.
+    /// Returns the plan after a check.
     pub(super) fn after_look(self) -> Self {
         match self {
             Self::Soon(left) if left > 1 => Self::Soon(left - 1),
@@ -73,7 +73,7 @@ impl Plan {
         }
     }
 
-    /// Returns the plan after the last look of this plan, if that look has found that the plan
+    /// Returns the plan after the last check of this plan, if the check has found that the plan
     /// `needed` is needed. Nothing was pushed meanwhile.
     pub(super) fn slower(self, needed: Self) -> Self {
         let doublings = match self {
@@ -88,12 +88,12 @@ impl Plan {
         }
     }
 
-    /// Returns true if the next look may come some milliseconds late.
+    /// Returns true if the next check may come some milliseconds late.
     pub(super) fn is_slow(self) -> bool {
         matches!(self, Self::Slowly(_) | Self::ForTimers(_))
     }
 
-    /// Returns true if ready cells need an earlier look.
+    /// Returns true if ready cells need an earlier check.
     pub(super) fn is_too_late_for_cells(self) -> bool {
         matches!(self, Self::Nothing | Self::ForTimers(_))
     }
@@ -119,8 +119,8 @@ impl Plan {
     }
 }
 
-/// A [`Plan`] that several threads read and change. It is a hint. The lock of the lists orders it
-/// for the hand that is woken.
+/// A [`Plan`] that several threads read and change. The value may be out of date. A hand that is
+/// woken sees the latest plan, because of the lock of the lists.
 #[derive(Default)]
 pub(super) struct PlanWord(AtomicUsize);
 

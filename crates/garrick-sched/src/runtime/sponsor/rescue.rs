@@ -33,7 +33,7 @@ use crate::run_queue::{Entry, Stood};
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// Cells that an owner gets back.
+/// Cells that are returned to their owner.
 #[derive(Default)]
 pub(crate) struct Recalled {
     /// Cells whose token the owner has again.
@@ -67,11 +67,11 @@ pub(crate) struct Ends {
     pub(crate) handoff: Option<CellPtr>,
 }
 
-/// Cells that a seat has lent.
+/// Cells that a worker has lent to other workers.
 #[derive(Default)]
 pub(super) struct Loan {
     lent: Mutex<Lent>,
-    /// True if other workers may visit. A hint.
+    /// True if other workers may visit the cells. A hint.
     is_open: AtomicBool,
     /// Number of cells that are waiting to be visited. A hint.
     waiting: AtomicUsize,
@@ -274,8 +274,8 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Adds the work that an earlier visit has left, if that visit has lasted longer than its loan:
-    /// this work comes first. Returns `None` if only the owner can do it.
+    /// Adds work that an earlier visit has left, if that visit has lasted longer than its loan.
+    /// This work comes first. Returns `None` if only the owner can do this work.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {

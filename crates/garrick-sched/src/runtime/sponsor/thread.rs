@@ -28,7 +28,7 @@ use garrick_core::prim::thread;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Ending {
-    /// All sent messages were handled.
+    /// All sent messages were handled before the sponsor stopped.
     InOrder,
     /// The time limit passed, and the sponsor stopped after the current turns. Messages that were
     /// not handled are dead letters.
@@ -45,7 +45,7 @@ pub struct Sponsor {
     shared: Arc<Shared>,
     over: Arc<Over>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Thread that glances at the workers, if the work of each kind of task is counted.
+    /// Thread that observes the workers, if the work of each kind of task is counted.
     lookout: Option<Lookout>,
 }
 

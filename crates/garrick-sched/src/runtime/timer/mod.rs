@@ -99,7 +99,7 @@ impl Timed {
     }
 }
 
-/// A staged message that is delivered at a deadline.
+/// A staged message that will be delivered at a deadline.
 pub(crate) struct Later {
     /// Deadline in nanoseconds of the sponsor's world.
     pub(crate) deadline: Nanos,
@@ -126,8 +126,8 @@ impl Later {
         }
     }
 
-    /// Assigns the message to a timer. If there is an `owner`, the end of this task cancels the
-    /// timer.
+    /// Assigns the message to a timer. If there is an `owner`, the timer is cancelled when that
+    /// task ends.
     pub(crate) fn by(mut self, timer: &Timer, owner: Option<TaskId>) -> Self {
         self.timed.can_be_cancelled = true;
         self.timer = Some(timer.clone());

@@ -1,8 +1,9 @@
 //! Activations that are timed, on workers that count the work of each kind of task.
 //!
-//! Most activations are not timed, and have no cost for that. At each fair pick, which comes once
-//! in [`FAIR_EVERY`] activations, the worker checks if an activation before the next fair pick is
-//! due. If so, the worker is *armed*: until then it checks each activation, by code of its own.
+//! Most activations are not timed, which costs them nothing. Once in [`FAIR_EVERY`] activations, at
+//! each fair pick, the worker checks if an activation before the next fair pick must be timed. If
+//! so, the worker is *armed*: until the next fair pick, it checks each activation, in separate
+//! code.
 
 use std::ptr::NonNull;
 
@@ -39,7 +40,7 @@ impl Worker {
         self.vitals.settle(|lives| self.lane.add_lives(lives));
     }
 
-    /// Returns true if an activation before the next fair pick is due.
+    /// Returns true if an activation before the next fair pick must be timed.
     pub(super) fn is_armed(&self) -> bool {
         let picks = self.shown.picks();
         self.due.get().wrapping_sub(picks) < FAIR_EVERY - picks % FAIR_EVERY
@@ -56,8 +57,8 @@ impl Worker {
         }
     }
 
-    /// Runs the next cell as [`Worker::step`] does, and times the activation if it is due. Before
-    /// that, takes a census if one was requested.
+    /// Runs the next cell as [`Worker::step`] does, and times the activation if it was selected.
+    /// First takes a census if one was requested.
     #[inline(never)]
     pub(super) fn step_armed(&self, picks: u32, until: &impl Fn(Signal) -> bool) -> Step {
         if self.lane.wants_census() {
@@ -98,9 +99,9 @@ impl Worker {
         }
     }
 
-    /// Does what is due after an activation that may have been long, and that has left messages.
-    /// Counts it if it was not timed, and takes a census if one was requested: its turns may take
-    /// so long that the next fair pick is far away.
+    /// Does the work that must not wait for the next fair pick, after an activation that may have
+    /// been long and has left messages. Counts the activation if it was not timed, and takes a
+    /// census if one was requested.
     pub(super) fn look_after(&self) {
         if self.lane.has_seen_long() && self.lane.looks(self.progress(), || self.now()) {
             // The loop may be in the middle of a block.
@@ -114,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Notes which activation the lane wants to time.
+    /// Stores the number of the activation that the lane wants to time.
     fn plan_timed(&self) {
         if let Some(due) = self.lane.due() {
             self.due.set(due);
@@ -141,7 +142,7 @@ impl Worker {
         self.lane.begin(table, cell.id(), self.progress(), look);
     }
 
-    /// Ends the activation if it is timed.
+    /// Ends the activation, if it is timed.
     pub(crate) fn end_timed(&self) {
         if self.lane.end(self.turns(), || self.now()) {
             self.plan_timed();
@@ -149,7 +150,7 @@ impl Worker {
         }
     }
 
-    /// Begins an activation that is not one of the worker's loop: of a visited cell, or of a cell
+    /// Begins an activation outside of the worker's loop: that of a visited cell, or of a cell
     /// whose turn was away. Does nothing if the work of each kind of task is not counted.
     pub(crate) fn begin_other(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
         if !self.lane.counts() {

@@ -1,4 +1,4 @@
-//! Requests of turns that may leave their commit to a later decision.
+//! Requests of turns to let a later decision determine their commit.
 
 use std::any::Any;
 
@@ -6,26 +6,26 @@ use crate::cell::CellPtr;
 use crate::runtime::pending::Pending;
 use crate::runtime::stage::Carried;
 
-/// Function that gets the right to decide about its turn.
+/// Function that receives the right to decide if its turn commits.
 pub(super) type Request = Box<dyn FnOnce(Pending)>;
 
-/// Request of a turn for a later decision about its commit.
+/// State of a turn's request for a later decision about its commit.
 #[derive(Default)]
 pub(super) enum Wish {
     /// The turn must not ask for a later decision.
     #[default]
     Never,
-    /// The turn may ask.
+    /// The turn may ask for a later decision, but has not asked.
     NotYet,
-    /// A part of the turn has asked. It has this number.
+    /// A part of the turn has asked. Contains the index of the part.
     By(Request, usize),
 }
 
-/// Effects of a message, set aside until the commit of its turn.
+/// Effects of one message, which are kept until the turn commits.
 pub(super) struct Part {
     pub(super) carried: Carried,
-    /// Newborns without messages, which start when the turn commits. There is a reference to each
-    /// of them.
+    /// Newborns without messages, which start when the turn commits. The part holds a reference to
+    /// each of them.
     pub(super) newborns: Vec<CellPtr>,
 }
 
@@ -77,7 +77,7 @@ impl Asked {
         }
     }
 
-    /// Takes the request of the current part, because the part is undone.
+    /// Takes the request of the current part, because this part is being undone.
     pub(super) fn take_own_request(&mut self) -> Option<Request> {
         match &self.wish {
             Wish::By(_, part) if *part == self.parts.len() => self.take_request(),

@@ -1,4 +1,4 @@
-//! Turns that leave their seat and come back.
+//! Turns that leave their seat (the state of their worker) and come back.
 //!
 //! While a turn is away, another thread sits on the seat and runs other cells there. So the staged
 //! effects of the turn are first taken back, as in an undo, and kept as chains. After the turn has
@@ -35,13 +35,13 @@ pub(crate) struct Journey {
 }
 
 impl Worker {
-    /// Returns true if the current turn may leave the seat.
+    /// Returns true if the current turn may leave the seat of its worker.
     pub(crate) fn may_leave(&self) -> bool {
         !self.recovers.get() && !self.is_visiting()
     }
 
-    /// Returns true if cells of this worker run elsewhere, because their turn is away or because
-    /// they are visited.
+    /// Returns true if cells of this worker run on other threads, because their turns are away or
+    /// because other workers visit the cells.
     pub(crate) fn has_cells_elsewhere(&self) -> bool {
         self.away.get() > 0 || self.visited.get() > 0
     }
@@ -133,7 +133,8 @@ impl Worker {
         (part, cut, was_scheduled)
     }
 
-    /// Prepares a turn that was away to continue. The caller has just sat down again.
+    /// Prepares a turn that was away to continue. The caller has just taken the seat of the worker
+    /// again.
     pub(crate) fn resume(&self, journey: Journey) {
         let cell = journey.cell;
         debug_assert_eq!(cell.home(), self.home, "a cell whose turn is away stays");

@@ -18,12 +18,14 @@ use crate::world::Nanos;
 /// Number of activations between two claims from the shared queue, for a worker that has other
 /// cells.
 const CLAIM_EVERY: u32 = if cfg!(garrick_loom) { 2 } else { 16 };
-/// Time after which cells in the shared queue are claimed at the next read of the clock.
+/// Time that cells may wait in the shared queue. After that, they are claimed at the next read of
+/// the clock.
 const SHARED_WAIT_MAX: Nanos = 50_000;
-/// Maximum number of cells that are claimed at a time.
+/// Maximum number of cells that a worker claims at a time.
 const CLAIMED_MAX: usize = 64;
 
-/// Time after which two cells are separated that are always ready and do not wake each other.
+/// Time after which two cells on one worker are separated, if they are always ready and do not wake
+/// each other.
 const KEPT_MAX: Nanos = 50_000;
 /// Duration of an activation above which each cell should have its own core, even if the cells wake
 /// each other.
@@ -61,7 +63,8 @@ const ROUND_MIN: Nanos = 100_000;
 pub(crate) struct SharedWait {
     /// Number of checks since the last claim.
     looks: Cell<u32>,
-    /// Time of the second check. After the first check, a worker without other work claims anyway.
+    /// Time of the second check. No time is needed for the first check, because a worker without
+    /// other work claims at once.
     since: Cell<Nanos>,
     /// True if this worker has pushed the cells to the shared queue for other workers.
     gave: Cell<bool>,
@@ -123,7 +126,7 @@ impl SharedWait {
 pub(crate) struct Kept {
     /// Number of checks since the cell has been kept.
     looks: Cell<u32>,
-    /// Number of the turn at the first check. `since` is the time of this check.
+    /// Number of the current turn at the first check. `since` is the time of this check.
     turn: Cell<u64>,
     since: Cell<Nanos>,
 }
@@ -164,15 +167,15 @@ impl Kept {
 pub(crate) struct Patience {
     /// Number of checks since the other worker has been idle.
     looks: Cell<u32>,
-    /// Number of times that hands had sat down at the last check. `since` is the time of the first
-    /// check.
+    /// Number of times that threads had begun to serve a worker, at the last check. `since` is the
+    /// time of the first check.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
 
 impl Patience {
-    /// Returns true if cells should be given away now. `sits` is the number of times that hands
-    /// have sat down. `round` is the time that cells wait for each other.
+    /// Returns true if cells should be given away now. `sits` is the number of times that threads
+    /// have begun to serve a worker. `round` is the time for which cells wait for each other.
     pub(crate) fn look(&self, sits: usize, round: Nanos, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -201,8 +204,8 @@ impl Patience {
 
 /// Pace of a worker.
 pub(crate) struct Pace {
-    /// Average duration of a turn before the last read of the clock. `lately` is that of an
-    /// activation.
+    /// Average duration of a turn before the last read of the clock. `lately` is the average
+    /// duration of an activation in that time.
     turn: Cell<Nanos>,
     lately: Cell<Nanos>,
     /// Number of activations at the last read of the clock.

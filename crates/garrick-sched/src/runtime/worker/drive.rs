@@ -13,8 +13,8 @@ use crate::runtime::current::Entered;
 use crate::world::Nanos;
 
 /// Minimum time between two polls of the driver while the worker is busy. A poll takes about half a
-/// microsecond, so the cost stays below one percent. In the load test of the example `sessions`,
-/// times of 25, 100 and 400 us made no measurable difference.
+/// microsecond, so the cost stays below one percent. Values of 25, 100 and 400 us made no
+/// measurable difference in the load test of the example `sessions`.
 const POLL_EVERY_NS: Nanos = 100_000;
 
 /// Name for reports of panics in a driver.
@@ -42,9 +42,9 @@ impl Worker {
         self.driver.is_some()
     }
 
-    /// Calls `life` inside of the driver. Ensures that `life` is called exactly once, even if the
-    /// driver fails. Otherwise the tasks would never end, although another worker would get the
-    /// number of their worker.
+    /// Calls `life`, which runs the worker, inside of the driver. Ensures that `life` is called
+    /// exactly once, even if the driver fails. Without that call, the tasks of the worker would
+    /// never end, although another worker could reuse its number.
     pub(crate) fn live(&self, life: impl FnOnce()) {
         let mut life = Some(life);
         if let Some(drive) = &self.driver {

@@ -108,9 +108,9 @@ impl Worker {
         }
     }
 
-    /// Registers the watchers in a note, and answers looks. Watchers that have come too late, and
-    /// cancelled watchers that were removed, are appended to `late`. They need foreign code, which
-    /// the caller must run.
+    /// Registers the watchers in a note, and answers requests for the state of the task. Appends
+    /// watchers that came too late, and cancelled watchers that were removed, to `late`. The caller
+    /// must run their foreign code.
     ///
     /// # Safety
     /// The caller owns the envelope, which is of kind `Watch`, and frees it after the call.
@@ -142,8 +142,7 @@ impl Worker {
         }
     }
 
-    /// Notifies watchers that have come after the task has ended. After that, the envelopes are
-    /// empty.
+    /// Notifies watchers that came after the end of the task. After that, the envelopes are empty.
     ///
     /// # Safety
     /// The caller owns the list.

@@ -10,13 +10,13 @@ use crate::cell::{CellPtr, Envelope, Kind};
 const STRETCH: u32 = 32;
 
 /// The part of the mailbox that the current activation may handle. An activation does not handle
-/// the messages that the task sends to itself during the activation. Otherwise all other cells
-/// might wait forever.
+/// messages that the task sends to itself during the activation, because otherwise other cells
+/// could wait forever.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// Last envelope of the mailbox when the activation began. Null once it is handled.
+    /// Last envelope of the mailbox when the activation began. Null once this envelope is handled.
     pub(crate) last: *mut Envelope,
-    /// Number of free slots of this envelope at that time.
+    /// Number of free slots in `last` when the activation began.
     pub(crate) last_free: u32,
     /// Number of messages that may still be handled.
     pub(crate) left: u32,
@@ -47,8 +47,7 @@ impl Limits {
 }
 
 impl Worker {
-    /// Returns the number of messages of the oldest envelope that the activation handles next, at
-    /// most `max`.
+    /// Returns how many messages of the oldest envelope the activation handles next, at most `max`.
     pub(crate) fn take_share(&self, envelope: &Envelope, max: u32) -> u32 {
         let mut limits = self.limits.get();
         // Every activation handles at least one message: other workers may stay idle for longer

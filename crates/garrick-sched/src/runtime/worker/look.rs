@@ -1,4 +1,4 @@
-//! Answers of a worker to threads that ask about its tasks.
+//! Answers of a worker to threads that ask for the state of its tasks.
 
 use super::Worker;
 use super::census::label;
@@ -6,8 +6,8 @@ use crate::cell::CellPtr;
 use crate::runtime::look::{Seen, Standing};
 
 impl Worker {
-    /// Returns what this worker sees of its task. Called between two activations, while nothing is
-    /// lent.
+    /// Returns the state of a task of this worker. Called between two activations, while no cells
+    /// are lent.
     ///
     /// If the cell is scheduled, this takes time for each ready cell, because the message with
     /// which the cell was scheduled is in one of the run queues.

@@ -7,9 +7,8 @@ use crate::quiet;
 use crate::runtime::current;
 
 impl Worker {
-    /// Begins to measure the turn of the message in a slot with which a cell was scheduled, if
-    /// turns are measured. Does nothing if the pointer is null, or if the start of the task comes
-    /// first.
+    /// If turns are measured, begins to measure the turn that handles the message in `slot`. Does
+    /// nothing if `slot` is null, or if the task must start first.
     ///
     /// # Safety
     /// The slot is null, or contains a message for the cell.
@@ -40,8 +39,8 @@ impl Worker {
         })
     }
 
-    /// Begins to measure the next of `count` turns, if it was selected. `kind` returns the kind of
-    /// its message, which no other code of this worker accesses meanwhile.
+    /// Begins to measure the first of the next `count` turns, if it was selected. `kind` returns
+    /// the kind of its message, which no other code of this worker accesses meanwhile.
     #[inline]
     pub(crate) fn measure_turns(&self, count: u32, kind: impl FnOnce() -> usize) {
         if let Some(gauge) = self.lane.gauge() {

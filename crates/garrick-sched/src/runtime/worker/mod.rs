@@ -66,7 +66,7 @@ use crate::runtime::timer::Timers;
 use crate::runtime::trail::Trail;
 use crate::world::Nanos;
 
-/// State of a worker. Only the thread that sits on its seat uses it.
+/// State of a worker. Only the thread that owns its seat uses it.
 pub(crate) struct Worker {
     pub(crate) home: Home,
     /// Index of the worker in its sponsor.
@@ -83,25 +83,25 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Number of the last watch of the depot for which this worker has moved its spare blocks to
-    /// the depot.
+    /// Number of the last request to give memory back for which this worker has moved its spare
+    /// blocks to the depot.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
-    /// Second owner of the shared state, for guests.
+    /// Second owner of the sponsor's shared state, for threads that are guests of this worker.
     pub(crate) hold: Arc<Hold>,
-    /// Crew that serves the worker.
+    /// Group of threads that serves the worker.
     pub(crate) crew: Arc<Crew>,
-    /// Seat that the last turn has woken and that this worker keeps. The hand that sits here
-    /// already owns that seat.
+    /// Seat of another worker that the last turn has woken and that this worker's thread now owns.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
-    /// Cell that was gathered since the last check between two activations.
+    /// Cell that this worker has taken over from another worker since the last check between two
+    /// activations.
     pub(crate) gathered: Cell<Option<CellPtr>>,
     /// True while the worker closes its cells, because the sponsor stops.
     pub(crate) closes: Cell<bool>,
-    /// Home to whose cells the current turn sends through their mailboxes. Usually this is the home
-    /// of this worker. If the turn was away, it is `STRANGER`, so that later messages do not
-    /// overtake the carried ones. If the turn has a trail, it is `STRANGER`, too.
+    /// The current turn may send directly to the mailboxes of cells with this home. Usually this is
+    /// the home of this worker. If the turn was away, it is `STRANGER`, so that later messages do
+    /// not overtake the carried ones. If the turn has a trail, it is `STRANGER`, too.
     pub(crate) sends_at: Cell<Home>,
     /// Number of turns of this worker's cells that are away.
     pub(crate) away: Cell<usize>,
@@ -110,8 +110,8 @@ pub(crate) struct Worker {
     in_line: Cell<bool>,
     /// Trail of the current turn. Boxed, like the next field.
     trail: Box<RefCell<Option<Trail>>>,
-    /// Turns of this worker's cells whose commit is decided later. They are boxed for the same
-    /// reason as `lane`.
+    /// Turns of this worker's cells whose commit is decided later. Boxed for the same reason as
+    /// `lane`.
     pub(crate) later: Box<Later>,
     /// Permission of the current activation to leave the seat when it blocks.
     pub(crate) permit: Cell<Permission>,
@@ -120,11 +120,11 @@ pub(crate) struct Worker {
     recovers: Cell<bool>,
     /// Cell that runs now, for other threads.
     pub(crate) shown: Shown,
-    /// Number of the activation that is timed next, and of the fair pick before it or at it. The
-    /// worker is *armed* from this pick on.
+    /// Number of the next activation that is timed. `arms_at` is the number of the last fair pick
+    /// before it or at it. From this pick on, the worker is *armed*.
     due: Cell<u32>,
     arms_at: Cell<u32>,
-    /// Tasks that have begun and ended here and are not in the lane yet.
+    /// Tasks that have begun or ended here and are not counted in the lane yet.
     vitals: Vitals,
     /// Cell of another worker that this worker visits.
     visiting: Visiting,
@@ -156,8 +156,8 @@ pub(crate) struct Worker {
     pub(crate) lane: Box<Lane>,
     /// Number of cells that must still be closed and whose tokens are in transit.
     pub(crate) awaited: Cell<usize>,
-    /// Lets models check that only one thread sits here, and that each sitter sees the writes of
-    /// the previous sitter.
+    /// Used in models to check that only one thread at a time uses the worker, and that each thread
+    /// sees the writes of the previous one.
     #[cfg(garrick_loom)]
     sitter: garrick_core::prim::UnsafeCell<()>,
     /// Number of times that `turn` was increased for something other than a turn. This field must
@@ -225,7 +225,7 @@ impl Worker {
         }
     }
 
-    /// Records in a model that the caller sits here.
+    /// Records in a model that the calling thread uses the worker.
     #[inline(always)]
     pub(crate) fn touch(&self) {
         #[cfg(garrick_loom)]
@@ -253,8 +253,8 @@ impl Worker {
     }
 
     /// Returns true if the current activation should stop early. There are four reasons: the
-    /// sponsor stops, a hand wants the seat back, a census is due, or another worker is idle and
-    /// could run cells that are waiting here.
+    /// sponsor stops, another thread wants the worker back, a census is due, or another worker is
+    /// idle and could run cells that are waiting here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
@@ -271,7 +271,7 @@ impl Worker {
     }
 
     /// Takes a cell out of the run queues: first the oldest newborn, then the oldest other cell,
-    /// and last the handoff cell.
+    /// and finally the handoff cell.
     pub(crate) fn take_oldest(&self) -> Option<Entry> {
         let queued = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
         queued.copied().or_else(|| self.handoff.take_entry())
@@ -358,8 +358,8 @@ impl Worker {
         !self.remote.ready.has_some() && self.shared.signal().is_quiet() && self.timers.are_calm()
     }
 
-    /// Takes back the lent cells. After that, no cell runs here, so nothing is lent until a cell is
-    /// named.
+    /// Takes back the lent cells. After that, no cells are lent until the worker names the next
+    /// cell to run.
     fn end_loan(&self) {
         self.shown.name_none_and_fence();
         while self.remote.ready.is_lent() {
@@ -507,8 +507,8 @@ impl Worker {
         self.backlog() > 0 || self.remote.ready.has_some()
     }
 
-    /// Pushes a chain like [`push_out`]. If the caller then owns a seat, keeps the seat or hands it
-    /// over.
+    /// Pushes a chain like [`push_out`]. If the push makes the caller the owner of a seat, keeps
+    /// the seat or hands it over.
     ///
     /// # Safety
     /// The requirements of [`push_out`] apply.

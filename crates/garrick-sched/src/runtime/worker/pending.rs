@@ -16,8 +16,8 @@ use crate::runtime::pending::{Decided, Decision, Pending};
 use crate::runtime::sponsor::Shared;
 use crate::runtime::watch::Ended;
 
-/// Maximum number of parts of a turn that takes messages which its task has held, without the last
-/// part. The limits of the activation bound the others.
+/// Maximum number of parts, without the last one, of a turn that takes messages from those that its
+/// task has held. For other turns, the limits of the activation bound the number.
 const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and is not decided.
@@ -43,7 +43,7 @@ enum After {
 /// Turns of a worker whose commit is decided later.
 #[derive(Default)]
 pub(crate) struct Later {
-    /// Part of the current turn.
+    /// Requests and parts of the current turn.
     asked: Cell<Asked>,
     /// Undecided turns, by the addresses of their cells.
     waiting: RefCell<HashMap<usize, Waiting>>,
@@ -61,7 +61,7 @@ impl Later {
         self.asked.set(Asked::new(has_more));
     }
 
-    /// Calls `f` with what the current turn has requested. `f` must not call foreign code.
+    /// Calls `f` with the requests and parts of the current turn. `f` must not call foreign code.
     fn with_asked<R>(&self, f: impl FnOnce(&mut Asked) -> R) -> R {
         let mut asked = self.asked.take();
         let result = f(&mut asked);
@@ -114,7 +114,8 @@ impl Later {
         }
     }
 
-    /// Returns true if a turn has tried to take more messages since the last call.
+    /// Returns true if a turn has tried to take more messages since the last call. Resets this
+    /// state.
     #[cfg(feature = "sim")]
     pub(crate) fn has_wanted_more(&self) -> bool {
         self.wanted_more.take()
@@ -142,12 +143,12 @@ impl Later {
         self.with_asked(|asked| asked.parts.push(part));
     }
 
-    /// Takes the part of a turn that ends or leaves its seat.
+    /// Takes the requests and parts of a turn that ends or leaves its worker.
     pub(super) fn take_asked(&self) -> Asked {
         self.asked.take()
     }
 
-    /// Sets the part of a turn that has come back to its seat.
+    /// Restores the requests and parts of a turn that has come back to its worker.
     pub(super) fn set_asked(&self, asked: Asked) {
         self.asked.set(asked);
     }
@@ -157,7 +158,8 @@ impl Later {
         self.with_asked(|asked| !asked.parts.is_empty())
     }
 
-    /// Discards the request of a turn that is undone as a whole. Its destructor may do anything.
+    /// Discards the request of a turn that is undone as a whole. The destructor of the request is
+    /// foreign code.
     pub(crate) fn forget(&self) {
         quiet::drop(self.asked.take().take_request());
     }
@@ -222,8 +224,8 @@ impl Worker {
         true
     }
 
-    /// Undoes the last part of a turn of `cell`, which wants to be undone. Returns true if the
-    /// commit of the earlier parts is decided later. Otherwise, they are committed.
+    /// Undoes the last part of a turn of `cell`, because the turn has asked for that. Returns true
+    /// if the commit of the earlier parts is decided later. Otherwise, commits these parts.
     pub(crate) fn undo_last_part(&self, cell: CellPtr) -> bool {
         let asked = self.later.take_asked();
         self.undo();
@@ -231,14 +233,15 @@ impl Worker {
     }
 
     /// Handles the earlier parts of a turn of `cell` that has panicked with the message `why`. The
-    /// last part is undone. Returns true if their commit is decided later, after which the task
-    /// fails. Otherwise, they are committed.
+    /// last part is undone. Returns true if the commit of the earlier parts is decided later, after
+    /// which the task fails. Otherwise, commits these parts.
     pub(super) fn keep_before_panic(&self, cell: CellPtr, why: &str) -> bool {
         let asked = self.later.take_asked();
         self.keep_parts(cell, asked, After::Fail(why.to_owned()))
     }
 
-    /// Handles the earlier parts of a turn whose last part is undone, with its request.
+    /// Handles the earlier parts of a turn whose last part is undone. `asked` contains these parts
+    /// and their request.
     fn keep_parts(&self, cell: CellPtr, mut asked: Asked, after: After) -> bool {
         quiet::drop(asked.take_own_request());
         let Some(request) = asked.take_request() else {
@@ -253,10 +256,10 @@ impl Worker {
         true
     }
 
-    /// Ends the current part of a turn of `cell`, and takes the next message that is lent, or the
-    /// next one of the mailbox. Returns `None` if there is none that the activation may handle, or
-    /// if the turn may not take more. The place of the message in a bounded mailbox is still in
-    /// use.
+    /// Ends the current part of a turn of `cell`, and takes the next message: one that is lent to
+    /// the turn, or one from the mailbox. Returns `None` if there is no message that the activation
+    /// may handle, or if the turn may not take more. The message still occupies its place in a
+    /// bounded mailbox.
     pub(crate) fn next_message<M: 'static>(&self, cell: CellPtr) -> Option<M> {
         if !self.is_running(cell) {
             return None;
@@ -312,8 +315,8 @@ impl Worker {
         part
     }
 
-    /// Keeps the parts of a turn until there is a decision about them (steps 1 and 2). Their
-    /// effects are set aside.
+    /// Keeps the parts of a turn, with their effects, until there is a decision about them (steps 1
+    /// and 2).
     fn await_decision(
         &self,
         cell: CellPtr,
@@ -341,7 +344,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Finishes the turns about which there are decisions (step 4). Calls foreign code.
+    /// Finishes all turns for which there is a decision (step 4). Calls foreign code.
     pub(super) fn finish_decided(&self) {
         while let Some(cell) = self.later.next_woken() {
             self.finish_one(cell);
@@ -365,7 +368,7 @@ impl Worker {
         }
     }
 
-    /// Finishes a turn by a decision. Its cell is scheduled, and in no run queue.
+    /// Finishes a turn according to a decision. The cell is scheduled, but in no run queue.
     fn finish_later(&self, cell: CellPtr, waiting: Waiting, decision: Decision) {
         // The cell keeps the mark SCHEDULED until its turn is finished. So nothing that happens
         // meanwhile runs or frees it.
@@ -403,7 +406,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Commits parts of a turn of `cell`, oldest first. Nothing is staged.
+    /// Commits parts of a turn of `cell`, oldest first. The caller must have staged no effects.
     fn commit_parts(&self, cell: CellPtr, parts: impl IntoIterator<Item = Part>) {
         for part in parts {
             self.stage_again(part);
@@ -411,7 +414,7 @@ impl Worker {
         }
     }
 
-    /// Undoes parts of a turn, newest first. Nothing is staged.
+    /// Undoes parts of a turn, newest first. The caller must have staged no effects.
     fn undo_parts(&self, parts: Vec<Part>, last: Option<Part>) {
         for part in last.into_iter().chain(parts.into_iter().rev()) {
             self.stage_again(part);

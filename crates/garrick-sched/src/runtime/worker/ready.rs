@@ -57,9 +57,9 @@ impl Worker {
         }
     }
 
-    /// Calls `long`, which may take a long time, between two activations. Meanwhile, the entry in
-    /// hand is in a run queue again, so that other workers can visit its cell. After that, no cell
-    /// is lent.
+    /// Calls `long`, which may take a long time, between two activations. First puts the entry that
+    /// is about to run back into a run queue, so that other workers can visit its cell meanwhile.
+    /// After the call, no cell is lent.
     pub(crate) fn with_hand_empty(&self, long: impl FnOnce()) {
         // A task that has recovered just now may have counted as running, so cells may be lent.
         // The recall removes the entries that were in front of the lent ones, and must not remove

@@ -1,4 +1,4 @@
-//! The cell that a worker runs, for the hand that checks if the worker is stuck.
+//! The cell that a worker runs, for the thread that checks if the worker is stuck.
 
 use std::ptr;
 
@@ -15,7 +15,7 @@ use garrick_core::prim::{
 use crate::cell::{CellPtr, Header, Table, TaskId};
 use crate::probe::Running;
 
-/// Stands for destructors that run outside of turns. Not the address of a cell.
+/// Marks destructors that run outside of turns. Not the address of a cell.
 const DROPS: *mut Header = ptr::without_provenance_mut(1);
 
 /// Cell that runs now or has run last, or none if the worker has done other work since. Written by
@@ -37,7 +37,7 @@ pub(crate) struct Shown {
     /// read.
     #[cfg(garrick_loom)]
     own: std::cell::Cell<*mut Header>,
-    /// True if another thread reads `running`.
+    /// True if other threads read `running`.
     #[cfg(garrick_loom)]
     is_looked_at: bool,
 }
@@ -150,8 +150,8 @@ impl Shown {
     /// the sponsor does not count the work of each kind of task. `turn` is the number of the
     /// current turn.
     ///
-    /// The words are read one after another. So a result that is seen once may combine those of
-    /// two activations. One that is seen twice, after some time, is right.
+    /// The words are read one after another, so a single result may combine the values of two
+    /// activations. If two calls at different times return the same result, it is correct.
     pub(crate) fn running(&self, turn: u64) -> Option<Running> {
         let cell = self.look();
         if cell.is_null() || ptr::eq(cell, DROPS) {

@@ -23,14 +23,14 @@ pub(crate) enum Arrival {
 }
 
 impl Worker {
-    /// Returns true if there is something for [`Worker::take_arrivals`].
+    /// Returns true if [`Worker::take_arrivals`] has something to do.
     #[inline]
     pub(crate) fn has_arrivals(&self) -> bool {
         self.has_something() || self.shared.queued() > 0
     }
 
-    /// Passes what was sent to cells of this worker to `arrive`, and handles the notes whose time
-    /// does not matter. Foreign code that is called last may have sent more.
+    /// Passes everything that was sent to cells of this worker to `arrive`. Handles notes whose
+    /// order does not matter. Foreign code that runs at the end may have sent more.
     pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) {
         let _entered = Entered::new(self);
         if self.shared.queued() > 0 {
@@ -173,8 +173,8 @@ impl Worker {
         cell.unschedule();
     }
 
-    /// Runs a cell that has nothing but `envelope` and then `more` in its mailbox, or nothing at
-    /// all if `envelope` is null. Handles a panic as the worker's loop does. If `lets_go` is true,
+    /// Runs a cell whose mailbox contains only `envelope`, followed by `more`. The mailbox is empty
+    /// if `envelope` is null. Handles a panic as the worker's loop does. If `lets_go` is true,
     /// drops a reference to the cell before it runs.
     pub(crate) fn run_alone(
         &self,
@@ -228,13 +228,12 @@ impl Worker {
         label(cell)
     }
 
-    /// Makes the worker check, at the end of the next turn, whether the simulation has chosen that
-    /// this turn fails.
+    /// Makes the worker ask the simulation, at the end of the next turn, if this turn should fail.
     pub(crate) fn expect_choice(&self) {
         self.stage.set_dirty();
     }
 
-    /// Keeps a cell of this worker alive, because a message to it is on its way.
+    /// Keeps a cell of this worker alive while a message to the cell is on its way.
     pub(crate) fn keep(&self, cell: CellPtr) {
         cell.check_home(self.home);
         cell.clone_local();

@@ -7,15 +7,15 @@ use crate::cell::{CellPtr, Slot};
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Signal;
 
-/// Number of picks of the next cell per fair pick.
+/// Number of picks of the next cell of which one is a fair pick.
 pub(super) const FAIR_EVERY: u32 = 16;
-/// Number of fair picks per fair pick that takes a newborn even if another cell was woken. Halfway
+/// Number of fair picks of which one takes a newborn even if another cell was woken. Halfway
 /// between two such picks, a fair pick takes the oldest other cell. Both kinds of picks are rare,
 /// because old cells may create newborns faster than the worker runs newborns.
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
-/// Ways to run a cell.
+/// Way in which a cell is run: [`PLAIN`], [`SHOWN`] or [`TIMED`].
 pub(super) type Way = u8;
 /// Just runs the cell.
 pub(super) const PLAIN: Way = 0;
@@ -183,7 +183,7 @@ impl Worker {
         Step::Ran
     }
 
-    /// Runs a cell, which must be named.
+    /// Runs a cell, which must already be named (shown to other threads).
     #[inline(always)]
     pub(super) fn run<const WAY: Way>(&self, cell: CellPtr, message: *const Slot) {
         if WAY == TIMED {

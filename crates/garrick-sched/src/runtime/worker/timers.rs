@@ -1,4 +1,4 @@
-//! The ways in which a worker uses its timers.
+//! Setting, firing and watching of a worker's timers.
 
 use garrick_core::wheel::Wheel;
 
@@ -21,7 +21,7 @@ impl Worker {
         result
     }
 
-    /// Records the deadline of the next timer for visitors of the wheel.
+    /// Records the deadline of the next timer for workers that visit this one.
     #[inline]
     fn note_next_timer(&self) {
         // A lending hand stores LENT before it reads the wheel. So either the hand has seen the
@@ -33,7 +33,7 @@ impl Worker {
         }
     }
 
-    /// Inserts a delayed message into the wheel. Returns a message that must not be sent, if any.
+    /// Inserts a delayed message into the wheel. Returns the message if it must not be sent.
     /// `running` is the cell of the turn, if a turn has just ended.
     fn insert_timed(&self, later: Later, running: Option<CellPtr>) -> Option<Timed> {
         let was_lent = self.remote().ready.is_lent();
@@ -60,8 +60,8 @@ impl Worker {
         self.is_visiting() || running.is_some_and(is_scheduled)
     }
 
-    /// Ensures that the timers of this seat are watched. Called before the worker runs foreign code
-    /// that may take longer than the time to the next deadline.
+    /// Ensures that an idle thread fires the timers of this worker if necessary. Called before the
+    /// worker runs foreign code that may take longer than the time to the next deadline.
     #[inline]
     pub(crate) fn watch_timers(&self) {
         if !self.timers.are_watched() {
@@ -101,7 +101,7 @@ impl Worker {
         timed.drop_unsent();
     }
 
-    /// Takes a timer, even if it is not due.
+    /// Takes a timer out of the wheel, even if the timer is not due.
     pub(crate) fn pop_timed(&self) -> Option<Timed> {
         self.with_wheel(|wheel| wheel.pop_due(Nanos::MAX))
     }
@@ -159,7 +159,7 @@ impl Worker {
         self.let_go(cell);
     }
 
-    /// Delivers due timers of lending seats. Returns false if there are none.
+    /// Delivers due timers of workers that have lent their cells. Returns false if there are none.
     #[cold]
     pub(super) fn fire_lent(&self) -> bool {
         if !self.crew.lends_timers() {

@@ -15,8 +15,8 @@ impl Worker {
     /// Sets the trail of the current turn. It travels with the messages that the turn sends from
     /// now on. Does nothing in a simulation.
     ///
-    /// The end of the turn removes the trail, because the turn counts as one that has staged
-    /// effects.
+    /// The trail is removed at the end of the turn. For that, the turn counts as one that has
+    /// staged effects.
     pub(crate) fn set_trail(&self, trail: Trail) {
         if self.shared.hooks.sends_from(self.home) != self.home {
             return;
@@ -46,7 +46,8 @@ impl Worker {
         }
     }
 
-    /// If the message that a visited task handles next has a trail, begins its turn with it.
+    /// Begins a turn with the trail of the next message of a visited task, if that message has a
+    /// trail.
     #[cold]
     pub(crate) fn follow_trail_of_visit(&self) {
         if let Some(trail) = self.visiting.trail.take() {

@@ -104,7 +104,7 @@ impl Worker {
         }
     }
 
-    /// Drops the message in a slot. Returns true if it was a letter.
+    /// Drops the message in a slot. Returns true if the message counts as a letter.
     ///
     /// # Safety
     /// The slot contains a message of the cell's type, which is not used again.
@@ -175,7 +175,7 @@ impl Worker {
         dropped
     }
 
-    /// Removes the oldest envelope, which was read, from the mailbox and frees it.
+    /// Removes the oldest envelope from the mailbox, after its messages were read, and frees it.
     #[inline]
     pub(crate) fn drop_oldest(&self, cell: CellPtr) {
         let oldest = cell.take_oldest();

@@ -1,9 +1,10 @@
 //! The set of the operations that have a place.
 //!
-//! The search remembers such sets. Operations that were invoked early have a place early too. So a
-//! set is a bitset of which only a window is remembered, from the first operation without a place
-//! to the last one with a place. If few operations overlap, the window is one word, however long
-//! the history.
+//! An operation has a *place* if the search has put it into its order. The search remembers such
+//! sets. Operations that were invoked early usually also get their places early. So only a window
+//! of a bitset is remembered, from the first operation without a place to the last one with a
+//! place. If few operations overlap, the window is one word, regardless of the length of the
+//! history.
 
 /// The set of the operations that have a place.
 pub(super) struct Linearized {

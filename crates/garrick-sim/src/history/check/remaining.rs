@@ -21,7 +21,7 @@ pub(super) struct Remaining {
     pending: Links,
     /// The times of the invocations of the pending operations.
     pending_since: Vec<usize>,
-    /// For each pending operation, the last equal one that was invoked before it.
+    /// Last equal operation that was invoked earlier, for each pending operation.
     twins: Vec<Option<usize>>,
     /// The times of the returns of the operations that have returned.
     returns: Vec<usize>,
@@ -49,8 +49,8 @@ impl Remaining {
         self.events.first().is_none()
     }
 
-    /// Returns the operation that returns first. No operation that was invoked after its return
-    /// gets a place before it.
+    /// Returns the operation that returns first. An operation that was invoked after this return
+    /// gets no place before it.
     pub(super) fn first_to_return(&self) -> Option<usize> {
         let mut event = self.events.first();
         while let Some(number) = event.and_then(invocation) {
@@ -140,7 +140,7 @@ fn events<M: Model>(part: &Part<'_, M>) -> Vec<usize> {
     timed.into_iter().map(|(_, event)| event).collect()
 }
 
-/// Returns, for each operation, the last equal one before it.
+/// Returns the last equal operation before each operation.
 fn twins<Op: PartialEq>(ops: &[&Op]) -> Vec<Option<usize>> {
     let twin = |number: usize| ops[..number].iter().rposition(|op| *op == ops[number]);
     (0..ops.len()).map(twin).collect()

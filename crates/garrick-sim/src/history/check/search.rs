@@ -22,11 +22,11 @@ use super::remaining::Remaining;
 use super::seen::Seen;
 use crate::history::model::Model;
 
-/// The end of a search.
+/// Result of a search.
 pub(super) enum Found<S> {
     /// An order of all operations that have returned, and of some pending ones.
     Order(Vec<usize>),
-    /// The configuration in which the search came furthest. There is no order.
+    /// There is no order. Contains the configuration in which the search came furthest.
     Stuck(DeadEnd<S>),
     /// There were more configurations than allowed.
     Limit,
@@ -54,7 +54,7 @@ pub(super) struct Search<'a, M: Model> {
     /// The levels below the present one.
     below: Vec<Level<M::State>>,
     level: Level<M::State>,
-    /// The operation that is tried next.
+    /// The operation to try next.
     candidate: Option<usize>,
     /// The number of pending operations that have a place.
     pending_placed: usize,
@@ -66,7 +66,7 @@ struct Level<S> {
     number: Option<usize>,
     /// The present configuration.
     present: Branch<S>,
-    /// The configurations that were entered but not tried.
+    /// The configurations that were entered but not tried yet.
     waiting: VecDeque<Branch<S>>,
 }
 
@@ -155,7 +155,7 @@ impl<'a, M: Model> Search<'a, M> {
         self.candidate = self.remaining.first();
     }
 
-    /// Adds the configurations of this level to which a pending operation leads.
+    /// Adds the configurations of this level that can be reached by adding a pending operation.
     fn place_pending(&mut self) {
         let mut candidate = self.remaining.first_pending();
         while let Some(number) = candidate {
@@ -168,7 +168,8 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    /// Enters all new configurations to which an operation leads. Returns their states.
+    /// Enters all new configurations that can be reached by adding an operation. Returns their
+    /// states.
     fn enter_after(&mut self, number: usize) -> Vec<M::State> {
         let operation = self.part.operation(number);
         let state = &self.level.present.state;
@@ -186,7 +187,7 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// Continues with the next configuration of this level, or, if there is none, with the next
-    /// candidate of the level below. Returns false if nothing is left to try.
+    /// candidate of the level below. Returns false if all configurations and candidates were tried.
     fn try_next(&mut self) -> bool {
         for number in mem::take(&mut self.level.present.pending).into_iter().rev() {
             self.put_back(number);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Columns between two events.
+/// Number of columns between two events.
 const COLUMNS: usize = 2;
 
 /// An operation in the drawing.

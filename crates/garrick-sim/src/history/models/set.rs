@@ -10,9 +10,9 @@ use crate::history::model::Sequential;
 /// An operation of a [`Set`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op<V> {
-    /// Inserts an element. Returns true if the set did not contain it.
+    /// Inserts an element. Returns true if the set did not contain the element before.
     Insert(V),
-    /// Removes an element. Returns true if the set did contain it.
+    /// Removes an element. Returns true if the set contained the element.
     Remove(V),
     /// Returns true if the set contains the element.
     Contains(V),

@@ -123,8 +123,8 @@ impl<A: Action> Order<A> {
         past
     }
 
-    /// Returns the last steps that do not commute with the action, by what they change. None of
-    /// them happens before another.
+    /// Returns the last steps that do not commute with the action, because they change the same
+    /// task or may change everything. None of them happens before another.
     fn conflicts(&self, action: A) -> Vec<usize> {
         match action.changes() {
             Some(task) => {

@@ -32,8 +32,8 @@ impl<'a, A: Action> Sequence<'a, A> {
         self.steps.iter().map(|&step| self.order.action(step))
     }
 
-    /// Returns the place of the action if the action is an initial: moving an initial to the front
-    /// changes no result.
+    /// Returns the place of the action in the sequence if the action is an *initial*, which means
+    /// that moving it to the front changes no result.
     pub(super) fn initial(&self, action: A) -> Option<usize> {
         let found = self.actions().position(|other| other == action)?;
         let step = self.steps[found];
@@ -43,8 +43,8 @@ impl<'a, A: Action> Sequence<'a, A> {
             .then_some(found)
     }
 
-    /// Returns true if the action is a weak initial: an initial, or an action that commutes with
-    /// all.
+    /// Returns true if the action is a *weak initial*: an initial, or an action that commutes with
+    /// all actions of the sequence.
     pub(super) fn is_weak_initial(&self, action: A) -> bool {
         self.initial(action).is_some() || self.actions().all(|other| commute(other, action))
     }

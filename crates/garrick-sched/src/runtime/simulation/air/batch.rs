@@ -1,8 +1,8 @@
 //! Flights of one pair that are delivered in one step.
 //!
-//! A turn can take several messages out of the mailbox of its task (`Turn::next_message`). So
-//! several flights are delivered to a task that does this. The messages that the turn does not take
-//! return to the air.
+//! A turn can take several messages out of the mailbox of its task (`Turn::next_message`). To a
+//! task with such turns, several flights are delivered together. Messages that the turn does not
+//! take return to the air.
 
 use super::{Air, NONE, Taken};
 use crate::cell::{Envelope, Kind};
