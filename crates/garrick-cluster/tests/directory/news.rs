@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use garrick_actor::{Actor, Context};
-use garrick_cluster::{Entities, Node, Topic, TopicSample, Wire};
+use garrick_cluster::{Entities, MembersSample, Node, Topic, TopicSample, Wire};
 use garrick_sim::Facts;
 
 /// Time between two messages of the same publisher.
@@ -36,10 +36,8 @@ pub(crate) struct Read(LifeName, News);
 pub(crate) struct Sampled {
     life: LifeName,
     topic: TopicSample,
-    /// Number of times that the node has lost its membership.
-    lost: u64,
-    /// Number of times that the node has lost another one: what is not sent meanwhile is not
-    /// counted.
+    members: MembersSample,
+    /// Number of times that the node has lost another one.
     losses: u64,
 }
 
@@ -103,7 +101,7 @@ impl Actor for Publisher {
             ToPublisher::Sample => cx.note(Sampled {
                 life: self.life,
                 topic: self.topic.sample(),
-                lost: self.entities.members().lost,
+                members: self.entities.members(),
                 losses: self.node.sample().losses,
             }),
         }
@@ -160,9 +158,13 @@ pub(crate) fn all_come(facts: &Facts, lives: &[LifeName], from: Duration) -> Res
 }
 
 /// Checks that missing news between two received ones are counted as lost, as long as no node is
-/// lost.
+/// lost. While a node is lost, nothing is sent to it, which is not counted.
 pub(crate) fn losses_are_counted(facts: &Facts) -> Result<(), String> {
-    let is_lost = |sampled: &Sampled| sampled.lost + sampled.losses > 0;
+    let is_lost = |sampled: &Sampled| {
+        let members = &sampled.members;
+        // A node that joins may be removed before it knows that it is a member.
+        members.lost + members.removed + sampled.losses > 0 || members.joined > 1
+    };
     if facts.seen::<Sampled>().any(is_lost) {
         return Ok(());
     }
