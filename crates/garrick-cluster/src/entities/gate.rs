@@ -15,8 +15,7 @@ use crate::members::hash;
 use crate::named::{Named, Origin};
 
 /// Number of waiting messages of a kind at which a node refuses further messages. Messages wait for
-/// an owner of their shard, or for an entity that is stopping. Also the maximum number of messages
-/// in the mailbox of a region.
+/// an owner of their shard, or for an entity that is stopping.
 pub(crate) const WAITING_MAX: usize = 16_384;
 
 /// Counters and state of a region that its doors and samples read.
