@@ -469,6 +469,40 @@ fn a_node_that_leaves_during_a_renewal_frees_its_shards_at_once() {
     assert!(!entities.members().is_member);
 }
 
+/// Sends messages until one is refused, and reports how many were accepted.
+struct Floods(Address<Order>, Sender<u64>);
+
+impl Actor for Floods {
+    type Msg = ();
+    type Outcome = ();
+
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) {
+        let sends = (0..).take_while(|_| cx.send(&self.0, Order::Add(1)).is_ok());
+        let _ = self.1.send(sends.count() as u64);
+    }
+}
+
+#[test]
+fn too_many_messages_to_entities_come_back() {
+    let cluster = Cluster::new();
+    let place = cluster.place("one");
+    place.host(KindOptions::new());
+    let a = place.counter("a");
+    assert_eq!(a.ask(Order::Get).wait(), Ok(0));
+    let (sent, heard) = channel();
+    let floods = place.system.spawn(Floods(a.clone(), sent)).unwrap();
+    floods.send(()).unwrap();
+    let accepted = wait(&heard);
+    assert!((12_000..=16_384).contains(&accepted), "{accepted}");
+    // All that were accepted come. A question is refused as long as there is no room for it.
+    let mut found = Err(NoReply::Dropped);
+    until(|| {
+        found = a.ask(Order::Get).wait();
+        found.is_ok()
+    });
+    assert_eq!(found, Ok(accepted));
+}
+
 #[test]
 fn a_drain_ends_without_the_answer_to_a_claim() {
     let system = System::new().unwrap();

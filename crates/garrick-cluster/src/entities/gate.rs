@@ -9,13 +9,14 @@ use garrick_actor::door::{Door, Notice, door};
 use garrick_actor::{Address, SendError};
 use garrick_sched::TaskId;
 
-use super::message::RegionMsg;
+use super::message::{RegionMsg, ToRegion};
 use crate::line::Travels;
 use crate::members::hash;
 use crate::named::{Named, Origin};
 
 /// Number of waiting messages of a kind at which a node refuses further messages. Messages wait for
-/// an owner of their shard, or for an entity that is stopping.
+/// an owner of their shard, or for an entity that is stopping. Also the maximum number of messages
+/// in the mailbox of a region, besides those of other nodes.
 pub(crate) const WAITING_MAX: usize = 16_384;
 
 /// Counters and state of a region that its doors and samples read.
@@ -57,6 +58,40 @@ impl Gate {
 
     pub(super) fn is_open(&self) -> bool {
         !self.is_closed.load(Relaxed)
+    }
+}
+
+/// Returns the address under which the regions of other nodes reach a region.
+///
+/// Their messages are accepted even if the mailbox is full: these regions have accepted them.
+pub(super) fn region_address<M: Travels>(region: Address<RegionMsg<M>>) -> Address<ToRegion<M>> {
+    door(FromOthers(region))
+}
+
+/// A door in front of a region, for the regions of other nodes.
+struct FromOthers<M: 'static>(Address<RegionMsg<M>>);
+
+impl<M: Travels> Door for FromOthers<M> {
+    type Message = ToRegion<M>;
+
+    fn pass(
+        &self,
+        message: ToRegion<M>,
+        _: &Address<ToRegion<M>>,
+    ) -> Result<(), SendError<ToRegion<M>>> {
+        let sent = self.0.send_promised(RegionMsg::From(message));
+        sent.map_err(|SendError(refused)| match refused {
+            RegionMsg::From(message) => SendError(message),
+            _ => unreachable!("a refused message comes back as it was"),
+        })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        drop(self.0.watch(notice));
     }
 }
 

@@ -6,10 +6,11 @@ use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, Weak};
 
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Ask, Internal};
 use hashbrown::HashMap;
 
-use super::gate::{Gate, entity_address};
+use super::gate::{Gate, WAITING_MAX, entity_address, region_address};
 use super::host::{HostOf, KindOptions};
 use super::kind::{EntityError, Kind, check_key, check_kind};
 use super::message::RegionMsg;
@@ -247,9 +248,11 @@ impl Entities {
             shared.placer.clone(),
             gate.clone(),
         );
-        let region = node.handle().spawn(Internal(region));
-        let region = region.map_err(|_| EntityError::Closed)?;
-        let from_others = region.contramap(RegionMsg::From);
+        let mailbox = Mailbox::bounded(WAITING_MAX, OnFull::Fail);
+        let mailbox = mailbox.map_err(|_| EntityError::Closed)?;
+        let region = node.handle().actor(Internal(region)).mailbox(mailbox);
+        let region = region.spawn().map_err(|_| EntityError::Closed)?;
+        let from_others = region_address(region.clone());
         node.offer(&Region::<M>::service(kind), &from_others);
         let used = Used {
             region: Box::new(region.clone()),
