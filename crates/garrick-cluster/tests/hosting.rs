@@ -1,12 +1,15 @@
 //! Entities on nodes with real threads: their addresses, their ends, and wrong use.
 #![forbid(unsafe_code)]
 
+mod common;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use common::Cluster;
 use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System, behavior};
 use garrick_cluster::placement::{Change, LocalPlacement, News, Outcome, Placement};
 use garrick_cluster::{
@@ -81,13 +84,6 @@ impl Actor for Counter {
     }
 }
 
-/// Networks and a placement of a cluster, on a system that is dropped last.
-struct Cluster {
-    net: LocalNet,
-    placement: LocalPlacement,
-    _store: System,
-}
-
 /// A node on a system of its own.
 struct Place {
     system: System,
@@ -96,19 +92,8 @@ struct Place {
 }
 
 impl Cluster {
-    fn new() -> Self {
-        let store = System::new().unwrap();
-        Self {
-            net: LocalNet::new(),
-            placement: LocalPlacement::new(&store.handle()).unwrap(),
-            _store: store,
-        }
-    }
-
     fn place(&self, name: &str) -> Place {
-        let system = System::new().unwrap();
-        let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();
-        let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        let (system, node, entities) = self.join(name);
         Place {
             system,
             node,

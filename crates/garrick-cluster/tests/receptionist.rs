@@ -1,12 +1,15 @@
 //! The receptionist of a cluster on nodes with real threads.
 #![forbid(unsafe_code)]
 
+mod common;
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use common::Cluster;
 use garrick_actor::naming::{Key, Listing};
 use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System};
-use garrick_cluster::placement::{Change, LocalPlacement, News, Placement};
+use garrick_cluster::placement::{Change, News, Placement};
 use garrick_cluster::{Carrier, Entities, LocalNet, Node, Receptionist, ServiceError, Wire};
 use garrick_testkit::{silence_panics, wait};
 
@@ -56,13 +59,6 @@ impl Actor for Listener {
     }
 }
 
-/// Network and placement of a cluster, on a system that is dropped last.
-struct Cluster {
-    net: LocalNet,
-    placement: LocalPlacement,
-    _store: System,
-}
-
 /// A node on a system of its own.
 struct Place {
     system: System,
@@ -72,19 +68,8 @@ struct Place {
 }
 
 impl Cluster {
-    fn new() -> Self {
-        let store = System::new().unwrap();
-        Self {
-            net: LocalNet::new(),
-            placement: LocalPlacement::new(&store.handle()).unwrap(),
-            _store: store,
-        }
-    }
-
     fn place(&self, name: &str) -> Place {
-        let system = System::new().unwrap();
-        let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();
-        let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        let (system, node, entities) = self.join(name);
         let receptionist = entities.receptionist().unwrap();
         Place {
             system,

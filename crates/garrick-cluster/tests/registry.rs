@@ -1,12 +1,14 @@
 //! The registry of a cluster on nodes with real threads.
 #![forbid(unsafe_code)]
 
+mod common;
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use common::Cluster;
 use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System};
-use garrick_cluster::placement::LocalPlacement;
-use garrick_cluster::{Carrier, Entities, LocalNet, NameError, Node, NodeName, Registry, Wire};
+use garrick_cluster::{Carrier, Entities, NameError, Node, NodeName, Registry, Wire};
 use garrick_testkit::wait;
 
 /// A message to a leader, which returns the name of the leader.
@@ -46,13 +48,6 @@ impl Actor for Watcher {
     }
 }
 
-/// Network and placement of a cluster, on a system that ends last.
-struct Cluster {
-    net: LocalNet,
-    placement: LocalPlacement,
-    _store: System,
-}
-
 /// A node on a system of its own.
 struct Place {
     system: System,
@@ -62,19 +57,8 @@ struct Place {
 }
 
 impl Cluster {
-    fn new() -> Self {
-        let store = System::new().unwrap();
-        Self {
-            net: LocalNet::new(),
-            placement: LocalPlacement::new(&store.handle()).unwrap(),
-            _store: store,
-        }
-    }
-
     fn place(&self, name: &str) -> Place {
-        let system = System::new().unwrap();
-        let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();
-        let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        let (system, node, entities) = self.join(name);
         let registry = entities.registry().unwrap();
         Place {
             system,

@@ -1,16 +1,16 @@
 //! Routers whose routees are on many nodes, with real threads.
 #![forbid(unsafe_code)]
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
+use common::Cluster;
 use garrick_actor::naming::Key;
 use garrick_actor::route::{Policy, Random, RoundRobin, Router};
 use garrick_actor::{Actor, Address, Context, NoReply, Reply, System};
-use garrick_cluster::placement::LocalPlacement;
-use garrick_cluster::{
-    Carrier, Entities, LocalNet, Node, Receptionist, SameOnAllNodes, ServiceError, Wire,
-};
+use garrick_cluster::{Carrier, Entities, Node, Receptionist, SameOnAllNodes, ServiceError, Wire};
 
 /// A message to a desk, with a key. The desk returns its name.
 #[derive(Wire)]
@@ -30,13 +30,6 @@ impl Actor for Desk {
     }
 }
 
-/// Network and placement of a cluster, on a system that ends last.
-struct Cluster {
-    net: LocalNet,
-    placement: LocalPlacement,
-    _store: System,
-}
-
 /// A node on a system of its own.
 struct Place {
     system: System,
@@ -46,19 +39,8 @@ struct Place {
 }
 
 impl Cluster {
-    fn new() -> Self {
-        let store = System::new().unwrap();
-        Self {
-            net: LocalNet::new(),
-            placement: LocalPlacement::new(&store.handle()).unwrap(),
-            _store: store,
-        }
-    }
-
     fn place(&self, name: &str) -> Place {
-        let system = System::new().unwrap();
-        let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();
-        let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        let (system, node, entities) = self.join(name);
         let receptionist = entities.receptionist().unwrap();
         Place {
             system,

@@ -1,14 +1,16 @@
 //! Topics of a cluster on nodes with real threads.
 #![forbid(unsafe_code)]
 
+mod common;
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use common::Cluster;
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, NoReply, Reply, SendError, System};
-use garrick_cluster::placement::LocalPlacement;
-use garrick_cluster::{Carrier, Entities, LocalNet, Node, ServiceError, Topic, TopicError, Wire};
+use garrick_cluster::{Carrier, Entities, Node, ServiceError, Topic, TopicError, Wire};
 use garrick_testkit::{ON_PURPOSE, silence_panics, wait};
 use garrick_wire::{Decoder, Encoder, Shape, WireError};
 
@@ -31,13 +33,6 @@ impl<M: Send + 'static> Actor for Reader<M> {
     }
 }
 
-/// Network and placement of a cluster, on a system that ends last.
-struct Cluster {
-    net: LocalNet,
-    placement: LocalPlacement,
-    _store: System,
-}
-
 /// A node on a system of its own.
 struct Place {
     system: System,
@@ -47,19 +42,8 @@ struct Place {
 }
 
 impl Cluster {
-    fn new() -> Self {
-        let store = System::new().unwrap();
-        Self {
-            net: LocalNet::new(),
-            placement: LocalPlacement::new(&store.handle()).unwrap(),
-            _store: store,
-        }
-    }
-
     fn place(&self, name: &str) -> Place {
-        let system = System::new().unwrap();
-        let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();
-        let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        let (system, node, entities) = self.join(name);
         let topic = entities.topic("news").unwrap();
         Place {
             system,

@@ -1,0 +1,31 @@
+//! A cluster whose nodes share a network and a placement.
+
+use garrick_actor::System;
+use garrick_cluster::placement::LocalPlacement;
+use garrick_cluster::{Entities, LocalNet, Node};
+
+/// Network and placement of a cluster, on a system that is dropped last.
+pub(crate) struct Cluster {
+    pub(crate) net: LocalNet,
+    pub(crate) placement: LocalPlacement,
+    _store: System,
+}
+
+impl Cluster {
+    pub(crate) fn new() -> Self {
+        let store = System::new().unwrap();
+        Self {
+            net: LocalNet::new(),
+            placement: LocalPlacement::new(&store.handle()).unwrap(),
+            _store: store,
+        }
+    }
+
+    /// Joins as a node on a separate system.
+    pub(crate) fn join(&self, name: &str) -> (System, Node, Entities) {
+        let system = System::new().unwrap();
+        let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();
+        let entities = Entities::start(&node, self.placement.clone()).unwrap();
+        (system, node, entities)
+    }
+}
