@@ -12,7 +12,7 @@ use garrick_sim::Sim;
 use garrick_sim::history::models::key_value::{Op, Ret};
 use garrick_sim::history::{Called, Returned};
 
-use crate::register::{Access, REGISTER, Register};
+use crate::register::{self, Access, REGISTER};
 use crate::registers::Model;
 use crate::silence::Cable;
 
@@ -104,17 +104,8 @@ impl Actor for Member {
         let node = Node::join(&self.handle, self.cable.clone(), "test", self.name).unwrap();
         let entities = Entities::start(&node, self.cable.clone()).unwrap();
         let journal = Journal::new(&self.handle, self.log.clone()).unwrap();
-        let make = move |key: &str| {
-            let entity = journal.entity(format!("register/{key}"), Register);
-            entity.unwrap().fenced()
-        };
         let options = KindOptions::new().shards(8);
-        let options = if self.is_fenced {
-            options.fenced()
-        } else {
-            options
-        };
-        entities.host(REGISTER, options, make).unwrap();
+        register::host(&entities, journal, options, self.is_fenced);
         let is_lost = self.name == "lost";
         for key in 0..REGISTERS {
             drop(cx.spawn(Caller {

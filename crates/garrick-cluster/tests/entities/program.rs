@@ -14,7 +14,7 @@ use garrick_sim::{Facts, Sim};
 use crate::counters::{
     Answered, Asked, COUNTER, Clerk, Client, Counter, KEYS, Ran, SlowCounter, Took,
 };
-use crate::register::{REGISTER, Register};
+use crate::register::{self, REGISTER};
 use crate::registers::{Good, Model, REGISTERS, User};
 
 /// Names of the nodes.
@@ -205,19 +205,10 @@ impl Life {
 
     fn host_registers(&self, entities: &Entities, cx: &Context<'_, ToLife>) {
         let journal = Journal::new(&self.handle, self.log.clone()).unwrap();
-        let make = move |key: &str| {
-            let entity = journal.entity(format!("register/{key}"), Register);
-            entity.unwrap().fenced()
-        };
         let options = KindOptions::new()
             .shards(4)
             .idle(Some(Duration::from_secs(3)));
-        let options = if self.plan.is_fenced {
-            options.fenced()
-        } else {
-            options
-        };
-        entities.host(REGISTER, options, make).unwrap();
+        register::host(entities, journal, options, self.plan.is_fenced);
         let registers = 0..REGISTERS;
         let address = |key: u64| entities.get(REGISTER, &key.to_string()).unwrap();
         drop(cx.spawn(User {

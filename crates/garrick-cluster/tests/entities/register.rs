@@ -1,8 +1,8 @@
 //! A durable register, whose journal is in a log that all nodes share.
 
 use garrick_actor::Reply;
-use garrick_cluster::{Carrier, Kind, Wire};
-use garrick_journal::{BoxError, Decide, DurableActor, EventKind, Stored};
+use garrick_cluster::{Carrier, Entities, Kind, KindOptions, Wire};
+use garrick_journal::{BoxError, Decide, DurableActor, EventKind, Journal, Stored};
 
 pub(crate) const REGISTER: Kind<Access> = Kind::new("register");
 
@@ -22,7 +22,18 @@ pub(crate) enum Access {
     },
 }
 
-pub(crate) struct Register;
+struct Register;
+
+/// Runs registers on a node. Their journals refuse earlier owners. If `is_fenced` is true, the kind
+/// is fenced.
+pub(crate) fn host(entities: &Entities, journal: Journal, options: KindOptions, is_fenced: bool) {
+    let options = if is_fenced { options.fenced() } else { options };
+    let make = move |key: &str| {
+        let entity = journal.entity(format!("register/{key}"), Register);
+        entity.unwrap().fenced()
+    };
+    entities.host(REGISTER, options, make).unwrap();
+}
 
 /// An event: the register was set to this value.
 pub(crate) struct Set(u64);

@@ -13,7 +13,7 @@ use garrick_cluster::{
 use garrick_journal::{Journal, MemoryLog};
 use garrick_sim::{Facts, Sim};
 
-use crate::register::{Access, REGISTER, Register};
+use crate::register::{self, Access, REGISTER};
 
 /// Number of registers. The next constant is the time between two checks of all registers.
 const REGISTERS: usize = 4;
@@ -105,17 +105,8 @@ impl Actor for Member {
         let node = Node::join(&self.handle, self.cable.clone(), "test", self.name).unwrap();
         let entities = Entities::start(&node, self.cable.clone()).unwrap();
         let journal = Journal::new(&self.handle, self.log.clone()).unwrap();
-        let make = move |key: &str| {
-            let entity = journal.entity(format!("register/{key}"), Register);
-            entity.unwrap().fenced()
-        };
         let options = KindOptions::new().shards(16);
-        let options = if self.is_fenced {
-            options.fenced()
-        } else {
-            options
-        };
-        entities.host(REGISTER, options, make).unwrap();
+        register::host(&entities, journal, options, self.is_fenced);
         self.joined = Some((node, entities));
         let me = cx.address();
         if self.name == "caller" {

@@ -11,7 +11,7 @@ use garrick_cluster::{Entities, JoinError, KindOptions, Node};
 use garrick_journal::Journal;
 use garrick_testkit::HANGS_AFTER;
 
-use crate::register::{REGISTER, Register};
+use crate::register;
 
 /// Environment variable with the name of the member. The next variable contains the address of the
 /// server.
@@ -56,13 +56,7 @@ pub(crate) fn run() {
     let log = NatsLog::open(servers(), CLUSTER, &name).unwrap();
     let journal = Journal::new(&system.handle(), log).unwrap();
     let entities = Entities::start(&node, placement).unwrap();
-    let make = move |key: &str| {
-        let entity = journal.entity(format!("register/{key}"), Register);
-        entity.unwrap().fenced()
-    };
-    entities
-        .host(REGISTER, KindOptions::new().shards(16), make)
-        .unwrap();
+    register::host(&entities, journal, KindOptions::new().shards(16), false);
     // Ends the line of the test runner.
     println!("\n{READY}");
     io::stdout().flush().unwrap();
