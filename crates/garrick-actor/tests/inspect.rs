@@ -1,6 +1,7 @@
 //! Inspection of single actors.
 
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use garrick_actor::inspect::{ActorState, Inspection};
@@ -58,7 +59,14 @@ fn waiting_messages_are_counted_while_another_actor_runs() {
                 let _ = go.recv();
             }))
             .unwrap();
-        let second = system.actor(behavior(|_: u32, _| ())).named("second");
+        let handled = Arc::new(AtomicU64::new(0));
+        let counts = {
+            let handled = handled.clone();
+            behavior(move |_: u32, _| {
+                handled.fetch_add(1, Ordering::SeqCst);
+            })
+        };
+        let second = system.actor(counts).named("second");
         let second = second.spawn().unwrap();
         first.send(()).unwrap();
         heard.recv().unwrap();
@@ -69,13 +77,18 @@ fn waiting_messages_are_counted_while_another_actor_runs() {
         assert_eq!((seen.waiting, &seen.path), (None, &None));
         let handle = system.handle();
         let asks = std::thread::spawn({
-            let second = second.clone();
-            move || handle.inspect(&second)
+            let (second, handled) = (second.clone(), handled.clone());
+            move || {
+                let before = handled.load(Ordering::SeqCst);
+                let waiting = handle.inspect(&second).waiting.unwrap();
+                (before, waiting, handled.load(Ordering::SeqCst))
+            }
         });
         let_go.send(()).unwrap();
-        let seen = asks.join().unwrap();
-        // The answer comes with the messages before it, or after their turns.
-        assert!(matches!(seen.waiting, Some(12_500 | 0)), "{seen:?}");
+        let (before, waiting, after) = asks.join().unwrap();
+        // The answer comes between two activations of the second actor.
+        let expected = 12_500 - after..=12_500 - before;
+        assert!(expected.contains(&waiting), "{waiting}, {expected:?}");
         system.shutdown();
     });
 }
@@ -97,9 +110,12 @@ fn a_turn_in_blocking_leaves_the_worker_which_answers() {
         let blocks = system.spawn(blocks).unwrap();
         blocks.send(()).unwrap();
         heard.recv().unwrap();
-        (0..3).for_each(|_| blocks.send(()).unwrap());
+        (0..12_500).for_each(|_| blocks.send(()).unwrap());
         let seen = system.inspect(&blocks);
-        assert_eq!((seen.state, seen.waiting), (ActorState::Aside, Some(3)));
+        assert_eq!(
+            (seen.state, seen.waiting),
+            (ActorState::Aside, Some(12_500))
+        );
         drop(let_go);
         system.shutdown();
     });

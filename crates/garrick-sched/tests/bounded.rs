@@ -658,3 +658,102 @@ fn a_long_chain_of_contramaps_has_the_bound_of_its_end() {
         assert_eq!(heard.try_iter().collect::<Vec<_>>(), [7, 8]);
     });
 }
+
+/// Returns an address whose function notes each message that it converts.
+fn noted(to: &Address<u32>) -> (Address<u32>, mpsc::Receiver<u32>) {
+    let (told, converted) = mpsc::channel();
+    let address = to.contramap(move |n: u32| {
+        told.send(n).unwrap();
+        n + 100
+    });
+    (address, converted)
+}
+
+#[test]
+fn a_converting_address_gives_back_what_a_full_mailbox_refuses_and_does_not_convert_it() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        for when_full in [WhenFull::Fail, WhenFull::Wait] {
+            let (to, heard) = bounded(&here.handle(), 1, when_full);
+            let (mapped, converted) = noted(&to);
+            let in_chain = mapped.contramap(|n: u32| n);
+            in_turn(&here, move |turn| {
+                turn.send(&mapped, 1).unwrap();
+                assert_eq!(turn.send(&mapped, 2), Err(SendError(2)));
+                assert_eq!(turn.send(&in_chain, 3), Err(SendError(3)));
+                Flow::Continue
+            });
+            assert_eq!(heard.try_iter().collect::<Vec<_>>(), [101]);
+            assert_eq!(converted.try_iter().collect::<Vec<_>>(), [1]);
+            assert_eq!(room(&to).taken(), 0);
+        }
+        let (to, heard) = bounded(&here.handle(), 1, WhenFull::Fail);
+        let (mapped, converted) = noted(&to);
+        mapped.send(1).unwrap();
+        assert_eq!(mapped.send(2), Err(SendError(2)));
+        here.run();
+        mapped.send(3).unwrap();
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [101, 103]);
+        assert_eq!(converted.try_iter().collect::<Vec<_>>(), [1, 3]);
+    });
+}
+
+#[test]
+fn a_converting_address_drops_for_a_mailbox_that_drops() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (to, heard) = bounded(&here.handle(), 1, WhenFull::Drop);
+        let (mapped, converted) = noted(&to);
+        (1..=3).for_each(|n| mapped.send(n).unwrap());
+        assert_eq!((mapped.dropped(), to.dropped()), (2, 2));
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [101]);
+        assert_eq!(converted.try_iter().collect::<Vec<_>>(), [1]);
+    });
+}
+
+#[test]
+fn senders_of_a_converting_address_wait_and_lose_nothing() {
+    ends_alone(|| {
+        const EACH: u32 = 2_000;
+        let sponsor = Sponsor::builder().workers(1).start().unwrap();
+        let (to, heard) = bounded(&sponsor.handle(), 2, WhenFull::Wait);
+        let (mapped, converted) = noted(&to);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                let mapped = mapped.clone();
+                scope.spawn(move || (0..EACH).for_each(|n| mapped.send(n).unwrap()));
+            }
+        });
+        drop((mapped, to));
+        let mut counts = vec![0; EACH as usize];
+        heard.iter().for_each(|n| counts[n as usize - 100] += 1);
+        assert!(counts.iter().all(|count| *count == 3));
+        assert_eq!(converted.iter().count(), 3 * EACH as usize);
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_place_for_a_converted_message_comes_back_if_the_function_panics_or_the_turn_is_undone() {
+    silence_panics();
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (to, heard) = bounded(&here.handle(), 1, WhenFull::Fail);
+        let fails = to.contramap(|_: u32| fail());
+        let _ = fails.send(1);
+        assert_eq!(room(&to).taken(), 0);
+        let mapped = to.contramap(|n: u32| n + 100);
+        let twice = mapped.clone();
+        in_turn(&here, move |turn| {
+            let _ = turn.send(&fails, 1);
+            turn.send(&twice, 2).unwrap();
+            fail()
+        });
+        assert_eq!(room(&to).taken(), 0);
+        mapped.send(3).unwrap();
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [103]);
+    });
+}

@@ -121,11 +121,16 @@ impl<T: Task> Task for Bounded<T> {
     }
 }
 
+/// Returns true if the caller may block its thread until the mailbox has a place.
+pub(super) fn may_wait(room: &Room) -> bool {
+    room.when_full() == WhenFull::Wait && !current::in_turn()
+}
+
 /// Handles a message for which there is no room, according to the rule of the mailbox.
 ///
 /// # Errors
 /// Returns the message if it is not dropped.
-fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
+pub(super) fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
     if room.when_full() != WhenFull::Drop {
         return Err(SendError(message));
     }
@@ -213,7 +218,7 @@ impl<M: 'static> Address<M> {
         if is_answer {
             room.take_anyway();
         } else if room.take_some(|_| 1) == 0 {
-            if room.when_full() != WhenFull::Wait || current::in_turn() {
+            if !may_wait(room) {
                 return overflow(room, message).map(|()| Wake::NOBODY);
             }
             room.wait_for_place(|| self.nudge());

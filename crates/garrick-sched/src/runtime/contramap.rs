@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::letters::LetterReason;
 use crate::quiet;
 use crate::runtime::address::{Address, SendError};
+use crate::runtime::bounded::{may_wait, overflow};
 use crate::runtime::count_dead_letters;
 use crate::runtime::door::{Door, Gauged, door};
 use crate::runtime::look::Look;
@@ -28,8 +29,21 @@ where
 {
     type Message = N;
 
+    /// Takes a place in a bounded mailbox before it converts the message, because a converted
+    /// message cannot be given back.
     fn pass(&self, message: N, _: &Address<N>) -> Result<(), SendError<N>> {
-        self.send_on(message, |mapped| self.to.send(mapped))
+        let Some(room) = self.to.any_room() else {
+            return self.send_on(message, |mapped| self.to.send(mapped));
+        };
+        let place = match room.try_take() {
+            Some(place) => place,
+            None if may_wait(room) => {
+                room.wait_for_place(|| self.to.nudge_keeper());
+                Place::of(room.clone())
+            }
+            None => return overflow(room, message),
+        };
+        self.send_in(message, place)
     }
 
     fn is_stopped(&self) -> bool {
@@ -55,8 +69,8 @@ where
     M: 'static,
     F: Fn(N) -> M,
 {
-    /// Converts a message and sends the result. If the result is refused, the message is a dead
-    /// letter, because the original message cannot be restored.
+    /// Converts a message and sends the result. If the task stops meanwhile, the message becomes a
+    /// dead letter, because the original message cannot be restored.
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
@@ -120,9 +134,12 @@ impl<M: Send + 'static> Address<M> {
     /// only this variant.
     ///
     /// The returned address cannot stop the task: its [`Address::stop`] does nothing.
-    /// [`Address::watch`] and [`Address::is_stopped`] are forwarded to the original address. If the
-    /// task stops while `function` is running, or if the mailbox of the task is full when
-    /// `function` returns, the message becomes a dead letter.
+    /// [`Address::watch`] and [`Address::is_stopped`] are forwarded to the original address.
+    ///
+    /// If the mailbox of the task is full, the returned address behaves like the original address:
+    /// depending on the mailbox, it waits, returns the message, or drops the message. `function`
+    /// runs only if there is a place for its result. If the task stops while `function` is running,
+    /// the message becomes a dead letter.
     ///
     /// # Examples
     /// ```
