@@ -53,7 +53,7 @@ pub use {
     driver::{Driver, Drivers},
     letters::{LetterReason, LetterSample},
     parcel::MESSAGE_BYTES_MAX,
-    probe::{AwaySample, KindSample, MessageSample, Sample, TaskSample, TurnTimes, WorkerSample},
+    probe::{AwaySample, Durations, KindSample, MessageSample, Sample, TaskSample, WorkerSample},
     remote::WORKERS_MAX,
     reply::{Ask, Call, Circle, NoReply, Reply},
     runtime::address::{Address, SendError},

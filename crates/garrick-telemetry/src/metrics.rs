@@ -144,7 +144,9 @@ pub(crate) const FAMILIES: &[Family] = &[
     counter("garrick_sponsor_published", "Times that a worker gave an actor with waiting messages to other workers.", Read::Sponsor(|s| known(s.published))),
     counter("garrick_sponsor_claimed", "Times that a worker took an actor with waiting messages from another worker.", Read::Sponsor(|s| known(s.claimed))),
     counter("garrick_sponsor_parks", "Times that a worker thread went to sleep.", Read::Sponsor(|s| known(s.parks))),
+    counter("garrick_sponsor_rescues", "Turns that a worker ran for another worker, which was in a long turn.", Read::Sponsor(|s| known(s.rescues))),
     counter("garrick_sponsor_dead_letters", "Accepted messages that were not handled.", Read::Sponsor(|s| known(s.dead_letters))),
+    gauge("garrick_sponsor_ready_actors", "Number of actors that are ready to run.", Read::Sponsor(|s| whole(s.ready))),
     gauge("garrick_sponsor_workers", "Number of worker threads.", Read::Sponsor(|s| known(s.workers))),
 
     counter("garrick_journal_groups", "Groups of turns that the journal wrote, each with one sync.", Read::Journal(|j| known(j.groups))),
@@ -337,7 +339,7 @@ fn journal_labels(journal: &JournalStatus) -> Labels<'_> {
     vec![("journal", &journal.label)]
 }
 
-fn sponsor_labels(sponsor: &SponsorStatus) -> Labels<'_> {
+pub(crate) fn sponsor_labels(sponsor: &SponsorStatus) -> Labels<'_> {
     vec![("sponsor", &sponsor.label)]
 }
 

@@ -162,6 +162,9 @@ pub struct ActorsReading {
     pub longest: Option<u64>,
     /// Durations of the actors' turns, in seconds. `None` if they are unknown.
     pub turn_seconds: Option<Histogram>,
+    /// Times that measured messages have waited before the actors handled them, in seconds. `None`
+    /// if they are unknown.
+    pub wait_seconds: Option<Histogram>,
     /// Totals for each kind of message. A kind without a reading is forgotten.
     pub messages_by_kind: Vec<MessageReading>,
     /// Total number of turns that failed, by a panic or by an error.
@@ -196,8 +199,8 @@ pub struct MessageReading {
     pub longest_nanos: u64,
 }
 
-/// The values of an actor that stands out in a [`Reading`], because it is busy or has a long
-/// mailbox.
+/// The values of an actor that stands out in a [`Reading`], because it is busy, has a long mailbox,
+/// or has a message that has waited for a long time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActorReading {
     /// Identifier of the actor. The same rules apply as for [`StageReading::id`].
@@ -208,6 +211,9 @@ pub struct ActorReading {
     pub name: String,
     /// Number of messages in the mailbox of the actor.
     pub waiting: u64,
+    /// Time in nanoseconds for which the oldest message in the mailbox has waited at least. 0 if it
+    /// is unknown.
+    pub oldest_nanos: u64,
     /// Estimated total duration of all turns of the actor since it was first listed, in
     /// nanoseconds.
     pub busy_nanos: u64,
@@ -247,6 +253,13 @@ pub struct SponsorReading {
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
+    /// Total number of turns that a worker ran for another worker, which was in a long turn.
+    pub rescues: u64,
+    /// Number of actors that are ready to run now. `None` if it is unknown.
+    pub ready: Option<u64>,
+    /// Times that measured messages have waited before the workers handled them, in seconds. `None`
+    /// if they are unknown.
+    pub wait_seconds: Option<Histogram>,
     /// Total number of dead letters: accepted messages that were not handled.
     pub dead_letters: u64,
     /// The workers that are known to be running a turn now.

@@ -235,6 +235,10 @@ pub struct Node {
     /// `None` for a stage, or if it is unknown.
     #[serde(default)]
     pub turn_seconds: Option<Histogram>,
+    /// Times that messages have waited before the actors handled them, in seconds. Only some
+    /// messages are measured. `None` for a stage, or if it is unknown.
+    #[serde(default)]
+    pub wait_seconds: Option<Histogram>,
     /// Kinds of messages that the actors of the group have handled, the kind that used the most
     /// time in the window first. At most 33 kinds: the others are counted together as `other`.
     /// Empty for a stage, or if the messages have no kinds.
@@ -398,6 +402,16 @@ pub struct SponsorStatus {
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
+    /// Total number of turns that a worker ran for another worker, which was in a long turn.
+    #[serde(default)]
+    pub rescues: u64,
+    /// Number of actors that are ready to run now. `None` if it is unknown.
+    #[serde(default)]
+    pub ready: Option<u64>,
+    /// Times that messages have waited before the workers handled them, in seconds. Only some
+    /// messages are measured. `None` if it is unknown.
+    #[serde(default)]
+    pub wait_seconds: Option<Histogram>,
     /// Total number of dead letters: accepted messages that were not handled.
     #[serde(default)]
     pub dead_letters: u64,
@@ -527,7 +541,8 @@ pub struct JournalStatus {
     pub recovery_seconds: f64,
 }
 
-/// An actor that stands out, because it is busy or has a long mailbox.
+/// An actor that stands out, because it is busy, has a long mailbox, or has a message that has
+/// waited for a long time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ActorStatus {
     /// Identifier of the actor. No other item of the process has the same identifier at the same
@@ -540,6 +555,10 @@ pub struct ActorStatus {
     pub name: String,
     /// Number of messages in the mailbox of the actor.
     pub waiting: u64,
+    /// Time in seconds for which the oldest message in the mailbox has waited at least. `None` if
+    /// it is unknown.
+    #[serde(default)]
+    pub oldest_seconds: Option<f64>,
     /// Estimated share of one core that the actor used over the window. `None` if it is not known
     /// yet.
     pub busy: Option<f64>,
@@ -639,6 +658,10 @@ pub struct Histogram {
     pub p50: Option<f64>,
     /// Estimate of the 99th percentile of all values, with the same restrictions as `p50`.
     pub p99: Option<f64>,
+    /// Upper limit of the bucket of the largest value. If the largest value lies above the last
+    /// limit, this is the last limit. `None` if there are no values.
+    #[serde(default)]
+    pub max: Option<f64>,
 }
 
 impl Histogram {
@@ -652,7 +675,14 @@ impl Histogram {
         };
         histogram.p50 = histogram.percentile(0.5);
         histogram.p99 = histogram.percentile(0.99);
+        histogram.max = histogram.largest();
         histogram
+    }
+
+    /// Returns the upper limit of the last bucket that has values, or the last limit.
+    fn largest(&self) -> Option<f64> {
+        let last = self.counts.iter().rposition(|count| *count > 0)?;
+        self.limits.get(last).or(self.limits.last()).copied()
     }
 
     /// Returns an estimate of the percentile for `share`, from 0 to 1: the value that this share of
@@ -694,6 +724,10 @@ mod tests {
     fn percentiles_are_between_the_limits_of_their_buckets() {
         let limits = [1.0, 2.0, 4.0];
         assert_eq!(percentiles(&limits, &[0, 0, 0, 0]), (None, None));
+        let largest = |counts: &[u64]| Histogram::new(limits.into(), counts.to_vec(), 0.0).max;
+        assert_eq!(largest(&[0, 0, 0, 0]), None);
+        assert_eq!(largest(&[1, 1, 0, 0]), Some(2.0));
+        assert_eq!(largest(&[1, 0, 0, 1]), Some(4.0));
         let (p50, p99) = percentiles(&limits, &[50, 49, 1, 0]);
         assert_eq!((p50, p99), (Some(1.0), Some(2.0)));
         let (p50, p99) = percentiles(&limits, &[0, 0, 100, 0]);

@@ -48,6 +48,10 @@ fn check(seen: &Snapshot, handled: u64) {
     assert!(is_exact(first.waiting), "{first:?}");
     let busy = first.busy.expect("it was seen twice");
     assert!(busy > 0.9, "{first:?}");
+    // All messages were sent at the beginning. The first census took place a little later.
+    let oldest = first.oldest_seconds.expect("it was seen twice");
+    let expected = seen.uptime - 0.5..=seen.uptime;
+    assert!(expected.contains(&oldest), "{oldest} not in {expected:?}");
     // An alert begins after 2 s.
     let alerts: Vec<_> = seen.alerts.iter().map(|alert| &*alert.probe).collect();
     if seen.uptime > 3.0 {

@@ -1,7 +1,7 @@
 //! Details of the selected row.
 
 use garrick_measure::units;
-use garrick_telemetry::{Edge, JournalStatus, Node, NodeKind, Snapshot, SponsorStatus};
+use garrick_telemetry::{Edge, Histogram, JournalStatus, Node, NodeKind, Snapshot, SponsorStatus};
 
 use crate::tables::{Row, Tab, fill, journals, longest, metrics};
 use crate::values::{Mark, Value};
@@ -94,6 +94,7 @@ fn node(node: &Node, snapshot: &Snapshot) -> Detail {
         ));
     }
     facts.push_str(&format!("; {} messages", units::whole(node.messages)));
+    facts.push_str(&waited(node.wait_seconds.as_ref()));
     Detail {
         facts,
         outstanding: outstanding(node, snapshot),
@@ -116,6 +117,12 @@ fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     let longest = actors().max_by_key(|one| one.waiting);
     let longest = longest.filter(|one| one.waiting > 0);
     let longest = longest.map(|one| format!("{} wait for {}", units::whole(one.waiting), one.name));
+    let ages = actors().filter_map(|one| Some((one.oldest_seconds?, one)));
+    let oldest = ages.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let oldest = oldest.map(|(seconds, one)| {
+        let seconds = Value::Time(seconds).full();
+        format!("a message for {} has waited for {seconds}", one.name)
+    });
     let busy = actors().filter_map(|one| Some((one.busy?, one)));
     let busiest = busy.max_by(|(one, _), (other, _)| one.total_cmp(other));
     let busiest = busiest.filter(|(busy, _)| *busy >= BUSY_MIN);
@@ -123,8 +130,22 @@ fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
         let busy = Value::Share(busy).full();
         format!("{} is busy for {busy}", one.name)
     });
-    let words: Vec<_> = [last, longest, busiest].into_iter().flatten().collect();
+    let words: Vec<_> = [last, longest, oldest, busiest]
+        .into_iter()
+        .flatten()
+        .collect();
     words.join("; ")
+}
+
+/// Returns the times that messages have waited.
+fn waited(waits: Option<&Histogram>) -> String {
+    let of = |waits: &Histogram| Some((waits.p50?, waits.p99?, waits.max?));
+    waits
+        .and_then(of)
+        .map_or_else(String::new, |(p50, p99, max)| {
+            let [p50, p99, max] = [p50, p99, max].map(|seconds| Value::Time(seconds).full());
+            format!("; messages waited {p50} (median), {p99} (99 %), at most {max}")
+        })
 }
 
 /// Returns the shares of the window for which a stage waited.
@@ -166,13 +187,15 @@ fn channel(edge: &Edge) -> Detail {
 fn sponsor(sponsor: &SponsorStatus) -> Detail {
     Detail {
         facts: format!(
-            "{}{} workers, {} turns, {} actors given away, {} taken over, {} parks",
+            "{}{} workers, {} turns, {} actors given away, {} taken over, {} parks, {} rescues{}",
             turns(sponsor),
             sponsor.workers,
             units::whole(sponsor.turns),
             units::whole(sponsor.published),
             units::whole(sponsor.claimed),
             units::whole(sponsor.parks),
+            units::whole(sponsor.rescues),
+            waited(sponsor.wait_seconds.as_ref()),
         ),
         gauge: sponsor.idle.map(|idle| ("busy", 1.0 - idle, String::new())),
         rate: Some(sponsor.turn_rate),
@@ -263,7 +286,7 @@ mod tests {
             ),
             (
                 "pipeline",
-                "worker 1 in Counter for 2.30 s; worker 3 in worker for 20.0 ms; 2 workers, 5,000 turns, 3 actors given away, 2 taken over, 40 parks",
+                "worker 1 in Counter for 2.30 s; worker 3 in worker for 20.0 ms; 2 workers, 5,000 turns, 3 actors given away, 2 taken over, 40 parks, 0 rescues",
                 Some("busy"),
             ),
             ("messages", "messages is 97 % full, 90 % is critical", None),

@@ -107,9 +107,9 @@ mod tests {
         assert_eq!(
             &lines[4..7],
             [
-                "NAME       KIND    PLACE      RATE/S       MESSAGES  BUSY  STARVED  PRESSED  TURNS/S      TURNS      ALIVE  QUEUE  FAILURES  RESTARTS  SLOW    TURN  AWAY",
-                "generator  stage   pipeline    161 M  9,648,000,000   62%        -        -   4.89 K  1,234,567          -      -         0         0     0       -     -  ok",
-                "worker     stage   pipeline    161 M  9,648,000,000   93%       2%       5%   4.89 K  1,234,567          -      -         0         0     3       -     -  warning",
+                "NAME       KIND    PLACE      RATE/S       MESSAGES  BUSY  STARVED  PRESSED  TURNS/S      TURNS      ALIVE  QUEUE  WAIT P99  FAILURES  RESTARTS  SLOW    TURN  AWAY",
+                "generator  stage   pipeline    161 M  9,648,000,000   62%        -        -   4.89 K  1,234,567          -      -         -         0         0     0       -     -  ok",
+                "worker     stage   pipeline    161 M  9,648,000,000   93%       2%       5%   4.89 K  1,234,567          -      -         -         0         0     3       -     -  warning",
             ]
         );
         for words in [

@@ -345,13 +345,19 @@ impl Header {
     /// Returns the number of messages in the local mailbox. Each note counts as a message. Only the
     /// owner calls this. It must not call this while the cell is visited.
     pub(crate) fn mailbox_len(&self) -> usize {
+        self.mailbox_range().1
+    }
+
+    /// Returns the number of the oldest message in the local mailbox ([`Envelope::origin`]), and
+    /// how many messages there are. The requirements of [`CellPtr::mailbox_len`] apply.
+    pub(crate) fn mailbox_range(&self) -> (usize, usize) {
         // SAFETY: envelopes in the local mailbox are alive and ours.
-        unsafe { self.mailbox_tail().as_ref() }.map_or(0, |tail| {
+        unsafe { self.mailbox_tail().as_ref() }.map_or((0, 0), |tail| {
             // SAFETY: the list is circular, so the oldest follows the newest.
-            let oldest = unsafe { &*tail.next() };
-            let count = tail.end().wrapping_sub(oldest.first_unread());
+            let first = unsafe { &*tail.next() }.first_unread();
+            let count = tail.end().wrapping_sub(first);
             debug_assert_eq!(count, self.count_mailbox(), "the messages are numbered");
-            count
+            (first, count)
         })
     }
 

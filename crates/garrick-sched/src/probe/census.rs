@@ -11,8 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 
+use super::ages::Ages;
 use super::kinds::{Kinds, Mailboxes, OTHERS};
-use super::top::{Busiest, Listed, Longest};
+use super::top::{Busiest, Found, Highest};
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
@@ -35,16 +36,17 @@ pub(super) struct Censuses {
     found: Mutex<Found>,
 }
 
-/// The tasks that a census has listed. The longest mailbox and the busiest task come first in their
-/// lists.
-#[derive(Clone, Default)]
-pub(super) struct Found {
-    /// Time of the previous census. The times in `busiest` are counted from this time on.
-    pub(super) began: Nanos,
-    /// Time of the census.
-    pub(super) at: Nanos,
-    pub(super) busiest: Vec<Listed>,
-    pub(super) longest: Vec<Listed>,
+/// The mailbox of one task.
+#[derive(Clone, Copy)]
+pub(crate) struct Mailbox {
+    /// Number of the oldest message in the mailbox.
+    pub(crate) first: usize,
+    /// Number that the next message of the mailbox gets.
+    pub(crate) end: usize,
+    /// Number of messages.
+    pub(crate) waiting: u64,
+    /// Time for which the oldest measured message has waited, in nanoseconds. 0 if it is unknown.
+    pub(crate) oldest: Nanos,
 }
 
 impl Censuses {
@@ -90,8 +92,10 @@ struct Counts {
     places: Vec<usize>,
     /// Tasks that the current census has counted and that have more than [`HEAVY`] messages.
     heavy: Vec<TaskId>,
-    longest: Longest,
+    longest: Highest,
+    oldest: Highest,
     busiest: Busiest,
+    ages: Ages,
 }
 
 /// The counters of a census that is being taken.
@@ -108,8 +112,10 @@ impl Tally {
                 mailboxes: vec![Mailboxes::default(); OTHERS + 1],
                 places: Vec::new(),
                 heavy: Vec::new(),
-                longest: Longest::default(),
+                longest: Highest::default(),
+                oldest: Highest::default(),
                 busiest: Busiest::default(),
+                ages: Ages::default(),
             }),
         }
     }
@@ -141,16 +147,17 @@ impl Tally {
     }
 
     /// Lists a task if its mailbox is among the longest. The last activation of the task has left
-    /// `waiting` messages.
+    /// `waiting` messages, and `first` is the number of the first of them.
     pub(super) fn put(
         &self,
         task: TaskId,
         table: &'static Table,
-        waiting: u64,
+        (first, waiting): (usize, usize),
         label: impl FnOnce() -> Option<String>,
     ) {
-        let longest = &mut self.counts.borrow_mut().longest;
-        longest.put(task, table, waiting, label);
+        let counts = &mut *self.counts.borrow_mut();
+        counts.ages.left(task, table, first);
+        counts.longest.puts(task, table, waiting as u64, label);
     }
 
     /// Takes a census at the time `now`. The function `walk` counts the tasks: all tasks with
@@ -168,9 +175,12 @@ impl Tally {
         let counts = &mut *self.counts.borrow_mut();
         if is_whole {
             counts.longest.take();
+            counts.oldest.take();
         }
+        counts.ages.begin(now);
         walk(&mut Count { kinds, counts });
         let longest = counts.longest.take();
+        counts.ages.keep(&longest);
         for listed in &longest {
             let is_missed =
                 !is_whole && listed.amount > HEAVY && !counts.heavy.contains(&listed.task);
@@ -185,6 +195,7 @@ impl Tally {
             at: now,
             busiest: counts.busiest.take(),
             longest,
+            oldest: counts.oldest.take(),
         });
         counts.began = now;
     }
@@ -213,18 +224,19 @@ impl Counts {
 }
 
 impl Count<'_> {
-    /// Counts a task with `waiting` messages. The task represents `weight` tasks, itself included.
+    /// Counts a task with its mailbox. The task represents `weight` tasks, itself included.
     pub(crate) fn add(
         &mut self,
         task: TaskId,
         table: &'static Table,
-        waiting: u64,
+        mailbox: Mailbox,
         weight: u64,
         label: impl Fn() -> Option<String>,
     ) {
         if self.counts.busiest.wants_names() {
             self.counts.busiest.name_one(task, table, &label);
         }
+        let waiting = mailbox.waiting;
         let weight = if waiting > HEAVY {
             self.counts.heavy.push(task);
             1
@@ -236,8 +248,14 @@ impl Count<'_> {
             .messages
             .saturating_add(waiting.saturating_mul(weight));
         mailboxes.longest = mailboxes.longest.max(waiting);
-        if waiting > 1 {
-            self.counts.longest.put(task, table, waiting, label);
+        let age = self.counts.ages.age_of(task, table, mailbox.first);
+        let oldest = mailbox.oldest.max(age);
+        if oldest > 0 {
+            self.counts.oldest.puts(task, table, oldest, &label);
+        }
+        if waiting > 1 && self.counts.longest.puts(task, table, waiting, label) {
+            let Mailbox { first, end, .. } = mailbox;
+            self.counts.ages.note(task, table, first, end);
         }
     }
 }
@@ -250,6 +268,16 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
+    /// Returns a mailbox of messages none of which is measured.
+    fn of(waiting: u64) -> Mailbox {
+        Mailbox {
+            first: 0,
+            end: waiting as usize,
+            waiting,
+            oldest: 0,
+        }
+    }
+
     fn shown(kinds: &Kinds, table: &'static Table) -> Mailboxes {
         kinds.of(table).mailboxes()
     }
@@ -261,30 +289,30 @@ mod tests {
         censuses.ask();
         assert!(censuses.is_asked());
         tally.take(&censuses, &kinds, 100, true, |count| {
-            count.add(TaskId(1), &FIRST, 5, 1, || Some("one".to_owned()));
-            count.add(TaskId(2), &FIRST, 7, 1, || None);
-            count.add(TaskId(3), &SECOND, 1, 4, || {
+            count.add(TaskId(1), &FIRST, of(5), 1, || Some("one".to_owned()));
+            count.add(TaskId(2), &FIRST, of(7), 1, || None);
+            count.add(TaskId(3), &SECOND, of(1), 4, || {
                 panic!("one message is nothing special")
             });
         });
         assert!(!censuses.is_asked());
-        let of = |messages, longest| Mailboxes { messages, longest };
-        assert_eq!(shown(&kinds, &FIRST), of(12, 7));
-        assert_eq!(shown(&kinds, &SECOND), of(4, 1));
+        let found_of = |messages, longest| Mailboxes { messages, longest };
+        assert_eq!(shown(&kinds, &FIRST), found_of(12, 7));
+        assert_eq!(shown(&kinds, &SECOND), found_of(4, 1));
         let found = censuses.found();
         assert_eq!((found.began, found.at), (0, 100));
         let longest: Vec<_> = found.longest.iter().map(|l| (l.task, l.amount)).collect();
         assert_eq!(longest, [(TaskId(2), 7), (TaskId(1), 5)]);
         assert_eq!(found.longest[1].label.as_deref(), Some("one"));
         tally.take(&censuses, &kinds, 150, true, |count| {
-            count.add(TaskId(3), &SECOND, 2, 1, || None);
+            count.add(TaskId(3), &SECOND, of(2), 1, || None);
         });
         assert_eq!(
             shown(&kinds, &FIRST),
             Mailboxes::default(),
             "nothing waits there"
         );
-        assert_eq!(shown(&kinds, &SECOND), of(2, 2));
+        assert_eq!(shown(&kinds, &SECOND), found_of(2, 2));
         assert_eq!(censuses.found().began, 100);
     }
 
@@ -292,9 +320,9 @@ mod tests {
     fn a_partial_census_keeps_what_activations_have_found() {
         let (censuses, kinds, tally) = (Censuses::default(), Kinds::new(), Tally::new());
         for is_whole in [false, true] {
-            tally.put(TaskId(9), &FIRST, 12_500, || None);
+            tally.put(TaskId(9), &FIRST, (0, 12_500), || None);
             tally.take(&censuses, &kinds, 0, is_whole, |count| {
-                count.add(TaskId(1), &FIRST, 2, 40, || None);
+                count.add(TaskId(1), &FIRST, of(2), 40, || None);
             });
             let found = censuses.found().longest;
             let is_listed = found.iter().any(|listed| listed.task == TaskId(9));
@@ -307,11 +335,11 @@ mod tests {
     #[test]
     fn a_long_mailbox_represents_no_others() {
         let (censuses, kinds, tally) = (Censuses::default(), Kinds::new(), Tally::new());
-        tally.put(TaskId(9), &FIRST, 12_500, || None);
+        tally.put(TaskId(9), &FIRST, (0, 12_500), || None);
         tally.take(&censuses, &kinds, 0, false, |count| {
-            count.add(TaskId(9), &FIRST, 12_400, 40, || None);
+            count.add(TaskId(9), &FIRST, of(12_400), 40, || None);
         });
-        let of = |messages, longest| Mailboxes { messages, longest };
-        assert_eq!(shown(&kinds, &FIRST), of(12_400, 12_400));
+        let found_of = |messages, longest| Mailboxes { messages, longest };
+        assert_eq!(shown(&kinds, &FIRST), found_of(12_400, 12_400));
     }
 }

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::KindSample;
+use super::durations::Counters;
 use super::gauge::Allowance;
 use super::messages::Messages;
-use super::times::TurnTimes;
 use crate::cell::Table;
 use crate::world::Nanos;
 
@@ -54,8 +54,10 @@ pub(super) struct Kind {
     /// mailboxes. `longest` is the number in the longest mailbox.
     messages: AtomicU64,
     longest: AtomicU64,
-    /// Estimated number of turns in each class of durations ([`TurnTimes`]).
-    turn_times: [AtomicU64; TurnTimes::LEN],
+    /// Estimated numbers of turns by their duration.
+    turn_times: Counters,
+    /// Numbers of messages by the time that they have waited. Created at the first such message.
+    waits: OnceLock<Box<Counters>>,
     /// Counters by kind of message. Created at the first timed activation of the kind, if its
     /// messages have kinds.
     by_message: OnceLock<Box<Messages>>,
@@ -75,9 +77,13 @@ impl Kind {
     /// Counts `count` turns whose average duration is `time`. Only the thread that owns the
     /// counters may call this.
     pub(super) fn add_turns(&self, time: Nanos, count: u64) {
-        let counter = &self.turn_times[TurnTimes::place_of(time)];
-        // Relaxed, both: as in `add`.
-        counter.store(counter.load(Relaxed).wrapping_add(count), Relaxed);
+        self.turn_times.add(time, count);
+    }
+
+    /// Counts a message that has waited for `time`. Only the thread that owns the counters may call
+    /// this.
+    pub(super) fn waited(&self, time: Nanos) {
+        self.waits.get_or_init(Box::default).add(time, 1);
     }
 
     /// Returns the allowance for the measurement of turns.
@@ -131,9 +137,10 @@ impl Kind {
         sample.recoveries += self.get(Count::Recoveries);
         sample.restarts += self.get(Count::Restarts);
         sample.slow_turns += self.get(Count::SlowTurns);
-        sample
-            .turn_times
-            .add(|place| self.turn_times[place].load(Relaxed));
+        self.turn_times.add_to(&mut sample.turn_times);
+        if let Some(waits) = self.waits.get() {
+            waits.add_to(&mut sample.waits);
+        }
         if let Some(messages) = self.by_message.get() {
             messages.add_to(&mut sample.messages);
         }

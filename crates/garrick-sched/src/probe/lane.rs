@@ -8,11 +8,13 @@ use garrick_core::prim::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::WorkerSample;
 use super::beginning::Beginning;
-use super::census::{self, Censuses, Found, Tally};
+use super::census::{self, Censuses, Tally};
+use super::durations::{Counters, Durations};
 use super::gauge::Gauge;
 use super::kinds::{Count, Kinds, Unnamed};
 use super::ledger::{Ledger, Point, Posted, Sighted, Source, Timed};
 use super::sights::{Running, SLOW_TURN, Sight, Sights};
+use super::top::Found;
 use crate::cell::{CellPtr, Table, TaskId};
 use crate::world::Nanos;
 
@@ -24,11 +26,12 @@ const PARKED: usize = 2;
 const SINCE: usize = 3;
 const PUBLISHED: usize = 4;
 const CLAIMED: usize = 5;
+const RESCUES: usize = 6;
 
 /// Counters of one worker. Only this worker writes them.
 pub(crate) struct Lane {
     /// Counters that are always counted, and change rarely.
-    rare: RefCell<Group<6>>,
+    rare: RefCell<Group<7>>,
     /// Counters by kind of task. `None` if kinds are not counted.
     books: Option<Books>,
 }
@@ -53,6 +56,10 @@ struct Counted {
     /// Word of the [`Beginning`] of the last timed activation.
     beginning: AtomicU64,
     censuses: Censuses,
+    /// Number of tasks that were ready at the last census.
+    ready: AtomicU64,
+    /// Numbers of messages by the time that they have waited.
+    waits: Counters,
     /// Number of gaps in which an untimed activation was long.
     surprises: AtomicU64,
     /// Activations that other threads have seen. These threads add them, and the worker removes
@@ -101,7 +108,7 @@ struct Activation {
 
 /// Reads a [`Lane`].
 pub(super) struct LaneReader {
-    rare: GroupReader<6>,
+    rare: GroupReader<7>,
     counted: Option<Arc<Counted>>,
 }
 
@@ -115,6 +122,8 @@ impl Lane {
                 activations: AtomicU64::new(0),
                 beginning: AtomicU64::new(u64::MAX),
                 censuses: Censuses::default(),
+                ready: AtomicU64::new(0),
+                waits: Counters::default(),
                 surprises: AtomicU64::new(0),
                 sights: Mutex::default(),
                 has_seen_long: AtomicBool::new(false),
@@ -284,31 +293,48 @@ impl Lane {
         books.is_some_and(|books| books.counted.censuses.is_asked())
     }
 
-    /// Takes a census at the time `now`. The function `walk` counts the tasks: all tasks with
-    /// messages if `is_whole` is true, and otherwise only some of them.
+    /// Takes a census at the time `now`, when `ready` tasks are ready to run. The function `walk`
+    /// counts the tasks: all tasks with messages if `is_whole` is true, and otherwise only some of
+    /// them.
     pub(crate) fn take_census(
         &self,
         now: Nanos,
         is_whole: bool,
+        ready: usize,
         walk: impl FnOnce(&mut census::Count<'_>),
     ) {
         if let Some(Books { counted, tally, .. }) = &self.books {
+            // Relaxed: the number is independent.
+            counted.ready.store(ready as u64, Relaxed);
             tally.take(&counted.censuses, &counted.kinds, now, is_whole, walk);
         }
     }
 
-    /// Lists a task if its mailbox is among the longest. The last activation of the task has left
-    /// `waiting` messages.
+    /// Lists a task if its mailbox is among the longest. `left` are the messages that the last
+    /// activation of the task has left: the number of the first, and how many there are.
     pub(crate) fn left_waiting(
         &self,
         table: &'static Table,
         task: TaskId,
-        waiting: u64,
+        left: (usize, usize),
         label: impl FnOnce() -> Option<String>,
     ) {
         if let Some(books) = &self.books {
-            books.tally.put(task, table, waiting, label);
+            books.tally.put(task, table, left, label);
         }
+    }
+
+    /// Counts a message for a task whose table is `table`. The message has waited for `time`.
+    pub(crate) fn waited(&self, table: &'static Table, time: Nanos) {
+        if let Some(books) = &self.books {
+            books.counted.waits.add(time, 1);
+            books.counted.kinds.of(table).waited(time);
+        }
+    }
+
+    /// Counts a turn of a task of another worker, which is in a long turn.
+    pub(crate) fn rescued(&self) {
+        self.change(|rare| rare.add(RESCUES, 1));
     }
 
     /// Publishes the number of turns.
@@ -320,7 +346,7 @@ impl Lane {
     /// because other code does not depend on the order of these counts, and the group has its own
     /// models.
     #[inline]
-    fn change(&self, change: impl FnOnce(&mut Group<6>)) {
+    fn change(&self, change: impl FnOnce(&mut Group<7>)) {
         if !cfg!(garrick_loom) {
             let mut rare = self.rare.borrow_mut();
             change(&mut rare);
@@ -355,7 +381,7 @@ impl Lane {
         if let Some(books) = &self.books {
             books.rests(progress.at(now));
             if is_empty && (books.tally.has_shown() || self.wants_census()) {
-                self.take_census(now, true, |_| {});
+                self.take_census(now, true, 0, |_| {});
             }
         }
         self.change(|rare| {
@@ -545,6 +571,11 @@ impl LaneReader {
             0 => 0,
             since => now.saturating_add(1).saturating_sub(since),
         };
+        let counted = self.counted.as_ref();
+        let mut waits = Durations::default();
+        if let Some(counted) = counted {
+            counted.waits.add_to(&mut waits);
+        }
         WorkerSample {
             turns: rare[TURNS],
             parks: rare[PARKS],
@@ -552,8 +583,10 @@ impl LaneReader {
             published: rare[PUBLISHED],
             claimed: rare[CLAIMED],
             // Relaxed: the count is independent.
-            activations: (self.counted.as_ref())
-                .map_or(0, |counted| counted.activations.load(Relaxed)),
+            activations: counted.map_or(0, |counted| counted.activations.load(Relaxed)),
+            rescues: rare[RESCUES],
+            ready: counted.map_or(0, |counted| counted.ready.load(Relaxed)),
+            waits,
             ..WorkerSample::default()
         }
     }

@@ -146,12 +146,12 @@ impl Lanes {
         lanes.any(LaneReader::wants_census)
     }
 
-    /// Returns the tasks with the longest mailboxes and the busiest tasks of all workers.
+    /// Returns the tasks that stand out among those of all workers.
     pub(crate) fn tasks(&self, now: Nanos) -> Vec<TaskSample> {
         let mut tasks = Outstanding::default();
         for lane in self.readers.iter().filter_map(OnceLock::get) {
             let (found, over) = lane.tasks(now);
-            tasks.add(found.busiest, found.longest, over);
+            tasks.add(found, over);
         }
         tasks.samples()
     }

@@ -1,4 +1,5 @@
-//! The tasks of a worker that stand out: those with the longest mailboxes, and the busiest tasks.
+//! The tasks of a worker that stand out: those with the longest mailboxes, those with the oldest
+//! messages, and the busiest tasks.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -22,14 +23,14 @@ pub(super) struct Listed {
     pub(super) label: Option<Arc<str>>,
     /// True if the label of the task was requested.
     is_named: bool,
-    /// Number of waiting messages in [`Longest`], or time in nanoseconds in [`Busiest`].
+    /// Number of waiting messages or time in nanoseconds, depending on the list.
     pub(super) amount: u64,
 }
 
 impl Listed {
     /// Returns true if this is the entry of `task`. If a task has ended, a new task may have the
     /// same identity. The table shows whether the new task is of the same kind.
-    fn is_of(&self, task: TaskId, table: &Table) -> bool {
+    pub(super) fn is_of(&self, task: TaskId, table: &Table) -> bool {
         self.task == task && self.table.is_of_kind(table)
     }
 }
@@ -45,32 +46,32 @@ pub(super) fn rank(list: &mut Vec<Listed>) {
     list.truncate(LISTED);
 }
 
-/// The tasks with the longest mailboxes.
+/// The tasks with the largest amounts.
 #[derive(Default)]
-pub(super) struct Longest {
+pub(super) struct Highest {
     list: Vec<Listed>,
 }
 
-impl Longest {
-    /// Adds a task with `waiting` messages if it is among those with the longest mailboxes. If the
-    /// task is already listed, updates its number of messages. Calls `label` only for a new entry.
-    pub(super) fn put(
+impl Highest {
+    /// Adds a task if its amount is among the largest. If the task is already listed, updates its
+    /// amount. Calls `label` only for a new entry. Returns true if the task is listed.
+    pub(super) fn puts(
         &mut self,
         task: TaskId,
         table: &'static Table,
-        waiting: u64,
+        amount: u64,
         label: impl FnOnce() -> Option<String>,
-    ) {
+    ) -> bool {
         if let Some(known) = self.list.iter_mut().find(|known| known.is_of(task, table)) {
-            known.amount = waiting;
-            return;
+            known.amount = amount;
+            return true;
         }
         let place = if self.list.len() < LISTED {
             None
         } else {
             let place = least(&self.list);
-            if place.is_some_and(|place| self.list[place].amount >= waiting) {
-                return;
+            if place.is_some_and(|place| self.list[place].amount >= amount) {
+                return false;
             }
             place
         };
@@ -79,15 +80,16 @@ impl Longest {
             table,
             label: label().map(Arc::from),
             is_named: true,
-            amount: waiting,
+            amount,
         };
         match place {
             Some(place) => self.list[place] = new,
             None => self.list.push(new),
         }
+        true
     }
 
-    /// Empties the list. Returns the tasks in it, the one with the longest mailbox first.
+    /// Empties the list. Returns the tasks in it, the one with the largest amount first.
     pub(super) fn take(&mut self) -> Vec<Listed> {
         let mut list = std::mem::take(&mut self.list);
         rank(&mut list);
@@ -222,6 +224,19 @@ impl Busiest {
     }
 }
 
+/// The tasks that a census has listed. The task that stands out most comes first in each list.
+#[derive(Clone, Default)]
+pub(super) struct Found {
+    /// Time of the previous census. The times in `busiest` are counted from this time on.
+    pub(super) began: Nanos,
+    /// Time of the census.
+    pub(super) at: Nanos,
+    pub(super) busiest: Vec<Listed>,
+    pub(super) longest: Vec<Listed>,
+    /// Tasks whose oldest message has waited longest.
+    pub(super) oldest: Vec<Listed>,
+}
+
 /// The tasks that the workers of a sponsor have listed.
 #[derive(Default)]
 pub(super) struct Outstanding {
@@ -231,18 +246,33 @@ pub(super) struct Outstanding {
 impl Outstanding {
     /// Adds the lists of a worker. `over` is the length of the period in which the worker has
     /// counted times.
-    pub(super) fn add(&mut self, busiest: Vec<Listed>, longest: Vec<Listed>, over: Nanos) {
-        for listed in busiest {
+    pub(super) fn add(&mut self, found: Found, over: Nanos) {
+        for listed in found.busiest {
             let amount = listed.amount;
             let sample = self.of(listed);
             sample.busy = sample.busy.saturating_add(amount);
             sample.over = sample.over.max(over);
         }
-        for listed in longest {
+        for listed in found.longest {
             let amount = listed.amount;
             let sample = self.of(listed);
             sample.waiting = sample.waiting.max(amount);
         }
+        for listed in found.oldest {
+            let amount = listed.amount;
+            let sample = self.of(listed);
+            sample.oldest = sample.oldest.max(amount);
+        }
+    }
+
+    /// Sorts the tasks by an amount, and returns the largest amount that is not among the first
+    /// [`LISTED`].
+    fn amount_below(&mut self, amount: fn(&TaskSample) -> u64) -> u64 {
+        self.tasks
+            .sort_by_key(|(_, sample)| Reverse(amount(sample)));
+        self.tasks
+            .get(LISTED)
+            .map_or(0, |(_, sample)| amount(sample))
     }
 
     /// Returns the sample of a task. Creates the sample if there is none yet.
@@ -265,6 +295,7 @@ impl Outstanding {
                     label: listed.label,
                     task: listed.task,
                     waiting: 0,
+                    oldest: 0,
                     busy: 0,
                     over: 0,
                 },
@@ -274,16 +305,18 @@ impl Outstanding {
         &mut self.tasks[index].1
     }
 
-    /// Returns the samples of the tasks with the longest mailboxes and of the busiest tasks. The
-    /// task with the longest mailbox comes first. Calls the functions that return the names of the
-    /// tasks, which are foreign code.
+    /// Returns the samples of the tasks with the longest mailboxes, of those with the oldest
+    /// messages, and of the busiest tasks. The task with the longest mailbox comes first. Calls the
+    /// functions that return the names of the tasks, which are foreign code.
     pub(super) fn samples(mut self) -> Vec<TaskSample> {
-        self.tasks.sort_by_key(|(_, sample)| Reverse(sample.busy));
-        let least_busy = self.tasks.get(LISTED).map_or(0, |(_, sample)| sample.busy);
+        let least_busy = self.amount_below(|sample| sample.busy);
+        let least_old = self.amount_below(|sample| sample.oldest);
         self.tasks
             .sort_by_key(|(_, sample)| Reverse((sample.waiting, sample.busy)));
         let stands_out = |(rank, (_, sample)): &(usize, (_, TaskSample))| {
-            *rank < LISTED && sample.waiting > 0 || sample.busy > least_busy
+            *rank < LISTED && sample.waiting > 0
+                || sample.busy > least_busy
+                || sample.oldest > least_old
         };
         let named = |(_, (table, sample)): (usize, (&'static Table, TaskSample))| TaskSample {
             name: table.name_of(),
@@ -307,13 +340,14 @@ mod tests {
 
     #[test]
     fn the_longest_mailboxes_are_listed_whatever_their_order() {
-        let mut longest = Longest::default();
+        let mut longest = Highest::default();
         for step in 0..1_000 {
             let task = step * 7 % 1_000;
-            longest.put(TaskId(task), &TABLE, task as u64, || Some(task.to_string()));
+            longest.puts(TaskId(task), &TABLE, task as u64, || Some(task.to_string()));
         }
-        longest.put(TaskId(999), &TABLE, 5_000, || panic!("it has a label"));
-        longest.put(TaskId(5), &TABLE, 5, || panic!("too short to be listed"));
+        let label = || -> Option<String> { panic!("it is listed, or not among the largest") };
+        assert!(longest.puts(TaskId(999), &TABLE, 5_000, label));
+        assert!(!longest.puts(TaskId(5), &TABLE, 5, label));
         let list = longest.take();
         let expected: Vec<usize> = (980..1_000).rev().collect();
         assert_eq!(ids(&list), expected);

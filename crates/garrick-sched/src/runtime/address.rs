@@ -16,6 +16,7 @@ use crate::pool::{CELL_BYTES_MAX, Pool};
 use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::runtime::current;
+use crate::runtime::departure;
 use crate::runtime::look::{Asking, Look, Looker, Looking};
 use crate::runtime::pass::{self, Notice};
 use crate::runtime::stage::chain_behind;
@@ -166,7 +167,7 @@ impl<M: 'static> Address<M> {
             // SAFETY: made for `M` just now, and empty.
             let put = unsafe { parcel::put(envelope, message) };
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
-            let chain = if trail::come_from_outside() {
+            let chain = if trail::come_from_outside() || departure::are_measured() {
                 chain_from_outside(pool, envelope)
             } else {
                 Chain::of_one(envelope)
@@ -378,10 +379,11 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     }
 }
 
-/// Returns a chain of an envelope, behind the trail of the calling thread if there is one.
-#[cold]
+/// Returns a chain of an envelope, behind the trail of the calling thread or a departure if there
+/// is one.
+#[inline(never)]
 fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
-    match trail::outside() {
+    match trail::outside().or_else(departure::outside) {
         Some(trail) => chain_behind(pool, trail, envelope),
         None => Chain::of_one(envelope),
     }

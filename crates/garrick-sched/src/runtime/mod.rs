@@ -19,6 +19,8 @@ pub(crate) mod shards;
 pub(crate) mod trail;
 pub(crate) mod watch;
 
+pub(crate) mod departure;
+
 pub(crate) mod address;
 pub(crate) mod current;
 pub(crate) mod pass;

@@ -269,9 +269,7 @@ fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option
     match worker.next_of_visit::<T::Message>() {
         None => {}
         Some(Input::Message(at)) => {
-            if !T::COMMITS_LATER {
-                worker.follow_trail_of_visit();
-            }
+            worker.take_trail_of_visit(cell, !T::COMMITS_LATER);
             // SAFETY: the message of the visit, which the turn moves out.
             unsafe { measure::<T>(worker, 1, at) };
             return Some(Batch::alone(at, false));
@@ -360,7 +358,7 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
 }
 
 /// Returns a batch of the message in `oldest`, which follows a trail at the head of the mailbox.
-/// The trail becomes the trail of the turn.
+/// The trail becomes the trail of the turn, unless the commit of the turn may be decided later.
 #[cold]
 fn batch_with_trail<T: Task>(
     cell: CellPtr,
@@ -375,11 +373,7 @@ fn batch_with_trail<T: Task>(
         worker.keep_pace();
         return None;
     }
-    if T::COMMITS_LATER {
-        worker.drop_oldest_trail(cell);
-    } else {
-        worker.follow_trail(cell);
-    }
+    worker.take_trail(cell, !T::COMMITS_LATER);
     // SAFETY: the oldest message, in an envelope for messages of this type. It is moved out later.
     let at = unsafe { parcel::oldest::<T::Message>(oldest) };
     // SAFETY: as above.

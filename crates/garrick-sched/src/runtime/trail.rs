@@ -21,6 +21,11 @@ impl Trail {
         Self(Arc::new(value))
     }
 
+    /// Returns the number of other copies of this trail.
+    pub(crate) fn copies(&self) -> usize {
+        Arc::strong_count(&self.0) - 1
+    }
+
     /// Returns the value, if it has the type `T`.
     #[must_use]
     pub fn value<T: Any>(&self) -> Option<&T> {

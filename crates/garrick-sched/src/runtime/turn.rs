@@ -294,7 +294,7 @@ impl<M: 'static> Turn<'_, M> {
     #[doc(hidden)]
     #[must_use]
     pub fn trail(&self) -> Option<Trail> {
-        self.worker.trail()
+        self.worker.trail().filter(|trail| !trail.is_departure())
     }
 
     /// Sets the trail of this turn, which travels with the messages that the turn sends from now

@@ -10,6 +10,9 @@ const POINTS = 600;
 
 const level = (thing) => (thing.level === "ok" ? "ok" : `${SIGNS[thing.level]} ${thing.level}`);
 
+/** Returns a value of a histogram of seconds, or an empty text if there is none. */
+const percentile = (durations, key) => (durations ? span(durations[key]) : "");
+
 const PROBES = {
   nodes: [
     ["State", (node) => node.state], ["Level", level], ["Place", (node) => plain(node.place)],
@@ -19,7 +22,8 @@ const PROBES = {
     ["Turns", (node) => si(node.turns)], ["Turns per second", (node) => rate(node.turn_rate)],
     ["Actors alive", (node) => si(node.alive)], ["Messages waiting", (node) => si(node.waiting)], ["Longest mailbox", (node) => si(node.longest)],
     ["Growth of the mailboxes", (node) => rate(node.growth)],
-    ["Median turn", (node) => (node.turn_seconds ? span(node.turn_seconds.p50) : "")], ["99th percentile of turns", (node) => (node.turn_seconds ? span(node.turn_seconds.p99) : "")],
+    ["Median turn", (node) => percentile(node.turn_seconds, "p50")], ["99th percentile of turns", (node) => percentile(node.turn_seconds, "p99")], ["Longest turn, at most", (node) => percentile(node.turn_seconds, "max")],
+    ["Median time in a mailbox", (node) => percentile(node.wait_seconds, "p50")], ["99th percentile of these times", (node) => percentile(node.wait_seconds, "p99")], ["Longest time in a mailbox, at most", (node) => percentile(node.wait_seconds, "max")],
     ["Failures", (node) => si(node.failures)], ["Restarts", (node) => si(node.restarts)], ["Slow turns", (node) => si(node.slow)],
     ["Longest current turn", (node) => span(node.held_seconds)],
     ["Turns in cx.blocking", (node) => si(node.away)], ["Longest in cx.blocking", (node) => span(node.away_seconds)],
@@ -37,6 +41,8 @@ const PROBES = {
     ["Threads", (sponsor) => si(sponsor.workers)], ["Idle", (sponsor) => percent(sponsor.idle)],
     ["Turns", (sponsor) => si(sponsor.turns)], ["Turns per second", (sponsor) => rate(sponsor.turn_rate)],
     ["Actors given away", (sponsor) => si(sponsor.published)], ["Actors taken over", (sponsor) => si(sponsor.claimed)],
+    ["Actors ready to run", (sponsor) => si(sponsor.ready)], ["Turns run for a busy worker", (sponsor) => si(sponsor.rescues)],
+    ["Median wait of messages", (sponsor) => percentile(sponsor.wait_seconds, "p50")], ["99th percentile of the waits", (sponsor) => percentile(sponsor.wait_seconds, "p99")], ["Longest wait, at most", (sponsor) => percentile(sponsor.wait_seconds, "max")],
     ["Thread sleeps", (sponsor) => si(sponsor.parks)], ["Dead letters", (sponsor) => si(sponsor.dead_letters)],
   ],
   journals: [

@@ -22,7 +22,7 @@ const trouble = (row) => (row.state === "failed" ? 4 : 0) + (RANK[row.level] ?? 
 // The columns that show trouble come first, so that a phone shows them without scrolling.
 const SHEETS = [
   { key: "nodes", label: "Stages & actors", rows: (snapshot) => snapshot.nodes, columns: [
-    name, level, number("Failures", (row) => row.failures, si, { bad: true }), number("Restarts", (row) => row.restarts, si, { bad: true }), number("Waiting", (row) => row.waiting),
+    name, level, number("Failures", (row) => row.failures, si, { bad: true }), number("Restarts", (row) => row.restarts, si, { bad: true }), number("Waiting", (row) => row.waiting), number("Wait, 99th", (row) => row.wait_seconds?.p99, span),
     number("Held", (row) => row.held_seconds, span),
     number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Busy", (row) => row.busy, percent, { spark: "busy", top: 1 }),
     number("Starved", (row) => row.starved, percent), number("Back-pressured", (row) => row.back_pressured, percent),
@@ -38,6 +38,7 @@ const SHEETS = [
     number("Sender waits", (row) => row.sender_stalls), number("Receiver waits", (row) => row.receiver_stalls)] },
   { key: "sponsors", label: "Sponsors", rows: (snapshot) => snapshot.sponsors, columns: [
     name, number("Dead letters", (row) => row.dead_letters, si, { bad: true }), number("Longest turn", (row) => longest(row)[0]?.seconds ?? null, span), text("Actor", (row) => (row.held.length > 0 ? plain(longest(row)[0].name) : "")),
+    number("Wait, 99th", (row) => row.wait_seconds?.p99, span), number("Ready", (row) => row.ready), number("Rescues", (row) => row.rescues),
     number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
     number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
     number("Given away", (row) => row.published), number("Taken over", (row) => row.claimed), number("Parks", (row) => row.parks)] },

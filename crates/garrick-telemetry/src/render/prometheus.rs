@@ -1,6 +1,6 @@
 //! A snapshot in the text formats of Prometheus.
 
-use crate::metrics::{Exported, FAMILIES, Family, Kind, Labels, node_labels};
+use crate::metrics::{Exported, FAMILIES, Family, Kind, Labels, node_labels, sponsor_labels};
 use crate::snapshot::{Edge, Histogram, Metric, MetricKind, Snapshot};
 
 use super::exposition::{Counts, Exposition, Format, Type};
@@ -10,8 +10,10 @@ use super::trouble;
 /// Name of the histogram of batch sizes, which is exported only in these formats.
 const BATCHES: &str = "garrick_channel_batch_messages";
 
-/// Name of the histogram of durations of turns, which is exported only in these formats, too.
+/// Names of the histograms of durations, which are exported only in these formats, too.
 const TURNS: &str = "garrick_node_turn_seconds";
+const WAITS: &str = "garrick_node_wait_seconds";
+const SPONSOR_WAITS: &str = "garrick_sponsor_wait_seconds";
 
 /// The metrics of a process as text, and the content type of the text. Returned by
 /// [`metrics_text`].
@@ -65,6 +67,7 @@ fn render(snapshot: &Snapshot, format: Format) -> String {
     }
     add_batches(&mut to, &exported);
     add_turns(&mut to, &exported);
+    add_waits(&mut to, &exported);
     trouble::add(&mut to, snapshot);
     for metric in &snapshot.metrics {
         add_own(&mut to, metric);
@@ -124,17 +127,39 @@ fn add_batches_of(to: &mut Exposition, edge: &Edge, labels: &Labels<'_>) {
 
 /// Adds the durations of the turns of actors.
 fn add_turns(to: &mut Exposition, exported: &Exported<'_>) {
+    let help = "Durations of the turns of actors in seconds. Estimated, because only some turns are timed.";
+    let nodes = exported.snapshot.nodes.iter();
+    let turns = nodes.filter_map(|node| Some((node_labels(node), node.turn_seconds.as_ref()?)));
+    add_histograms(to, TURNS, help, turns);
+}
+
+/// Adds the times that messages have waited, by type of actor and by sponsor.
+fn add_waits(to: &mut Exposition, exported: &Exported<'_>) {
+    let help = "Times that messages waited before actors of the type handled them, in seconds. Only some messages are measured.";
+    let nodes = exported.snapshot.nodes.iter();
+    let waits = nodes.filter_map(|node| Some((node_labels(node), node.wait_seconds.as_ref()?)));
+    add_histograms(to, WAITS, help, waits);
+    let help = "Times that messages waited before the workers of the sponsor handled them, in seconds. Only some messages are measured.";
+    let sponsors = exported.snapshot.sponsors.iter();
+    let waits = sponsors
+        .filter_map(|sponsor| Some((sponsor_labels(sponsor), sponsor.wait_seconds.as_ref()?)));
+    add_histograms(to, SPONSOR_WAITS, help, waits);
+}
+
+/// Adds the histograms of one name, unless there are none.
+fn add_histograms<'a>(
+    to: &mut Exposition,
+    name: &str,
+    help: &str,
+    histograms: impl Iterator<Item = (Labels<'a>, &'a Histogram)>,
+) {
     let mut has_head = false;
-    for node in &exported.snapshot.nodes {
-        let Some(histogram) = &node.turn_seconds else {
-            continue;
-        };
+    for (labels, histogram) in histograms {
         if !has_head {
-            let help = "Durations of the turns of actors in seconds. Estimated, because only some turns are timed.";
-            to.head(TURNS, Type::Histogram, help);
+            to.head(name, Type::Histogram, help);
             has_head = true;
         }
-        to.histogram(TURNS, &node_labels(node), counts_of(histogram));
+        to.histogram(name, &labels, counts_of(histogram));
     }
 }
 

@@ -100,14 +100,22 @@ fn name_of(nodes: &HashMap<&str, &str>, edge: &Edge) -> String {
 /// Sorts the actors, the longest mailbox first, and removes the actors that do not stand out.
 pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
     let busy = |actor: &ActorStatus| actor.busy.unwrap_or_default();
-    actors.sort_by(|a, b| busy(b).total_cmp(&busy(a)));
-    let least_busy = actors.get(ACTORS_MAX).map_or(0.0, busy);
+    let oldest = |actor: &ActorStatus| actor.oldest_seconds.unwrap_or_default();
+    let least_busy = amount_below(actors, busy);
+    let least_old = amount_below(actors, oldest);
     actors.sort_by_key(|actor| Reverse(actor.waiting));
     let mut rank = 0..;
     actors.retain(|actor| {
         let is_long = rank.next() < Some(ACTORS_MAX) && actor.waiting > 1;
-        is_long || busy(actor) > least_busy
+        is_long || busy(actor) > least_busy || oldest(actor) > least_old
     });
+}
+
+/// Sorts the actors by an amount, and returns the largest amount that is not among the first
+/// [`ACTORS_MAX`].
+fn amount_below(actors: &mut [ActorStatus], amount: impl Fn(&ActorStatus) -> f64) -> f64 {
+    actors.sort_by(|a, b| amount(b).total_cmp(&amount(a)));
+    actors.get(ACTORS_MAX).map_or(0.0, amount)
 }
 
 pub(super) fn id_of(source: u64, id: &str) -> String {
@@ -172,6 +180,7 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
         longest: actors.longest,
         growth: track.fills.slope(),
         turn_seconds: actors.turn_seconds,
+        wait_seconds: actors.wait_seconds,
         messages_by_kind: track.by_kind.push(at, &actors.messages_by_kind),
         failures: track.high(2, actors.failures),
         restarts: track.high(0, actors.restarts),
@@ -191,6 +200,7 @@ fn actor_of(source: u64, actor: ActorReading, track: &mut Track, at: At) -> Acto
         node: id_of(source, &actor.actors),
         name: actor.name,
         waiting: actor.waiting,
+        oldest_seconds: (actor.oldest_nanos > 0).then(|| seconds(actor.oldest_nanos)),
         // An actor runs one turn at a time.
         busy: share(track).map(|busy| busy.min(1.0)),
     }
@@ -288,6 +298,9 @@ fn status_of(source: u64, sponsor: SponsorReading, track: &mut Track, at: At) ->
         claimed: track.high(1, sponsor.claimed),
         parks: track.high(2, sponsor.parks),
         dead_letters: track.high(3, sponsor.dead_letters),
+        rescues: track.high(4, sponsor.rescues),
+        ready: sponsor.ready,
+        wait_seconds: sponsor.wait_seconds,
         held,
         idle_seconds: total_seconds(&track.nanos, sponsor.idle_nanos),
         ..SponsorStatus::default()

@@ -27,7 +27,7 @@ pub(super) struct Track {
     /// Turns of a group of actors, by kind of message.
     pub(super) by_kind: Kinds,
     /// Highest values of the counts that have no rate.
-    highs: [u64; 4],
+    highs: [u64; 5],
     /// Number of the last sample that has a value.
     seen: u64,
 }

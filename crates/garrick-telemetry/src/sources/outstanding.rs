@@ -9,7 +9,7 @@ use super::names::short;
 /// Time in nanoseconds for which an actor stays in the list after the last sample that contains it.
 const KEPT: Nanos = 10_000_000_000;
 
-/// Maximum number of actors in the list. A sample contains at most 40 actors.
+/// Maximum number of actors in the list. A sample contains at most 60 actors.
 const LISTED_MAX: usize = 256;
 
 /// Actors that recent samples contain, with their total busy times.
@@ -26,6 +26,7 @@ struct Listed {
     kind: &'static str,
     name: String,
     waiting: u64,
+    oldest: Nanos,
     busy: f64,
     /// Time of the last sample that contains the actor.
     seen: Nanos,
@@ -42,11 +43,11 @@ impl Outstanding {
         let passed = now.saturating_sub(self.looked) as f64;
         self.looked = now;
         for actor in &mut self.actors {
-            actor.waiting = 0;
+            (actor.waiting, actor.oldest) = (0, 0);
         }
         for task in tasks.iter().filter(|task| !task.internal) {
             let actor = self.of(task);
-            actor.waiting = task.waiting;
+            (actor.waiting, actor.oldest) = (task.waiting, task.oldest);
             actor.seen = now;
             if task.over > 0 {
                 // A worker reports the busy time since its last census. Another reader may have
@@ -71,6 +72,7 @@ impl Outstanding {
                 kind: task.name,
                 name: name_of(task),
                 waiting: 0,
+                oldest: 0,
                 busy: 0.0,
                 seen: 0,
             });
@@ -87,6 +89,7 @@ impl Listed {
             actors: self.kind.to_owned(),
             name: self.name.clone(),
             waiting: self.waiting,
+            oldest_nanos: self.oldest,
             busy_nanos: self.busy as u64,
         }
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use garrick_sched::{
-    AwaySample, KindSample, MessageSample, Nanos, Sample, TurnTimes, WorkerSample,
+    AwaySample, Durations, KindSample, MessageSample, Nanos, Sample, WorkerSample,
 };
 
 use crate::reading::{ActorsReading, HeldReading, MessageReading, Reading, Source, SponsorReading};
@@ -113,7 +113,8 @@ fn actors_of(sponsor: &str, kind: &KindSample, seen: &Kind) -> ActorsReading {
         busy_nanos: Some(kind.busy + seen.under_way),
         waiting: Some(kind.in_mailboxes),
         longest: Some(kind.longest_mailbox),
-        turn_seconds: Some(turn_seconds(kind)),
+        turn_seconds: Some(histogram(&kind.turn_times, kind.busy)),
+        wait_seconds: Some(histogram(&kind.waits, kind.waits.total())),
         messages_by_kind: kind.messages.iter().map(message_of).collect(),
         failures: kind.failures,
         restarts: kind.restarts,
@@ -133,15 +134,15 @@ fn message_of(message: &MessageSample) -> MessageReading {
     }
 }
 
-/// Returns the durations of the turns of a kind.
-fn turn_seconds(kind: &KindSample) -> Histogram {
+/// Returns durations whose sum is `total` nanoseconds.
+fn histogram(durations: &Durations, total: Nanos) -> Histogram {
     static LIMITS: LazyLock<Arc<[f64]>> = LazyLock::new(|| {
         // The last class has no limit.
-        let limit = |class| TurnTimes::limit(class) as f64 / 1e9;
-        (0..TurnTimes::LEN - 1).map(limit).collect()
+        let limit = |class| Durations::limit(class) as f64 / 1e9;
+        (0..Durations::LEN - 1).map(limit).collect()
     });
-    let counts = kind.turn_times.counts().to_vec();
-    Histogram::new(LIMITS.clone(), counts, kind.busy as f64 / 1e9)
+    let counts = durations.counts().to_vec();
+    Histogram::new(LIMITS.clone(), counts, total as f64 / 1e9)
 }
 
 fn held_of((worker, sample): (u64, &WorkerSample)) -> Option<HeldReading> {
@@ -168,6 +169,12 @@ fn letters_of(sample: &Sample) -> Vec<LetterReading> {
 
 fn sponsor_of(sample: Sample) -> SponsorReading {
     let sum = |count: fn(&WorkerSample) -> u64| sample.workers.iter().map(count).sum();
+    let mut waits = Durations::default();
+    for worker in &sample.workers {
+        waits.add_all(&worker.waits);
+    }
+    // Without probes, no census counts the ready actors.
+    let is_counted = !sample.kinds.is_empty();
     SponsorReading {
         // No kind of task has this name, because the name of a type contains a path.
         id: "sponsor".to_owned(),
@@ -177,6 +184,9 @@ fn sponsor_of(sample: Sample) -> SponsorReading {
         published: sum(|worker| worker.published),
         claimed: sum(|worker| worker.claimed),
         parks: sum(|worker| worker.parks),
+        rescues: sum(|worker| worker.rescues),
+        ready: is_counted.then(|| sum(|worker| worker.ready) + sample.queued),
+        wait_seconds: is_counted.then(|| histogram(&waits, waits.total())),
         dead_letters: sample.dead_letters,
         held: (0..).zip(&sample.workers).filter_map(held_of).collect(),
         name: sample.name,

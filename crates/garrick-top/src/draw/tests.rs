@@ -220,7 +220,10 @@ fn the_longest_turn_of_a_sponsor_is_told() {
     let mut state = state();
     state.act(Action::Tab(Tab::Sponsors));
     let wide = lines(&mut state, 120, 15);
-    for words in ["PARKS   DEAD     TURN OF", "40      7   2.30 s Counter"] {
+    for words in [
+        "PARKS   DEAD  WAIT P99     TURN OF",
+        "40      7         -   2.30 s Counter",
+    ] {
         assert!(wide.iter().any(|line| line.contains(words)), "{wide:#?}");
     }
 }

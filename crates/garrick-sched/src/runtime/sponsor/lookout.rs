@@ -1,6 +1,7 @@
 //! The lookout: a thread that regularly reads what the workers of a sponsor with probes are
 //! running. So a long activation is noticed while it runs, and is known after its end
-//! (`probe/sights.rs`).
+//! (`probe/sights.rs`). It also determines how often waiting messages are measured
+//! (`runtime/departure.rs`).
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,7 @@ use super::Shared;
 use super::crew::Crew;
 use crate::probe::Running;
 use crate::quiet;
+use crate::runtime::departure;
 use crate::world::ThreadSpec;
 
 /// Time between two reads, if a worker has recently had a long activation.
@@ -118,6 +120,7 @@ impl Shared {
 fn look(shared: &Shared, ends: &Ends) {
     let (mut time, mut surprises, mut often) = (OFTEN, 0, 0_u32);
     while !shared.have_all_closed() && !ends.wait(time) {
+        departure::tick();
         let running = (shared.lanes).glance(|index| shared.running(index), || shared.now());
         let known = std::mem::replace(&mut surprises, shared.lanes.surprises());
         often = if known == surprises {

@@ -140,6 +140,7 @@ impl Worker {
         let table = cell.table();
         self.shown.show_kind(table);
         self.lane.begin(table, cell.id(), self.progress(), look);
+        self.measure_departure(table);
     }
 
     /// Ends the activation, if it is timed.

@@ -69,7 +69,7 @@ impl Worker {
             held: self.held.replace(ptr::null_mut()),
             waiting: self.waiting.take(),
             asked: self.later.take_asked(),
-            trail: self.trail.take(),
+            trail: self.leave_trail(),
         };
         // Step 4: nobody looks after the cell until its turn is back.
         cell.keep_scheduled();

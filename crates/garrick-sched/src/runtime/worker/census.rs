@@ -2,11 +2,14 @@
 //! tasks.
 
 use super::Worker;
-use crate::cell::CellPtr;
-use crate::probe::{CENSUS_MAX, Looked};
+use crate::cell::{CellPtr, Kind};
+use crate::parcel;
+use crate::probe::{CENSUS_MAX, Looked, Mailbox};
 use crate::quiet;
 use crate::run_queue::RunQueue;
 use crate::runtime::current;
+use crate::runtime::trail::Trail;
+use crate::world::Nanos;
 
 impl Worker {
     /// Returns the time, and the label of a task that is about to run here if `wants_label` is
@@ -37,18 +40,20 @@ impl Worker {
         self.let_others();
         let now = self.now();
         let queues = [&self.old, &self.born];
+        let ready = queues.iter().map(|queue| queue.len()).sum::<usize>();
+        let ready = ready + usize::from(self.handoff.cell().is_some());
         let is_whole = queues.iter().all(|queue| queue.len() <= CENSUS_MAX);
-        self.lane.take_census(now, is_whole, |count| {
+        self.lane.take_census(now, is_whole, ready, |count| {
             let mut add = |cell: CellPtr, in_entry: bool, weight: usize| {
-                let waiting = cell.mailbox_len() + usize::from(in_entry);
+                let (first, len) = cell.mailbox_range();
+                let mailbox = Mailbox {
+                    first,
+                    end: first.wrapping_add(len),
+                    waiting: (len + usize::from(in_entry)) as u64,
+                    oldest: oldest_wait(cell),
+                };
                 let label = || label(cell);
-                count.add(
-                    cell.id(),
-                    cell.table(),
-                    waiting as u64,
-                    weight as u64,
-                    label,
-                );
+                count.add(cell.id(), cell.table(), mailbox, weight as u64, label);
             };
             for queue in queues {
                 some_of(queue, now as usize, &mut add);
@@ -64,10 +69,9 @@ impl Worker {
     /// messages.
     pub(crate) fn requeue_rest(&self, cell: CellPtr) {
         if self.lane.counts() {
-            let waiting = cell.mailbox_len() as u64;
+            let left = cell.mailbox_range();
             let label = || label(cell);
-            self.lane
-                .left_waiting(cell.table(), cell.id(), waiting, label);
+            self.lane.left_waiting(cell.table(), cell.id(), left, label);
         }
         self.requeue(cell);
         if self.lane.counts() {
@@ -88,6 +92,40 @@ fn some_of(queue: &RunQueue, seed: usize, mut add: impl FnMut(CellPtr, bool, usi
         add(cell, in_entry, distance);
         index += distance;
     }
+}
+
+/// Returns the time for which the oldest measured message in a mailbox of this worker has waited.
+/// Returns 0 if none of the first messages is measured. Looks further into a long mailbox than into
+/// a short one.
+fn oldest_wait(cell: CellPtr) -> Nanos {
+    const SHORT: usize = 16;
+    let tail = cell.mailbox_tail();
+    let limit = if cell.mailbox_len() > SHORT { 64 } else { 4 };
+    let mut at = tail;
+    for _ in 0..limit {
+        if at.is_null() {
+            break;
+        }
+        // SAFETY: the local mailbox is ours and circular, and its envelopes are alive.
+        let envelope = unsafe {
+            at = (*at).next();
+            &*at
+        };
+        if envelope.kind() == Kind::Trail {
+            // SAFETY: a note in a mailbox is sealed, and contains a trail.
+            let waited = unsafe {
+                let place = parcel::place::<Trail>(at, 0);
+                parcel::look_at(place, Trail::waited)
+            };
+            if let Some(waited) = waited {
+                return waited;
+            }
+        }
+        if at == tail {
+            break;
+        }
+    }
+    0
 }
 
 /// Returns the label of a task of this worker that is not in use.

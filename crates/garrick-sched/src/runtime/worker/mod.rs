@@ -47,6 +47,7 @@ pub(crate) use shown::Shown;
 #[cfg(feature = "sim")]
 pub(crate) use simulated::Arrival;
 use step::{PLAIN, SHOWN, Step, Way};
+use trail::Trails;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
 use crate::driver::Driver;
@@ -63,7 +64,6 @@ use crate::runtime::sponsor::keep::KeptSeat;
 use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
-use crate::runtime::trail::Trail;
 use crate::world::Nanos;
 
 /// State of a worker. Only the thread that owns its seat uses it.
@@ -109,7 +109,7 @@ pub(crate) struct Worker {
     /// away.
     in_line: Cell<bool>,
     /// Trail of the current turn. Boxed, like the next field.
-    trail: Box<RefCell<Option<Trail>>>,
+    trails: Box<Trails>,
     /// Turns of this worker's cells whose commit is decided later. Boxed for the same reason as
     /// `lane`.
     pub(crate) later: Box<Later>,
@@ -196,7 +196,7 @@ impl Worker {
             sends_at: Cell::new(sends_at),
             away: Cell::new(0),
             in_line: Cell::new(false),
-            trail: Box::default(),
+            trails: Box::default(),
             later: Box::default(),
             permit: Cell::new(Permission::Unasked),
             recovers: Cell::new(false),

@@ -369,6 +369,7 @@ impl Worker {
         self.visiting.envelope.set(envelope);
         self.shown.name(cell);
         self.begin_other(cell, |wants_label| self.look_at(cell, wants_label));
+        self.lane.rescued();
         let worker = NonNull::from(self).cast();
         // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is
         // of its type.

@@ -1,15 +1,32 @@
 //! The trail of the current turn.
 
+use std::cell::RefCell;
+
 use super::Worker;
-use crate::cell::{CellPtr, Envelope, Home};
+use crate::cell::{CellPtr, Envelope, Home, Table};
 use crate::parcel;
 use crate::runtime::address::SendError;
+use crate::runtime::departure::Departures;
 use crate::runtime::trail::Trail;
+
+/// The trails of a worker.
+#[derive(Default)]
+pub(super) struct Trails {
+    /// Trail of the current turn.
+    current: RefCell<Option<Trail>>,
+    /// Selects the turns whose messages are measured.
+    departures: Departures,
+}
 
 impl Worker {
     /// Returns the trail of the current turn.
     pub(crate) fn trail(&self) -> Option<Trail> {
-        self.trail.borrow().clone()
+        self.trails.current.borrow().clone()
+    }
+
+    /// Removes and returns the trail of the current turn.
+    pub(super) fn leave_trail(&self) -> Option<Trail> {
+        self.trails.current.take()
     }
 
     /// Sets the trail of the current turn. It travels with the messages that the turn sends from
@@ -23,7 +40,7 @@ impl Worker {
         }
         self.stage.set_dirty();
         self.sends_at.set(Home::STRANGER);
-        self.trail.replace(Some(trail));
+        self.trails.current.replace(Some(trail));
     }
 
     /// Prepares the sends of the next turn, which has no trail.
@@ -31,38 +48,61 @@ impl Worker {
     pub(super) fn send_from_home(&self) {
         let home = self.shared.hooks.sends_from(self.home);
         if self.sends_at.replace(home) == Home::STRANGER {
-            self.trail.take();
+            self.end_trail();
         }
     }
 
-    /// Begins a turn with the trail in a note, which is the oldest envelope of the mailbox.
+    /// Removes the trail of the turn, which ends. If it is a departure, the messages of the turn are
+    /// sent now.
     #[cold]
-    pub(crate) fn follow_trail(&self, cell: CellPtr) {
+    #[inline(never)]
+    fn end_trail(&self) {
+        if let Some(messages) = self.leave_trail().and_then(|trail| trail.depart()) {
+            self.trails.departures.sent(messages);
+        }
+    }
+
+    /// Gives a departure to the next turn, the first of a timed activation, if it is time to
+    /// measure how long messages wait.
+    pub(super) fn measure_departure(&self, table: &Table) {
+        // A trail must not be set in a turn whose commit is decided later.
+        if !table.commits_later
+            && let Some(departure) = self.trails.departures.next()
+        {
+            self.set_trail(departure);
+        }
+    }
+
+    /// Begins a turn with the trail in a note, which is the oldest envelope of the mailbox. If
+    /// `goes_on` is true, a trail becomes the trail of the turn.
+    #[cold]
+    pub(crate) fn take_trail(&self, cell: CellPtr, goes_on: bool) {
         let note = cell.take_oldest();
         // SAFETY: the note was in the local mailbox, so it is ours; it is freed below.
-        unsafe {
-            self.set_trail(parcel::open_sealed(note));
+        let trail = unsafe {
+            let trail = parcel::open_sealed(note);
             self.pool.give_envelope(note);
-        }
+            trail
+        };
+        self.receive_trail(cell, trail, goes_on);
     }
 
-    /// Begins a turn with the trail of the next message of a visited task, if that message has a
-    /// trail.
+    /// Begins a turn with the trail of the next message of a visited task, as
+    /// [`Worker::take_trail`] does. Does nothing if that message has no trail.
     #[cold]
-    pub(crate) fn follow_trail_of_visit(&self) {
+    pub(crate) fn take_trail_of_visit(&self, cell: CellPtr, goes_on: bool) {
         if let Some(trail) = self.visiting.trail.take() {
-            self.set_trail(trail);
+            self.receive_trail(cell, trail, goes_on);
         }
     }
 
-    /// Drops the trail in the oldest envelope of the mailbox.
-    #[cold]
-    pub(crate) fn drop_oldest_trail(&self, cell: CellPtr) {
-        let note = cell.take_oldest();
-        // SAFETY: as in `follow_trail`.
-        unsafe {
-            Self::drop_trail(note);
-            self.pool.give_envelope(note);
+    fn receive_trail(&self, cell: CellPtr, trail: Trail, goes_on: bool) {
+        if trail.is_departure() {
+            if let Some(waited) = trail.waited() {
+                self.lane.waited(cell.table(), waited);
+            }
+        } else if goes_on {
+            self.set_trail(trail);
         }
     }
 

@@ -1,0 +1,177 @@
+//! The ages of the messages in long mailboxes.
+//!
+//! The messages of a mailbox are numbered. Each census notes the end of each long mailbox: the
+//! number that the next message gets. If a later census finds an older message in the mailbox, then
+//! this message has waited at least since the first of these censuses.
+//!
+//! The numbers begin again at 0 after a mailbox was empty. The number of the oldest message is then
+//! smaller than before. The tasks whose mailboxes are long are seen at the end of each activation
+//! that leaves messages, so this is noticed.
+
+use super::top::Listed;
+use crate::cell::{Table, TaskId};
+use crate::world::Nanos;
+
+/// Maximum number of notes of one mailbox.
+const NOTES: usize = 16;
+
+/// Ends of a mailbox at different times.
+struct Entry {
+    task: TaskId,
+    table: &'static Table,
+    /// Number of the oldest message when the mailbox was last seen.
+    first: usize,
+    /// Time of each census, and the end of the mailbox then. The oldest note comes first.
+    notes: Vec<(Nanos, usize)>,
+}
+
+impl Entry {
+    /// Records the number of the oldest message. Removes the notes that no longer count.
+    fn sees(&mut self, first: usize) {
+        if first < self.first {
+            self.notes.clear();
+        }
+        self.first = first;
+        self.notes.retain(|&(_, end)| end > first);
+    }
+
+    /// Removes the note whose neighbors are closest together in time. So the other notes stay
+    /// evenly distributed.
+    fn thin_out(&mut self) {
+        let gap = |&index: &usize| self.notes[index + 1].0 - self.notes[index - 1].0;
+        let inner = 1..self.notes.len() - 1;
+        if let Some(index) = inner.min_by_key(gap) {
+            self.notes.remove(index);
+        }
+    }
+}
+
+/// The ages of the messages in the mailboxes that the last census has listed.
+#[derive(Default)]
+pub(super) struct Ages {
+    entries: Vec<Entry>,
+    now: Nanos,
+}
+
+impl Ages {
+    fn entry(&mut self, task: TaskId, table: &Table) -> Option<&mut Entry> {
+        let mut entries = self.entries.iter_mut();
+        entries.find(|entry| entry.task == task && entry.table.is_of_kind(table))
+    }
+
+    /// Begins a census at the time `now`.
+    pub(super) fn begin(&mut self, now: Nanos) {
+        self.now = now;
+    }
+
+    /// Records that an activation of a task has left messages. `first` is the number of the oldest.
+    pub(super) fn left(&mut self, task: TaskId, table: &Table, first: usize) {
+        if let Some(entry) = self.entry(task, table) {
+            entry.sees(first);
+        }
+    }
+
+    /// Returns the time for which the oldest message of a mailbox has waited at least, in
+    /// nanoseconds. `first` is the number of that message. Returns 0 if the mailbox was not listed
+    /// before.
+    pub(super) fn age_of(&mut self, task: TaskId, table: &Table, first: usize) -> Nanos {
+        let now = self.now;
+        let Some(entry) = self.entry(task, table) else {
+            return 0;
+        };
+        entry.sees(first);
+        let oldest = entry.notes.first();
+        oldest.map_or(0, |&(time, _)| now.saturating_sub(time))
+    }
+
+    /// Notes the end of a mailbox in this census. `first` is the number of its oldest message.
+    pub(super) fn note(&mut self, task: TaskId, table: &'static Table, first: usize, end: usize) {
+        let now = self.now;
+        if self.entry(task, table).is_none() {
+            self.entries.push(Entry {
+                task,
+                table,
+                first,
+                notes: Vec::new(),
+            });
+        }
+        let Some(entry) = self.entry(task, table) else {
+            return;
+        };
+        if entry.notes.len() >= NOTES {
+            entry.thin_out();
+        }
+        entry.notes.push((now, end));
+    }
+
+    /// Forgets all mailboxes that are not in `listed`.
+    pub(super) fn keep(&mut self, listed: &[Listed]) {
+        self.entries.retain(|entry| {
+            let mut listed = listed.iter();
+            listed.any(|listed| listed.is_of(entry.task, entry.table))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::tables::nothing_to_drop;
+
+    static TABLE: Table = Table::of_messages::<u8>(nothing_to_drop);
+    const TASK: TaskId = TaskId(1);
+
+    /// Takes a census of a mailbox whose messages have the numbers from `first` to just below
+    /// `end`. Returns the age of its oldest message.
+    fn census(ages: &mut Ages, now: Nanos, first: usize, end: usize) -> Nanos {
+        ages.begin(now);
+        let age = ages.age_of(TASK, &TABLE, first);
+        ages.note(TASK, &TABLE, first, end);
+        age
+    }
+
+    #[test]
+    fn a_message_is_at_least_as_old_as_the_first_census_that_has_counted_it() {
+        let mut ages = Ages::default();
+        assert_eq!(census(&mut ages, 1_000, 0, 10), 0);
+        assert_eq!(census(&mut ages, 2_000, 5, 30), 1_000, "number 5 was there");
+        assert_eq!(
+            census(&mut ages, 3_000, 10, 40),
+            1_000,
+            "number 10 came later"
+        );
+        assert_eq!(census(&mut ages, 9_000, 39, 40), 6_000);
+        assert_eq!(census(&mut ages, 9_500, 40, 41), 0);
+    }
+
+    #[test]
+    fn numbers_that_begin_again_are_new_messages() {
+        let mut ages = Ages::default();
+        census(&mut ages, 1_000, 300, 900);
+        ages.left(TASK, &TABLE, 700);
+        assert_eq!(census(&mut ages, 2_000, 256, 2_000), 0);
+        assert_eq!(census(&mut ages, 3_000, 1_000, 2_000), 1_000);
+    }
+
+    #[test]
+    fn an_age_is_never_too_large_however_many_censuses_there_were() {
+        let mut ages = Ages::default();
+        // A message a nanosecond, and one of two is handled.
+        for now in 1..1_000 {
+            let (first, end) = (now as usize / 2, now as usize);
+            let age = census(&mut ages, now, first, end);
+            let waits = now - first as Nanos;
+            assert!(age <= waits, "{age} of {waits}");
+            assert!(ages.entries[0].notes.len() <= NOTES);
+            assert!(now < 100 || age > waits / 2, "{age} of {waits}");
+        }
+    }
+
+    #[test]
+    fn only_listed_mailboxes_are_remembered() {
+        let mut ages = Ages::default();
+        census(&mut ages, 1_000, 0, 10);
+        ages.keep(&[]);
+        assert_eq!(census(&mut ages, 2_000, 5, 10), 0);
+    }
+}

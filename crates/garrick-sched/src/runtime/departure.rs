@@ -1,0 +1,114 @@
+//! Departures: the times at which messages are sent, to measure how long messages wait.
+//!
+//! A departure travels like a trail, in a note in front of its message. A turn that is measured has
+//! a departure instead of a trail, and the commit of the turn sets the time. The worker that takes
+//! the message from the mailbox counts the time that has passed. A departure does not become the
+//! trail of the turn that handles the message.
+//!
+//! The lookouts increment a count, the [`tick`], while they run. A thread or worker measures again
+//! after the tick has changed. So measuring costs little, however many messages are sent. Without
+//! lookouts, nothing is measured.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
+
+use crate::runtime::trail::Trail;
+use crate::world::Nanos;
+
+/// Number of messages of one turn whose measurement costs one tick. A measured message takes about
+/// 0.1 us longer than others, and a tick is 1 ms or longer. So measuring takes at most 0.5 % of the
+/// time.
+const PER_TICK: u64 = 50;
+
+static TICK: AtomicU64 = AtomicU64::new(0);
+
+/// Increments the tick. Called by lookouts.
+pub(crate) fn tick() {
+    // Relaxed: the count is independent.
+    TICK.fetch_add(1, Relaxed);
+}
+
+/// Returns the tick. It is 0 as long as nothing is measured.
+#[inline]
+fn now() -> u64 {
+    TICK.load(Relaxed)
+}
+
+/// The time at which a message was sent. Not set before the turn of the sender is committed.
+#[derive(Default)]
+struct Departure(OnceLock<Instant>);
+
+impl Trail {
+    /// Creates the departure of a turn that has not been committed.
+    fn departing() -> Self {
+        Self::new(Departure::default())
+    }
+
+    /// Returns true if this is a departure.
+    pub(crate) fn is_departure(&self) -> bool {
+        self.value::<Departure>().is_some()
+    }
+
+    /// Sets the time to now if this is a departure. Returns the number of messages that were sent
+    /// with it.
+    pub(crate) fn depart(&self) -> Option<u64> {
+        let Departure(time) = self.value()?;
+        let _ = time.set(Instant::now());
+        Some(self.copies() as u64)
+    }
+
+    /// Returns the time since the departure in nanoseconds. Returns `None` if this is no departure.
+    pub(crate) fn waited(&self) -> Option<Nanos> {
+        let Departure(time) = self.value()?;
+        let waited = time.get()?.elapsed().as_nanos();
+        Some(Nanos::try_from(waited).unwrap_or(Nanos::MAX))
+    }
+}
+
+/// The measured turns of a worker.
+#[derive(Default)]
+pub(crate) struct Departures {
+    /// Tick from which on the next turn is measured.
+    next: Cell<u64>,
+}
+
+impl Departures {
+    /// Returns a departure if the next turn must be measured.
+    pub(crate) fn next(&self) -> Option<Trail> {
+        let tick = now();
+        (tick > self.next.get()).then(|| {
+            self.next.set(tick);
+            Trail::departing()
+        })
+    }
+
+    /// Records that a measured turn has sent `messages` messages.
+    pub(crate) fn sent(&self, messages: u64) {
+        self.next.set(self.next.get() + messages / PER_TICK);
+    }
+}
+
+/// Returns a departure if the next message that this thread sends outside of turns must be
+/// measured.
+pub(crate) fn outside() -> Option<Trail> {
+    thread_local! {
+        /// Tick at the last measured message.
+        static LAST: Cell<u64> = const { Cell::new(0) };
+    }
+    let tick = now();
+    let last = LAST.try_with(|last| last.replace(tick)).ok()?;
+    (tick != last).then(|| {
+        let trail = Trail::departing();
+        trail.depart();
+        trail
+    })
+}
+
+/// Returns true if messages that threads send outside of turns may be measured.
+#[inline]
+pub(crate) fn are_measured() -> bool {
+    now() != 0
+}
