@@ -24,7 +24,7 @@ pub(super) struct Load {
     pub(super) waiting: Duration,
 }
 
-/// The sum of the loads of several futures, one after another.
+/// The sum of the loads of several futures. The futures run one after another.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
     /// The sums. The wrapper writes them, and the table reads them.

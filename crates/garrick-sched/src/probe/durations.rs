@@ -19,9 +19,9 @@ impl Durations {
     /// Exponent of the limit of class 0, which is a power of two.
     const FIRST_BITS: u32 = 8;
 
-    /// Returns the number of durations in each class. Class `k` contains the durations from [`limit(k -
-    /// 1)`](Self::limit) to just below [`limit(k)`](Self::limit). Class 0 begins at 0. The last
-    /// class also contains all longer durations.
+    /// Returns the number of durations in each class. Class `k` contains the durations from
+    /// [`limit(k - 1)`](Self::limit) to just below [`limit(k)`](Self::limit). Class 0 begins at 0.
+    /// The last class also contains all longer durations.
     #[must_use]
     pub fn counts(&self) -> &[u64; Self::LEN] {
         &self.counts

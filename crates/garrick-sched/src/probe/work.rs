@@ -70,8 +70,8 @@ pub(super) fn sum_of(entries: &Entries) -> Work {
     sum
 }
 
-/// Divides the time and the turns of `amount` in the ratio of the entries. If all entries have a
-/// time of 0, divides in the ratio of their turns.
+/// Divides the time and the turns of `amount` among the entries, in proportion to the times of the
+/// entries. If all these times are 0, divides `amount` in proportion to the turns of the entries.
 pub(super) fn divided(amount: Work, entries: &Entries) -> Entries {
     let (mut left, mut parts) = (amount, sum_of(entries));
     let is_timeless = parts.time == 0;

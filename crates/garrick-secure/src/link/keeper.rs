@@ -48,7 +48,7 @@ pub(super) struct Keeper {
     options: Options,
     source: Option<Address<Fill>>,
     open: Option<Open>,
-    /// Watch on the listener.
+    /// Watches the listener.
     watch: Option<Watch>,
 }
 

@@ -38,7 +38,8 @@ pub(in crate::supervise) struct Slot {
     pub(super) plan: Option<Key>,
     /// True once the child has been asked to stop for good.
     pub(in crate::supervise) is_ending: bool,
-    /// Number of actors created so far. The seat of the child counts them in the same way.
+    /// Number of actors that were created for this child so far. The child's seat has the same
+    /// count.
     pub(in crate::supervise) incarnation: u32,
     /// Number of consecutive restarts. Reset when the child has been up for long enough.
     streak: u32,

@@ -50,7 +50,8 @@ impl Worker {
         !self.visiting.envelope.get().is_null()
     }
 
-    /// Panics in debug builds if the cell does not belong to this worker and is not visited.
+    /// Checks in debug builds that this worker may run the cell: either the cell belongs to this
+    /// worker, or this worker is visiting it. Panics otherwise.
     #[inline(always)]
     pub(crate) fn check_runs(&self, cell: CellPtr) {
         if cfg!(debug_assertions) && !self.is_visiting() {

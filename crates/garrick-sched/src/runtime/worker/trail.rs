@@ -52,8 +52,8 @@ impl Worker {
         }
     }
 
-    /// Removes the trail of the turn, which ends. If it is a departure, the messages of the turn are
-    /// sent now.
+    /// Removes the trail of the turn, which ends. If the trail is a departure, sets its time,
+    /// because the messages of the turn are sent now.
     #[cold]
     #[inline(never)]
     fn end_trail(&self) {
