@@ -198,7 +198,8 @@ impl Remote {
         Some(Home::new(number.0))
     }
 
-    /// Releases a number, which must no longer be the home of any cell.
+    /// Releases the number of a worker, so that another worker can get this number. No cell may
+    /// belong to the worker any more.
     pub(crate) fn release(home: Home) {
         let remote = Self::of(home);
         *remote.place() = None;

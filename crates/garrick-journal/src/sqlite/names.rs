@@ -129,8 +129,8 @@ impl Names {
         self.names.insert(id, Named { name, is_stored });
     }
 
-    /// Returns the number of the journal with a name. Assigns the next number if the journal has
-    /// none.
+    /// Returns the number that identifies the journal named `name`. If the journal has no number
+    /// yet, assigns the next free number to it.
     pub(super) fn id_of(&mut self, name: &str) -> u64 {
         if let Some(id) = self.ids.get(name) {
             return *id;

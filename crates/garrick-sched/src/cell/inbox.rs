@@ -1,8 +1,9 @@
 //! The inbox, through which other threads send to a cell.
 //!
-//! The inbox is a stack of envelopes, newest first, which the owner takes as a whole. It is a
-//! banker's queue, as in the Lisp TActors, and the stack is Treiber's (1986). Several special
-//! values stand for states without envelopes. Pushing is lock-free, and taking is wait-free.
+//! The inbox is a stack of envelopes, newest first, and the owner takes the whole stack at once.
+//! Together with the mailbox, the inbox is a banker's queue, as in the Lisp TActors. The stack is a
+//! Treiber stack (1986). If it is empty, its head has one of several special values, such as IDLE.
+//! Pushing is lock-free, and taking is wait-free. The *token* is the right to run the cell.
 //!
 //! ```text
 //!              push: gets the token                take: returns it
@@ -17,7 +18,7 @@
 //! skip the check of the bound.
 //!
 //! While a cell is lent (`runtime/sponsor/README.md`, rescue), it has RESTING instead of IDLE. A
-//! push to RESTING gets the token, too.
+//! push to RESTING gets the token, like a push to IDLE.
 
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 

@@ -141,7 +141,7 @@ impl Tally {
         self.counts.borrow_mut().busiest.add(time);
     }
 
-    /// Adds `time` to the time of a task that may not run now.
+    /// Adds `time` to the time of a task, which need not be the task that runs now.
     pub(super) fn add_time_for(&self, task: TaskId, table: &'static Table, time: Nanos) {
         self.counts.borrow_mut().busiest.add_for(task, table, time);
     }

@@ -482,7 +482,8 @@ impl Hand {
         Self::with_bell(crew.clone(), number, shared, waker)
     }
 
-    /// Makes the calling thread spare hand number `number` of the sponsor's only crew.
+    /// Registers the calling thread as a spare thread of the sponsor's only crew. `number` is its
+    /// number among the spare threads.
     pub(super) fn spare(shared: Arc<Shared>, number: usize) -> Self {
         let (crew, _) = shared.place_of(0);
         let number = crew.seats.len() + number;
