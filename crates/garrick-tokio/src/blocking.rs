@@ -142,7 +142,8 @@ where
 type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;
 
 /// Obligation to deliver a result. If it is dropped, [`BlockingError::Ended`] is delivered instead.
-/// It is created when the work begins, so a turn that is undone delivers nothing.
+/// It is created when the work begins. The work of a turn that is undone never begins, so nothing
+/// is delivered for it.
 struct Promise<R>(Option<Give<R>>);
 
 impl<R> Promise<R> {

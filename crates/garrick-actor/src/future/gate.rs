@@ -74,8 +74,8 @@ struct Gate<M: Send + 'static> {
     /// Shared part, which senders prefetch for the actor's poll. If there are many actors, the
     /// state of an actor is usually in no CPU cache when a message arrives.
     shared: Option<Arc<Shared<M>>>,
-    /// Memory location of the actor's future, which senders prefetch too. Set after the future has
-    /// been created.
+    /// Memory location of the actor's future. Senders prefetch this memory together with `shared`.
+    /// Set after the future has been created.
     future: OnceLock<Place>,
 }
 

@@ -136,8 +136,8 @@ impl<T> Sender<T> {
         Moving::new(&mut self.ring, &mut self.link)
     }
 
-    /// Spreads the values over all slots of the ring, once the ends have been used on different
-    /// threads.
+    /// Uses all slots of the ring from now on, if the sender and the receiver have been used on
+    /// different threads.
     #[inline]
     fn spread_if_due(&mut self) {
         if self.link.spread_due {

@@ -80,7 +80,8 @@ impl Shape {
         })
     }
 
-    /// Passes the declared ends to the channels and the post, and creates the loops.
+    /// Tells each channel, and the post that wakes the stages, which stages use the two ends of the
+    /// channel. Then creates the loops that run the stages.
     pub(super) fn open(self, post: &Post, lines: &Lines) -> Looped {
         for (line, users) in lines.iter().zip(&self.users) {
             for (side, user) in [Side::Sender, Side::Receiver].into_iter().zip(users) {

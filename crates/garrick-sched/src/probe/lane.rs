@@ -98,7 +98,7 @@ impl Progress {
 /// A timed activation that is running.
 #[derive(Clone, Copy)]
 struct Activation {
-    /// Index of the place of the task's kind.
+    /// Index of the counters for the task's kind.
     place: usize,
     began: Nanos,
     /// Numbers of activations and turns at the beginning. Includes this activation, but not its

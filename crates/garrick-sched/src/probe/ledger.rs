@@ -161,7 +161,7 @@ pub(super) struct Ledger {
     page: RefCell<Page>,
     /// Time and turns that were not given to a kind yet.
     pool: Cell<Work>,
-    /// Work that the kinds have yet to receive.
+    /// Work that is not in the counters of its kinds yet.
     owed: RefCell<Entries>,
     /// Work that the kinds were recently owed.
     recent: RefCell<Entries>,

@@ -1,4 +1,6 @@
-//! Regions: actors that receive all messages to entities of a kind on a node, and pass them on.
+//! Regions. Each node has one region for each kind of entity. The region is an actor that receives
+//! all messages for entities of this kind that come to the node or are sent there, and passes them
+//! on.
 
 mod gathering;
 mod running;

@@ -389,8 +389,8 @@ impl LeftInModel {
         self
     }
 
-    /// Does the same as `goes`, but after so many moves between the two seats that the hand brings
-    /// a cell along.
+    /// Does the same as `goes`, but first records moves between the two seats. There are so many of
+    /// them that the thread takes a cell from the old seat to the new one.
     pub(crate) fn brings(self, seat: usize, next: usize) -> Self {
         self.0.path.wear(seat, next);
         self.goes(seat, next)

@@ -48,7 +48,7 @@ pub(super) enum Source {
     Nothing,
     /// The mailbox of the task.
     Mailbox,
-    /// Messages that the task has held, a `VecDeque` of its type of messages.
+    /// Messages that the task keeps for later, as a `VecDeque` of the task's type of messages.
     Held(Box<dyn Any>),
 }
 

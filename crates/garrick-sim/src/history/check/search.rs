@@ -26,7 +26,8 @@ use crate::history::model::Model;
 pub(super) enum Found<S> {
     /// An order of all operations that have returned, and of some pending ones.
     Order(Vec<usize>),
-    /// There is no order. Contains the configuration in which the search came furthest.
+    /// No order of the operations explains the history. Contains the furthest configuration that
+    /// the search has reached.
     Stuck(DeadEnd<S>),
     /// There were more configurations than allowed.
     Limit,

@@ -2,18 +2,18 @@
 //!
 //! Orders that differ only in steps that commute have the same results. A class of such orders is
 //! called a partial order, and one run of each class is enough. The search goes depth-first and
-//! finds them by dynamic partial-order reduction: Abdulla, Aronis, Jonsson and Sagonas, "Optimal
+//! finds one run of each class by dynamic partial-order reduction: Abdulla, Aronis, Jonsson and Sagonas, "Optimal
 //! dynamic partial order reduction" (POPL 2014), and "Source sets: a foundation for optimal dynamic
 //! partial order reduction" (JACM 2017). At the end of a run, the search examines each pair of
-//! steps that race. The later step, together with all steps that do not depend on the earlier one,
-//! could have come first. If no run has shown this order, the search adds it to the sequences to
+//! steps that race. The later step could also have run before the earlier step, after those steps
+//! between them that do not depend on the earlier step. If no run has shown this order, the search adds it to the sequences to
 //! explore from the state before the earlier step.
 //!
 //! Sleep sets (Godefroid, "Partial-order methods for the verification of concurrent systems", 1996)
 //! keep the search from making a run whose partial order is known. The sequences to explore are
-//! wakeup trees. If they contain whole sequences, no run is redundant. If they contain only single
-//! actions, which is the algorithm with source sets, a run may reach a state in which all enabled
-//! actions sleep. Such a run is ended as redundant.
+//! wakeup trees. If they contain whole sequences, no run is redundant. In the algorithm with source
+//! sets, the trees contain only single actions. Then a run may reach a state in which all enabled
+//! actions sleep. Such a run is redundant, and is ended.
 //!
 //! The happens-before relation of [`order`] needs the cause of each step, which
 //! [`Strategy::caused`] reports.
