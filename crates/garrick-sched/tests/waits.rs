@@ -1,5 +1,6 @@
 //! Times that messages wait, as measured by a sponsor with probes.
 
+use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -302,5 +303,35 @@ fn nothing_is_measured_without_probes() {
         assert!(sample.kinds.is_empty());
         assert_eq!(total(&sample.workers[0].waits), 0);
         assert_eq!(sample.failures, 0);
+    });
+}
+
+/// Forwards its message, which must not leave the thread, until the number is 0.
+struct Stays(Option<Address<Rc<u32>>>);
+
+impl Task for Stays {
+    type Message = Rc<u32>;
+
+    fn receive(&mut self, left: Rc<u32>, turn: &Turn<'_, Rc<u32>>) -> Flow {
+        if let (Some(to), 1..) = (&self.0, *left) {
+            turn.send(to, Rc::new(*left - 1)).unwrap();
+            turn.send(&turn.address(), Rc::new(*left - 1)).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+#[test]
+fn messages_that_must_not_leave_their_thread_are_measured_too() {
+    ends_alone(|| {
+        let here = Sponsor::builder().probes(true).here().unwrap();
+        let last = here.spawn(Stays(None));
+        let first = here.spawn(Stays(Some(last)));
+        until(|| {
+            first.send(Rc::new(1_000)).unwrap();
+            here.run();
+            total(&here.handle().sample().workers[0].waits) > 5
+        });
+        assert_eq!(here.handle().sample().failures, 0);
     });
 }

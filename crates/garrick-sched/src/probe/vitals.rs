@@ -29,22 +29,25 @@ impl Run {
         }
     }
 
-    /// Counts a task. If [`Run::take`] must be called instead, counts nothing and returns false.
+    /// Counts a task, if it is of the same kind as the last one. Returns false if [`Run::take`]
+    /// must be called, because the task is of another kind, or because the run is full.
     #[inline(always)]
     fn counts(&self, table: &'static Table) -> bool {
-        let left = self.left.get().wrapping_sub(1);
-        let is_same = ptr::eq(self.table.get(), table) && left > 0;
-        if is_same {
-            self.left.set(left);
+        if !ptr::eq(self.table.get(), table) {
+            return false;
         }
-        is_same
+        // Stored at once, so that this is one instruction.
+        self.left.set(self.left.get() - 1);
+        self.left.get() != 0
     }
 
     /// Removes and returns the collected tasks. If `next` is not `None`, begins again with one task
-    /// of that kind.
+    /// of that kind, unless the run is full and contains this task already.
     fn take(&self, next: Option<&'static Table>) -> Option<(&'static Table, u64)> {
-        let count = u64::from(RUN - self.left.get());
-        self.left.set(RUN - u32::from(next.is_some()));
+        let left = self.left.get();
+        let count = u64::from(RUN - left);
+        let begins = next.is_some() && left > 0;
+        self.left.set(RUN - u32::from(begins));
         let next = next.map_or(self.table.get(), ptr::from_ref);
         let table = self.table.replace(next);
         // SAFETY: null, or made from a `&'static Table`.
