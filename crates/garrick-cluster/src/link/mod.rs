@@ -28,6 +28,7 @@ use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed, Questi
 use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
 use crate::session::{LinkCell, Session};
+use crate::traffic::{Level, LinkState};
 use entries::Delivery;
 use holding::Holding;
 use receiving::{Receiving, Verdict};
@@ -58,6 +59,10 @@ pub(crate) struct Link {
     last_life: u64,
     /// Time of the last frame from the other node, or of the first frame to it.
     heard: Nanos,
+    /// State of the link while the nodes are not connected.
+    rest: LinkState,
+    /// Number of orders in the frame that is being handled.
+    taken_orders: u32,
     /// True if a beat is scheduled.
     beats: bool,
     has_left: bool,
@@ -90,6 +95,8 @@ impl Link {
             life: 0,
             last_life: 0,
             heard: 0,
+            rest: LinkState::Connecting,
+            taken_orders: 0,
             beats: false,
             has_left: false,
             is_used: false,
@@ -104,8 +111,8 @@ impl Link {
     /// Creates a session.
     fn session(base: &Arc<Base>, peer: &Peer) -> Arc<Session> {
         let number = base.next_session();
-        let (name, link) = (peer.name().clone(), Arc::clone(peer.cell()));
-        Session::new(Arc::clone(base), name, link, number)
+        let of_peer = (peer.name().clone(), Arc::clone(peer.traffic()));
+        Session::new(Arc::clone(base), of_peer, Arc::clone(peer.cell()), number)
     }
 
     fn about(&self) -> About {
@@ -207,7 +214,7 @@ impl Link {
         let EncodedBody { content, packed } = body;
         if self.questions.len() + packed.questions.len() > self.base.bounds.questions {
             let why = format!("too many questions to the node {}", self.peer.name());
-            self.base.counts.add_refused(&why);
+            self.count_refused(&why);
             for question in packed.questions {
                 question.refuse(NoReply::Refused);
             }
@@ -233,6 +240,12 @@ impl Link {
         put(&body, &mut frame.bytes);
         frame.entries += 1;
         true
+    }
+
+    /// Counts a message that was refused.
+    fn count_refused(&self, why: &str) {
+        self.base.counts.add_refused(why);
+        self.peer.traffic().refused_message();
     }
 
     /// Exports an address that is sent to the other node, unless the address travels as a name.
@@ -356,6 +369,7 @@ impl Link {
         self.receiving.lose();
         (self.life, self.last_life) = (0, self.life.max(self.last_life));
         (self.has_greeted, self.heard) = (true, cx.now());
+        self.rest = LinkState::Down;
         self.base.counts.add_loss();
         self.end(next);
         // The other node learns of it, if it is there.
@@ -371,6 +385,9 @@ impl Link {
         over.end();
         let sending = std::mem::take(&mut self.sending);
         over.sent(sending.waiting());
+        let (unsent, unconfirmed) = sending.open_messages();
+        self.peer.traffic().lost(0, unsent);
+        self.peer.traffic().unconfirmed(unconfirmed);
         let held = std::mem::take(&mut self.holding);
         self.backlog.clear();
         let questions = std::mem::take(&mut self.questions);
@@ -393,6 +410,7 @@ impl Link {
 
     /// Refuses a batch of a session that has ended.
     fn drop_late(&mut self, contents: Contents) {
+        self.peer.traffic().lost(0, contents.messages());
         for (_, _, item) in contents.items {
             match item {
                 Item::Tell { body, .. } | Item::Answer { body, .. } => {
@@ -436,25 +454,28 @@ impl Link {
         if !self.may_confirm(&head) {
             return self.distrust("it confirms what was not sent", cx);
         }
+        if self.life == 0 {
+            self.peer.traffic().connected();
+        }
         (self.life, self.heard) = (head.node, cx.now());
         self.peer.hears(self.heard);
         self.sending.try_again();
         let bytes = HEAD_BYTES + entries.len();
         self.base.counts.add_taken(bytes);
+        // With the name of the other node, which comes before the entries.
+        let whole = bytes + self.peer.name().as_str().len();
+        self.peer.traffic().taken(whole);
         if let Some((from, to)) = lost {
+            self.peer.traffic().missed(to + 1 - from);
             self.order(Order::Lost { from, to });
             self.receiving.reported(self.sending.last_order(), from);
         }
-        let session = self.session.number();
-        for entry in Entries::new(entries, head.entries) {
-            match entry {
-                Ok(entry) => self.handle(entry, cx),
-                Err(why) => return self.distrust(why, cx),
-            }
-            if self.session.number() != session {
-                // An entry has ended the session.
-                return;
-            }
+        self.taken_orders = 0;
+        let is_whole = self.handle_all(Entries::new(entries, head.entries), cx);
+        let messages = head.entries.saturating_sub(self.taken_orders);
+        self.peer.traffic().taken_messages(messages);
+        if !is_whole {
+            return;
         }
         self.end_delivery();
         self.confirm(&head);
@@ -468,6 +489,21 @@ impl Link {
         if !self.beats {
             self.beat_later(cx);
         }
+    }
+
+    /// Handles the entries of a frame. Returns false if an entry has ended the session.
+    fn handle_all(&mut self, entries: Entries<'_>, cx: &mut Context<'_, LinkMsg>) -> bool {
+        let session = self.session.number();
+        for entry in entries {
+            match entry {
+                Ok(entry) => self.handle(entry, cx),
+                Err(why) => self.distrust(why, cx),
+            }
+            if self.session.number() != session {
+                return false;
+            }
+        }
+        true
     }
 
     /// Ends the session because of a frame that no correct node sends.
@@ -513,6 +549,25 @@ impl Link {
         }
     }
 
+    /// Publishes the state of the link for samples.
+    fn publish(&self, now: Nanos) {
+        let has_gap = self.sending.has_lost() || self.receiving.has_reports();
+        let state = match (self.life, has_gap) {
+            (0, _) => self.rest,
+            (_, true) => LinkState::Gap,
+            (_, false) => LinkState::Up,
+        };
+        let (frames_waiting, bytes_unconfirmed) = self.sending.fill();
+        let level = Level {
+            state,
+            life: self.life.max(self.last_life),
+            frames_waiting,
+            bytes_unconfirmed,
+            questions: self.questions.len(),
+        };
+        self.peer.traffic().set(level, now);
+    }
+
     /// Notifies the other node that this node leaves, and ends the session.
     fn leave(&mut self) {
         self.has_left = true;
@@ -520,6 +575,7 @@ impl Link {
             let frame = self.sending.frame(self.base.name.as_str());
             put_leave(&mut frame.bytes);
             frame.entries += 1;
+            frame.orders += 1;
             let about = self.about();
             self.sending.try_again();
             let sent = self.sending.flush(&self.base, &self.peer, about, true);
@@ -527,8 +583,13 @@ impl Link {
         }
         self.peers.forget(&self.peer);
         self.peer.set_session(None);
-        let (name, nobody) = (self.peer.name().clone(), LinkCell::default());
-        let last = Session::new(Arc::clone(&self.base), name, nobody, u64::MAX);
+        let of_peer = (self.peer.name().clone(), Arc::clone(self.peer.traffic()));
+        let last = Session::new(
+            Arc::clone(&self.base),
+            of_peer,
+            LinkCell::default(),
+            u64::MAX,
+        );
         last.end();
         // This link must not hold its own address: it ends when nobody else does.
         self.peer = Peer::new(self.peer.name().clone());
@@ -581,6 +642,9 @@ impl Actor for Link {
         if !self.has_left {
             self.flush(cx);
             self.retry_later(cx);
+            if !cx.has_more() {
+                self.publish(cx.now());
+            }
         }
     }
 }
