@@ -12,15 +12,16 @@ use crate::members::{MemberSample, MemberState, MembersSample};
 use crate::node::Node;
 use crate::traffic::{LinkSample, LinkState};
 
-/// Time for which telemetry shows a link that is down, or to a node that has left.
+/// Time for which telemetry still shows a link after the link went down or the other node has left.
 const GONE_FOR: Duration = Duration::from_secs(300);
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Shows the links of the node. If the node uses entities, also shows the members of the cluster
-/// and the kinds of entities. A link that has been down for 5 minutes is no longer shown.
+/// Shows the links of the node. If the node uses entities and has not left, also shows the members
+/// of the cluster and the kinds of entities. A link that has been down for 5 minutes is no longer
+/// shown.
 impl Source for Node {
     fn read(&mut self, reading: &mut Reading) {
         let local = self.name().as_str();
@@ -37,11 +38,16 @@ impl Source for Node {
         };
         let own = entities.members();
         let members = entities.roster();
-        reading.members.extend(
-            members
-                .iter()
-                .map(|member| member_reading(local, member, &own)),
-        );
+        let is_left = |member: &MemberSample| member.is_own && member.state == MemberState::Left;
+        // A node that has left learns nothing about others any more.
+        let has_left = members.iter().any(is_left);
+        let shown = members.iter().filter(|member| member.is_own || !has_left);
+        reading
+            .members
+            .extend(shown.map(|member| member_reading(local, member, &own)));
+        if has_left {
+            return;
+        }
         let kinds = entities.sample();
         reading
             .kinds

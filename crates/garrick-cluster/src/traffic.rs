@@ -174,7 +174,8 @@ impl Traffic {
         self.messages_refused.fetch_add(1, Relaxed);
     }
 
-    /// Records the values that can fall. `now` is the time from which on a new state counts.
+    /// Records the values that can fall. If the state has changed, records `now` as the time of the
+    /// change.
     pub(crate) fn set(&self, level: Level, now: Nanos) {
         let state = level.state as u8;
         if self.state.load(Relaxed) != state {

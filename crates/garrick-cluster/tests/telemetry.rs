@@ -397,8 +397,19 @@ fn a_node_that_drains_or_leaves_is_no_silent_one() {
     assert_eq!(states.last(), Some(&MemberState::Left), "{states:?}");
     assert!(!states.contains(&MemberState::Removed), "{states:?}");
     assert_eq!(cluster.kit.answer(drained), Ok::<(), NoReply>(()));
+    // The node that has left knows nothing about others any more.
+    let mut sampler = Sampler::new(Settings::default()).unwrap();
+    sampler.watch(cluster.nodes[1].clone());
+    cluster.kit.advance(Duration::from_secs(60));
+    let own = sampler.tick(Moment::default()).0;
+    let states: Vec<_> = own.members.iter().map(|member| member.state).collect();
+    assert_eq!(
+        (&states[..], own.kinds.len()),
+        (&[MemberState::Left][..], 0)
+    );
+    assert!(own.alerts.is_empty(), "{:?}", own.alerts);
     assert_eq!(cluster.kind().owned_shards, u64::from(SHARDS));
-    cluster.kit.advance(Duration::from_secs(301));
+    cluster.kit.advance(Duration::from_secs(241));
     assert_eq!(cluster.look().members.len(), 1);
     assert!(cluster.told.is_empty(), "{:?}", cluster.told);
 }

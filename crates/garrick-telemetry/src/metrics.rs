@@ -6,8 +6,8 @@
 //! Labels are short names. `place` and `node` together identify a node, `message` identifies a kind
 //! of message of a node, `channel` identifies a channel, `sponsor` identifies a sponsor, and
 //! `journal` identifies a journal. `local` identifies a node of a cluster in this process. `local`
-//! with `peer` identifies another member or the link to it, and `local` with `kind` identifies a kind
-//! of entities.
+//! with `peer` identifies a member or the link to it, and `local` with `kind` identifies a kind of
+//! entities.
 
 use std::collections::{HashMap, HashSet};
 
@@ -179,7 +179,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     gauge("garrick_journal_opening_bytes", "Size of the log that is being opened, in bytes. Omitted otherwise.", Read::Journal(|j| whole(j.opening_bytes))),
     gauge("garrick_journal_opening_read_bytes", "Bytes that were read of the log that is being opened. Omitted otherwise.", Read::Journal(|j| whole(j.opening_read_bytes))),
 
-    gauge("garrick_cluster_member_up", "1 while the member is up or suspect or drains, 0 after it was removed or has left, or before it has joined.", Read::Member(|m| flag(is_member(m)))),
+    gauge("garrick_cluster_member_up", "1 while the node is a member, 0 before it has joined, and after it was removed or has left.", Read::Member(|m| flag(is_member(m)))),
     gauge("garrick_cluster_member_suspect", "1 if the member was silent, so that others have taken over its shards of fenced kinds, otherwise 0.", Read::Member(|m| flag(m.state == MemberState::Suspect))),
     gauge("garrick_cluster_member_draining", "1 if the member hands its shards over, otherwise 0.", Read::Member(|m| flag(m.state == MemberState::Draining))),
     gauge("garrick_cluster_member_removed", "1 if the node was removed from the cluster because it was silent, otherwise 0. Exported for 5 minutes after the removal.", Read::Member(|m| flag(m.state == MemberState::Removed))),

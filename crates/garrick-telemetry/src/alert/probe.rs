@@ -378,8 +378,8 @@ fn why(journal: &JournalStatus, probe: Probe) -> String {
     }
 }
 
-/// Raises the level of the item `id`, which is not a sponsor or the process, to `level`, unless its level is already
-/// worse.
+/// Raises the level of the item `id` to `level`, unless its level is already worse. Sponsors and
+/// the process have no level.
 pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
     let nodes = snapshot.nodes.iter_mut().filter(|node| node.id == id);
     nodes.for_each(|node| node.level = node.level.max(level));

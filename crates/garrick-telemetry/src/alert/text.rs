@@ -218,6 +218,35 @@ mod tests {
                 "A turn of the journal `x` has waited for the disk for 6 s, above the limit of 5 s.",
             ),
             (
+                Probe::HeldSeconds,
+                2.3,
+                (above, 1.0),
+                "A turn of x has held its worker for 2.3 s, above the limit of 1 s.",
+            ),
+            (
+                Probe::ResidentBytes,
+                3.5e9,
+                (above, 1_073_741_824.0),
+                "x uses 3338 MiB of memory, above the limit of 1024 MiB.",
+            ),
+        ] {
+            let why = "cannot write: no space is left";
+            let found = sentence(probe, ("x", why), value, Level::Warning, limit);
+            assert_eq!(found, text);
+        }
+        let ended = |probe, value| sentence(probe, ("x", ""), value, Level::Ok, (above, 0.9));
+        assert_eq!(
+            ended(Probe::Fill, 0.5),
+            "x is 50 % full, which is no longer above the limit of 90 %."
+        );
+        assert_eq!(ended(Probe::Failed, 0.0), "x no longer counts as failed.");
+    }
+
+    #[test]
+    fn alerts_about_clusters_say_what_follows() {
+        let (above, below) = ("above", "below");
+        for (probe, value, limit, text) in [
+            (
                 Probe::SilentSeconds,
                 3.25,
                 (above, 3.0),
@@ -248,29 +277,10 @@ mod tests {
                 (above, 0.5),
                 "3 shards of the entities `x` have no owner, so messages to them wait.",
             ),
-            (
-                Probe::HeldSeconds,
-                2.3,
-                (above, 1.0),
-                "A turn of x has held its worker for 2.3 s, above the limit of 1 s.",
-            ),
-            (
-                Probe::ResidentBytes,
-                3.5e9,
-                (above, 1_073_741_824.0),
-                "x uses 3338 MiB of memory, above the limit of 1024 MiB.",
-            ),
         ] {
-            let why = "cannot write: no space is left";
-            let found = sentence(probe, ("x", why), value, Level::Warning, limit);
+            let found = sentence(probe, ("x", ""), value, Level::Warning, limit);
             assert_eq!(found, text);
         }
-        let ended = |probe, value| sentence(probe, ("x", ""), value, Level::Ok, (above, 0.9));
-        assert_eq!(
-            ended(Probe::Fill, 0.5),
-            "x is 50 % full, which is no longer above the limit of 90 %."
-        );
-        assert_eq!(ended(Probe::Failed, 0.0), "x no longer counts as failed.");
     }
 
     #[test]

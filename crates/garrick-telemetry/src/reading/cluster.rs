@@ -24,11 +24,11 @@ pub struct MemberReading {
     pub silent_nanos: Option<u64>,
     /// Kinds, and the number of shards of each kind that the member owns.
     pub shards: Vec<(String, u64)>,
-    /// What only the node itself knows. `None` if the member is another node.
+    /// Values that only the node itself knows. `None` if the member is another node.
     pub own: Option<OwnMemberReading>,
 }
 
-/// What only a node itself knows about its membership. Part of a [`MemberReading`].
+/// Values of a membership that only the node itself knows. Part of a [`MemberReading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OwnMemberReading {
     /// Time until the lease of the node ends, in nanoseconds. 0 if the lease has ended, or if the

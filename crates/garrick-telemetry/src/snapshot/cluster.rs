@@ -69,11 +69,11 @@ pub struct MemberStatus {
     pub owned_shards: u64,
     /// Number of shards that the member owns, by kind.
     pub shards: BTreeMap<String, u64>,
-    /// What only the node itself knows. `None` if the member is another process.
+    /// Values that only the node itself knows. `None` if the member is another node.
     pub own: Option<OwnMember>,
 }
 
-/// What only a node itself knows about its membership. Totals count from the start of the node.
+/// Values of a membership that only the node itself knows. Totals count from the start of the node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OwnMember {
     /// Time until the lease of the node ends, in seconds. 0 if the lease has ended, or if the node
