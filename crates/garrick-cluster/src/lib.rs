@@ -18,6 +18,7 @@ mod options;
 
 mod counts;
 pub mod placement;
+mod traffic;
 mod transport;
 
 mod line;
@@ -42,6 +43,9 @@ mod node;
 
 mod entities;
 
+#[cfg(feature = "telemetry")]
+mod telemetry;
+
 mod directory;
 
 mod receptionist;
@@ -64,7 +68,8 @@ pub use error::JoinError;
 pub use garrick_wire::Wire;
 pub use line::{Carrier, Travels};
 pub use members::{
-    DrainOrder, KindOverview, MemberOverview, MembersSample, Overview, ShardOverview,
+    DrainOrder, KindOverview, MemberOverview, MemberSample, MemberState, MembersSample, Overview,
+    ShardOverview,
 };
 pub use name::NodeName;
 pub use node::Node;
@@ -72,4 +77,5 @@ pub use receptionist::Receptionist;
 pub use registry::Registry;
 pub use route::SameOnAllNodes;
 pub use topic::{Topic, TopicError, TopicSample};
+pub use traffic::{LinkSample, LinkState};
 pub use transport::{Incoming, LocalNet, Transport};

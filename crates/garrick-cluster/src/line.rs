@@ -537,6 +537,13 @@ impl Drop for Given {
 }
 
 impl Contents {
+    /// Returns the number of messages, answers and refusals.
+    pub(crate) fn messages(&self) -> u64 {
+        let is_message = |item: &Item| !matches!(item, Item::Watch { .. } | Item::Stop { .. });
+        let items = self.items.iter().filter(|(_, _, item)| is_message(item));
+        u64::from(self.count) + items.count() as u64
+    }
+
     /// Stops holding the addresses to which the batch sends.
     pub(crate) fn let_go(&self, line: &dyn Line) {
         self.slots.iter().for_each(|slot| line.let_go(*slot));

@@ -21,6 +21,7 @@ use crate::name::NodeName;
 use crate::named::{Named, Origin};
 use crate::options::Bounds;
 use crate::peer::{Peer, Peers};
+use crate::traffic::LinkSample;
 use crate::transport::{Incoming, Transport};
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
 use garrick_core::random::mix;
@@ -351,6 +352,19 @@ impl Node {
     /// watches end as if the node at the other end had been lost.
     pub fn leave(&self) {
         self.core.leave();
+    }
+
+    /// Returns the state and the counters of each link to another node, sorted by the names of the
+    /// nodes. A node has links to the nodes to which it has sent messages, and to those from which
+    /// messages have come.
+    #[must_use]
+    pub fn links(&self) -> Vec<LinkSample> {
+        let (window, now) = (self.core.base.bounds.window, self.core.handle.now());
+        let peers = self.core.peers.all();
+        let links = peers.iter().map(|peer| peer.sample(window, now));
+        let mut links: Vec<_> = links.collect();
+        links.sort_unstable_by(|one, other| one.peer.cmp(&other.peer));
+        links
     }
 
     /// Returns the counters of the node.

@@ -12,6 +12,7 @@ use crate::lock::lock;
 use crate::message::LinkMsg;
 use crate::name::NodeName;
 use crate::session::{LinkCell, Session};
+use crate::traffic::{LinkSample, Traffic};
 
 /// Another node, with the link to it.
 pub(crate) struct Peer {
@@ -21,6 +22,7 @@ pub(crate) struct Peer {
     session: Mutex<Option<Arc<Session>>>,
     /// Time at which the last frame arrived. 0 if none has arrived.
     heard: AtomicU64,
+    traffic: Arc<Traffic>,
 }
 
 impl Peer {
@@ -30,6 +32,7 @@ impl Peer {
             link: LinkCell::default(),
             session: Mutex::default(),
             heard: AtomicU64::new(0),
+            traffic: Arc::default(),
         })
     }
 
@@ -40,6 +43,18 @@ impl Peer {
     /// Returns the cell that holds the address of the link.
     pub(crate) fn cell(&self) -> &LinkCell {
         &self.link
+    }
+
+    /// Returns the counters of the link.
+    pub(crate) fn traffic(&self) -> &Arc<Traffic> {
+        &self.traffic
+    }
+
+    /// Returns the counters of the link. `window` is the size of its window.
+    pub(crate) fn sample(&self, window: usize, now: Nanos) -> LinkSample {
+        let waiting = self.session().map_or(0, |session| session.waiting());
+        let (name, heard) = (self.name.clone(), self.heard());
+        (self.traffic).sample(name, heard, (waiting, window), now)
     }
 
     /// Records that a frame has arrived at `now`.

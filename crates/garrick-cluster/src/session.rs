@@ -17,6 +17,7 @@ use crate::lock::lock;
 use crate::message::LinkMsg;
 use crate::name::NodeName;
 use crate::options::Bounds;
+use crate::traffic::Traffic;
 
 /// The address of a link. It is set when the link has been spawned.
 pub(crate) type LinkCell = Arc<OnceLock<Address<LinkMsg>>>;
@@ -27,6 +28,7 @@ pub(crate) struct Session {
     peer: NodeName,
     number: u64,
     link: LinkCell,
+    traffic: Arc<Traffic>,
     is_over: AtomicBool,
     /// Number of bytes that were passed to the link, but not yet to the transport.
     waiting: AtomicUsize,
@@ -57,12 +59,18 @@ struct Import {
 }
 
 impl Session {
-    pub(crate) fn new(base: Arc<Base>, peer: NodeName, link: LinkCell, number: u64) -> Arc<Self> {
+    pub(crate) fn new(
+        base: Arc<Base>,
+        (peer, traffic): (NodeName, Arc<Traffic>),
+        link: LinkCell,
+        number: u64,
+    ) -> Arc<Self> {
         Arc::new(Self {
             base,
             peer,
             number,
             link,
+            traffic,
             is_over: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             imports: Mutex::default(),
@@ -74,8 +82,13 @@ impl Session {
 
     /// Returns true if bytes wait that were not passed to the transport yet.
     pub(crate) fn waits(&self) -> bool {
+        self.waiting() > 0
+    }
+
+    /// Returns the number of bytes that were passed to the link, but not yet to the transport.
+    pub(crate) fn waiting(&self) -> usize {
         // Relaxed: the number publishes nothing.
-        self.waiting.load(Relaxed) > 0
+        self.waiting.load(Relaxed)
     }
 
     /// Records that the other node has begun another session.
@@ -247,5 +260,6 @@ impl Line for Session {
     fn count_refused(&self, error: &Unencodable) {
         let why = format!("a message to the node {}: {error}", self.peer);
         self.base.counts.add_refused(&why);
+        self.traffic.refused_message();
     }
 }

@@ -202,6 +202,19 @@ fn each_value(snapshot: &Snapshot, mut add: impl FnMut(&str, &'static str, Value
         add(&journal.id, "writing", Value::Is(journal.writing));
         add(&journal.id, "waiting", Value::Is(Some(waiting)));
     }
+    for link in &snapshot.links {
+        let waiting = link.waiting_bytes as f64;
+        add(&link.id, "sent_rate", Value::Counts(link.sent_messages));
+        add(
+            &link.id,
+            "received_rate",
+            Value::Counts(link.received_messages),
+        );
+        add(&link.id, "waiting", Value::Is(Some(waiting)));
+    }
+    for kind in &snapshot.kinds {
+        add(&kind.id, "entities", Value::Is(Some(kind.entities as f64)));
+    }
 }
 
 #[cfg(test)]

@@ -53,8 +53,9 @@ pub use export::trace::trace_events;
 pub use history::{HistoryReport, Series};
 pub use live::{Builder, Observer, StartError, Telemetry, View};
 pub use reading::{
-    ActorReading, ActorsReading, ChannelReading, HeldReading, JournalReading, MessageReading,
-    Reading, Source, SponsorReading, StageReading,
+    ActorReading, ActorsReading, ChannelReading, HeldReading, JournalReading, KindReading,
+    LinkReading, MemberReading, MessageReading, OwnMemberReading, Reading, Source, SponsorReading,
+    StageReading,
 };
 #[cfg(feature = "metrics")]
 pub use recorder::{BucketsError, InstallError, Recorder, RecorderBuilder};
@@ -62,9 +63,9 @@ pub use render::prometheus::{MetricsText, metrics_text};
 pub use sampler::{Moment, Sampler, Settings, SettingsError, SourceId};
 pub use server::TokenError;
 pub use snapshot::{
-    ActorStatus, Alert, Batches, Edge, Held, Histogram, JournalPhase, JournalStatus, Level,
-    MessageStatus, Metric, MetricKind, MetricSeries, Node, NodeKind, Pipeline, Process, Snapshot,
-    SponsorStatus, State,
+    ActorStatus, Alert, Batches, Edge, Held, Histogram, JournalPhase, JournalStatus, KindStatus,
+    Level, LinkState, LinkStatus, MemberState, MemberStatus, MessageStatus, Metric, MetricKind,
+    MetricSeries, Node, NodeKind, OwnMember, Pipeline, Process, Snapshot, SponsorStatus, State,
 };
 pub use sources::{IntoSource, SponsorSource, SystemSource};
 pub use trouble::{

@@ -5,14 +5,16 @@
 //!
 //! Labels are short names. `place` and `node` together identify a node, `message` identifies a kind
 //! of message of a node, `channel` identifies a channel, `sponsor` identifies a sponsor, and
-//! `journal` identifies a journal.
+//! `journal` identifies a journal. `local` identifies a node of a cluster in this process. `local`
+//! with `peer` identifies a member or the link to it, and `local` with `kind` identifies a kind of
+//! entities.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::alert::LONG_TURN_SECONDS;
 use crate::snapshot::{
-    Alert, Edge, JournalPhase, JournalStatus, Level, MessageStatus, Node, Snapshot, SponsorStatus,
-    State,
+    Alert, Edge, JournalPhase, JournalStatus, KindStatus, Level, LinkState, LinkStatus,
+    MemberState, MemberStatus, MessageStatus, Node, OwnMember, Snapshot, SponsorStatus, State,
 };
 
 /// Kind of a metric.
@@ -34,6 +36,10 @@ enum Read {
     Edge(fn(&Edge) -> Option<f64>),
     Sponsor(fn(&SponsorStatus) -> Option<f64>),
     Journal(fn(&JournalStatus) -> Option<f64>),
+    Member(fn(&MemberStatus) -> Option<f64>),
+    Own(fn(&OwnMember) -> Option<f64>),
+    Link(fn(&LinkStatus) -> Option<f64>),
+    Kind(fn(&KindStatus) -> Option<f64>),
     LongTurns,
     Alerts,
     Refused,
@@ -175,6 +181,57 @@ pub(crate) const FAMILIES: &[Family] = &[
     gauge("garrick_journal_opening_bytes", "Size of the log that is being opened, in bytes. Omitted otherwise.", Read::Journal(|j| whole(j.opening_bytes))),
     gauge("garrick_journal_opening_read_bytes", "Bytes that were read of the log that is being opened. Omitted otherwise.", Read::Journal(|j| whole(j.opening_read_bytes))),
 
+    gauge("garrick_cluster_member_up", "1 while the node is a member, 0 before it has joined, and after it was removed or has left.", Read::Member(|m| flag(is_member(m)))),
+    gauge("garrick_cluster_member_suspect", "1 if the member was silent, so that others have taken over its shards of fenced kinds, otherwise 0.", Read::Member(|m| flag(m.state == MemberState::Suspect))),
+    gauge("garrick_cluster_member_draining", "1 if the member hands its shards over, otherwise 0.", Read::Member(|m| flag(m.state == MemberState::Draining))),
+    gauge("garrick_cluster_member_removed", "1 if the node was removed from the cluster because it was silent, otherwise 0. Exported for 5 minutes after the removal.", Read::Member(|m| flag(m.state == MemberState::Removed))),
+    gauge("garrick_cluster_member_silent_seconds", "Time since the member was last seen to renew its membership, in seconds. Omitted for nodes that are gone.", Read::Member(|m| m.silent_seconds)),
+    gauge("garrick_cluster_member_shards", "Number of shards that the member owns, of all kinds.", Read::Member(|m| known(m.owned_shards))),
+
+    gauge("garrick_cluster_lease_seconds", "Time until the lease of this node ends, in seconds. 0 if the lease has ended or the membership is lost. Omitted before the node has joined and after it has left.", Read::Own(|o| o.lease_seconds)),
+    gauge("garrick_cluster_held_turns", "Number of turns of entities whose effects wait for a renewal of the lease.", Read::Own(|o| known(o.held_turns))),
+    counter("garrick_cluster_joins", "Times that this node has become a member.", Read::Own(|o| known(o.joined))),
+    counter("garrick_cluster_memberships_lost", "Times that this node has lost its membership and all its shards.", Read::Own(|o| known(o.lost))),
+    counter("garrick_cluster_fenced", "Times that this node has lost its shards of fenced kinds, because it was silent.", Read::Own(|o| known(o.fenced))),
+    counter("garrick_cluster_members_removed", "Members that this node has removed because they were silent.", Read::Own(|o| known(o.removed))),
+    counter("garrick_cluster_claimed_shards", "Shards that this node has claimed because they had no owner.", Read::Own(|o| known(o.claimed_shards))),
+    counter("garrick_cluster_handed_over_shards", "Shards that this node has handed over to other nodes.", Read::Own(|o| known(o.handed_over_shards))),
+
+    gauge("garrick_cluster_link_up", "1 while the nodes are connected, otherwise 0.", Read::Link(|l| flag(matches!(l.state, LinkState::Up | LinkState::Gap)))),
+    gauge("garrick_cluster_link_down", "1 if the other node was silent for too long, and nothing has arrived from it since, otherwise 0. Exported for 5 minutes.", Read::Link(|l| flag(l.state == LinkState::Down))),
+    gauge("garrick_cluster_link_gap", "1 while the nodes agree on which frames were lost, otherwise 0.", Read::Link(|l| flag(l.state == LinkState::Gap))),
+    gauge("garrick_cluster_link_silent_seconds", "Time since the last frame has arrived from the other node, in seconds. Omitted if no frame has arrived.", Read::Link(|l| l.silent_seconds)),
+    counter("garrick_cluster_link_connects", "Times that the nodes were connected, including the first time.", Read::Link(|l| known(l.connects))),
+    counter("garrick_cluster_link_sent_messages", "Messages, answers and refusals of questions in the frames that were sent.", Read::Link(|l| known(l.sent_messages))),
+    counter("garrick_cluster_link_sent_frames", "Frames that were sent, including frames without messages.", Read::Link(|l| known(l.sent_frames))),
+    counter("garrick_cluster_link_sent_bytes", "Bytes in the frames that were sent.", Read::Link(|l| known(l.sent_bytes))),
+    counter("garrick_cluster_link_received_messages", "Messages, answers and refusals of questions in the frames of the other node that were handled.", Read::Link(|l| known(l.received_messages))),
+    counter("garrick_cluster_link_received_frames", "Frames of the other node that were handled.", Read::Link(|l| known(l.received_frames))),
+    counter("garrick_cluster_link_received_bytes", "Bytes in the frames of the other node that were handled.", Read::Link(|l| known(l.received_bytes))),
+    counter("garrick_cluster_link_lost_messages", "Messages that were lost: in frames that the other node has reported as lost, or still on this node when the other node was lost.", Read::Link(|l| known(l.lost_messages))),
+    counter("garrick_cluster_link_lost_frames", "Sent frames that the other node has reported as lost.", Read::Link(|l| known(l.lost_frames))),
+    counter("garrick_cluster_link_unconfirmed_messages", "Messages that may be lost: the other node was lost before it had confirmed their frames.", Read::Link(|l| known(l.unconfirmed_messages))),
+    counter("garrick_cluster_link_missing_frames", "Frames of the other node that have not arrived.", Read::Link(|l| known(l.missing_frames))),
+    counter("garrick_cluster_link_refused_messages", "Messages to or from the other node that could not be encoded, decoded or delivered.", Read::Link(|l| known(l.refused_messages))),
+    counter("garrick_cluster_link_refused_frames", "Times that the network has refused a frame. The link sends the frame later.", Read::Link(|l| known(l.refused_frames))),
+    gauge("garrick_cluster_link_waiting_frames", "Number of frames that wait until they can be sent.", Read::Link(|l| known(l.waiting_frames))),
+    gauge("garrick_cluster_link_waiting_bytes", "Number of bytes that wait until they can be sent.", Read::Link(|l| known(l.waiting_bytes))),
+    gauge("garrick_cluster_link_unconfirmed_bytes", "Number of bytes in sent frames that the other node has not confirmed.", Read::Link(|l| known(l.unconfirmed_bytes))),
+    gauge("garrick_cluster_link_credit_bytes", "Number of bytes that may still be sent before the other node confirms a frame.", Read::Link(|l| known(l.credit_bytes))),
+    gauge("garrick_cluster_link_questions", "Number of questions to the other node that have no answer yet.", Read::Link(|l| known(l.questions))),
+
+    gauge("garrick_cluster_kind_entities", "Number of entities of the kind that run on this node.", Read::Kind(|k| known(k.entities))),
+    counter("garrick_cluster_kind_created_entities", "Times that an entity was created on this node.", Read::Kind(|k| known(k.created))),
+    counter("garrick_cluster_kind_passivated_entities", "Entities that this node has stopped because they were idle.", Read::Kind(|k| known(k.passivated))),
+    counter("garrick_cluster_kind_abandoned_entities", "Entities that had not ended when their shard was handed over. Their turns have no effect after that.", Read::Kind(|k| known(k.abandoned_entities))),
+    gauge("garrick_cluster_kind_shards", "Number of shards of the kind in the cluster.", Read::Kind(|k| known(k.shards))),
+    gauge("garrick_cluster_kind_owned_shards", "Number of shards that this node owns.", Read::Kind(|k| known(k.owned_shards))),
+    gauge("garrick_cluster_kind_unowned_shards", "Number of shards that no node owns, as this node sees it.", Read::Kind(|k| known(k.unowned_shards))),
+    gauge("garrick_cluster_kind_handing_over_shards", "Number of shards that this node is handing over.", Read::Kind(|k| known(k.handing_over_shards))),
+    gauge("garrick_cluster_kind_waiting_messages", "Number of messages that wait on this node for an owner of their shard, or for the end of an entity.", Read::Kind(|k| known(k.waiting_messages))),
+    counter("garrick_cluster_kind_stray_messages", "Messages that were dropped because this node did not own their shard.", Read::Kind(|k| known(k.stray_messages))),
+    counter("garrick_cluster_kind_expired_messages", "Messages that were dropped because no node took them within 10 seconds.", Read::Kind(|k| known(k.expired_messages))),
+
     gauge("garrick_worker_turn_seconds", "Time for which the running turn has held its worker so far, in seconds. Only times above one second are exported.", Read::LongTurns),
 
     gauge("garrick_alert_level", "Level of the worst alert for the value: 1 for a warning, 2 for critical. Values within their limits are not exported.", Read::Alerts),
@@ -219,6 +276,9 @@ impl<'a> Exported<'a> {
         let edges = || self.snapshot.edges.iter().find(|edge| edge.id == alert.on);
         let sponsors = || self.snapshot.sponsors.iter().find(|s| s.id == alert.on);
         let journals = || self.snapshot.journals.iter().find(|j| j.id == alert.on);
+        let members = || self.snapshot.members.iter().find(|m| m.id == alert.on);
+        let links = || self.snapshot.links.iter().find(|l| l.id == alert.on);
+        let kinds = || self.snapshot.kinds.iter().find(|k| k.id == alert.on);
         let (kind, place, on) = if let Some(node) = self.nodes.get(&*alert.on) {
             ("node", &*node.place, &node.label)
         } else if let Some(edge) = edges() {
@@ -227,6 +287,12 @@ impl<'a> Exported<'a> {
             ("sponsor", "", &sponsor.label)
         } else if let Some(journal) = journals() {
             ("journal", "", &journal.label)
+        } else if let Some(member) = members() {
+            ("member", &*member.local, &member.label)
+        } else if let Some(link) = links() {
+            ("link", &*link.local, &link.label)
+        } else if let Some(kind) = kinds() {
+            ("entities", &*kind.local, &kind.label)
         } else {
             ("process", "", &self.snapshot.process.name)
         };
@@ -266,6 +332,16 @@ impl Family {
             }
             Read::Sponsor(read) => all(&snapshot.sponsors, read, sponsor_labels, found),
             Read::Journal(read) => all(&snapshot.journals, read, journal_labels, found),
+            Read::Member(read) => all(&snapshot.members, read, member_labels, found),
+            Read::Own(read) => {
+                for member in &snapshot.members {
+                    if let Some(value) = member.own.as_ref().and_then(read) {
+                        found(&vec![("local", &*member.local)], value);
+                    }
+                }
+            }
+            Read::Link(read) => all(&snapshot.links, read, link_labels, found),
+            Read::Kind(read) => all(&snapshot.kinds, read, kind_labels, found),
             Read::LongTurns => {
                 for sponsor in &snapshot.sponsors {
                     long_turns(exported, sponsor, &mut found);
@@ -337,6 +413,26 @@ pub(crate) fn node_labels(node: &Node) -> Labels<'_> {
 
 fn journal_labels(journal: &JournalStatus) -> Labels<'_> {
     vec![("journal", &journal.label)]
+}
+
+fn member_labels(member: &MemberStatus) -> Labels<'_> {
+    vec![("local", &member.local), ("peer", &member.label)]
+}
+
+fn link_labels(link: &LinkStatus) -> Labels<'_> {
+    vec![("local", &link.local), ("peer", &link.label)]
+}
+
+fn kind_labels(kind: &KindStatus) -> Labels<'_> {
+    vec![("local", &kind.local), ("kind", &kind.label)]
+}
+
+/// Returns true if a node is a member of its cluster.
+fn is_member(member: &MemberStatus) -> bool {
+    match member.state {
+        MemberState::Up | MemberState::Suspect | MemberState::Draining => true,
+        MemberState::Joining | MemberState::Removed | MemberState::Left => false,
+    }
 }
 
 pub(crate) fn sponsor_labels(sponsor: &SponsorStatus) -> Labels<'_> {

@@ -4,8 +4,11 @@
 //! since the start. The [`Sampler`](crate::Sampler) derives rates and windows from successive
 //! readings. So a source only loads counters, and the watched code only increments them.
 
+mod cluster;
+
 use crate::snapshot::{Histogram, JournalPhase, State};
 use crate::trouble::{FailureReading, LetterReading, TreeReading};
+pub use cluster::{KindReading, LinkReading, MemberReading, OwnMemberReading};
 
 /// A provider of counts, for example the counts of a pipeline. Telemetry reads the counts once per
 /// sampling interval, by default ten times per second.
@@ -60,6 +63,12 @@ pub struct Reading {
     pub sponsors: Vec<SponsorReading>,
     /// Values of the journals of durable actors.
     pub journals: Vec<JournalReading>,
+    /// Values of the members of clusters.
+    pub members: Vec<MemberReading>,
+    /// Values of the links to other nodes of clusters.
+    pub links: Vec<LinkReading>,
+    /// Values of the kinds of entities of clusters.
+    pub kinds: Vec<KindReading>,
     /// Failures of actors since the previous reading of the source, the newest last.
     pub failures: Vec<FailureReading>,
     /// Total numbers of dead letters, by type and reason.
@@ -343,6 +352,9 @@ impl Reading {
         self.outstanding.clear();
         self.sponsors.clear();
         self.journals.clear();
+        self.members.clear();
+        self.links.clear();
+        self.kinds.clear();
         self.failures.clear();
         self.letters.clear();
         self.trees = None;

@@ -7,6 +7,9 @@
 //!     edges       channels from node to node
 //!     sponsors    the threads that run the actors
 //!     journals    the logs of durable actors
+//!     members     the members of clusters
+//!     links       the links to other nodes of clusters
+//!     kinds       the kinds of entities of clusters
 //!     pipelines   stages that are connected by channels, and the stage that limits them
 //!     alerts      values that are beyond a threshold now
 //!     metrics     numbers that the program itself records
@@ -17,12 +20,15 @@
 //! shorter right after the start. Rates are correct from the second snapshot on. A value that the
 //! source does not know is `null`.
 
+mod cluster;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::trouble::{DeadLetters, RecentFailure, Supervision};
+pub use cluster::{KindStatus, LinkState, LinkStatus, MemberState, MemberStatus, OwnMember};
 
 /// The state of a process at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -50,6 +56,16 @@ pub struct Snapshot {
     /// Journals of durable actors, ordered by source.
     #[serde(default)]
     pub journals: Vec<JournalStatus>,
+    /// Members of clusters, ordered by source. Contains the nodes of this process, and all other
+    /// members that they know.
+    #[serde(default)]
+    pub members: Vec<MemberStatus>,
+    /// Links to other nodes of clusters, ordered by source.
+    #[serde(default)]
+    pub links: Vec<LinkStatus>,
+    /// Kinds of entities that the nodes of this process use, ordered by source.
+    #[serde(default)]
+    pub kinds: Vec<KindStatus>,
     /// Actors that stand out: up to 20 with the longest mailboxes, and up to 20 of the busiest. The
     /// actor with the longest mailbox comes first, and actors with equal mailboxes are ordered by
     /// their busy time.

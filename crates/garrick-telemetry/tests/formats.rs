@@ -5,7 +5,10 @@ mod common;
 use common::busy::Busy;
 use common::tools::{as_text_format, lint, parse, tool};
 use common::{anywhere, get, get_with, pipeline, start};
-use garrick_telemetry::{JournalPhase, JournalReading, Reading, Telemetry};
+use garrick_telemetry::{
+    JournalPhase, JournalReading, KindReading, LinkReading, LinkState, MemberReading, MemberState,
+    OwnMemberReading, Reading, Telemetry,
+};
 
 fn telemetry() -> Telemetry {
     let telemetry = start(anywhere());
@@ -196,6 +199,113 @@ fn prometheus_reads_the_numbers_of_journals_and_its_linter_has_no_complaint() {
     assert!(!text.text().contains(&format!("opening_bytes{one}")));
     let alert = r#"{kind="journal",place="",on="ba\"nk",probe="failing_groups"} 2"#;
     assert!(text.text().contains(alert), "{}", text.text());
+}
+
+/// Source of a node of a cluster. Another member was removed, and the link to it is down.
+fn cluster(reading: &mut Reading) {
+    let local = || "bank-1".to_owned();
+    let other = || "ba\"nk".to_owned();
+    reading.members.push(MemberReading {
+        id: "m1".to_owned(),
+        local: local(),
+        name: local(),
+        silent_nanos: Some(250_000_000),
+        shards: vec![("account".to_owned(), 7), ("book".to_owned(), 2)],
+        own: Some(OwnMemberReading {
+            lease_nanos: Some(1_250_000_000),
+            held_turns: 3,
+            joined: 1,
+            ..OwnMemberReading::default()
+        }),
+        ..MemberReading::default()
+    });
+    reading.members.push(MemberReading {
+        id: "m2".to_owned(),
+        local: local(),
+        name: other(),
+        state: MemberState::Removed,
+        ..MemberReading::default()
+    });
+    reading.links.push(LinkReading {
+        id: "l".to_owned(),
+        local: local(),
+        peer: other(),
+        state: LinkState::Down,
+        silent_nanos: Some(7_500_000_000),
+        connects: 2,
+        sent_messages: 500,
+        sent_bytes: 4_096,
+        lost_messages: 4,
+        credit_bytes: 1_000,
+        questions: 2,
+        ..LinkReading::default()
+    });
+    reading.kinds.push(KindReading {
+        id: "k".to_owned(),
+        local: local(),
+        name: "account".to_owned(),
+        is_hosted: true,
+        entities: 12,
+        created: 40,
+        shards: 16,
+        owned_shards: 7,
+        unowned_shards: 9,
+        ..KindReading::default()
+    });
+}
+
+#[test]
+fn prometheus_reads_the_numbers_of_clusters_and_its_linter_has_no_complaint() {
+    let telemetry = start(anywhere());
+    telemetry.watch(cluster);
+    telemetry.look();
+    let address = telemetry.address();
+    let text = get(address, "/metrics");
+    lint(text.text());
+    let openmetrics = get_with(address, "/metrics", OPENMETRICS);
+    lint(&as_text_format(openmetrics.text()));
+    parse("openmetrics", openmetrics.text());
+    parse("text", text.text());
+    let (own, other) = (
+        r#"{local="bank-1",peer="bank-1"}"#,
+        r#"{local="bank-1",peer="ba\"nk"}"#,
+    );
+    let (node, kind) = (r#"{local="bank-1"}"#, r#"{local="bank-1",kind="account"}"#);
+    for (name, labels, value) in [
+        ("member_up", own, "1"),
+        ("member_up", other, "0"),
+        ("member_removed", other, "1"),
+        ("member_silent_seconds", own, "0.25"),
+        ("member_shards", own, "9"),
+        ("lease_seconds", node, "1.25"),
+        ("held_turns", node, "3"),
+        ("joins_total", node, "1"),
+        ("link_up", other, "0"),
+        ("link_down", other, "1"),
+        ("link_silent_seconds", other, "7.5"),
+        ("link_connects_total", other, "2"),
+        ("link_sent_messages_total", other, "500"),
+        ("link_sent_bytes_total", other, "4096"),
+        ("link_lost_messages_total", other, "4"),
+        ("link_credit_bytes", other, "1000"),
+        ("link_questions", other, "2"),
+        ("kind_entities", kind, "12"),
+        ("kind_created_entities_total", kind, "40"),
+        ("kind_owned_shards", kind, "7"),
+        ("kind_unowned_shards", kind, "9"),
+    ] {
+        let line = format!("garrick_cluster_{name}{labels} {value}\n");
+        assert!(text.text().contains(&line), "{line}\n{}", text.text());
+    }
+    let silent = format!("garrick_cluster_member_silent_seconds{other}");
+    assert!(!text.text().contains(&silent), "the member is gone");
+    for alert in [
+        r#"{kind="link",place="bank-1",on="ba\"nk",probe="link_down"} 2"#,
+        r#"{kind="member",place="bank-1",on="ba\"nk",probe="removed"} 2"#,
+        r#"{kind="member",place="bank-1",on="bank-1",probe="lease_seconds"} 1"#,
+    ] {
+        assert!(text.text().contains(alert), "{alert}\n{}", text.text());
+    }
 }
 
 #[test]

@@ -14,7 +14,10 @@ use common::busy::Busy;
 use common::tools::is_there;
 use common::{Events, PATIENCE, anywhere, try_get};
 use garrick_actor::{Reply, System, behavior};
-use garrick_telemetry::{JournalPhase, JournalReading, Reading, Recorder};
+use garrick_telemetry::{
+    JournalPhase, JournalReading, KindReading, LinkReading, LinkState, MemberReading,
+    OwnMemberReading, Reading, Recorder,
+};
 use serde_json::Value;
 
 /// A Prometheus server that scrapes one process. It is stopped when it is dropped.
@@ -118,6 +121,36 @@ fn is_answered(series: &[Value]) -> bool {
     !series.is_empty() && series.iter().all(is_number)
 }
 
+/// Adds a node of a cluster, with a member, a link and a kind of entities.
+fn cluster(reading: &mut Reading, count: u64) {
+    let local = || "bank-1".to_owned();
+    reading.members.push(MemberReading {
+        id: "member".to_owned(),
+        local: local(),
+        name: local(),
+        own: Some(OwnMemberReading {
+            lease_nanos: Some(4_000_000_000),
+            ..OwnMemberReading::default()
+        }),
+        ..MemberReading::default()
+    });
+    reading.links.push(LinkReading {
+        id: "link".to_owned(),
+        local: local(),
+        peer: "bank-2".to_owned(),
+        state: LinkState::Up,
+        sent_messages: count,
+        ..LinkReading::default()
+    });
+    reading.kinds.push(KindReading {
+        id: "kind".to_owned(),
+        local: local(),
+        name: "account".to_owned(),
+        entities: count,
+        ..KindReading::default()
+    });
+}
+
 #[test]
 fn each_query_of_the_dashboard_has_an_answer() {
     if !is_there("prometheus", &["--version"]) {
@@ -143,6 +176,7 @@ fn each_query_of_the_dashboard_has_an_answer() {
             turns: 10 * written,
             ..JournalReading::default()
         });
+        cluster(reading, written);
     });
     let prometheus = Prometheus::start(target);
     let mut open = queries(&dashboard());

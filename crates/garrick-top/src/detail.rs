@@ -1,9 +1,12 @@
 //! Details of the selected row.
 
 use garrick_measure::units;
-use garrick_telemetry::{Edge, Histogram, JournalStatus, Node, NodeKind, Snapshot, SponsorStatus};
+use garrick_telemetry::{
+    Edge, Histogram, JournalStatus, KindStatus, LinkStatus, MemberStatus, Node, NodeKind, Snapshot,
+    SponsorStatus,
+};
 
-use crate::tables::{Row, Tab, fill, journals, longest, metrics};
+use crate::tables::{Row, Tab, clusters, fill, journals, longest, metrics};
 use crate::values::{Mark, Value};
 
 /// Maximum number of turns listed for a sponsor. No line has room for more.
@@ -63,6 +66,18 @@ pub(crate) fn of(tab: Tab, row: &Row, snapshot: &Snapshot) -> Detail {
         Tab::Journals => {
             let mut journals = snapshot.journals.iter();
             journals.find(|journal| journal.id == row.id).map(journal)
+        }
+        Tab::Members => {
+            let mut members = snapshot.members.iter();
+            members.find(|member| member.id == row.id).map(member)
+        }
+        Tab::Links => {
+            let mut links = snapshot.links.iter();
+            links.find(|link| link.id == row.id).map(link)
+        }
+        Tab::Kinds => {
+            let mut kinds = snapshot.kinds.iter();
+            kinds.find(|kind| kind.id == row.id).map(kind)
         }
     };
     Detail {
@@ -239,6 +254,82 @@ fn journal(journal: &JournalStatus) -> Detail {
     }
 }
 
+fn member(member: &MemberStatus) -> Detail {
+    let mut facts = clusters::member_word(member.state).to_owned();
+    let shards = member.shards.iter();
+    let shards: Vec<_> = shards
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    if !shards.is_empty() {
+        facts.push_str(&format!("; shards: {}", shards.join(", ")));
+    }
+    if let Some(own) = &member.own {
+        facts.push_str(&format!(
+            "; joined {} times, lost its membership {} times, was fenced {} times, removed {} \
+             members",
+            own.joined, own.lost, own.fenced, own.removed
+        ));
+        if let Some(failure) = &own.failure {
+            facts.push_str(&format!("; last failure: {failure}"));
+        }
+    }
+    Detail {
+        facts,
+        ..Detail::default()
+    }
+}
+
+fn link(link: &LinkStatus) -> Detail {
+    let facts = format!(
+        "{} for {}; {} messages in {} frames ({}) sent, {} in {} ({}) received; {} lost, {} may be \
+         lost, {} refused; {} frames ({}) wait; {} questions are open",
+        clusters::link_word(link.state),
+        Value::Time(link.state_seconds).full(),
+        units::whole(link.sent_messages),
+        units::whole(link.sent_frames),
+        units::bytes(link.sent_bytes),
+        units::whole(link.received_messages),
+        units::whole(link.received_frames),
+        units::bytes(link.received_bytes),
+        units::whole(link.lost_messages),
+        units::whole(link.unconfirmed_messages),
+        units::whole(link.refused_messages),
+        units::whole(link.waiting_frames),
+        units::bytes(link.waiting_bytes),
+        units::whole(link.questions),
+    );
+    Detail {
+        facts,
+        rate: Some(link.sent_rate),
+        ..Detail::default()
+    }
+}
+
+fn kind(kind: &KindStatus) -> Detail {
+    let runs = if kind.is_hosted {
+        "runs here"
+    } else {
+        "used here"
+    };
+    let facts = format!(
+        "{runs}; {} of {} shards here, {} without an owner, {} handed over from here, {} by any \
+         node; {} entities created, {} stopped because idle, {} did not end in time",
+        kind.owned_shards,
+        kind.shards,
+        kind.unowned_shards,
+        kind.handing_over_shards,
+        kind.moving_shards,
+        units::whole(kind.created),
+        units::whole(kind.passivated),
+        units::whole(kind.abandoned_entities),
+    );
+    Detail {
+        facts,
+        rate: Some(kind.created_rate),
+        ..Detail::default()
+    }
+}
+
 /// Returns the list of running turns, longest first.
 fn turns(sponsor: &SponsorStatus) -> String {
     let mut words = String::new();
@@ -295,6 +386,17 @@ mod tests {
                 "bank",
                 "open; last failure: no space is left; 12.5 turns in a group; 4,000 groups, the longest took 30.0 ms; 3 files of 12.0 MiB; 1 compactions; 7 saved states; 20 states were read in 15.0 ms",
                 Some("disk  16.0 MiB written"),
+            ),
+            ("bank-2", "removed", None),
+            (
+                "bank-2",
+                "down for 12.0 s; 5,000 messages in 400 frames (1.00 MiB) sent, 4,000 in 300 (512 KiB) received; 17 lost, 3 may be lost, 0 refused; 2 frames (4.00 KiB) wait; 1 questions are open",
+                None,
+            ),
+            (
+                "account",
+                "runs here; 9 of 16 shards here, 7 without an owner, 1 handed over from here, 2 by any node; 1,300 entities created, 60 stopped because idle, 0 did not end in time",
+                None,
             ),
         ];
         for (said, (title, facts, gauge)) in said.into_iter().zip(expected) {

@@ -48,7 +48,7 @@ pub(crate) enum Action {
 
 /// Keys as shown in the help.
 pub(crate) const HELP: &[(&str, &str)] = &[
-    ("Tab, Shift-Tab, 1 to 6", "select another table"),
+    ("Tab, Shift-Tab, 1 to 9", "select another table"),
     ("Up, Down, k, j", "select another row"),
     ("PgUp, PgDn, Home, End, g, G", "go by a page, or to an end"),
     ("Left, Right, <, >", "sort by another column or none"),
@@ -86,7 +86,7 @@ fn browse(code: KeyCode) -> Option<Action> {
         KeyCode::Char('q') => Action::Quit,
         KeyCode::Char('?' | 'h') | KeyCode::F(1) => Action::Help,
         KeyCode::Char(' ' | 'p') => Action::Pause,
-        KeyCode::Char(digit @ '1'..='6') => Action::Tab(Tab::ALL[digit as usize - '1' as usize]),
+        KeyCode::Char(digit @ '1'..='9') => Action::Tab(Tab::ALL[digit as usize - '1' as usize]),
         KeyCode::Tab => Action::NextTab(1),
         KeyCode::BackTab => Action::NextTab(-1),
         KeyCode::Up | KeyCode::Char('k') => Action::Move(-1),
@@ -141,7 +141,11 @@ mod tests {
             press(KeyCode::Char('3'), Mode::Browse),
             Some(Action::Tab(Tab::Sponsors))
         );
-        assert_eq!(press(KeyCode::Char('7'), Mode::Browse), None);
+        assert_eq!(
+            press(KeyCode::Char('9'), Mode::Browse),
+            Some(Action::Tab(Tab::Kinds))
+        );
+        assert_eq!(press(KeyCode::Char('0'), Mode::Browse), None);
     }
 
     #[test]

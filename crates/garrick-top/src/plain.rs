@@ -125,13 +125,28 @@ mod tests {
     #[test]
     fn a_journal_has_a_row_with_its_phase_and_its_troubles() {
         let page = page(&sample::with_all());
-        let table: Vec<_> = page.lines().rev().take(2).collect();
-        let titles: Vec<_> = table[1].split_whitespace().take(6).collect();
+        let lines = page.lines().skip_while(|line| !line.starts_with("JOURNAL"));
+        let table: Vec<_> = lines.take(2).collect();
+        let titles: Vec<_> = table[0].split_whitespace().take(6).collect();
         let expected = ["JOURNAL", "PHASE", "TURNS/S", "WAITING", "OLDEST", "FAILED"];
         assert_eq!(titles, expected);
-        assert!(table[0].starts_with("bank     open"), "{page}");
+        assert!(table[1].starts_with("bank     open"), "{page}");
         for text in ["250 ms", "4.00 ms", "32%", "12.0 MiB", "50,000", "critical"] {
-            assert!(table[0].contains(text), "{text}: {page}");
+            assert!(table[1].contains(text), "{text}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_has_rows_for_its_members_links_and_entities() {
+        let page = page(&sample::with_all());
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for row in [
+            "bank-1 up 250 ms 9 4.25 s 0 0 0 0 17 1234567 bank-1 ok",
+            "bank-2 removed - 0 - - - - - 17 1234567 bank-1 failed",
+            "bank-2 down 0.00 0.00 17 2 17.0 s 0 1 0 B 2 0.00 0.00 bank-1 failed",
+            "account 1,234 9 16 7 1 0 0 0 1,300 60 bank-1 critical",
+        ] {
+            assert!(words.contains(row), "{row}: {page}");
         }
     }
 

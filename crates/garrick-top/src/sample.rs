@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use garrick_telemetry::{
-    Alert, Batches, Edge, Held, Histogram, JournalStatus, Level, Metric, MetricKind, MetricSeries,
-    Node, NodeKind, Pipeline, Process, Snapshot, SponsorStatus, State,
+    Alert, Batches, Edge, Held, Histogram, JournalStatus, KindStatus, Level, LinkState, LinkStatus,
+    MemberState, MemberStatus, Metric, MetricKind, MetricSeries, Node, NodeKind, OwnMember,
+    Pipeline, Process, Snapshot, SponsorStatus, State,
 };
 
 /// The FizzBuzz pipeline, and a group of actors.
@@ -114,7 +115,79 @@ pub(crate) fn with_metrics() -> Snapshot {
     }
 }
 
-/// Returns the same snapshot as `with_metrics`, with a journal.
+/// Returns the same snapshot as `with_metrics`, with a node of a cluster. Another member was
+/// removed, and the link to it is down.
+fn with_cluster() -> Snapshot {
+    let member = |name: &str| MemberStatus {
+        id: format!("m {name}"),
+        local: "bank-1".to_owned(),
+        name: name.to_owned(),
+        incarnation: "1234567".to_owned(),
+        epoch: 17,
+        ..MemberStatus::default()
+    };
+    Snapshot {
+        members: vec![
+            MemberStatus {
+                silent_seconds: Some(0.25),
+                owned_shards: 9,
+                shards: [("account".to_owned(), 9)].into(),
+                own: Some(OwnMember {
+                    lease_seconds: Some(4.25),
+                    joined: 1,
+                    ..OwnMember::default()
+                }),
+                ..member("bank-1")
+            },
+            MemberStatus {
+                state: MemberState::Removed,
+                level: Level::Critical,
+                ..member("bank-2")
+            },
+        ],
+        links: vec![LinkStatus {
+            id: "l".to_owned(),
+            local: "bank-1".to_owned(),
+            name: "bank-2".to_owned(),
+            state: LinkState::Down,
+            level: Level::Critical,
+            state_seconds: 12.0,
+            silent_seconds: Some(17.0),
+            connects: 2,
+            sent_frames: 400,
+            sent_bytes: 1 << 20,
+            sent_messages: 5_000,
+            received_frames: 300,
+            received_bytes: 512 << 10,
+            received_messages: 4_000,
+            lost_messages: 17,
+            unconfirmed_messages: 3,
+            waiting_frames: 2,
+            waiting_bytes: 4 << 10,
+            questions: 1,
+            ..LinkStatus::default()
+        }],
+        kinds: vec![KindStatus {
+            id: "k".to_owned(),
+            local: "bank-1".to_owned(),
+            name: "account".to_owned(),
+            level: Level::Critical,
+            is_hosted: true,
+            entities: 1_234,
+            created: 1_300,
+            passivated: 60,
+            shards: 16,
+            owned_shards: 9,
+            unowned_shards: 7,
+            handing_over_shards: 1,
+            moving_shards: 2,
+            ..KindStatus::default()
+        }],
+        ..with_metrics()
+    }
+}
+
+/// Returns the same snapshot as `with_metrics`, with a journal and with a node of a cluster.
 pub(crate) fn with_all() -> Snapshot {
     Snapshot {
         journals: vec![JournalStatus {
@@ -148,7 +221,7 @@ pub(crate) fn with_all() -> Snapshot {
             recovery_seconds: 0.015,
             ..JournalStatus::default()
         }],
-        ..with_metrics()
+        ..with_cluster()
     }
 }
 

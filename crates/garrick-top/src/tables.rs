@@ -1,5 +1,6 @@
 //! Tables: their columns and their cells.
 
+pub(crate) mod clusters;
 pub(crate) mod journals;
 pub(crate) mod metrics;
 
@@ -22,24 +23,33 @@ pub(crate) enum Tab {
     Metrics,
     /// Journals of durable actors.
     Journals,
+    /// Members of clusters.
+    Members,
+    /// Links to other nodes of clusters.
+    Links,
+    /// Kinds of entities of clusters.
+    Kinds,
 }
 
 impl Tab {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Nodes,
         Self::Channels,
         Self::Sponsors,
         Self::Alerts,
         Self::Metrics,
         Self::Journals,
+        Self::Members,
+        Self::Links,
+        Self::Kinds,
     ];
 
-    /// Returns the tables for `snapshot`. The tables of metrics and of journals are missing if the
-    /// process has none, as most processes.
+    /// Returns the tables for `snapshot`. The tables of metrics, of journals and of clusters are
+    /// missing if the process has none, as most processes.
     pub(crate) fn offered(snapshot: &Snapshot) -> Vec<Self> {
-        let is_special = |tab| matches!(tab, Self::Metrics | Self::Journals);
+        let is_usual = |tab: &Self| *tab as usize <= Self::Alerts as usize;
         let tabs = Self::ALL.into_iter();
-        tabs.filter(|tab| !is_special(*tab) || tab.len(snapshot) > 0)
+        tabs.filter(|tab| is_usual(tab) || tab.len(snapshot) > 0)
             .collect()
     }
 
@@ -51,6 +61,9 @@ impl Tab {
             Self::Alerts => "Alerts",
             Self::Metrics => "Metrics",
             Self::Journals => "Journals",
+            Self::Members => "Members",
+            Self::Links => "Links",
+            Self::Kinds => "Entities",
         }
     }
 
@@ -63,19 +76,24 @@ impl Tab {
             Self::Alerts => snapshot.alerts.len(),
             Self::Metrics => metrics::all(snapshot).count(),
             Self::Journals => snapshot.journals.len(),
+            Self::Members => snapshot.members.len(),
+            Self::Links => snapshot.links.len(),
+            Self::Kinds => snapshot.kinds.len(),
         }
     }
 
     /// Returns the index of the column by which rows are sorted by default, the largest values
-    /// first. The column shows the load of stages, actors, sponsors and journals, and the fill of
-    /// channels.
-    /// `None` for alerts and metrics, whose rows stay in the order of the snapshot.
+    /// first. The column shows the load of stages, actors, sponsors, journals and links, the fill
+    /// of channels, and the number of entities. `None` for alerts, metrics and members, whose rows
+    /// stay in the order of the snapshot.
     pub(crate) fn load_column(self) -> Option<usize> {
         let title = match self {
             Self::Nodes => "BUSY",
             Self::Channels => "FILL",
             Self::Sponsors | Self::Journals => "TURNS/S",
-            Self::Alerts | Self::Metrics => return None,
+            Self::Links => "SENT/S",
+            Self::Kinds => "RUNNING",
+            Self::Alerts | Self::Metrics | Self::Members => return None,
         };
         let mut columns = self.columns().iter();
         columns.position(|column| column.title == title)
@@ -89,6 +107,9 @@ impl Tab {
             Self::Alerts => ALERTS,
             Self::Metrics => metrics::COLUMNS,
             Self::Journals => journals::COLUMNS,
+            Self::Members => clusters::MEMBERS,
+            Self::Links => clusters::LINKS,
+            Self::Kinds => clusters::KINDS,
         }
     }
 
@@ -109,6 +130,9 @@ impl Tab {
             }
             Self::Metrics => metrics::all(snapshot).map(metrics::row).collect(),
             Self::Journals => snapshot.journals.iter().map(journals::row).collect(),
+            Self::Members => snapshot.members.iter().map(clusters::member).collect(),
+            Self::Links => snapshot.links.iter().map(clusters::link).collect(),
+            Self::Kinds => snapshot.kinds.iter().map(clusters::kind).collect(),
         }
     }
 }
@@ -378,7 +402,14 @@ impl<'a> Names<'a> {
             let sponsors = sponsors.map(|sponsor| (&*sponsor.id, sponsor.name.clone()));
             let journals = snapshot.journals.iter();
             let journals = journals.map(|journal| (&*journal.id, journal.name.clone()));
-            names.others = edges.chain(sponsors).chain(journals).collect();
+            let members = snapshot.members.iter();
+            let members = members.map(|member| (&*member.id, member.name.clone()));
+            let links = snapshot.links.iter();
+            let links = links.map(|link| (&*link.id, link.name.clone()));
+            let kinds = snapshot.kinds.iter();
+            let kinds = kinds.map(|kind| (&*kind.id, kind.name.clone()));
+            let usual = edges.chain(sponsors).chain(journals);
+            names.others = usual.chain(members).chain(links).chain(kinds).collect();
         }
         names
     }

@@ -87,6 +87,7 @@ pub(crate) fn clean(snapshot: &mut Snapshot) {
         journal.failure.iter_mut().for_each(clean);
         journal.notice.iter_mut().for_each(clean);
     }
+    clean_clusters(snapshot);
     for pipeline in &mut snapshot.pipelines {
         clean(&mut pipeline.name);
         clean(&mut pipeline.text);
@@ -105,6 +106,29 @@ pub(crate) fn clean(snapshot: &mut Snapshot) {
         failure.path.iter_mut().for_each(clean);
     }
     snapshot.metrics.iter_mut().for_each(clean_metric);
+}
+
+fn clean_clusters(snapshot: &mut Snapshot) {
+    let clean = |text: &mut String| *text = safe(text);
+    for member in &mut snapshot.members {
+        clean(&mut member.name);
+        clean(&mut member.local);
+        clean(&mut member.incarnation);
+        let shards = std::mem::take(&mut member.shards).into_iter();
+        let cleaned = shards.map(|(kind, count)| (safe(&kind), count));
+        member.shards = cleaned.collect();
+        let own = member.own.iter_mut();
+        own.for_each(|own| own.failure.iter_mut().for_each(clean));
+    }
+    for link in &mut snapshot.links {
+        clean(&mut link.name);
+        clean(&mut link.local);
+        clean(&mut link.incarnation);
+    }
+    for kind in &mut snapshot.kinds {
+        clean(&mut kind.name);
+        clean(&mut kind.local);
+    }
 }
 
 fn clean_metric(metric: &mut Metric) {
@@ -172,7 +196,8 @@ pub(crate) fn pad(text: &str, columns: usize, right: bool) -> String {
 mod tests {
     use super::*;
     use garrick_telemetry::{
-        ActorStatus, Held, JournalStatus, MetricSeries, Node, RecentFailure, SponsorStatus,
+        ActorStatus, Held, JournalStatus, KindStatus, LinkStatus, MemberStatus, MetricSeries, Node,
+        OwnMember, RecentFailure, SponsorStatus,
     };
 
     #[test]
@@ -300,6 +325,42 @@ mod tests {
                 .chain(node.note.clone().unwrap().chars())
                 .any(acts)
         );
+    }
+
+    #[test]
+    fn a_cluster_is_cleaned() {
+        let evil = || "\u{1b}]0;owned\u{7}".to_owned();
+        let mut snapshot = Snapshot {
+            members: vec![MemberStatus {
+                name: evil(),
+                local: evil(),
+                incarnation: evil(),
+                shards: [(evil(), 1)].into(),
+                own: Some(OwnMember {
+                    failure: Some(evil()),
+                    ..OwnMember::default()
+                }),
+                ..MemberStatus::default()
+            }],
+            links: vec![LinkStatus {
+                name: evil(),
+                local: evil(),
+                incarnation: evil(),
+                ..LinkStatus::default()
+            }],
+            kinds: vec![KindStatus {
+                name: evil(),
+                local: evil(),
+                ..KindStatus::default()
+            }],
+            ..Snapshot::default()
+        };
+        clean(&mut snapshot);
+        let told = format!("{:?} {:?}", snapshot.members, snapshot.links);
+        let told = format!("{told} {:?}", snapshot.kinds);
+        assert_eq!(told.matches(";owned").count(), 10, "{told}");
+        // Each escape is shown as text.
+        assert_eq!(told.matches(r"\\u{1b}").count(), 10, "{told}");
     }
 
     #[test]

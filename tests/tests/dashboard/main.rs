@@ -3,6 +3,7 @@
 
 mod actors;
 mod browser;
+mod clusters;
 mod journals;
 mod measured;
 mod operations;

@@ -30,6 +30,8 @@ pub(super) struct Gate {
     pub(super) active: AtomicUsize,
     /// Number of times that an entity was created on this node.
     pub(super) created: AtomicU64,
+    /// Number of entities that were stopped because they were idle.
+    pub(super) passivated: AtomicU64,
     /// Number of messages that were dropped because this node did not own their shards.
     pub(super) strays: AtomicU64,
     /// Number of messages that were dropped because no node took them in time.

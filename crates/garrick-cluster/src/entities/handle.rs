@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Ask, Internal};
@@ -19,7 +20,8 @@ use crate::error::JoinError;
 use crate::line::Travels;
 use crate::lock::lock;
 use crate::members::{
-    Hosted, KINDS_MAX, MembersSample, Order, Own, Placer, PlacerMsg, Regional, SHARDS_MAX,
+    Hosted, KINDS_MAX, MemberSample, MembersSample, Order, Own, Placer, PlacerMsg, Regional,
+    SHARDS_MAX, ShardCounts, Standings,
 };
 use crate::node::Node;
 use crate::placement::Placement;
@@ -41,11 +43,35 @@ struct Used {
     host: Weak<()>,
 }
 
+impl Used {
+    /// Returns the counters of the kind.
+    fn sample(&self, kind: &Arc<str>, shards: ShardCounts) -> EntitiesSample {
+        let gate = &self.gate;
+        EntitiesSample {
+            kind: kind.clone(),
+            active: gate.active.load(Relaxed),
+            created: gate.created.load(Relaxed),
+            passivated: gate.passivated.load(Relaxed),
+            is_hosted: self.host.strong_count() > 0,
+            shards: shards.all,
+            owned: shards.own,
+            unowned: shards.unowned,
+            handing_over: shards.own_moving,
+            moving: shards.moving,
+            waiting: gate.waiting(),
+            strays: gate.strays.load(Relaxed),
+            expired: gate.expired.load(Relaxed),
+            abandoned: gate.abandoned.load(Relaxed),
+        }
+    }
+}
+
 struct Shared {
     node: Node,
     placement: Arc<dyn Placement>,
     placer: Address<PlacerMsg>,
     members: Arc<Mutex<MembersSample>>,
+    standings: Arc<Mutex<Standings>>,
     kinds: Mutex<HashMap<Arc<str>, Used>>,
     /// Values that higher layers have started for this node, by type and name.
     kept: Mutex<BTreeMap<(TypeId, Box<str>), Kept>>,
@@ -72,6 +98,21 @@ pub struct EntitiesSample {
     pub active: usize,
     /// Number of times that an entity was created on this node.
     pub created: u64,
+    /// Number of entities that were stopped because they were idle.
+    pub passivated: u64,
+    /// True if this node runs the kind.
+    pub is_hosted: bool,
+    /// Number of shards of the kind, or 0 if this node does not know the number yet. This number
+    /// and the next four are updated once per second.
+    pub shards: u32,
+    /// Number of shards that this node owns.
+    pub owned: u32,
+    /// Number of shards that no node owns.
+    pub unowned: u32,
+    /// Number of shards that this node is handing over.
+    pub handing_over: u32,
+    /// Number of shards that any node is handing over.
+    pub moving: u32,
     /// Number of messages that wait on this node, for an owner of their shard or for the end of an
     /// entity that stops.
     pub waiting: usize,
@@ -148,13 +189,21 @@ impl Entities {
         let members = Arc::<Mutex<MembersSample>>::default();
         let own = Own::new(node.name().clone(), node.life());
         let placement: Arc<dyn Placement> = Arc::new(placement);
-        let placer = Placer::new(own, node.lines(), placement.clone(), members.clone());
+        let standings = Arc::<Mutex<Standings>>::default();
+        let placer = Placer::new(
+            own,
+            node.lines(),
+            placement.clone(),
+            members.clone(),
+            standings.clone(),
+        );
         let placer = node.handle().spawn(Internal(placer));
         let shared = Shared {
             node: node.clone(),
             placement,
             placer: placer.map_err(|_| JoinError::Closed)?,
             members,
+            standings,
             kinds: Mutex::default(),
             kept: Mutex::default(),
         };
@@ -374,22 +423,34 @@ impl Entities {
     /// Returns the counters of this node for members and shards.
     #[must_use]
     pub fn members(&self) -> MembersSample {
-        lock(&self.shared.members).clone()
+        let now = self.shared.node.handle().now();
+        let sample = lock(&self.shared.members).clone();
+        let standings = lock(&self.shared.standings);
+        let left = |until: u64| Duration::from_nanos(until.saturating_sub(now));
+        MembersSample {
+            lease_left: standings.lease_until.map(left),
+            held_turns: standings.held_turns,
+            ..sample
+        }
+    }
+
+    /// Returns the members of the cluster as this node sees them, sorted by name. The list contains
+    /// this node itself, even if it is not a member. Nodes that were removed or have left stay in
+    /// the list for up to 5 minutes. The list is updated four times per second.
+    #[must_use]
+    pub fn roster(&self) -> Vec<MemberSample> {
+        let now = self.shared.node.handle().now();
+        lock(&self.shared.standings).members(now)
     }
 
     /// Returns the counters of all kinds that this node uses, sorted by name.
     #[must_use]
     pub fn sample(&self) -> Vec<EntitiesSample> {
         let kinds = lock(&self.shared.kinds);
-        let sample = kinds.iter().map(|(kind, used)| EntitiesSample {
-            kind: kind.clone(),
-            active: used.gate.active.load(Relaxed),
-            created: used.gate.created.load(Relaxed),
-            waiting: used.gate.waiting(),
-            strays: used.gate.strays.load(Relaxed),
-            expired: used.gate.expired.load(Relaxed),
-            abandoned: used.gate.abandoned.load(Relaxed),
-        });
+        let standings = lock(&self.shared.standings);
+        let sample = kinds
+            .iter()
+            .map(|(kind, used)| used.sample(kind, standings.shards(kind)));
         let mut sample: Vec<_> = sample.collect();
         sample.sort_unstable_by(|one, other| one.kind.cmp(&other.kind));
         sample

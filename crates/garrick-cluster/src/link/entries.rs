@@ -10,6 +10,7 @@ use super::Link;
 use crate::frame::{Answer, Body, Entry, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
+use crate::traffic::LinkState;
 
 /// State while the entries of a frame are handled. Delivering several messages to the same receiver
 /// is faster with it.
@@ -51,8 +52,13 @@ impl Link {
                     question.refuse(why);
                 }
             }
-            Entry::Leave => self.lose(cx),
+            Entry::Leave => {
+                self.taken_orders += 1;
+                self.lose(cx);
+                self.rest = LinkState::Left;
+            }
             Entry::Order { number, order } => {
+                self.taken_orders += 1;
                 // A loss is told again and again, and is handled at once: the order before it may
                 // have been in a frame whose loss it tells.
                 let is_loss = matches!(order, Order::Lost { .. });
@@ -125,8 +131,10 @@ impl Link {
         for question in body.first..body.first + u64::from(body.replies) {
             self.refuse(question, NoReply::Refused);
         }
-        let why = format!("a message {of} from the node {}: {why}", self.peer.name());
-        self.base.counts.add_refused(&why);
+        self.count_refused(&format!(
+            "a message {of} from the node {}: {why}",
+            self.peer.name()
+        ));
     }
 
     /// Delivers waiting messages to receivers that have room again.
@@ -159,7 +167,7 @@ impl Link {
                 "an answer from the node {} cannot be decoded",
                 self.peer.name()
             );
-            self.base.counts.add_refused(&why);
+            self.count_refused(&why);
         }
     }
 
@@ -240,8 +248,9 @@ impl Link {
 
     /// Handles a report that frames to the other node were lost.
     fn lost(&mut self, from: u64, to: u64) {
-        let (frames, lost) = self.sending.take_lost(from, to);
+        let (frames, messages, lost) = self.sending.take_lost(from, to);
         self.base.counts.add_lost(frames);
+        self.peer.traffic().lost(frames, messages);
         // The addresses did not travel.
         let released: Vec<_> = {
             let mut exports = self.base.exports();

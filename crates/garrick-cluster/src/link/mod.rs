@@ -9,6 +9,7 @@ mod receiving;
 mod sending;
 
 mod entries;
+mod taking;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,16 +22,15 @@ use hashbrown::HashMap;
 
 use crate::base::Base;
 use crate::export::key_of;
-use crate::frame::{
-    Entries, HEAD_BYTES, Head, NewBody, Order, Ref, put_answer, put_leave, put_message, put_refusal,
-};
+use crate::frame::{NewBody, Order, Ref, put_answer, put_leave, put_message, put_refusal};
 use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed, Question};
 use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
 use crate::session::{LinkCell, Session};
+use crate::traffic::{Level, LinkState};
 use entries::Delivery;
 use holding::Holding;
-use receiving::{Receiving, Verdict};
+use receiving::Receiving;
 use sending::{About, Frame, Sending};
 
 /// Maximum number of unconfirmed orders. Further orders wait.
@@ -58,6 +58,10 @@ pub(crate) struct Link {
     last_life: u64,
     /// Time of the last frame from the other node, or of the first frame to it.
     heard: Nanos,
+    /// State of the link while the nodes are not connected.
+    rest: LinkState,
+    /// Number of orders in the frame that is being handled.
+    taken_orders: u32,
     /// True if a beat is scheduled.
     beats: bool,
     has_left: bool,
@@ -90,6 +94,8 @@ impl Link {
             life: 0,
             last_life: 0,
             heard: 0,
+            rest: LinkState::Connecting,
+            taken_orders: 0,
             beats: false,
             has_left: false,
             is_used: false,
@@ -104,8 +110,8 @@ impl Link {
     /// Creates a session.
     fn session(base: &Arc<Base>, peer: &Peer) -> Arc<Session> {
         let number = base.next_session();
-        let (name, link) = (peer.name().clone(), Arc::clone(peer.cell()));
-        Session::new(Arc::clone(base), name, link, number)
+        let of_peer = (peer.name().clone(), Arc::clone(peer.traffic()));
+        Session::new(Arc::clone(base), of_peer, Arc::clone(peer.cell()), number)
     }
 
     fn about(&self) -> About {
@@ -207,7 +213,7 @@ impl Link {
         let EncodedBody { content, packed } = body;
         if self.questions.len() + packed.questions.len() > self.base.bounds.questions {
             let why = format!("too many questions to the node {}", self.peer.name());
-            self.base.counts.add_refused(&why);
+            self.count_refused(&why);
             for question in packed.questions {
                 question.refuse(NoReply::Refused);
             }
@@ -233,6 +239,12 @@ impl Link {
         put(&body, &mut frame.bytes);
         frame.entries += 1;
         true
+    }
+
+    /// Counts a message that was refused.
+    fn count_refused(&self, why: &str) {
+        self.base.counts.add_refused(why);
+        self.peer.traffic().refused_message();
     }
 
     /// Exports an address that is sent to the other node, unless the address travels as a name.
@@ -356,6 +368,7 @@ impl Link {
         self.receiving.lose();
         (self.life, self.last_life) = (0, self.life.max(self.last_life));
         (self.has_greeted, self.heard) = (true, cx.now());
+        self.rest = LinkState::Down;
         self.base.counts.add_loss();
         self.end(next);
         // The other node learns of it, if it is there.
@@ -371,6 +384,9 @@ impl Link {
         over.end();
         let sending = std::mem::take(&mut self.sending);
         over.sent(sending.waiting());
+        let (unsent, unconfirmed) = sending.open_messages();
+        self.peer.traffic().lost(0, unsent);
+        self.peer.traffic().unconfirmed(unconfirmed);
         let held = std::mem::take(&mut self.holding);
         self.backlog.clear();
         let questions = std::mem::take(&mut self.questions);
@@ -393,6 +409,7 @@ impl Link {
 
     /// Refuses a batch of a session that has ended.
     fn drop_late(&mut self, contents: Contents) {
+        self.peer.traffic().lost(0, contents.messages());
         for (_, _, item) in contents.items {
             match item {
                 Item::Tell { body, .. } | Item::Answer { body, .. } => {
@@ -408,109 +425,23 @@ impl Link {
         }
     }
 
-    /// Handles a frame of the other node.
-    fn take(&mut self, head: Head, entries: &[u8], cx: &mut Context<'_, LinkMsg>) {
-        let known = self.life.max(self.last_life);
-        let is_to_another = head.peer != 0 && head.peer != self.base.life;
-        let has_no_target = head.peer == 0 && head.entries > 0;
-        if is_to_another || has_no_target || head.node < known {
-            if is_to_another && head.node >= known {
-                // The other node does not know that this one has started again.
-                self.send_bare();
-            }
-            return self.base.counts.add_dropped();
-        }
-        if self.life != 0 && head.node > self.life {
-            // The other node has ended, and has started again.
-            self.lose(cx);
-        } else if head.dead >= self.session.number() {
-            // The other node has lost this one.
-            self.lose(cx);
-        }
-        if head.node > known {
-            self.receiving = Receiving::default();
-        }
-        let Some(lost) = self.look(&head) else {
-            return self.base.counts.add_dropped();
+    /// Publishes the state of the link for samples.
+    fn publish(&self, now: Nanos) {
+        let has_gap = self.sending.has_lost() || self.receiving.has_reports();
+        let state = match (self.life, has_gap) {
+            (0, _) => self.rest,
+            (_, true) => LinkState::Gap,
+            (_, false) => LinkState::Up,
         };
-        if !self.may_confirm(&head) {
-            return self.distrust("it confirms what was not sent", cx);
-        }
-        (self.life, self.heard) = (head.node, cx.now());
-        self.peer.hears(self.heard);
-        self.sending.try_again();
-        let bytes = HEAD_BYTES + entries.len();
-        self.base.counts.add_taken(bytes);
-        if let Some((from, to)) = lost {
-            self.order(Order::Lost { from, to });
-            self.receiving.reported(self.sending.last_order(), from);
-        }
-        let session = self.session.number();
-        for entry in Entries::new(entries, head.entries) {
-            match entry {
-                Ok(entry) => self.handle(entry, cx),
-                Err(why) => return self.distrust(why, cx),
-            }
-            if self.session.number() != session {
-                // An entry has ended the session.
-                return;
-            }
-        }
-        self.end_delivery();
-        self.confirm(&head);
-        if std::mem::take(&mut self.repeats) {
-            self.sending.repeat_orders(self.base.name.as_str());
-        }
-        if self.receiving.take(bytes) || head.peer == 0 {
-            // The other node greets, or must know what was taken.
-            self.send_bare();
-        }
-        if !self.beats {
-            self.beat_later(cx);
-        }
-    }
-
-    /// Ends the session because of a frame that no correct node sends.
-    fn distrust(&mut self, why: &str, cx: &mut Context<'_, LinkMsg>) {
-        let why = format!("a frame from the node {}: {why}", self.peer.name());
-        self.base.counts.add_refused(&why);
-        self.lose(cx);
-    }
-
-    /// Examines the head of a frame. Returns `None` if the entries must not be handled, and
-    /// otherwise the range of frames that were lost, if any were.
-    fn look(&mut self, head: &Head) -> Option<Option<(u64, u64)>> {
-        let mut verdict = self.receiving.look(head);
-        if verdict == Verdict::Reset {
-            // The other node has begun another session, and has not taken a frame of this one.
-            self.receiving.lose();
-            verdict = self.receiving.look(head);
-        }
-        self.session.set_peer_session(self.receiving.session());
-        match verdict {
-            Verdict::Next(lost) => Some(lost),
-            Verdict::Twice => {
-                // Its confirmations hold.
-                if self.may_confirm(head) {
-                    self.confirm(head);
-                }
-                None
-            }
-            Verdict::Old | Verdict::Reset => None,
-        }
-    }
-
-    /// Returns true if a head confirms only frames and orders that were sent.
-    fn may_confirm(&self, head: &Head) -> bool {
-        head.seen != self.session.number() || self.sending.may_confirm(head.taken, head.orders)
-    }
-
-    /// Removes the frames and orders that a head confirms.
-    fn confirm(&mut self, head: &Head) {
-        if head.seen == self.session.number() {
-            self.receiving.confirm(head.orders);
-            self.sending.confirm(head.taken, head.orders);
-        }
+        let (frames_waiting, bytes_unconfirmed) = self.sending.fill();
+        let level = Level {
+            state,
+            life: self.life.max(self.last_life),
+            frames_waiting,
+            bytes_unconfirmed,
+            questions: self.questions.len(),
+        };
+        self.peer.traffic().set(level, now);
     }
 
     /// Notifies the other node that this node leaves, and ends the session.
@@ -520,6 +451,7 @@ impl Link {
             let frame = self.sending.frame(self.base.name.as_str());
             put_leave(&mut frame.bytes);
             frame.entries += 1;
+            frame.orders += 1;
             let about = self.about();
             self.sending.try_again();
             let sent = self.sending.flush(&self.base, &self.peer, about, true);
@@ -527,8 +459,13 @@ impl Link {
         }
         self.peers.forget(&self.peer);
         self.peer.set_session(None);
-        let (name, nobody) = (self.peer.name().clone(), LinkCell::default());
-        let last = Session::new(Arc::clone(&self.base), name, nobody, u64::MAX);
+        let of_peer = (self.peer.name().clone(), Arc::clone(self.peer.traffic()));
+        let last = Session::new(
+            Arc::clone(&self.base),
+            of_peer,
+            LinkCell::default(),
+            u64::MAX,
+        );
         last.end();
         // This link must not hold its own address: it ends when nobody else does.
         self.peer = Peer::new(self.peer.name().clone());
@@ -581,6 +518,9 @@ impl Actor for Link {
         if !self.has_left {
             self.flush(cx);
             self.retry_later(cx);
+            if !cx.has_more() {
+                self.publish(cx.now());
+            }
         }
     }
 }

@@ -99,6 +99,11 @@ impl Receiving {
         self.reports.push_back((order, from));
     }
 
+    /// Returns true if the other node has not confirmed the report of a loss.
+    pub(super) fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
     /// Removes the reports that the other node has confirmed.
     pub(super) fn confirm(&mut self, orders: u64) {
         while self

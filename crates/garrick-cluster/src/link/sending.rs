@@ -24,6 +24,8 @@ pub(super) struct Frame {
     /// Space for the head, the name of this node, and the entries.
     pub(super) bytes: Vec<u8>,
     pub(super) entries: u32,
+    /// Number of entries that are no messages, answers or refusals.
+    pub(super) orders: u32,
     pub(super) carried: Carried,
     /// Number of bytes in the frame that the session counts as waiting.
     pub(super) charged: usize,
@@ -46,6 +48,7 @@ struct UnderWay {
     is_lost: bool,
     number: u64,
     bytes: usize,
+    messages: u32,
     carried: Carried,
 }
 
@@ -58,6 +61,8 @@ pub(super) struct Sending {
     ready: VecDeque<Frame>,
     under_way: VecDeque<UnderWay>,
     bytes_under_way: usize,
+    /// Number of frames under way that the other node has reported as lost.
+    lost_under_way: usize,
     /// Orders that the other node has not confirmed, oldest first.
     orders: VecDeque<(u64, Order)>,
     /// Number of the last order.
@@ -84,6 +89,13 @@ pub(super) struct About {
     pub(super) taken: u64,
     pub(super) orders: u64,
     pub(super) dead: u64,
+}
+
+impl Frame {
+    /// Returns the number of messages, answers and refusals in the frame.
+    fn messages(&self) -> u32 {
+        self.entries - self.orders
+    }
 }
 
 impl Sending {
@@ -114,6 +126,7 @@ impl Sending {
         let frame = self.frame(name);
         put_order(number, &order, &mut frame.bytes);
         frame.entries += 1;
+        frame.orders += 1;
         self.orders.push_back((number, order));
     }
 
@@ -131,6 +144,7 @@ impl Sending {
             let frame = self.frame(name);
             put_order(*number, order, &mut frame.bytes);
             frame.entries += 1;
+            frame.orders += 1;
         }
         self.orders = orders;
     }
@@ -203,14 +217,17 @@ impl Sending {
             && let Some(frame) = self.take_frame(closes)
         {
             let (bytes, number) = (frame.bytes.len(), self.number + 1);
+            let messages = frame.messages();
             match self.send(base, peer, about, number, frame.bytes, frame.entries) {
                 Ok(()) => {
                     self.number = number;
                     self.bytes_under_way += bytes;
+                    peer.traffic().sent_messages(messages);
                     self.under_way.push_back(UnderWay {
                         is_lost: false,
                         number,
                         bytes,
+                        messages,
                         carried: frame.carried,
                     });
                     sent += frame.charged;
@@ -265,12 +282,14 @@ impl Sending {
         let bytes = Bytes::from(bytes);
         if !base.transport.send(peer.name(), Incoming(bytes.clone())) {
             self.refusals = self.refusals.saturating_add(1);
+            peer.traffic().refused_frame();
             // The transport has dropped its handle, so nothing is copied.
             return Err(bytes.into());
         }
         // A frame that is lost is noticed by its number.
         self.is_fresh = true;
         base.counts.add_sent(bytes.len());
+        peer.traffic().sent(bytes.len());
         Ok(())
     }
 
@@ -285,6 +304,7 @@ impl Sending {
             && frame.number <= taken
         {
             self.bytes_under_way -= frame.bytes;
+            self.lost_under_way -= usize::from(frame.is_lost);
             self.under_way.pop_front();
         }
         while self
@@ -296,24 +316,49 @@ impl Sending {
         }
     }
 
-    /// Removes the lost frames from `from` to `to`. Returns how many frames were removed, and the
-    /// parts that need an action.
-    pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, Carried) {
-        let (mut count, mut lost) = (0, Carried::default());
+    /// Removes the lost frames from `from` to `to`. Returns how many frames were removed, how many
+    /// messages they contained, and the parts that need an action.
+    pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, u64, Carried) {
+        let (mut count, mut messages, mut lost) = (0, 0, Carried::default());
         let is_new = |frame: &&mut UnderWay| (from..=to).contains(&frame.number) && !frame.is_lost;
         for frame in self.under_way.iter_mut().filter(is_new) {
             frame.is_lost = true;
             count += 1;
+            messages += u64::from(frame.messages);
             lost.questions.append(&mut frame.carried.questions);
             lost.slots.append(&mut frame.carried.slots);
             lost.answers.append(&mut frame.carried.answers);
         }
-        (count, lost)
+        self.lost_under_way += count as usize;
+        (count, messages, lost)
     }
 
     /// Returns the number of waiting bytes in the unsent frames.
     pub(super) fn waiting(&self) -> usize {
-        let frames = self.ready.iter().chain(&self.open);
-        frames.map(|frame| frame.charged).sum()
+        self.unsent().map(|frame| frame.charged).sum()
+    }
+
+    fn unsent(&self) -> impl Iterator<Item = &Frame> {
+        self.ready.iter().chain(&self.open)
+    }
+
+    /// Returns the number of messages in the unsent frames, and the number of messages in the
+    /// frames that the other node has neither confirmed nor reported as lost.
+    pub(super) fn open_messages(&self) -> (u64, u64) {
+        let unsent = self.unsent().map(|frame| u64::from(frame.messages()));
+        let under_way = self.under_way.iter().filter(|frame| !frame.is_lost);
+        let under_way = under_way.map(|frame| u64::from(frame.messages));
+        (unsent.sum(), under_way.sum())
+    }
+
+    /// Returns the number of unsent frames, and the number of bytes under way.
+    pub(super) fn fill(&self) -> (usize, usize) {
+        let open = usize::from(self.open.is_some());
+        (self.ready.len() + open, self.bytes_under_way)
+    }
+
+    /// Returns true if the other node has reported that a frame under way was lost.
+    pub(super) fn has_lost(&self) -> bool {
+        self.lost_under_way > 0
     }
 }

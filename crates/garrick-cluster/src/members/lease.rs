@@ -48,6 +48,16 @@ impl Lease {
         self.until.load(Relaxed) == 0
     }
 
+    /// Returns the end of the lease. 0 if the lease has ended for good.
+    pub(crate) fn until(&self) -> Nanos {
+        self.until.load(Relaxed)
+    }
+
+    /// Returns the number of held turns.
+    pub(crate) fn held_turns(&self) -> usize {
+        lock(&self.held).len()
+    }
+
     /// Makes the lease valid until `until`, unless it has ended or is already valid for longer. If
     /// the lease is valid at `now`, commits the held turns. A renewal that is confirmed too late
     /// commits nothing: another node may have taken the shards over.

@@ -16,6 +16,7 @@ mod order;
 
 mod own;
 mod sample;
+mod standing;
 mod used;
 
 mod placer;
@@ -31,3 +32,5 @@ pub(crate) use record::{
     KINDS_MAX, Key as MemberKey, Member, SHARDS_MAX, Versions, decode, encode,
 };
 pub use sample::MembersSample;
+pub use standing::{MemberSample, MemberState};
+pub(crate) use standing::{ShardCounts, Standings};

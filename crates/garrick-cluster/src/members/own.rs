@@ -142,6 +142,19 @@ impl Own {
         if is_fenced { self.fence } else { 0 }
     }
 
+    /// Returns the number of turns that wait for a renewal.
+    pub(crate) fn held_turns(&self) -> usize {
+        match &self.standing {
+            Standing::Outside => 0,
+            Standing::Member { lease, fenced, .. } => lease.held_turns() + fenced.held_turns(),
+        }
+    }
+
+    /// Returns the incarnation of the node.
+    pub(crate) fn life(&self) -> u64 {
+        self.life
+    }
+
     /// Returns true if the node is a member and its lease is valid.
     pub(crate) fn may_act(&self, now: Nanos) -> bool {
         self.lease().is_some_and(|lease| lease.is_valid(now))

@@ -57,6 +57,16 @@ impl Roster {
         }
     }
 
+    /// Returns the time at which a member was last seen to renew its record.
+    pub(crate) fn seen_at(&self, name: &NodeName) -> Option<Nanos> {
+        self.seen.get(name).map(|(_, _, at)| *at)
+    }
+
+    /// Returns the time since which all renewals of this node have succeeded without delay.
+    pub(crate) fn good_since(&self) -> Nanos {
+        self.good_since
+    }
+
     /// Returns the members that have not renewed their records for `lease` or longer, sorted by
     /// name, with the revisions of the records.
     pub(crate) fn silent(&self, lease: Duration, now: Nanos) -> Vec<(NodeName, u64)> {

@@ -1,6 +1,7 @@
 //! Counters of a node for members and shards.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::name::NodeName;
 
@@ -30,6 +31,11 @@ pub struct MembersSample {
     pub claimed: u64,
     /// Number of shards that this node has handed over.
     pub handed_over: u64,
+    /// Time until the lease of this node ends, or zero if the lease has ended. `None` if this node
+    /// is not a member. Entities hold the effects of their turns back after the end of the lease.
+    pub lease_left: Option<Duration>,
+    /// Number of turns that wait for a renewal of the lease.
+    pub held_turns: usize,
     /// Number of records that could not be decoded.
     pub unreadable: u64,
     /// Reason why the last failed change of a record failed.

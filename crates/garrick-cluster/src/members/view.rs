@@ -146,6 +146,14 @@ impl View {
         self.kinds.get(kind)?.record.as_ref()
     }
 
+    /// Returns the names of all known kinds.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<str>> {
+        let kinds = self.kinds.iter();
+        kinds
+            .filter(|(_, kind)| kind.record.is_some())
+            .map(|(name, _)| name)
+    }
+
     /// Returns the number of shards of a kind, if it is set.
     pub(crate) fn shards(&self, kind: &str) -> Option<u32> {
         Some(self.kind(kind)?.value.shards)

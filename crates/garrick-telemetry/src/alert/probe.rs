@@ -1,10 +1,12 @@
 //! Values that a threshold can apply to.
 
-use crate::snapshot::{Edge, JournalPhase, JournalStatus, Level, Node, Snapshot};
-use crate::snapshot::{SponsorStatus, State};
+use crate::snapshot::{
+    Edge, JournalPhase, JournalStatus, KindStatus, Level, LinkState, LinkStatus, MemberState,
+    MemberStatus, Node, Snapshot, SponsorStatus, State,
+};
 
 /// The kind of item that a [`Threshold`](crate::Threshold) applies to: nodes, edges, sponsors,
-/// journals or the process.
+/// journals, members, links and kinds of entities of clusters, or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
     /// Items of all kinds. Items without the kind of value that the threshold checks are ignored.
@@ -18,6 +20,12 @@ pub enum Of {
     Sponsors,
     /// Only journals of durable actors.
     Journals,
+    /// Only members of clusters.
+    Members,
+    /// Only links to other nodes of clusters.
+    Links,
+    /// Only kinds of entities of clusters.
+    Kinds,
     /// Only the process itself.
     Process,
 }
@@ -95,13 +103,27 @@ pub enum Probe {
     WaitingTurns,
     /// Time in seconds for which the oldest waiting turn of a journal has waited.
     OldestWaitSeconds,
+    /// Time in seconds since another member of a cluster was last seen to renew its membership.
+    SilentSeconds,
+    /// 1 if a node was removed from its cluster because it was silent, and otherwise 0.
+    Removed,
+    /// Time in seconds until the lease of a node of this process ends. 0 if the node has lost its
+    /// membership.
+    LeaseSeconds,
+    /// 1 if the link to another node is down, and otherwise 0.
+    LinkDown,
+    /// Number of messages that a link to another node has lost in the
+    /// [window](crate::Settings::window).
+    NewLostMessages,
+    /// Number of shards of a kind of entities that no node owns.
+    UnownedShards,
     /// Resident memory of the process in bytes.
     ResidentBytes,
     /// Average number of cores that the process used over the [window](crate::Settings::window).
     Cpu,
 }
 
-/// A value, and the item that it belongs to: a node, an edge, a sponsor, a journal or the process.
+/// A value, and the item that it belongs to, such as a node, an edge or the process.
 pub(super) struct Found<'a> {
     pub(super) of: Of,
     /// Identifier of the item, or `process` for the process.
@@ -168,6 +190,12 @@ impl Probe {
             Self::NewNotices => "new_notices",
             Self::WaitingTurns => "waiting_turns",
             Self::OldestWaitSeconds => "oldest_wait_seconds",
+            Self::SilentSeconds => "silent_seconds",
+            Self::Removed => "removed",
+            Self::LeaseSeconds => "lease_seconds",
+            Self::LinkDown => "link_down",
+            Self::NewLostMessages => "new_lost_messages",
+            Self::UnownedShards => "unowned_shards",
             Self::ResidentBytes => "resident_bytes",
             Self::Cpu => "cpu",
         }
@@ -212,6 +240,26 @@ impl Probe {
         for sponsor in &snapshot.sponsors {
             let name = Name::Is(&sponsor.name);
             tell(Of::Sponsors, &sponsor.id, name, self.of_sponsor(sponsor));
+        }
+        for member in &snapshot.members {
+            let name = Name::Is(&member.name);
+            tell(Of::Members, &member.id, name, self.of_member(member));
+        }
+        for link in &snapshot.links {
+            tell(
+                Of::Links,
+                &link.id,
+                Name::Is(&link.name),
+                self.of_link(link),
+            );
+        }
+        for kind in &snapshot.kinds {
+            tell(
+                Of::Kinds,
+                &kind.id,
+                Name::Is(&kind.name),
+                self.of_kind(kind),
+            );
         }
         let name = Name::Is(&snapshot.process.name);
         tell(Of::Process, "process", name, self.of_process(snapshot));
@@ -276,6 +324,30 @@ impl Probe {
         }
     }
 
+    fn of_member(self, member: &MemberStatus) -> Option<f64> {
+        match (self, &member.own) {
+            (Self::SilentSeconds, None) => member.silent_seconds,
+            (Self::Removed, None) => flag(member.state == MemberState::Removed),
+            (Self::LeaseSeconds, Some(own)) => own.lease_seconds,
+            _ => None,
+        }
+    }
+
+    fn of_link(self, link: &LinkStatus) -> Option<f64> {
+        match self {
+            Self::LinkDown => flag(link.state == LinkState::Down),
+            Self::NewLostMessages => Some(link.new_lost_messages as f64),
+            _ => None,
+        }
+    }
+
+    fn of_kind(self, kind: &KindStatus) -> Option<f64> {
+        match self {
+            Self::UnownedShards => Some(kind.unowned_shards as f64),
+            _ => None,
+        }
+    }
+
     fn of_process(self, snapshot: &Snapshot) -> Option<f64> {
         match self {
             Self::ResidentBytes => snapshot.process.resident_bytes.map(|bytes| bytes as f64),
@@ -283,6 +355,10 @@ impl Probe {
             _ => None,
         }
     }
+}
+
+fn flag(is: bool) -> Option<f64> {
+    Some(f64::from(u8::from(is)))
 }
 
 /// Returns a clause that states what is wrong with a journal.
@@ -302,8 +378,8 @@ fn why(journal: &JournalStatus, probe: Probe) -> String {
     }
 }
 
-/// Raises the level of the node, edge or journal `id` to `level`, unless its level is already
-/// worse.
+/// Raises the level of the item `id` to `level`, unless its level is already worse. Sponsors and
+/// the process have no level.
 pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
     let nodes = snapshot.nodes.iter_mut().filter(|node| node.id == id);
     nodes.for_each(|node| node.level = node.level.max(level));
@@ -313,4 +389,12 @@ pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
     for journal in journals.filter(|journal| journal.id == id) {
         journal.level = journal.level.max(level);
     }
+    let members = snapshot.members.iter_mut();
+    for member in members.filter(|member| member.id == id) {
+        member.level = member.level.max(level);
+    }
+    let links = snapshot.links.iter_mut().filter(|link| link.id == id);
+    links.for_each(|link| link.level = link.level.max(level));
+    let kinds = snapshot.kinds.iter_mut().filter(|kind| kind.id == id);
+    kinds.for_each(|kind| kind.level = kind.level.max(level));
 }

@@ -28,12 +28,27 @@ pub(super) fn sentence(
             Probe::OldestWaitSeconds => {
                 format!("No turn of the journal `{name}` has waited for {limit}.")
             }
+            Probe::SilentSeconds => format!("The member `{name}` renews its membership again."),
+            Probe::Removed => format!("The node `{name}` no longer counts as removed."),
+            Probe::LeaseSeconds => format!("The node `{name}` renews its lease again."),
+            Probe::LinkDown => format!("The link to the node `{name}` is no longer down."),
+            Probe::NewLostMessages => format!("The link to the node `{name}` loses no messages."),
+            Probe::UnownedShards => {
+                format!("Each shard of the entities `{name}` has an owner again.")
+            }
             _ => format!("{fact}, which is no longer {beyond} the limit of {limit}."),
         };
     }
     // The facts about these values need no limit.
     match probe {
-        Probe::Failed | Probe::Lost | Probe::RestartsOfOne => format!("{fact}."),
+        Probe::Failed
+        | Probe::Lost
+        | Probe::RestartsOfOne
+        | Probe::Removed
+        | Probe::LinkDown
+        | Probe::NewLostMessages
+        | Probe::UnownedShards => format!("{fact}."),
+        Probe::LeaseSeconds if value <= 0.0 => format!("{fact}."),
         Probe::FailingGroups | Probe::Broken => format!("The journal `{name}` {why}."),
         Probe::NewNotices => format!("{fact}. Nothing is lost. The newest: {why}."),
         _ => format!("{fact}, {beyond} the limit of {limit}."),
@@ -80,6 +95,27 @@ fn fact(probe: Probe, of: &str, value: f64) -> String {
         Probe::OldestWaitSeconds => {
             format!("A turn of the journal `{of}` has waited for the disk for {it}")
         }
+        Probe::SilentSeconds => {
+            format!("The member `{of}` has not renewed its membership for {it}")
+        }
+        Probe::Removed => {
+            format!("The node `{of}` was removed from the cluster, because it was silent")
+        }
+        Probe::LeaseSeconds if value <= 0.0 => format!(
+            "The lease of the node `{of}` has ended, so its entities hold the effects of their \
+             turns back"
+        ),
+        Probe::LeaseSeconds => format!("The lease of the node `{of}` ends in {it}"),
+        Probe::LinkDown => {
+            format!("The link to the node `{of}` is down: nothing arrives from that node")
+        }
+        Probe::NewLostMessages => {
+            format!("The link to the node `{of}` has lost {it} in the window")
+        }
+        Probe::UnownedShards => {
+            let have = if value == 1.0 { "has" } else { "have" };
+            format!("{it} of the entities `{of}` {have} no owner, so messages to them wait")
+        }
         Probe::ResidentBytes => format!("{of} uses {it} of memory"),
         Probe::Cpu => format!("{of} uses {it}"),
     }
@@ -94,12 +130,15 @@ fn amount(probe: Probe, value: f64) -> String {
         Probe::StalledSeconds
         | Probe::HeldSeconds
         | Probe::AwaySeconds
-        | Probe::OldestWaitSeconds => {
+        | Probe::OldestWaitSeconds
+        | Probe::SilentSeconds
+        | Probe::LeaseSeconds => {
             format!("{} s", number(value))
         }
         Probe::Rate | Probe::Growth => format!("{} messages/s", number(value)),
         Probe::TurnRate => format!("{} turns/s", number(value)),
-        Probe::Waiting | Probe::Longest => counted(value, "message"),
+        Probe::Waiting | Probe::Longest | Probe::NewLostMessages => counted(value, "message"),
+        Probe::UnownedShards => counted(value, "shard"),
         Probe::Alive | Probe::Lost => counted(value, "actor"),
         Probe::Failures => counted(value, "failure"),
         Probe::Restarts | Probe::RestartsOfOne => counted(value, "restart"),
@@ -107,7 +146,7 @@ fn amount(probe: Probe, value: f64) -> String {
         Probe::Away | Probe::WaitingTurns => counted(value, "turn"),
         Probe::FailingGroups => counted(value, "group"),
         Probe::NewNotices => counted(value, "new notice"),
-        Probe::Failed | Probe::Broken => number(value),
+        Probe::Failed | Probe::Broken | Probe::Removed | Probe::LinkDown => number(value),
         Probe::ResidentBytes => format!("{} MiB", number(value / f64::from(1 << 20))),
         Probe::Cpu => counted(value, "core"),
     }
@@ -201,6 +240,47 @@ mod tests {
             "x is 50 % full, which is no longer above the limit of 90 %."
         );
         assert_eq!(ended(Probe::Failed, 0.0), "x no longer counts as failed.");
+    }
+
+    #[test]
+    fn alerts_about_clusters_say_what_follows() {
+        let (above, below) = ("above", "below");
+        for (probe, value, limit, text) in [
+            (
+                Probe::SilentSeconds,
+                3.25,
+                (above, 3.0),
+                "The member `x` has not renewed its membership for 3.25 s, above the limit of 3 s.",
+            ),
+            (
+                Probe::LeaseSeconds,
+                1.2,
+                (below, 1.5),
+                "The lease of the node `x` ends in 1.2 s, below the limit of 1.5 s.",
+            ),
+            (
+                Probe::LeaseSeconds,
+                0.0,
+                (below, 1.5),
+                "The lease of the node `x` has ended, so its entities hold the effects of their \
+                 turns back.",
+            ),
+            (
+                Probe::NewLostMessages,
+                1.0,
+                (above, 0.5),
+                "The link to the node `x` has lost 1 message in the window.",
+            ),
+            (
+                Probe::UnownedShards,
+                3.0,
+                (above, 0.5),
+                "3 shards of the entities `x` have no owner, so messages to them wait.",
+            ),
+        ] {
+            let found = sentence(probe, ("x", ""), value, Level::Warning, limit);
+            assert_eq!(found, text);
+        }
     }
 
     #[test]

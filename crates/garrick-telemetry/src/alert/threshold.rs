@@ -34,6 +34,18 @@ const STALLED_SECONDS: f64 = 5.0;
 /// writes many groups in this time.
 const OLDEST_WAIT_SECONDS: f64 = 5.0;
 
+/// Time in seconds without a renewal after which another member causes a warning. Members renew
+/// their memberships each second, and are removed after 5 s.
+const SILENT_SECONDS: f64 = 3.0;
+
+/// Time in seconds until the end of a lease below which the lease causes a warning. A node that
+/// renews its lease in time has at least 3.5 s left.
+const LEASE_SECONDS: f64 = 1.5;
+
+/// Time for which a shard must have no owner to cause a warning. After the loss of a node, the
+/// others take its shards over within about 6 s.
+const UNOWNED: Duration = Duration::from_secs(10);
+
 /// An upper or lower limit for a kind of value. An alert begins when a value has been beyond the
 /// limit for 2 s. This time can be changed with [`for_at_least`](Self::for_at_least).
 ///
@@ -151,6 +163,13 @@ impl Threshold {
     ///   causes a critical alert.
     /// - A journal with a notice in the window causes a warning.
     /// - A turn that has waited for the disk for more than 5 s causes a warning.
+    /// - A member of a cluster that has not renewed its membership for more than 3 s causes a
+    ///   warning. A member that was removed, because it was silent, causes a critical alert.
+    /// - A node of this process whose lease ends in less than 1.5 s causes a warning. If the lease
+    ///   has ended, or the membership is lost, it causes a critical alert.
+    /// - A link to another node that is down causes a critical alert.
+    /// - A link that has lost messages in the window causes a warning.
+    /// - A kind of entities with shards that have had no owner for 10 s causes a critical alert.
     pub fn defaults() -> Vec<Self> {
         vec![
             // The value is itself a duration.
@@ -174,6 +193,20 @@ impl Threshold {
                 .for_at_least(Duration::ZERO),
             Self::above(Probe::NewNotices, 0.5).for_at_least(Duration::ZERO),
             Self::above(Probe::OldestWaitSeconds, OLDEST_WAIT_SECONDS).for_at_least(Duration::ZERO),
+            Self::above(Probe::SilentSeconds, SILENT_SECONDS).for_at_least(Duration::ZERO),
+            Self::above(Probe::Removed, 0.5)
+                .critical(0.5)
+                .for_at_least(Duration::ZERO),
+            Self::below(Probe::LeaseSeconds, LEASE_SECONDS)
+                .critical(f64::MIN_POSITIVE)
+                .for_at_least(Duration::ZERO),
+            Self::above(Probe::LinkDown, 0.5)
+                .critical(0.5)
+                .for_at_least(Duration::ZERO),
+            Self::above(Probe::NewLostMessages, 0.5).for_at_least(Duration::ZERO),
+            Self::above(Probe::UnownedShards, 0.5)
+                .critical(0.5)
+                .for_at_least(UNOWNED),
         ]
     }
 

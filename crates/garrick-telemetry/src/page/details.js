@@ -59,6 +59,40 @@ const PROBES = {
     ["Saved states", (journal) => si(journal.saved_states)], ["Compactions", (journal) => si(journal.compactions)], ["Copied by them", (journal) => bytes(journal.copied_bytes)],
     ["Notices", (journal) => si(journal.notices)],
   ],
+  members: [
+    ["State", (member) => member.state], ["Level", level], ["Seen by", (member) => plain(member.local)],
+    ["Last renewal before", (member) => span(member.silent_seconds)],
+    ["Shards", (member) => si(member.owned_shards)], ["Shards by kind", (member) => (Object.keys(member.shards).length === 0 ? "\u2013" : plain(Object.entries(member.shards).map(([kind, count]) => `${kind} ${count}`).join(", ")))],
+    ["Incarnation", (member) => member.incarnation], ["Epoch of the membership", (member) => String(member.epoch)],
+    ["Lease ends in", (member) => span(member.own?.lease_seconds ?? null)], ["Turns that wait for the lease", (member) => si(member.own?.held_turns ?? null)],
+    ["Times joined", (member) => si(member.own?.joined ?? null)], ["Memberships lost", (member) => si(member.own?.lost ?? null)], ["Times fenced", (member) => si(member.own?.fenced ?? null)],
+    ["Silent members removed", (member) => si(member.own?.removed ?? null)],
+    ["Shards claimed", (member) => si(member.own?.claimed_shards ?? null)], ["Shards handed over", (member) => si(member.own?.handed_over_shards ?? null)],
+  ],
+  links: [
+    ["State", (link) => link.state], ["Level", level], ["Of the node", (link) => plain(link.local)],
+    ["In this state for", (link) => span(link.state_seconds)], ["Last frame before", (link) => span(link.silent_seconds)],
+    ["Incarnation of the other node", (link) => link.incarnation], ["Times connected", (link) => si(link.connects)],
+    ["Messages sent per second", (link) => rate(link.sent_rate)], ["Messages sent", (link) => si(link.sent_messages)], ["Frames sent", (link) => si(link.sent_frames)],
+    ["Bytes sent per second", (link) => si(link.sent_byte_rate, "B/s")], ["Bytes sent", (link) => bytes(link.sent_bytes)],
+    ["Messages received per second", (link) => rate(link.received_rate)], ["Messages received", (link) => si(link.received_messages)], ["Frames received", (link) => si(link.received_frames)],
+    ["Bytes received per second", (link) => si(link.received_byte_rate, "B/s")], ["Bytes received", (link) => bytes(link.received_bytes)],
+    ["Messages lost", (link) => si(link.lost_messages)], ["Frames lost", (link) => si(link.lost_frames)],
+    ["Messages that may be lost", (link) => si(link.unconfirmed_messages)], ["Frames that have not arrived", (link) => si(link.missing_frames)],
+    ["Messages refused", (link) => si(link.refused_messages)], ["Frames refused by the network", (link) => si(link.refused_frames)],
+    ["Frames that wait", (link) => si(link.waiting_frames)], ["Bytes that wait", (link) => bytes(link.waiting_bytes)],
+    ["Bytes without confirmation", (link) => bytes(link.unconfirmed_bytes)], ["Credit", (link) => bytes(link.credit_bytes)],
+    ["Questions without an answer", (link) => si(link.questions)],
+  ],
+  kinds: [
+    ["Level", level], ["Of the node", (kind) => plain(kind.local)], ["Runs here", (kind) => (kind.is_hosted ? "yes" : "no")],
+    ["Entities that run here", (kind) => si(kind.entities)], ["Created", (kind) => si(kind.created)], ["Created per second", (kind) => rate(kind.created_rate)],
+    ["Stopped because idle", (kind) => si(kind.passivated)],
+    ["Shards", (kind) => si(kind.shards)], ["Shards here", (kind) => si(kind.owned_shards)], ["Shards without an owner", (kind) => si(kind.unowned_shards)],
+    ["Shards handed over from here", (kind) => si(kind.handing_over_shards)], ["Shards handed over by any node", (kind) => si(kind.moving_shards)],
+    ["Messages that wait", (kind) => si(kind.waiting_messages)], ["Messages for shards of others", (kind) => si(kind.stray_messages)],
+    ["Messages that waited too long", (kind) => si(kind.expired_messages)], ["Entities that did not end in time", (kind) => si(kind.abandoned_entities)],
+  ],
 };
 
 const CHARTS = {
@@ -66,9 +100,15 @@ const CHARTS = {
   edges: [["rate", "Rate", rate], ["fill", "Filled", percent, 1]],
   sponsors: [["rate", "Turns per second", rate], ["busy", "Busy", percent, 1]],
   journals: [["rate", "Turns per second", rate], ["busy", "Disk", percent, 1], ["waiting", "Turns waiting", si]],
+  members: [],
+  links: [["rate", "Messages sent", rate], ["received", "Messages received", rate], ["waiting", "Bytes waiting", bytes]],
+  kinds: [["entities", "Entities", si]],
 };
 
-const KIND = { edges: "channel", sponsors: "sponsor", journals: "journal" };
+/** Kinds of things that have no neighbors. */
+const ALONE = new Set(["journals", "members", "links", "kinds"]);
+
+const KIND = { edges: "channel", sponsors: "sponsor", journals: "journal", members: "member of a cluster", links: "link to another node", kinds: "kind of entities" };
 const kindName = (kind, thing) => KIND[kind] ?? (thing.kind === "actors" ? "group of actors" : "stage");
 
 /** Returns the title of a thing. A channel without a name gets its title from its ends. */
@@ -102,7 +142,7 @@ export class Details {
   /** Shows an overview of the process and its alerts, for an empty selection. */
   overview() {
     const list = html("div");
-    this.body.replaceChildren(html("p", { class: "muted" }, "Select a stage, a group of actors, a channel, a sponsor or a journal to see all its data."), list);
+    this.body.replaceChildren(html("p", { class: "muted" }, "Select a row of a table, or a node or channel of the graph, to see all its data."), list);
     write(byId("details-title"), "Details");
     return (store) => {
       const worst = store.snapshot.alerts.slice(0, 8);
@@ -131,7 +171,7 @@ export class Details {
     return (store, thing) => {
       write(byId("details-title"), title(store, thing));
       write(kicker, kindName(kind, thing));
-      const reason = thing.note ?? thing.failure ?? thing.notice;
+      const reason = thing.note ?? thing.failure ?? thing.notice ?? thing.own?.failure;
       write(note, reason ? plain(reason) : "");
       note.hidden = !reason;
       for (const one of charts) one.update(store, thing);
@@ -151,7 +191,7 @@ export class Details {
     const link = (id, text, mark) => this.link(store, id, text, mark, "ok");
     const own = section("Alerts", alerts.filter((alert) => alert.on === thing.id).map((alert) =>
       this.link(store, thing.id, `${alert.text} Since ${clock(alert.since_unix_ms)}.`, SIGNS[alert.level], alert.level)));
-    if (kind === "journals") return own;
+    if (ALONE.has(kind)) return own;
     if (kind === "edges") {
       const ends = [["from", thing.from], ["to", thing.to]].filter(([, id]) => id !== null);
       return [...own, ...section("Ends", ends.map(([way, id]) => link(id, end(store, id), way)))];

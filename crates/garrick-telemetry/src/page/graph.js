@@ -64,7 +64,7 @@ export class Graph {
       this.chosen = this.level ?? this.levelThatFits(snapshot, down);
     }
     this.full = snapshot;
-    byId("graph-none").hidden = snapshot.nodes.length > 0 || (snapshot.journals ?? []).length > 0;
+    byId("graph-none").hidden = ["nodes", "journals", "members", "links"].some((kind) => (snapshot[kind] ?? []).length > 0);
     if (isNewSearch) this.search(snapshot, matches);
     this.snapshot = collapse(snapshot, this.chosen, this.open);
     const now = signature(this.snapshot, down);

@@ -6,7 +6,7 @@
 const POINTS_MAX = 600;
 
 /** Names of the values with a history: in the process, and in this page. */
-const REMEMBERED = { rate: "rate", busy: "busy", waiting: "waiting", fill: "fill", turn_rate: "rate", idle: "busy", writing: "busy", cpu: "cpu", resident_bytes: "memory" };
+const REMEMBERED = { rate: "rate", busy: "busy", waiting: "waiting", fill: "fill", turn_rate: "rate", idle: "busy", writing: "busy", sent_rate: "rate", received_rate: "received", entities: "entities", cpu: "cpu", resident_bytes: "memory" };
 
 /** Values with a history, by kind of thing. */
 const SERIES = {
@@ -14,6 +14,9 @@ const SERIES = {
   edges: { rate: (edge) => edge.rate, fill: (edge) => share(edge) },
   sponsors: { rate: (sponsor) => sponsor.turn_rate, busy: (sponsor) => (sponsor.idle === null ? null : 1 - sponsor.idle) },
   journals: { rate: (journal) => journal.turn_rate, busy: (journal) => journal.writing, waiting: (journal) => journal.waiting_turns },
+  members: {},
+  links: { rate: (link) => link.sent_rate, received: (link) => link.received_rate, waiting: (link) => link.waiting_bytes },
+  kinds: { entities: (kind) => kind.entities },
 };
 
 /** Returns the current fill of a channel, 0 to 1. */
@@ -22,7 +25,7 @@ export const share = (edge) => (edge.capacity > 0 ? edge.fill / edge.capacity : 
 /** Returns the turns that hold a sponsor's workers, the longest first. */
 export const longest = (sponsor) => sponsor.held.slice().sort((a, b) => b.seconds - a.seconds);
 
-const KINDS = ["nodes", "edges", "sponsors", "journals"];
+const KINDS = ["nodes", "edges", "sponsors", "journals", "members", "links", "kinds"];
 
 export class Store {
   constructor() {

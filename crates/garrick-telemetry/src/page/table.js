@@ -1,4 +1,4 @@
-// The tables: one sheet of rows with five sets of columns. Sorts by any column and filters by text.
+// The tables: one sheet of rows with eight sets of columns. Sorts by any column and filters by text.
 
 import { arrange, attribute, byId, html, write } from "./dom.js";
 import { bytes, clock, load, percent, plain, rate, si, span, SIGNS } from "./format.js";
@@ -54,6 +54,22 @@ const SHEETS = [
     number("Groups/s", (row) => row.group_rate, rate), number("Turns a group", (row) => row.group_turns), number("Mean group", (row) => row.group_seconds, span), number("Longest group", (row) => row.longest_group_seconds, span),
     number("Written", (row) => row.written_rate, (value) => si(value, "B/s")), number("Entities", (row) => row.entities), number("Size", (row) => row.size_bytes, bytes),
     number("Events", (row) => row.events), number("States read", (row) => row.recoveries)] },
+  { key: "members", label: "Members", rare: true, rows: (snapshot) => snapshot.members ?? [], columns: [
+    name, level, text("State", (row) => row.state), number("Last renewal", (row) => row.silent_seconds, span), number("Lease", (row) => row.own?.lease_seconds ?? null, span),
+    number("Shards", (row) => row.owned_shards), number("Held turns", (row) => row.own?.held_turns ?? null, si, { bad: true }),
+    text("Incarnation", (row) => row.incarnation), number("Epoch", (row) => row.epoch, String), text("Seen by", (row) => plain(row.local)),
+    number("Memberships lost", (row) => row.own?.lost ?? null, si, { bad: true }), number("Claimed", (row) => row.own?.claimed_shards ?? null), number("Handed over", (row) => row.own?.handed_over_shards ?? null)] },
+  { key: "links", label: "Links", rare: true, rows: (snapshot) => snapshot.links ?? [], columns: [
+    name, level, text("State", (row) => row.state), number("Lost", (row) => row.lost_messages, si, { bad: true }), number("Waiting", (row) => row.waiting_frames), number("Last frame", (row) => row.silent_seconds, span),
+    number("Sent/s", (row) => row.sent_rate, rate, { spark: "rate" }), number("Received/s", (row) => row.received_rate, rate, { spark: "received" }),
+    number("Refused", (row) => row.refused_messages, si, { bad: true }), number("Unconfirmed", (row) => row.unconfirmed_messages), number("Connects", (row) => row.connects),
+    number("Credit", (row) => row.credit_bytes, bytes), number("Questions", (row) => row.questions), number("Sent", (row) => row.sent_byte_rate, (value) => si(value, "B/s")), number("Received", (row) => row.received_byte_rate, (value) => si(value, "B/s")),
+    text("Of", (row) => plain(row.local))] },
+  { key: "kinds", label: "Entities", rare: true, rows: (snapshot) => snapshot.kinds ?? [], columns: [
+    name, level, number("No owner", (row) => row.unowned_shards, si, { bad: true }), number("Waiting", (row) => row.waiting_messages), number("Entities", (row) => row.entities, si, { spark: "entities" }),
+    number("Shards here", (row) => row.owned_shards), number("Shards", (row) => row.shards), number("Handing over", (row) => row.handing_over_shards),
+    number("Expired", (row) => row.expired_messages, si, { bad: true }), number("Strays", (row) => row.stray_messages, si, { bad: true }), number("Abandoned", (row) => row.abandoned_entities, si, { bad: true }),
+    number("Created", (row) => row.created), number("Idle stops", (row) => row.passivated), text("Runs here", (row) => (row.is_hosted ? "yes" : "no")), text("Of", (row) => plain(row.local))] },
 ];
 
 function on(store, alert) {

@@ -17,6 +17,7 @@ mod track;
 
 mod build;
 
+mod cluster;
 mod journals;
 mod trouble;
 
@@ -40,6 +41,7 @@ use crate::snapshot::Snapshot;
 use crate::sources::IntoSource;
 use crate::trouble::{FailureReport, SharedBook, TreeReport};
 use crate::window::{At, Nanos, Pace};
+use cluster::Clusters;
 use journals::Journals;
 use labels::Labels;
 #[cfg(feature = "metrics")]
@@ -115,6 +117,8 @@ struct Watched {
     tracks: Tracks,
     /// Past counts of the journals of the source.
     journals: Journals,
+    /// Past counts of the links and kinds of the source.
+    clusters: Clusters,
 }
 
 impl Sampler {
@@ -158,6 +162,7 @@ impl Sampler {
             source,
             tracks: Tracks::default(),
             journals: Journals::default(),
+            clusters: Clusters::default(),
         });
     }
 
@@ -233,6 +238,8 @@ impl Sampler {
                 build::add(snapshot, prefix, &mut reading, tracks, labels, at);
                 let (seen, past) = (&mut reading.journals, &mut watched.journals);
                 journals::add(snapshot, prefix, seen, past, labels, at);
+                let past = &mut watched.clusters;
+                cluster::add(snapshot, prefix, &mut reading, past, labels, at);
             }
             if !whole {
                 self.book.lock().forget(watched.id.0);

@@ -47,6 +47,18 @@ pub(super) struct JournalTrack {
     pub(super) notices: Meter,
 }
 
+/// Past counts of one link.
+#[derive(Debug, Default)]
+pub(super) struct LinkTrack {
+    /// Messages.
+    pub(super) sent: Meter,
+    pub(super) sent_bytes: Meter,
+    pub(super) received: Meter,
+    pub(super) received_bytes: Meter,
+    /// Lost messages.
+    pub(super) lost: Meter,
+}
+
 /// Past counts of all items of one source, by identifier.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {

@@ -204,9 +204,12 @@ fn the_table_of_journals_is_offered_if_there_are_any() {
     let mut state = state();
     act(&mut state, &[Action::Tab(Tab::Journals)]);
     assert_eq!(state.tab, Tab::Nodes);
-    // There are journals, and no metrics.
+    // There are journals, and no metrics and clusters.
     state.hear(Word::Snapshot(Box::new(Snapshot {
         metrics: Vec::new(),
+        members: Vec::new(),
+        links: Vec::new(),
+        kinds: Vec::new(),
         ..sample::with_all()
     })));
     act(&mut state, &[Action::Tab(Tab::Alerts), Action::NextTab(1)]);
@@ -215,6 +218,26 @@ fn the_table_of_journals_is_offered_if_there_are_any() {
     assert_eq!(state.tab, Tab::Nodes);
     act(&mut state, &[Action::NextTab(-1), Action::NextTab(-1)]);
     assert_eq!(state.tab, Tab::Alerts);
+}
+
+#[test]
+fn the_tables_of_a_cluster_are_offered_if_they_have_rows() {
+    let mut state = state();
+    act(&mut state, &[Action::Tab(Tab::Links)]);
+    assert_eq!(state.tab, Tab::Nodes);
+    // A node without entities has links only.
+    state.hear(Word::Snapshot(Box::new(Snapshot {
+        members: Vec::new(),
+        kinds: Vec::new(),
+        ..sample::with_all()
+    })));
+    act(
+        &mut state,
+        &[Action::Tab(Tab::Journals), Action::NextTab(1)],
+    );
+    assert_eq!((state.tab, chosen(&state)), (Tab::Links, "l"));
+    act(&mut state, &[Action::NextTab(1)]);
+    assert_eq!(state.tab, Tab::Nodes);
 }
 
 #[test]

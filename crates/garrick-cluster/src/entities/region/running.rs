@@ -275,6 +275,7 @@ impl<M: Travels> Region<M> {
             } else {
                 entity.stops = true;
                 entity.address.stop();
+                self.gate.passivated.fetch_add(1, Relaxed);
             }
         }
     }

@@ -69,6 +69,7 @@ impl Placer {
             used.order(Order::Left);
         }
         self.publish();
+        self.publish_standings(true, cx);
         self.remove(since, false, cx)
     }
 

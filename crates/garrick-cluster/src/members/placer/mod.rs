@@ -20,6 +20,7 @@ use crate::members::own::{Look, Own};
 use crate::members::record::{Key, Member, encode};
 use crate::members::roster::{FENCED_LEASE, LEASE, Roster};
 use crate::members::sample::MembersSample;
+use crate::members::standing::{MemberSample, MemberState, Standings};
 use crate::members::used::UsedKind;
 use crate::members::view::{Changes, View};
 use crate::name::NodeName;
@@ -101,6 +102,9 @@ pub(crate) struct Placer {
     lines: Arc<dyn Lines>,
     placement: Arc<dyn Placement>,
     sample: Arc<Mutex<MembersSample>>,
+    standings: Arc<Mutex<Standings>>,
+    /// True if the owners of shards have changed since they were last counted.
+    counts_again: bool,
     own: Own,
     view: View,
     roster: Roster,
@@ -134,12 +138,15 @@ impl Placer {
         lines: Arc<dyn Lines>,
         placement: Arc<dyn Placement>,
         sample: Arc<Mutex<MembersSample>>,
+        standings: Arc<Mutex<Standings>>,
     ) -> Self {
         Self {
             own,
             lines,
             placement,
             sample,
+            standings,
+            counts_again: true,
             view: View::default(),
             roster: Roster::default(),
             used: HashMap::new(),
@@ -187,6 +194,7 @@ impl Placer {
             self.plan(None, cx);
         }
         self.look_for_silent(cx);
+        self.publish_standings(is_due, cx);
         let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
     }
 
@@ -388,6 +396,7 @@ impl Placer {
                 let look = self.own.look(&self.view, now);
                 self.looked(&look);
                 if !changes.is_empty() || look != Look::Same {
+                    self.counts_again = true;
                     self.settle(now);
                     self.plan(Some(&changes), cx);
                 }
@@ -417,6 +426,49 @@ impl Placer {
             self.tell_lease(&kind);
         }
         self.host_if_used(kind);
+    }
+
+    /// Publishes the members and the lease of this node. Counts shards only if `counts` is true,
+    /// because there can be many of them.
+    fn publish_standings(&mut self, counts: bool, cx: &Context<'_, PlacerMsg>) {
+        let (now, lease_now) = (cx.now(), cx.lease_now());
+        // The readers have only this clock.
+        let by_clock = |at: Nanos| now.saturating_sub(lease_now.saturating_sub(at));
+        let seen_at = |name: &NodeName| self.roster.seen_at(name).map(by_clock);
+        let standings = &mut *lock(&self.standings);
+        standings.is_sure_since(by_clock(self.roster.good_since()));
+        standings.see(&self.view, seen_at, now);
+        if counts && self.counts_again {
+            self.counts_again = false;
+            standings.count(&self.view, &self.own.name);
+        }
+        standings.set_own(self.own_standing(), now);
+        let until = self.own.lease().map(|lease| lease.until());
+        let left = until.map(|until| until.saturating_sub(lease_now));
+        standings.lease_until = left.map(|left| now.saturating_add(left));
+        standings.held_turns = self.own.held_turns();
+    }
+
+    /// Returns the membership of this node, without its shards.
+    fn own_standing(&self) -> MemberSample {
+        let seen = self.view.member(&self.own.name);
+        let is_suspect = seen.is_some_and(|seen| seen.value.is_suspect);
+        let state = match (&self.exit, self.own.epoch()) {
+            (Exit::Removes { .. }, _) => MemberState::Left,
+            (_, None) => MemberState::Joining,
+            (_, Some(_)) if is_suspect => MemberState::Suspect,
+            (_, Some(_)) if self.own.is_draining => MemberState::Draining,
+            (_, Some(_)) => MemberState::Up,
+        };
+        MemberSample {
+            name: self.own.name.clone(),
+            is_own: true,
+            life: self.own.life(),
+            epoch: self.own.epoch().unwrap_or(0),
+            state,
+            silent_for: Duration::ZERO,
+            shards: Vec::new(),
+        }
     }
 
     /// Publishes the counters of this node.
