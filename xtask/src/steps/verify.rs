@@ -67,7 +67,7 @@ pub(super) fn tools(workspace: &Workspace) -> Result<String> {
 }
 
 /// Installs the external tools that tests call, if they are missing.
-fn tools_for_tests(workspace: &Workspace) -> Result<String> {
+pub(super) fn tools_for_tests(workspace: &Workspace) -> Result<String> {
     let installed = tools::install_missing(tools::FOR_TESTS)?;
     let axe = tools::install_axe(&workspace.target)?;
     let nats = tools::install_nats(&workspace.target)?;
