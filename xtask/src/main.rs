@@ -97,8 +97,8 @@ enum Task {
     Minimal,
     /// Check the licenses, the duplicates and the sources of all dependencies.
     Deny,
-    /// Compare the public crates with those of the last release.
-    Semver,
+    /// Compare the public crates with those of the last release, or of a given commit.
+    Semver(steps::SemverOptions),
     /// Prepare a release: check everything, and print the commands that publish.
     Release(steps::ReleaseOptions),
     /// Run each fuzzer for some time.
@@ -167,7 +167,10 @@ fn main() -> Result<ExitCode> {
         Task::Features => steps::FEATURES_ALONE,
         Task::Minimal => steps::MINIMAL,
         Task::Deny => steps::DENY,
-        Task::Semver => steps::SEMVER,
+        Task::Semver(options) => {
+            steps::semver(&workspace, &options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Soak => steps::SOAK,
         Task::Release(options) => {
             steps::release(&workspace, &options)?;

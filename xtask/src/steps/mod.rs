@@ -23,7 +23,7 @@ use anyhow::Result;
 use crate::why;
 use crate::workspace::Workspace;
 
-pub(crate) use audit::{FuzzOptions, fuzz};
+pub(crate) use audit::{FuzzOptions, SemverOptions, fuzz, semver};
 pub(crate) use quick::OMITTED;
 pub(crate) use release::{Options as ReleaseOptions, release};
 pub(crate) use sample::{Options as SampleOptions, sample};
@@ -186,10 +186,6 @@ pub(crate) const MINIMAL: Step = Step {
 pub(crate) const DENY: Step = Step {
     name: "deny",
     run: audit::deny,
-};
-pub(crate) const SEMVER: Step = Step {
-    name: "semver",
-    run: audit::semver,
 };
 pub(crate) const SOAK: Step = Step {
     name: "soak",
