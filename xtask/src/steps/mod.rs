@@ -27,6 +27,7 @@ pub(crate) use audit::{FuzzOptions, SemverOptions, fuzz, semver};
 pub(crate) use quick::OMITTED;
 pub(crate) use release::{Options as ReleaseOptions, release};
 pub(crate) use sample::{Options as SampleOptions, sample};
+pub(crate) use verify::{ClusterOptions, cluster};
 
 /// The features that enable all commands of `garrick`, for a build of the whole workspace. Logs in
 /// databases are then tested in all crates.
@@ -128,10 +129,6 @@ pub(crate) const SIM: Step = Step {
 pub(crate) const JOURNAL: Step = Step {
     name: "journal",
     run: verify::journal,
-};
-pub(crate) const CLUSTER: Step = Step {
-    name: "cluster",
-    run: verify::cluster,
 };
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",
