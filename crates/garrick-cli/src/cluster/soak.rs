@@ -149,7 +149,7 @@ fn joined(servers: &Servers, cluster: &str, stop: &Stop) -> Result<Ledger> {
 
 impl Run {
     fn start(&self, number: usize) -> Result<Member> {
-        let name = format!("bank-{}", number + 1);
+        let name = format!("soak-{}", number + 1);
         Member::start(&name, &self.cluster, &self.servers, None)
     }
 
