@@ -7,7 +7,7 @@
 use garrick_actor::Address;
 
 use crate::forged::{DEAD, Forged, NODE, NUMBER, PEER, SESSION, put_number};
-use crate::pair::{Msg, Pair};
+use crate::pair::{Msg, Pair, ready};
 use crate::spy::FRAMES_MAX;
 
 /// Maximum number of steps of an attack.
@@ -108,7 +108,10 @@ pub(crate) fn use_exports(bytes: &[u8]) {
             0 => drop(held.pop()),
             1 => {
                 let count = draw.number() % 4;
-                let _ = pair.far.ask(|reply| Msg::Keeps(count, reply));
+                let ask = pair.far.ask(|reply| Msg::Keeps(count, reply));
+                pair.run();
+                // The attacker may have stopped the counter, or taken the answer's place.
+                held.extend(ready(ask).and_then(Result::ok).into_iter().flatten());
             }
             2 => keep(&pair.far, held.last().unwrap_or(&pair.counter)),
             3 => keep(held.first().unwrap_or(&pair.far), &pair.counter),
