@@ -97,8 +97,8 @@ enum Task {
     Minimal,
     /// Check the licenses, the duplicates and the sources of all dependencies.
     Deny,
-    /// Compare the public crates with those of the last release.
-    Semver,
+    /// Compare the public crates with those of the last release, or of a given commit.
+    Semver(steps::SemverOptions),
     /// Prepare a release: check everything, and print the commands that publish.
     Release(steps::ReleaseOptions),
     /// Run each fuzzer for some time.
@@ -116,8 +116,8 @@ enum Task {
     /// measure them beside the raw disk.
     Journal,
     /// Simulate clusters with 1,000 seeds for each failure, and kill and stop their processes for a
-    /// minute.
-    Cluster,
+    /// minute. Or do the latter for long.
+    Cluster(steps::ClusterOptions),
     /// Test the dashboard in a browser, and put its screenshots into the documentation.
     Pictures,
     /// Count the crates of a first build and of a hello-world program, time both builds, and count
@@ -167,7 +167,10 @@ fn main() -> Result<ExitCode> {
         Task::Features => steps::FEATURES_ALONE,
         Task::Minimal => steps::MINIMAL,
         Task::Deny => steps::DENY,
-        Task::Semver => steps::SEMVER,
+        Task::Semver(options) => {
+            steps::semver(&workspace, &options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Soak => steps::SOAK,
         Task::Release(options) => {
             steps::release(&workspace, &options)?;
@@ -181,7 +184,10 @@ fn main() -> Result<ExitCode> {
         Task::Lines => steps::LINES,
         Task::Sim => steps::SIM,
         Task::Journal => steps::JOURNAL,
-        Task::Cluster => steps::CLUSTER,
+        Task::Cluster(options) => {
+            println!("{}", steps::cluster(&workspace, &options)?);
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Pictures => steps::PICTURES,
         Task::Sizes => steps::SIZES,
         Task::Sample(options) => {

@@ -47,6 +47,8 @@ pub(crate) struct Package {
     pub(crate) siblings: Vec<(String, String)>,
     /// Names of the features of the package, without `default`.
     pub(crate) features: Vec<String>,
+    /// True if other crates can call functions of the package. Libraries of macros do not count.
+    pub(crate) is_library: bool,
     /// Targets of the package.
     pub(crate) targets: Vec<Target>,
 }
@@ -191,6 +193,10 @@ impl Package {
                 .filter(|name| name != "default")
                 .collect(),
             dependencies: for_all.into_iter().map(|d| d.name).collect(),
+            is_library: package
+                .targets
+                .iter()
+                .any(|target| target.kind.contains(&TargetKind::Lib)),
             test_dependencies: for_tests.into_iter().map(|d| d.name).collect(),
             targets: package
                 .targets

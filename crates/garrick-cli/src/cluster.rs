@@ -2,6 +2,7 @@
 
 mod refusal;
 mod servers;
+mod usage;
 
 mod observed;
 
@@ -15,10 +16,15 @@ mod model;
 mod member;
 
 mod engine;
+mod leak;
 
 mod callers;
+mod trio;
 
 mod demo;
+mod ledger;
+
+mod soak;
 
 use clap::{Args, Subcommand};
 use garrick_cluster::nats;
@@ -30,6 +36,9 @@ pub(crate) enum Command {
     /// Run a bank on several processes of this machine, kill them while they work, and check the
     /// results.
     Demo(demo::Arguments),
+    /// Run a bank on three processes and three NATS servers of this machine, kill and pause them at
+    /// random for an hour, and check each answer, the total, and the resources of the processes.
+    Soak(soak::Arguments),
     /// Show the members and the kinds of entities of a cluster.
     Status(status::Arguments),
     /// Show which nodes own the shards of a kind of entities.
@@ -60,6 +69,7 @@ pub(crate) struct Permissions {
 pub(crate) fn run(command: Command) -> Result<Ended> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Soak(arguments) => soak::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Shards(arguments) => shards::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),

@@ -59,6 +59,10 @@ mod travel;
 #[cfg(feature = "nats")]
 pub mod nats;
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+
 pub use counts::NodeSample;
 pub use directory::{NameError, ServiceError};
 pub use entities::{

@@ -172,7 +172,10 @@ fn a_subscriber_with_a_full_mailbox_misses_messages() {
             let _ = released.recv();
         }
     });
-    let slow = two.system.actor(slow).mailbox(mailbox).spawn().unwrap();
+    // Of another system: where workers do not lend their actors, a turn that waits holds up the
+    // other actors of its worker, such as those of the node.
+    let outside = System::new().unwrap();
+    let slow = outside.actor(slow).mailbox(mailbox).spawn().unwrap();
     two.topic.subscribe(&slow).wait().unwrap();
     one.knows(1);
     one.publish(1, 0..1);

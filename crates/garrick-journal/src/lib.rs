@@ -12,7 +12,7 @@
 //! With the feature `sqlite`, `Journal::open_sqlite` stores the events in a database that people
 //! can query. To use any other store, implement [`Log`].
 //!
-//! The README of the crate describes the steps of a turn and the format of the files, and gives the
+//! `src/README.md` describes the steps of a turn and the format of the files, and gives the
 //! reasons for the design. The log uses [`Files`](garrick_actor::files::Files), so the same code
 //! runs on a folder and on the disk of a simulation.
 

@@ -28,7 +28,7 @@
 //!   versions would not understand.
 //!
 //! This crate performs no I/O, except in the test of the lock file, and does not depend on actors.
-//! The README of the crate describes the format. The guide is `docs/wire.md`.
+//! `src/README.md` describes the format.
 
 #![forbid(unsafe_code)]
 
@@ -69,3 +69,8 @@ pub use schema::Schema;
 pub use shape::Shape;
 pub use whole::{from_slice, to_vec};
 pub use wire::Wire;
+
+/// The Rust code in the README of this package.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct PackageReadme;

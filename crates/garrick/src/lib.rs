@@ -127,6 +127,16 @@ pub struct Readme;
 #[doc = include_str!("../README.md")]
 pub struct PackageReadme;
 
+/// The Rust code in the README of `garrick-cluster`.
+#[cfg(all(doctest, feature = "cluster"))]
+#[doc = include_str!("../../garrick-cluster/README.md")]
+pub struct ClusterReadme;
+
+/// The Rust code in the README of `garrick-journal`.
+#[cfg(all(doctest, feature = "journal"))]
+#[doc = include_str!("../../garrick-journal/README.md")]
+pub struct JournalReadme;
+
 /// The programs in the tutorial.
 #[cfg(all(doctest, feature = "journal", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/tutorial.md")]

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::{Ended, Job};
 use crate::tools;
-use crate::workspace::Workspace;
+use crate::workspace::{Package, Workspace};
 
 /// The tools, with their versions.
 const DENY: (&str, &str) = ("cargo-deny", "0.20.2");
@@ -19,6 +19,10 @@ const FUZZ: (&str, &str) = ("cargo-fuzz", "0.13.2");
 
 /// Fuzz targets: the folder of the crate, the name, and the length of an input in bytes.
 const FUZZED: &[(&str, &str, u32)] = &[
+    ("crates/garrick-cluster", "decode", 4096),
+    ("crates/garrick-cluster", "entries", 1024),
+    ("crates/garrick-cluster", "exports", 1024),
+    ("crates/garrick-cluster", "frame", 1024),
     ("crates/garrick-secure", "changes", 16384),
     ("crates/garrick-wire", "changes", 4096),
     ("crates/garrick-wire", "decode", 4096),
@@ -59,40 +63,114 @@ pub(crate) fn fuzz(workspace: &Workspace, options: &FuzzOptions) -> Result<()> {
 pub(super) fn deny(workspace: &Workspace) -> Result<String> {
     let program = tools::install_cargo(&workspace.target, DENY)?;
     let deny = |arguments: &[&str]| Job::new(&program).arguments(arguments);
-    deny(&["--all-features", "check", "bans", "licenses", "sources"]).run()?;
-    if !deny(&["fetch", "db"]).succeeds() {
+    deny(&["--all-features", "check", "--hide-inclusion-graph"])
+        .arguments(&["bans", "licenses", "sources"])
+        .run()?;
+    if let Err(error) = deny(&["fetch", "db"]).run() {
+        println!("{error:#}");
         return Ok("without vulnerabilities: their database cannot be fetched".to_owned());
     }
     deny(&["--all-features", "check", "advisories"]).run()?;
     Ok("licenses, duplicates, sources, vulnerabilities".to_owned())
 }
 
-/// Compares the public crates with those of the last release, and fails if a change breaks users
+/// The parameters of the comparison.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SemverOptions {
+    /// Compare with this commit or tag instead of the last release.
+    #[arg(long)]
+    against: Option<String>,
+    /// Compare only this crate. Can be repeated.
+    #[arg(long = "package", short)]
+    packages: Vec<String>,
+}
+
+/// Compares the public libraries with those of the last release, and fails if a change breaks users
 /// although the version does not say so.
-pub(super) fn semver(workspace: &Workspace) -> Result<String> {
+pub(crate) fn semver(workspace: &Workspace, options: &SemverOptions) -> Result<()> {
+    let Some(against) = baseline(options)? else {
+        println!(
+            "nothing was compared: there is no tag `{TAGS}` of a release. `--against` compares \
+             with any commit"
+        );
+        return Ok(());
+    };
+    let commit = commit(&against)?;
+    let packages = compared(workspace, &options.packages)?;
+    let program = tools::install_cargo(&workspace.target, SEMVER)?;
+    let folder = workspace.target.join("semver-baseline");
+    extract(&commit, &folder)?;
+    println!(
+        "compared with {against} ({commit}): {} libraries",
+        packages.len()
+    );
+    let mut failed = Vec::new();
+    for package in &packages {
+        if !folder.join(&package.dir).exists() {
+            println!("{}: {against} has no such crate", package.name);
+            continue;
+        }
+        let job = Job::new(&program)
+            .arguments(&["semver-checks", "--package", &package.name])
+            .arguments(&["--baseline-root"])
+            .arguments(&[&folder]);
+        if let Err(error) = job.run() {
+            println!("{error:#}");
+            failed.push(package.name.as_str());
+        }
+    }
+    if failed.is_empty() {
+        println!("since {against}, no change breaks users");
+        return Ok(());
+    }
+    bail!(
+        "changes since {against} break users of: {}",
+        failed.join(", ")
+    )
+}
+
+/// Returns the commit or tag that the options name, or else the last release, if there is one.
+fn baseline(options: &SemverOptions) -> Result<Option<String>> {
+    if options.against.is_some() {
+        return Ok(options.against.clone());
+    }
     let tag = Job::new("git")
         .arguments(&["describe", "--tags", "--abbrev=0", "--match", TAGS])
         .watch()?;
-    if tag.ended != Ended::Passed {
-        return Ok("no release to compare with".to_owned());
-    }
-    let tag = tag.output.trim();
-    let program = tools::install_cargo(&workspace.target, SEMVER)?;
-    let baseline = workspace.target.join("semver-baseline");
-    extract(tag, &baseline)?;
-    let mut job = Job::new(program)
-        .arguments(&["semver-checks", "--baseline-root"])
-        .arguments(&[&baseline]);
-    let packages = workspace.public();
-    for package in &packages {
-        job = job.arguments(&["--package", &package.name]);
-    }
-    job.run()?;
-    Ok(format!("{} crates, beside {tag}", packages.len()))
+    Ok((tag.ended == Ended::Passed).then(|| tag.output.trim().to_owned()))
 }
 
-/// Writes the files of a tag to an empty folder.
-fn extract(tag: &str, folder: &Path) -> Result<()> {
+/// Returns the hash of a commit or of a tag's commit.
+fn commit(name: &str) -> Result<String> {
+    let parsed = Job::new("git")
+        .arguments(&["rev-parse", "--verify", "--quiet", "--end-of-options"])
+        .arguments(&[format!("{name}^{{commit}}")])
+        .watch()?;
+    if parsed.ended != Ended::Passed {
+        bail!("there is no commit `{name}`");
+    }
+    Ok(parsed.output.trim().to_owned())
+}
+
+/// Returns the public libraries with the given names, or all of them if there are no names.
+/// Programs and macros have no signatures to compare.
+fn compared<'a>(workspace: &'a Workspace, names: &[String]) -> Result<Vec<&'a Package>> {
+    let mut public = workspace.public();
+    public.retain(|package| package.is_library);
+    if names.is_empty() {
+        return Ok(public);
+    }
+    let named = |name: &String| {
+        let found = public.iter().find(|package| package.name == *name);
+        found
+            .copied()
+            .with_context(|| format!("there is no public library `{name}`"))
+    };
+    names.iter().map(named).collect()
+}
+
+/// Writes the files of a commit to an empty folder.
+fn extract(commit: &str, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }
@@ -101,14 +179,14 @@ fn extract(tag: &str, folder: &Path) -> Result<()> {
     Job::new("git")
         .arguments(&["archive", "--output"])
         .arguments(&[&archive])
-        .arguments(&[tag])
+        .arguments(&[commit])
         .run()?;
     Job::new("tar")
         .arguments(&["-xf".as_ref(), archive.as_os_str()])
         .arguments(&["-C".as_ref(), folder.as_os_str()])
         .run()?;
     if !folder.join("Cargo.toml").exists() {
-        bail!("{tag} has no Cargo.toml");
+        bail!("{commit} has no Cargo.toml");
     }
     Ok(())
 }
@@ -116,6 +194,26 @@ fn extract(tag: &str, folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn libraries_are_compared_and_macros_and_programs_are_not() {
+        let workspace = Workspace::load().unwrap();
+        let all = compared(&workspace, &[]).unwrap();
+        let has = |name| all.iter().any(|package| package.name == name);
+        assert!(has("garrick") && has("garrick-core"));
+        assert!(!has("garrick-macros") && !has("garrick-testkit"));
+        let one = compared(&workspace, &["garrick-wire".to_owned()]).unwrap();
+        assert_eq!(one.len(), 1);
+        let none = compared(&workspace, &["garrick-macros".to_owned()]).unwrap_err();
+        assert!(none.to_string().contains("`garrick-macros`"), "{none}");
+    }
+
+    #[test]
+    fn a_commit_is_found_by_a_name_and_others_are_refused() {
+        assert_eq!(commit("HEAD").unwrap().len(), 40);
+        let error = commit("no-such-commit").unwrap_err().to_string();
+        assert_eq!(error, "there is no commit `no-such-commit`");
+    }
 
     #[test]
     fn all_fuzz_targets_are_run() {

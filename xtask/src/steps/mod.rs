@@ -23,10 +23,11 @@ use anyhow::Result;
 use crate::why;
 use crate::workspace::Workspace;
 
-pub(crate) use audit::{FuzzOptions, fuzz};
+pub(crate) use audit::{FuzzOptions, SemverOptions, fuzz, semver};
 pub(crate) use quick::OMITTED;
 pub(crate) use release::{Options as ReleaseOptions, release};
 pub(crate) use sample::{Options as SampleOptions, sample};
+pub(crate) use verify::{ClusterOptions, cluster};
 
 /// The features that enable all commands of `garrick`, for a build of the whole workspace. Logs in
 /// databases are then tested in all crates.
@@ -129,10 +130,6 @@ pub(crate) const JOURNAL: Step = Step {
     name: "journal",
     run: verify::journal,
 };
-pub(crate) const CLUSTER: Step = Step {
-    name: "cluster",
-    run: verify::cluster,
-};
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",
     run: verify::sanitize,
@@ -186,10 +183,6 @@ pub(crate) const MINIMAL: Step = Step {
 pub(crate) const DENY: Step = Step {
     name: "deny",
     run: audit::deny,
-};
-pub(crate) const SEMVER: Step = Step {
-    name: "semver",
-    run: audit::semver,
 };
 pub(crate) const SOAK: Step = Step {
     name: "soak",

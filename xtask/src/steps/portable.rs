@@ -51,7 +51,7 @@ const REFUSED: &[(&str, &str)] = &[
 /// Tests the code for systems without Linux's calls: all tests of [`PACKAGES`], the stress tests,
 /// and the models. Checks that targets are refused.
 pub(super) fn portable(workspace: &Workspace) -> Result<String> {
-    verify::tools(workspace)?;
+    verify::tools_for_tests(workspace)?;
     refusals(workspace)?;
     let mut programs = of_packages(workspace, PACKAGES)
         .arguments(&["--tests", "--no-run"])

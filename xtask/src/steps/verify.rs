@@ -1,6 +1,7 @@
 //! Steps that run tests.
 
 use std::fs;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -37,6 +38,9 @@ const CLUSTER_SEEDS: &str = "1000";
 /// Number of seconds for which processes are killed and stopped in the step `cluster`.
 const CLUSTER_SECONDS: &str = "60";
 
+/// Time for the build of `garrick cluster soak`, and for its begin and end.
+const SOAK_BUILT_WITHIN: Duration = Duration::from_secs(30 * 60);
+
 /// Number of times that the processes of each test are killed in the step `journal`.
 const JOURNAL_KILLS: &str = "10000";
 
@@ -67,7 +71,7 @@ pub(super) fn tools(workspace: &Workspace) -> Result<String> {
 }
 
 /// Installs the external tools that tests call, if they are missing.
-fn tools_for_tests(workspace: &Workspace) -> Result<String> {
+pub(super) fn tools_for_tests(workspace: &Workspace) -> Result<String> {
     let installed = tools::install_missing(tools::FOR_TESTS)?;
     let axe = tools::install_axe(&workspace.target)?;
     let nats = tools::install_nats(&workspace.target)?;
@@ -232,10 +236,28 @@ pub(super) fn journal(_: &Workspace) -> Result<String> {
     Ok(tests)
 }
 
+/// The parameters of the step `cluster`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ClusterOptions {
+    /// Only run three nodes and three NATS servers for this number of minutes, and kill and pause
+    /// them at random.
+    #[arg(long, value_name = "MINUTES")]
+    soak: Option<u64>,
+}
+
 /// Runs the simulations of clusters with many seeds, and the test of processes that are killed and
-/// stopped for [`CLUSTER_SECONDS`].
-pub(super) fn cluster(workspace: &Workspace) -> Result<String> {
+/// stopped for [`CLUSTER_SECONDS`]. With the option `soak`, runs `garrick cluster soak` instead.
+pub(crate) fn cluster(workspace: &Workspace, options: &ClusterOptions) -> Result<String> {
     tools::install_nats(&workspace.target)?;
+    if let Some(minutes) = options.soak {
+        let work = Duration::from_secs(minutes * 60);
+        Job::cargo(&["run", "-p", "garrick-cli", "--features", "cluster"])
+            .optimized()
+            .arguments(&["--", "cluster", "soak", "--minutes", &minutes.to_string()])
+            .limit(work + SOAK_BUILT_WITHIN)
+            .run()?;
+        return Ok(format!("{minutes} minutes"));
+    }
     counted(&[
         Job::cargo(&["test", "-p", "garrick-cluster", "--all-features"])
             .arguments(&["--test", "simulated", "--test", "entities"])

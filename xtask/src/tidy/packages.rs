@@ -4,13 +4,17 @@ use std::path::Path;
 
 use super::tree::Read;
 use super::violation::Violation;
+use crate::pages::links;
 use crate::workspace::{Package, Workspace};
 
 /// Largest number of keywords, and of categories, that the registry accepts.
 const WORDS_MAX: usize = 5;
 
+/// Page that the registry shows for a crate.
+const README: &str = "README.md";
+
 /// Files in the folder of a public crate.
-const FILES: &[&str] = &["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
+const FILES: &[&str] = &[README, "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Texts in the manifest of a public crate, with their reasons.
 const LINES: &[(&str, &str)] = &[
@@ -60,11 +64,24 @@ fn check_package(package: &Package, read: &Read<'_>) -> Vec<Violation> {
             wrong.push((format!("has {count} {words}"), allowed));
         }
     }
+    for target in links_to_files(&read(&package.dir.join(README)).unwrap_or_default()) {
+        wrong.push((
+            format!("links from its {README} to the file `{target}`, which the registry lacks"),
+            "addresses of the web, and headings".to_owned(),
+        ));
+    }
     let of_crate = |(what, allowed): (String, String)| {
         let what = format!("the public crate `{}` {what}", package.name);
         Violation::new(Path::new(&manifest), 1, what, allowed)
     };
     wrong.into_iter().map(of_crate).collect()
+}
+
+/// Returns the links of a page to files of the repository.
+fn links_to_files(text: &str) -> Vec<&str> {
+    let to_files = |(path, _): &(&str, &str)| !path.is_empty();
+    let parts = links(text).into_iter().filter_map(|link| link.parts());
+    parts.filter(to_files).map(|(path, _)| path).collect()
 }
 
 #[cfg(test)]
@@ -101,5 +118,11 @@ mod tests {
         assert_eq!(count(MANIFEST, 6, "none"), 1);
         assert_eq!(count(MANIFEST, 1, "LICENSE-MIT"), 1);
         assert_eq!(count("[package]\n", 1, "none"), 2);
+    }
+
+    #[test]
+    fn a_readme_links_only_to_the_web_and_to_itself() {
+        let page = "[a](https://docs.rs/a#b) [b](#c) [c](../../docs/c.md#d) [d](src/README.md)\n";
+        assert_eq!(links_to_files(page), ["../../docs/c.md", "src/README.md"]);
     }
 }

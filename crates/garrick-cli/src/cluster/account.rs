@@ -92,4 +92,13 @@ impl DurableActor for Account {
     fn apply(balance: &mut u64, Balance(after): &Balance) {
         *balance = *after;
     }
+
+    // Each event has the whole balance, so a saved state has the same bytes.
+    fn save(balance: &u64, bytes: &mut Vec<u8>) -> Option<EventKind> {
+        Some(Balance(*balance).encode(bytes))
+    }
+
+    fn load(kind: EventKind, bytes: &[u8]) -> Result<u64, BoxError> {
+        Balance::decode(kind, bytes).map(|Balance(balance)| balance)
+    }
 }

@@ -215,7 +215,7 @@ impl Shared {
 }
 
 /// Calls an account, and waits for the answer.
-fn ask(account: &Address<Order>, action: Action) -> std::result::Result<Ret, NoReply> {
+pub(super) fn ask(account: &Address<Order>, action: Action) -> std::result::Result<Ret, NoReply> {
     match action {
         Action::Balance => account
             .ask(Order::Balance)

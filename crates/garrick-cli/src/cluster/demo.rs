@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
 }
 
 /// Parses a time with its unit.
-fn time(text: &str) -> std::result::Result<Duration, String> {
+pub(super) fn time(text: &str) -> std::result::Result<Duration, String> {
     let units = [("ms", 1), ("s", 1_000), ("min", 60_000)];
     let parsed = units.into_iter().find_map(|(unit, ms)| {
         let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
@@ -123,7 +123,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
 }
 
 /// Returns a name for a new cluster. No other run on the same server uses this name.
-fn unused_name() -> String {
+pub(super) fn unused_name() -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

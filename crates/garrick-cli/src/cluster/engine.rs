@@ -23,6 +23,10 @@ pub(super) const NAME: &str = "demo-server";
 pub(crate) struct Arguments {
     #[arg(long)]
     program: PathBuf,
+    /// File with the settings of the server, which keeps its files when it ends. Without it, the
+    /// server has a folder of its own, which is removed.
+    #[arg(long)]
+    config: Option<PathBuf>,
 }
 
 /// A NATS server that is run by a separate process, so that the server ends even if this process is
@@ -32,10 +36,10 @@ pub(super) struct Engine {
     pub(super) address: String,
 }
 
-/// A NATS server. Its files are removed when this value is dropped.
+/// A NATS server. Its folder is removed when this value is dropped.
 struct Server {
     child: Child,
-    folder: PathBuf,
+    folder: Option<PathBuf>,
 }
 
 /// Returns the path of the program: the one that `cargo xtask tools` has installed beside the
@@ -52,8 +56,16 @@ pub(super) fn find() -> Option<PathBuf> {
 impl Engine {
     /// Starts a server on a free port of this machine.
     pub(super) fn start(program: &Path) -> Result<Self> {
+        Self::start_with(program, None)
+    }
+
+    /// Starts a server with the settings in the file `config`.
+    pub(super) fn start_with(program: &Path, config: Option<&Path>) -> Result<Self> {
         let mut command = Command::new(env::current_exe()?);
         command.args(["cluster", NAME, "--program"]).arg(program);
+        if let Some(config) = config {
+            command.arg("--config").arg(config);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         in_its_own_group(&mut command);
         let mut keeper = command.spawn()?;
@@ -74,6 +86,26 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Kills the server and the process that runs it.
+    pub(super) fn kill(mut self) -> Result<()> {
+        signal("KILL", &format!("-{}", self.keeper.id()))?;
+        self.keeper.wait()?;
+        Ok(())
+    }
+}
+
+/// Sends a signal to a process, or to the group of a process if its number is negative.
+pub(super) fn signal(name: &str, process: &str) -> Result<()> {
+    // The command `kill` is a part of each shell, but not of each system.
+    let command = format!("kill -{name} {process}");
+    let status = Command::new("sh").args(["-c", &command]).status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("`{command}` failed: {status}").into()),
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         // The process ends with its standard input.
@@ -84,11 +116,13 @@ impl Drop for Engine {
 
 /// Runs a server until standard input ends. Prints its address.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
-    let folder = env::temp_dir().join(format!("garrick-cluster-demo-{}", process::id()));
-    fs::create_dir_all(&folder)?;
-    let (config, store) = (folder.join("server.conf"), folder.join("store"));
-    let text = format!("listen: \"127.0.0.1:-1\"\njetstream {{ store_dir: {store:?} }}\n");
-    fs::write(&config, text)?;
+    let (config, folder) = match &arguments.config {
+        Some(config) => (config.clone(), None),
+        None => {
+            let folder = env::temp_dir().join(format!("garrick-cluster-demo-{}", process::id()));
+            (write_config(&folder)?, Some(folder))
+        }
+    };
     let mut command = Command::new(&arguments.program);
     command.arg("-c").arg(&config);
     command
@@ -96,7 +130,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let child = command.spawn();
-    let child = child.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
+    let child = child.inspect_err(|_| remove(folder.as_deref()))?;
     let mut server = Server { child, folder };
     let lines = server
         .child
@@ -116,7 +150,23 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
+        remove(self.folder.as_deref());
+    }
+}
+
+/// Writes the settings of a server on a free port to a new folder. Returns their file.
+fn write_config(folder: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let (config, store) = (folder.join("server.conf"), folder.join("store"));
+    let text = format!("listen: \"127.0.0.1:-1\"\njetstream {{ store_dir: {store:?} }}\n");
+    fs::write(&config, text)?;
+    Ok(config)
+}
+
+fn remove(folder: Option<&Path>) {
+    if let Some(folder) = folder {
+        // It is in a folder for temporary files, so it may stay.
+        let _ = fs::remove_dir_all(folder);
     }
 }
 

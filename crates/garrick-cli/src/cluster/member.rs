@@ -157,6 +157,11 @@ impl Member {
         self.is_ready.load(SeqCst)
     }
 
+    /// Returns the number of the process.
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns the exit status of the process, if it has ended.
     pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)

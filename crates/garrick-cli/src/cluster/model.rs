@@ -13,7 +13,7 @@ pub(super) struct Op {
     pub(super) action: Action,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Deposit(u64),
     Withdraw(u64),

@@ -80,6 +80,10 @@ pub(super) struct Servers {
     /// Allow connections to other machines that are not encrypted.
     #[arg(long)]
     plain_text_on_purpose: bool,
+
+    /// Number of servers that store each record of a new cluster.
+    #[arg(long, hide = true)]
+    replicas: Option<usize>,
 }
 
 impl Servers {
@@ -94,6 +98,12 @@ impl Servers {
             nats: Some(address),
             ..Self::default()
         }
+    }
+
+    /// Returns the flags with a number of servers that store each record of a new cluster.
+    pub(super) fn replicas(self, replicas: usize) -> Self {
+        let replicas = Some(replicas);
+        Self { replicas, ..self }
     }
 
     /// Returns the settings of a connection.
@@ -119,6 +129,9 @@ impl Servers {
         }
         if self.plain_text_on_purpose {
             builder = builder.plain_text_on_purpose();
+        }
+        if let Some(replicas) = self.replicas {
+            builder = builder.replicas(replicas);
         }
         builder
     }
@@ -154,6 +167,9 @@ impl Servers {
         }
         if self.plain_text_on_purpose {
             command.arg("--plain-text-on-purpose");
+        }
+        if let Some(replicas) = self.replicas {
+            command.args(["--replicas", &replicas.to_string()]);
         }
     }
 }

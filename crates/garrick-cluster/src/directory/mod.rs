@@ -1,5 +1,5 @@
 //! The directory of a node: the services and the names of actors of all members, in records that
-//! all nodes share. The README of the crate describes the protocol.
+//! all nodes share. `src/README.md` describes the protocol.
 
 mod record;
 

@@ -1,4 +1,4 @@
-//! Entities: actors that have a key, and run on one node at a time. The README of the crate
+//! Entities: actors that have a key, and run on one node at a time. `src/README.md`
 //! describes the protocol.
 
 mod kind;

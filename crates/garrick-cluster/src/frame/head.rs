@@ -134,6 +134,19 @@ impl Head {
     }
 }
 
+#[cfg(fuzzing)]
+impl Head {
+    /// Makes bytes look like a frame of the cluster, whose checksum is correct.
+    pub(crate) fn forge(cluster: u64, frame: &mut [u8]) {
+        if frame.len() >= HEAD_BYTES {
+            frame[..5].copy_from_slice(&MAGIC);
+            frame[8..16].copy_from_slice(&cluster.to_le_bytes());
+            let sum = checksum(frame);
+            frame[SUM_AT..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
+        }
+    }
+}
+
 /// Returns the checksum of a frame. The bytes of the checksum itself count as zeros.
 fn checksum(frame: &[u8]) -> u32 {
     let sum = crc32c::crc32c(&frame[..SUM_AT]);

@@ -2,7 +2,7 @@
 //!
 //! A link is an actor. It puts the messages from doors into frames, and sends a frame when no more
 //! messages wait or when the frame is large. It delivers the messages in arriving frames to their
-//! receivers. The README of the crate describes the protocol.
+//! receivers. `src/README.md` describes the protocol.
 
 mod holding;
 mod receiving;

@@ -1,5 +1,4 @@
-//! Members of a cluster, and the owners of its shards. The README of the crate describes the
-//! protocol.
+//! Members of a cluster, and the owners of its shards. `src/README.md` describes the protocol.
 
 mod record;
 

@@ -4,6 +4,7 @@
 use garrick_actor::NoReply;
 use proptest::prelude::*;
 
+use crate::attacks::{send_entries, send_frame, use_exports};
 use crate::forged::{
     DEAD, Forged, NODE, NUMBER, NUMBERS, ORDERS, PEER, SEEN, SESSION, TAKEN, has_entries,
     put_number,
@@ -258,5 +259,24 @@ proptest! {
         pair.inject(forged.sign());
         prop_assert!(pair.server.sample().frames_taken > taken);
         pair.check();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn drawn_frames_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        send_frame(&bytes);
+    }
+
+    #[test]
+    fn drawn_entries_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        send_entries(&bytes);
+    }
+
+    #[test]
+    fn drawn_uses_of_exports_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        use_exports(&bytes);
     }
 }

@@ -8,6 +8,8 @@ mod spy;
 
 mod pair;
 
+mod attacks;
+
 mod addresses;
 mod bounds;
 mod doors;

@@ -1,4 +1,4 @@
-//! Durable actors: their turns commit when their events are durable. The README of the crate
+//! Durable actors: their turns commit when their events are durable. `src/README.md`
 //! explains the steps of a turn.
 
 mod stored;

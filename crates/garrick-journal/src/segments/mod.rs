@@ -1,5 +1,4 @@
-//! A log that stores the events of many journals in segments. The README of the crate describes the
-//! format.
+//! A log that stores the events of many journals in segments. `src/README.md` describes the format.
 
 mod counted;
 mod header;

@@ -1,4 +1,4 @@
-//! A log in an SQLite database. The README of the crate describes the rules.
+//! A log in an SQLite database. `src/README.md` describes the rules.
 
 mod fault;
 mod names;

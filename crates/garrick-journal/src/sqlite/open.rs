@@ -95,7 +95,7 @@ pub(super) struct Opened {
     pub(super) lock: LockedFile,
 }
 
-/// Opens a database, or creates it. The README of the crate describes the steps.
+/// Opens a database, or creates it. `src/README.md` describes the steps.
 pub(super) fn open(place: &Place) -> Result<Opened, JournalError> {
     let folder = Folder::create(place.parent()).map_err(place.disk("open the folder of"))?;
     // The lock would be that of the link.

@@ -1,0 +1,39 @@
+//! Decoding of frames for fuzzers, without nodes. Not part of a usual build.
+
+use crate::frame::{Body, Entries, Entry, Head};
+
+/// Key of the cluster in the frames.
+const CLUSTER: u64 = 1;
+
+/// Reads the bytes as a frame with a correct checksum, and as the entries of a frame.
+///
+/// # Panics
+/// Panics if there are more entries than bytes, or more addresses in a body than bytes.
+pub fn decode(bytes: &[u8]) {
+    let mut frame = bytes.to_vec();
+    Head::forge(CLUSTER, &mut frame);
+    if let Ok((head, name, entries)) = Head::read(&frame, CLUSTER) {
+        assert!(name.as_str().len() + entries.len() < frame.len());
+        read(entries, head.entries);
+    }
+    read(bytes, u32::MAX);
+    read(bytes, bytes.len() as u32 / 8);
+}
+
+fn read(bytes: &[u8], count: u32) {
+    let mut read = 0;
+    for entry in Entries::new(bytes, count) {
+        read += 1;
+        match entry {
+            Ok(Entry::Tell(message)) => check(message.body),
+            Ok(Entry::Answer(answer)) => check(answer.body),
+            _ => {}
+        }
+    }
+    assert!(read <= bytes.len() + 1);
+}
+
+fn check(body: Body<'_>) {
+    let found = body.refs().count();
+    assert!(found <= body.content.len());
+}
