@@ -19,7 +19,7 @@ use crate::members::hash;
 use crate::message::LinkMsg;
 use crate::name::NodeName;
 use crate::named::{Named, Origin};
-use crate::options::Bounds;
+use crate::options::{Bounds, NodeOptions};
 use crate::peer::{Peer, Peers};
 use crate::transport::{Incoming, Transport};
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
@@ -202,21 +202,29 @@ impl Node {
         cluster: &str,
         name: &str,
     ) -> Result<Self, JoinError> {
-        Self::join_with(
-            handle,
-            Arc::new(transport),
-            cluster,
-            name,
-            Bounds::default(),
-        )
+        Self::join_with(handle, transport, cluster, name, NodeOptions::new())
     }
 
-    fn join_with(
+    /// Joins the cluster like [`Node::join`], with options.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Node::join`].
+    pub fn join_with(
+        handle: &Handle,
+        transport: impl Transport,
+        cluster: &str,
+        name: &str,
+        options: NodeOptions,
+    ) -> Result<Self, JoinError> {
+        Self::join_through(handle, Arc::new(transport), cluster, name, options)
+    }
+
+    fn join_through(
         handle: &Handle,
         transport: Arc<dyn Transport>,
         cluster: &str,
         name: &str,
-        bounds: Bounds,
+        options: NodeOptions,
     ) -> Result<Self, JoinError> {
         let name = NodeName::new(name)?;
         let joined = Arc::new(OnceLock::new());
@@ -226,7 +234,7 @@ impl Node {
         let porter = handle.spawn(Internal(porter));
         let porter = porter.map_err(|_| JoinError::Closed)?;
         let life = transport.join(cluster, &name, porter.clone())?;
-        let bounds = bounds.for_frames(transport.max_frame());
+        let bounds = Bounds::with(options).for_frames(transport.max_frame());
         let core = Arc::new(Core {
             base: Arc::new(Base::new(name, life, cluster, bounds, transport)),
             peers: Arc::default(),

@@ -46,7 +46,7 @@ impl Link {
             },
             Entry::Answer(answer) => self.answer(&answer),
             Entry::Refusal { question, why } => {
-                if let Some(question) = self.questions.remove(&question) {
+                if let Some(question) = self.questions.take(question) {
                     self.base.counts.add_answered(1);
                     question.refuse(why);
                 }
@@ -145,8 +145,9 @@ impl Link {
     }
 
     fn answer(&mut self, answer: &Answer<'_>) {
-        let Some(question) = self.questions.remove(&answer.question) else {
-            // It was given up, and the addresses in the answer are not held.
+        let Some(question) = self.questions.take(answer.question) else {
+            // The question has ended, and the addresses in the answer are not held.
+            self.base.counts.add_late();
             self.unpack(&answer.body, |_, _| ());
             return;
         };
@@ -254,7 +255,7 @@ impl Link {
             self.refuse(question, NoReply::NodeLost);
         }
         for question in lost.questions {
-            if let Some(question) = self.questions.remove(&question) {
+            if let Some(question) = self.questions.take(question) {
                 self.base.counts.add_answered(1);
                 question.refuse(NoReply::NodeLost);
             }

@@ -5,31 +5,33 @@
 //! receivers. The README of the crate describes the protocol.
 
 mod holding;
+mod questions;
 mod receiving;
 mod sending;
 
+mod ending;
 mod entries;
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use garrick_actor::door::Notice;
-use garrick_actor::{Actor, Context, Ended, NoReply};
+use garrick_actor::{Actor, Context, NoReply};
 use garrick_sched::Nanos;
 use hashbrown::HashMap;
 
 use crate::base::Base;
 use crate::export::key_of;
 use crate::frame::{
-    Entries, HEAD_BYTES, Head, NewBody, Order, Ref, put_answer, put_leave, put_message, put_refusal,
+    Entries, HEAD_BYTES, Head, NewBody, Order, Ref, put_answer, put_message, put_refusal,
 };
-use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed, Question};
+use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed};
 use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
-use crate::session::{LinkCell, Session};
+use crate::session::Session;
 use entries::Delivery;
 use holding::Holding;
+use questions::Questions;
 use receiving::{Receiving, Verdict};
 use sending::{About, Frame, Sending};
 
@@ -48,7 +50,7 @@ pub(crate) struct Link {
     session: Arc<Session>,
     sending: Sending,
     receiving: Receiving,
-    questions: HashMap<u64, Box<dyn Question>>,
+    questions: Questions,
     watches: HashMap<u64, Notice>,
     /// Orders that wait until earlier orders are confirmed.
     backlog: VecDeque<Order>,
@@ -84,7 +86,7 @@ impl Link {
             session,
             sending: Sending::default(),
             receiving: Receiving::default(),
-            questions: HashMap::new(),
+            questions: Questions::default(),
             watches: HashMap::new(),
             backlog: VecDeque::new(),
             life: 0,
@@ -142,14 +144,14 @@ impl Link {
     }
 
     /// Adds the content of a batch to one frame.
-    fn put(&mut self, contents: Contents) {
+    fn put(&mut self, contents: Contents, now: Nanos) {
         let name = self.base.name.as_str();
         self.sending.begin(contents.bytes, name);
         let (mut from, mut counted) = (0, 0);
         for (end, count, item) in contents.items {
             self.put_entries(&contents.entries[from..end], count - counted);
             (from, counted) = (end, count);
-            self.put_item(item);
+            self.put_item(item, now);
         }
         self.put_entries(&contents.entries[from..], contents.count - counted);
     }
@@ -161,13 +163,15 @@ impl Link {
         frame.entries += count;
     }
 
-    fn put_item(&mut self, item: Item) {
+    fn put_item(&mut self, item: Item, now: Nanos) {
         match item {
             Item::Tell { target, of, body } => {
-                self.put_body(body, |body, to| put_message(target.target(), of, body, to));
+                self.put_body(body, now, |body, to| {
+                    put_message(target.target(), of, body, to);
+                });
             }
             Item::Answer { question, body } => {
-                if self.put_body(body, |body, to| put_answer(question, body, to)) {
+                if self.put_body(body, now, |body, to| put_answer(question, body, to)) {
                     let frame = self.sending.frame(self.base.name.as_str());
                     frame.carried.answers.push(question);
                 } else {
@@ -202,6 +206,7 @@ impl Link {
     fn put_body(
         &mut self,
         body: EncodedBody,
+        now: Nanos,
         put: impl FnOnce(&NewBody<'_>, &mut Vec<u8>),
     ) -> bool {
         let EncodedBody { content, packed } = body;
@@ -222,7 +227,7 @@ impl Link {
         let frame: &mut Frame = self.sending.frame(self.base.name.as_str());
         for (number, question) in (first..).zip(packed.questions) {
             frame.carried.questions.push(number);
-            self.questions.insert(number, question);
+            self.questions.add(number, question, now);
         }
         let body = NewBody {
             replies,
@@ -339,6 +344,7 @@ impl Link {
         if !is_busy {
             return;
         }
+        self.end_late_questions(cx.now());
         let silence = garrick_sched::nanos(self.base.bounds.silence);
         self.sending.beat(self.base.name.as_str());
         let is_stuck = self.sending.beats_stuck() > BEATS_STUCK_MAX;
@@ -347,65 +353,6 @@ impl Link {
         }
         self.send_bare();
         self.beat_later(cx);
-    }
-
-    /// Ends the session, because one of the two nodes has lost the other.
-    fn lose(&mut self, cx: &mut Context<'_, LinkMsg>) {
-        let next = Self::session(&self.base, &self.peer);
-        self.peer.set_session(Some(Arc::clone(&next)));
-        self.receiving.lose();
-        (self.life, self.last_life) = (0, self.life.max(self.last_life));
-        (self.has_greeted, self.heard) = (true, cx.now());
-        self.base.counts.add_loss();
-        self.end(next);
-        // The other node learns of it, if it is there.
-        self.send_bare();
-        self.flush(cx);
-    }
-
-    /// Ends the current session, and begins the session `next`. Notifies all askers and watchers of
-    /// the old session.
-    fn end(&mut self, next: Arc<Session>) {
-        self.end_delivery();
-        let over = std::mem::replace(&mut self.session, next);
-        over.end();
-        let sending = std::mem::take(&mut self.sending);
-        over.sent(sending.waiting());
-        let held = std::mem::take(&mut self.holding);
-        self.backlog.clear();
-        let questions = std::mem::take(&mut self.questions);
-        let watches = std::mem::take(&mut self.watches);
-        let released = self.base.exports().strike(self.peer.name());
-        self.base.counts.add_answered(questions.len() as u64);
-        // From here on, foreign code runs.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop((released, held))));
-        let mut questions: Vec<_> = questions.into_iter().collect();
-        questions.sort_unstable_by_key(|(number, _)| *number);
-        for (_, question) in questions {
-            question.refuse(NoReply::NodeLost);
-        }
-        let mut watches: Vec<_> = watches.into_iter().collect();
-        watches.sort_unstable_by_key(|(number, _)| *number);
-        for (_, notice) in watches {
-            notice(Ended::NodeLost(self.peer.name().shared()));
-        }
-    }
-
-    /// Refuses a batch of a session that has ended.
-    fn drop_late(&mut self, contents: Contents) {
-        for (_, _, item) in contents.items {
-            match item {
-                Item::Tell { body, .. } | Item::Answer { body, .. } => {
-                    for question in body.packed.questions {
-                        question.refuse(NoReply::NodeLost);
-                    }
-                }
-                Item::Watch { notice, .. } => {
-                    notice(Ended::NodeLost(self.peer.name().shared()));
-                }
-                Item::Refusal { .. } | Item::Stop { .. } => {}
-            }
-        }
     }
 
     /// Handles a frame of the other node.
@@ -512,28 +459,6 @@ impl Link {
             self.sending.confirm(head.taken, head.orders);
         }
     }
-
-    /// Notifies the other node that this node leaves, and ends the session.
-    fn leave(&mut self) {
-        self.has_left = true;
-        if self.life != 0 {
-            let frame = self.sending.frame(self.base.name.as_str());
-            put_leave(&mut frame.bytes);
-            frame.entries += 1;
-            let about = self.about();
-            self.sending.try_again();
-            let sent = self.sending.flush(&self.base, &self.peer, about, true);
-            self.session.sent(sent);
-        }
-        self.peers.forget(&self.peer);
-        self.peer.set_session(None);
-        let (name, nobody) = (self.peer.name().clone(), LinkCell::default());
-        let last = Session::new(Arc::clone(&self.base), name, nobody, u64::MAX);
-        last.end();
-        // This link must not hold its own address: it ends when nobody else does.
-        self.peer = Peer::new(self.peer.name().clone());
-        self.end(last);
-    }
 }
 
 impl Actor for Link {
@@ -548,7 +473,7 @@ impl Actor for Link {
                 if let Some((line, mut contents)) = given.take() {
                     if line.number() == self.session.number() {
                         let slots = std::mem::take(&mut contents.slots);
-                        self.put(contents);
+                        self.put(contents, cx.now());
                         slots.into_iter().for_each(|slot| line.let_go(slot));
                     } else {
                         line.sent(contents.bytes);
