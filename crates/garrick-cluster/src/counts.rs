@@ -30,6 +30,9 @@ pub struct NodeSample {
     pub refusal: Option<Arc<str>>,
     /// Number of times that another node was lost.
     pub losses: u64,
+    /// Number of links to other nodes. The link to a lost node ends after 60 seconds, or after 5
+    /// seconds if there are more than 1,024 links.
+    pub links: usize,
     /// Number of addresses of actors on this node that other nodes hold.
     pub exported: usize,
     /// Number of addresses of actors on other nodes that this node holds.
@@ -120,7 +123,7 @@ impl Counts {
         add(&self.late_answers, 1);
     }
 
-    /// Returns the counters. The numbers of exported and imported addresses are 0.
+    /// Returns the counters. The numbers of links and of exported and imported addresses are 0.
     pub(crate) fn sample(&self) -> NodeSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         // First: an answer is counted after its question.

@@ -51,6 +51,8 @@ impl Core {
         let (base, peers) = (Arc::clone(&self.base), Arc::clone(&self.peers));
         let link = Link::new(base, peers, Arc::clone(&peer));
         let _ = peer.cell().set(self.handle.spawn(Internal(link)).ok()?);
+        // So that the link forgets the node even if nothing is ever sent.
+        peer.send(LinkMsg::Beat);
         let peer = self.peers.add(peer);
         if self.has_left() {
             // It has left meanwhile.
@@ -87,8 +89,9 @@ impl Lines for Core {
     }
 
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>> {
-        let session = self.peer(node)?.session()?;
-        Some(session)
+        // The first link may just have forgotten the node. Then the next call returns another one.
+        let session = || self.peer(node)?.session();
+        Some(session().or_else(session)?)
     }
 
     fn heard(&self, node: &NodeName) -> Option<Nanos> {
@@ -368,6 +371,7 @@ impl Node {
         let peers = self.core.peers.all();
         let sessions = peers.iter().filter_map(|peer| peer.session());
         NodeSample {
+            links: peers.len(),
             exported: base.exports().len(),
             imported: sessions.map(|session| session.held()).sum(),
             ..base.counts.sample()

@@ -42,6 +42,7 @@ impl Link {
     /// the old session.
     fn end(&mut self, next: Arc<Session>) {
         self.end_delivery();
+        self.is_seen = false;
         let over = std::mem::replace(&mut self.session, next);
         over.end();
         let sending = std::mem::take(&mut self.sending);
@@ -50,6 +51,7 @@ impl Link {
         self.backlog.clear();
         let questions = self.questions.take_all();
         let watches = std::mem::take(&mut self.watches);
+        self.watched.cancel_all();
         let released = self.base.exports().strike(self.peer.name());
         self.base.counts.add_answered(questions.len() as u64);
         // From here on, foreign code runs.
@@ -83,7 +85,7 @@ impl Link {
 
     /// Notifies the other node that this node leaves, and ends the session.
     pub(super) fn leave(&mut self) {
-        self.has_left = true;
+        self.is_over = true;
         if self.life != 0 {
             let frame = self.sending.frame(self.base.name.as_str());
             put_leave(&mut frame.bytes);
@@ -93,6 +95,12 @@ impl Link {
             let sent = self.sending.flush(&self.base, &self.peer, about, true);
             self.session.sent(sent);
         }
+        self.close();
+    }
+
+    /// Ends the last session of the link, and removes the link from the node.
+    pub(super) fn close(&mut self) {
+        self.is_over = true;
         self.peers.forget(&self.peer);
         self.peer.set_session(None);
         let (name, nobody) = (self.peer.name().clone(), LinkCell::default());

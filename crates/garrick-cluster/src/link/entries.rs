@@ -7,6 +7,7 @@ use garrick_actor::{Context, Ended, NoReply};
 use garrick_wire::MessageId;
 
 use super::Link;
+use super::watched::Token;
 use crate::frame::{Answer, Body, Entry, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
@@ -58,7 +59,7 @@ impl Link {
                 let is_loss = matches!(order, Order::Lost { .. });
                 let is_new = number > self.receiving.orders();
                 if self.receiving.is_next_order(number) || is_loss && is_new {
-                    self.obey(order, cx);
+                    self.obey(order);
                 }
             }
         }
@@ -194,22 +195,10 @@ impl Link {
         result.ok()
     }
 
-    fn obey(&mut self, order: Order, cx: &mut Context<'_, LinkMsg>) {
+    fn obey(&mut self, order: Order) {
         match order {
             Order::Watch { watch, target } => match self.find(target.target()) {
-                Some(found) => {
-                    let (link, session) = (cx.address(), self.session.number());
-                    let notice = Box::new(move |ended| {
-                        let ended = LinkMsg::Ended {
-                            session,
-                            watch,
-                            ended,
-                        };
-                        let _ = link.send(ended);
-                    });
-                    // It may be a door of the program.
-                    let _ = catch_unwind(AssertUnwindSafe(|| found.watch(notice)));
-                }
+                Some(found) => self.watch(watch, &found),
                 None => self.order(Order::Ended {
                     watch,
                     ended: Ended::Before,
@@ -236,6 +225,32 @@ impl Link {
             }
             Order::Lost { from, to } => self.lost(from, to),
             Order::Full { target, is_full } => self.session.set_full(target, is_full),
+        }
+    }
+
+    /// Watches an actor of this node for the other node.
+    fn watch(&mut self, watch: u64, found: &Arc<dyn Exported>) {
+        // Not the address of the link: a door may keep the notice for longer than that.
+        let link = Arc::downgrade(self.peer.cell());
+        let session = self.session.number();
+        let token = Token::default();
+        let known = Arc::downgrade(&token);
+        let notice = Box::new(move |ended| {
+            drop(token);
+            if let Some(link) = link.upgrade()
+                && let Some(link) = link.get()
+            {
+                let _ = link.send(LinkMsg::Ended {
+                    session,
+                    watch,
+                    ended,
+                });
+            }
+        });
+        // It may be a door of the program.
+        let watching = catch_unwind(AssertUnwindSafe(|| found.watch(notice)));
+        if let Ok(watching) = watching {
+            self.watched.add(watch, watching, known);
         }
     }
 

@@ -8,9 +8,11 @@ mod holding;
 mod questions;
 mod receiving;
 mod sending;
+mod watched;
 
 mod ending;
 mod entries;
+mod forgetting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,6 +36,7 @@ use holding::Holding;
 use questions::Questions;
 use receiving::{Receiving, Verdict};
 use sending::{About, Frame, Sending};
+use watched::Watched;
 
 /// Maximum number of unconfirmed orders. Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
@@ -51,7 +54,10 @@ pub(crate) struct Link {
     sending: Sending,
     receiving: Receiving,
     questions: Questions,
+    /// Watches of actors on the other node.
     watches: HashMap<u64, Notice>,
+    /// Watches of actors on this node.
+    watched: Watched,
     /// Orders that wait until earlier orders are confirmed.
     backlog: VecDeque<Order>,
     /// Incarnation of the other node, or 0 if the node is not connected.
@@ -62,7 +68,18 @@ pub(crate) struct Link {
     heard: Nanos,
     /// True if a beat is scheduled.
     beats: bool,
-    has_left: bool,
+    /// True if the node has left, or the link has forgotten the other node. From then on, all
+    /// messages are refused.
+    is_over: bool,
+    /// Number of the first session.
+    first_session: u64,
+    /// True if the other node has received a frame of the current session.
+    is_seen: bool,
+    /// Time since which the other node is not connected and nothing waits for it. `None` if it is
+    /// connected or something waits.
+    rests_since: Option<Nanos>,
+    /// True if a [`LinkMsg::Forget`] is scheduled.
+    forgets: bool,
     /// True if the link has received a message.
     is_used: bool,
     /// True if a frame was sent to the other node since it was last lost.
@@ -79,6 +96,7 @@ impl Link {
     pub(crate) fn new(base: Arc<Base>, peers: Arc<Peers>, peer: Arc<Peer>) -> Self {
         let session = Self::session(&base, &peer);
         peer.set_session(Some(Arc::clone(&session)));
+        let first_session = session.number();
         Self {
             base,
             peers,
@@ -88,12 +106,17 @@ impl Link {
             receiving: Receiving::default(),
             questions: Questions::default(),
             watches: HashMap::new(),
+            watched: Watched::default(),
             backlog: VecDeque::new(),
             life: 0,
             last_life: 0,
             heard: 0,
             beats: false,
-            has_left: false,
+            is_over: false,
+            first_session,
+            is_seen: false,
+            rests_since: None,
+            forgets: false,
             is_used: false,
             has_greeted: false,
             repeats: false,
@@ -333,15 +356,16 @@ impl Link {
         }
     }
 
+    /// Returns true if something waits for the other node.
+    fn is_busy(&self) -> bool {
+        self.sending.is_busy() || !self.questions.is_empty() || !self.watches.is_empty()
+    }
+
     /// Sends a confirmation of the received frames, which also shows that this node is alive. Ends
     /// the session if the other node was silent for too long.
     fn beat(&mut self, cx: &mut Context<'_, LinkMsg>) {
         self.beats = false;
-        let is_busy = self.life != 0
-            || self.sending.is_busy()
-            || !self.questions.is_empty()
-            || !self.watches.is_empty();
-        if !is_busy {
+        if self.life == 0 && !self.is_busy() {
             return;
         }
         self.end_late_questions(cx.now());
@@ -370,12 +394,15 @@ impl Link {
         if self.life != 0 && head.node > self.life {
             // The other node has ended, and has started again.
             self.lose(cx);
-        } else if head.dead >= self.session.number() {
+        } else if head.dead >= self.session.number() || self.is_forgotten_by(&head) {
             // The other node has lost this one.
             self.lose(cx);
         }
         if head.node > known {
             self.receiving = Receiving::default();
+        }
+        if self.is_of_forgotten_link(&head) {
+            return self.refuse_session(&head, cx);
         }
         let Some(lost) = self.look(&head) else {
             return self.base.counts.add_dropped();
@@ -383,7 +410,7 @@ impl Link {
         if !self.may_confirm(&head) {
             return self.distrust("it confirms what was not sent", cx);
         }
-        (self.life, self.heard) = (head.node, cx.now());
+        (self.life, self.heard, self.rests_since) = (head.node, cx.now(), None);
         self.peer.hears(self.heard);
         self.sending.try_again();
         let bytes = HEAD_BYTES + entries.len();
@@ -430,6 +457,7 @@ impl Link {
         let mut verdict = self.receiving.look(head);
         if verdict == Verdict::Reset {
             // The other node has begun another session, and has not taken a frame of this one.
+            // Otherwise, `take` has ended this session.
             self.receiving.lose();
             verdict = self.receiving.look(head);
         }
@@ -455,6 +483,7 @@ impl Link {
     /// Removes the frames and orders that a head confirms.
     fn confirm(&mut self, head: &Head) {
         if head.seen == self.session.number() {
+            self.is_seen = true;
             self.receiving.confirm(head.orders);
             self.sending.confirm(head.taken, head.orders);
         }
@@ -483,8 +512,7 @@ impl Actor for Link {
                 }
             }
             // From now on, all that doors give is refused, until no door is left.
-            LinkMsg::Frame(..) | LinkMsg::Ended { .. } | LinkMsg::Beat | LinkMsg::Retry
-                if self.has_left => {}
+            _ if self.is_over => {}
             LinkMsg::Frame(head, entries) => self.take(head, &entries, cx),
             LinkMsg::Ended {
                 session,
@@ -492,6 +520,7 @@ impl Actor for Link {
                 ended,
             } => {
                 if session == self.session.number() {
+                    self.watched.remove(watch);
                     self.order(Order::Ended { watch, ended });
                 }
             }
@@ -501,18 +530,22 @@ impl Actor for Link {
                 self.retry();
                 self.probe();
             }
+            LinkMsg::Forget => self.forget_if_silent(cx),
             LinkMsg::Leave => self.leave(),
         }
-        if !self.has_left {
+        if !self.is_over {
             self.flush(cx);
             self.retry_later(cx);
+            if self.life == 0 {
+                self.rest(cx);
+            }
         }
     }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
-        if self.is_used && !self.has_left {
+        if self.is_used && !self.is_over {
             self.leave();
         }
     }

@@ -11,6 +11,7 @@ mod pair;
 mod addresses;
 mod bounds;
 mod doors;
+mod forgotten;
 mod hostile;
 mod networks;
 mod outages;
