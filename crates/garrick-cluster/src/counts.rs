@@ -30,12 +30,20 @@ pub struct NodeSample {
     pub refusal: Option<Arc<str>>,
     /// Number of times that another node was lost.
     pub losses: u64,
+    /// Number of links to other nodes. The link to a lost node ends after 60 seconds, or after 5
+    /// seconds if there are more than 1,024 links.
+    pub links: usize,
     /// Number of addresses of actors on this node that other nodes hold.
     pub exported: usize,
     /// Number of addresses of actors on other nodes that this node holds.
     pub imported: usize,
     /// Number of questions to other nodes that have no answer yet.
     pub questions: u64,
+    /// Number of questions to other nodes that were not answered within
+    /// [`NodeOptions::answer_within`](crate::NodeOptions::answer_within).
+    pub timed_out: u64,
+    /// Number of answers from other nodes that were dropped, because their questions had ended.
+    pub late_answers: u64,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +60,8 @@ pub(crate) struct Counts {
     losses: AtomicU64,
     asked: AtomicU64,
     answered: AtomicU64,
+    timed_out: AtomicU64,
+    late_answers: AtomicU64,
 }
 
 fn add(count: &AtomicU64, more: u64) {
@@ -104,7 +114,16 @@ impl Counts {
         add(&self.answered, questions);
     }
 
-    /// Returns the counters. The numbers of exported and imported addresses are 0.
+    pub(crate) fn add_timed_out(&self, questions: u64) {
+        add(&self.timed_out, questions);
+    }
+
+    /// Counts an answer to a question that had ended.
+    pub(crate) fn add_late(&self) {
+        add(&self.late_answers, 1);
+    }
+
+    /// Returns the counters. The numbers of links and of exported and imported addresses are 0.
     pub(crate) fn sample(&self) -> NodeSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         // First: an answer is counted after its question.
@@ -121,6 +140,8 @@ impl Counts {
             refusal: self.refusal().clone(),
             losses: get(&self.losses),
             questions: get(&self.asked).saturating_sub(answered),
+            timed_out: get(&self.timed_out),
+            late_answers: get(&self.late_answers),
             ..NodeSample::default()
         }
     }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use garrick_actor::{Address, Ended, SendError};
+use garrick_actor::{Address, Ended, SendError, Watch};
 use garrick_sched::TaskId;
 use garrick_wire::{MessageId, Wire};
 use hashbrown::HashMap;
@@ -81,8 +81,8 @@ impl<M: Travels> Exported for Export<M> {
         self.0.stop();
     }
 
-    fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) {
-        self.0.watch(notice);
+    fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch {
+        self.0.watch(notice)
     }
 
     fn address(&self) -> &dyn Any {

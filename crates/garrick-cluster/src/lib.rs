@@ -77,6 +77,7 @@ pub use members::{
 };
 pub use name::NodeName;
 pub use node::Node;
+pub use options::NodeOptions;
 pub use receptionist::Receptionist;
 pub use registry::Registry;
 pub use route::SameOnAllNodes;

@@ -7,7 +7,7 @@ use std::mem;
 use std::sync::{Arc, Mutex};
 
 use garrick_actor::door::Notice;
-use garrick_actor::{Ended, NoReply};
+use garrick_actor::{Ended, NoReply, Watch};
 use garrick_sched::TaskId;
 use garrick_wire::{Limits, MessageId, Wire, WireError};
 
@@ -161,7 +161,7 @@ pub(crate) trait Exported: Send + Sync {
 
     fn stop(&self);
 
-    fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>);
+    fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch;
 
     /// Returns the [`Address`](garrick_actor::Address).
     fn address(&self) -> &dyn Any;

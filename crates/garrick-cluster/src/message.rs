@@ -22,6 +22,8 @@ pub(crate) enum LinkMsg {
     Beat,
     /// Request to try again: full mailboxes may have room, and the transport may accept frames.
     Retry,
+    /// Request to check whether the link may forget the other node.
+    Forget,
     /// This node leaves.
     Leave,
 }

@@ -19,7 +19,7 @@ use crate::members::hash;
 use crate::message::LinkMsg;
 use crate::name::NodeName;
 use crate::named::{Named, Origin};
-use crate::options::Bounds;
+use crate::options::{Bounds, NodeOptions};
 use crate::peer::{Peer, Peers};
 use crate::traffic::LinkSample;
 use crate::transport::{Incoming, Transport};
@@ -52,6 +52,8 @@ impl Core {
         let (base, peers) = (Arc::clone(&self.base), Arc::clone(&self.peers));
         let link = Link::new(base, peers, Arc::clone(&peer));
         let _ = peer.cell().set(self.handle.spawn(Internal(link)).ok()?);
+        // So that the link forgets the node even if nothing is ever sent.
+        peer.send(LinkMsg::Beat);
         let peer = self.peers.add(peer);
         if self.has_left() {
             // It has left meanwhile.
@@ -88,8 +90,9 @@ impl Lines for Core {
     }
 
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>> {
-        let session = self.peer(node)?.session()?;
-        Some(session)
+        // The first link may just have forgotten the node. Then the next call returns another one.
+        let session = || self.peer(node)?.session();
+        Some(session().or_else(session)?)
     }
 
     fn heard(&self, node: &NodeName) -> Option<Nanos> {
@@ -203,21 +206,29 @@ impl Node {
         cluster: &str,
         name: &str,
     ) -> Result<Self, JoinError> {
-        Self::join_with(
-            handle,
-            Arc::new(transport),
-            cluster,
-            name,
-            Bounds::default(),
-        )
+        Self::join_with(handle, transport, cluster, name, NodeOptions::new())
     }
 
-    fn join_with(
+    /// Joins the cluster like [`Node::join`], with options.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Node::join`].
+    pub fn join_with(
+        handle: &Handle,
+        transport: impl Transport,
+        cluster: &str,
+        name: &str,
+        options: NodeOptions,
+    ) -> Result<Self, JoinError> {
+        Self::join_through(handle, Arc::new(transport), cluster, name, options)
+    }
+
+    fn join_through(
         handle: &Handle,
         transport: Arc<dyn Transport>,
         cluster: &str,
         name: &str,
-        bounds: Bounds,
+        options: NodeOptions,
     ) -> Result<Self, JoinError> {
         let name = NodeName::new(name)?;
         let joined = Arc::new(OnceLock::new());
@@ -227,7 +238,7 @@ impl Node {
         let porter = handle.spawn(Internal(porter));
         let porter = porter.map_err(|_| JoinError::Closed)?;
         let life = transport.join(cluster, &name, porter.clone())?;
-        let bounds = bounds.for_frames(transport.max_frame());
+        let bounds = Bounds::with(options).for_frames(transport.max_frame());
         let core = Arc::new(Core {
             base: Arc::new(Base::new(name, life, cluster, bounds, transport)),
             peers: Arc::default(),
@@ -374,6 +385,7 @@ impl Node {
         let peers = self.core.peers.all();
         let sessions = peers.iter().filter_map(|peer| peer.session());
         NodeSample {
+            links: peers.len(),
             exported: base.exports().len(),
             imported: sessions.map(|session| session.held()).sum(),
             ..base.counts.sample()

@@ -1,4 +1,4 @@
-//! Bounds of a node.
+//! Bounds and options of a node.
 
 use std::time::Duration;
 
@@ -20,6 +20,60 @@ pub(crate) const TURN_BYTES: usize = 4 << 20;
 /// Space in a frame for its head, and for all data other than the contents of messages.
 const ROOM_BYTES: usize = 2 * FRAME_BYTES;
 
+/// Default of [`NodeOptions::answer_within`]. Longer than any time for which a message to an entity
+/// waits by default: 10 seconds for an owner of its shard, and 20 seconds for a journal.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// Options of a node, for [`Node::join_with`](crate::Node::join_with).
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+///
+/// use garrick_actor::System;
+/// use garrick_cluster::{LocalNet, Node, NodeOptions};
+///
+/// let system = System::new()?;
+/// let options = NodeOptions::new().answer_within(Duration::from_secs(5));
+/// let node = Node::join_with(&system.handle(), LocalNet::new(), "example", "node-1", options)?;
+/// assert_eq!(node.sample().timed_out, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeOptions {
+    answer_within: Duration,
+}
+
+impl NodeOptions {
+    /// Returns the default options: 60 seconds for the answer to a question.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            answer_within: ANSWER_WITHIN,
+        }
+    }
+
+    /// Sets the time limit of all questions from this node to other nodes. The time begins when the
+    /// question is passed to the link to the other node. If no answer has come by then, the
+    /// question ends with [`NoReply::TimedOut`](garrick_actor::NoReply), at most 1 second later. A
+    /// later answer is dropped and counted ([`NodeSample::late_answers`](crate::NodeSample)).
+    ///
+    /// A question can have a shorter limit, for example by
+    /// [`Context::ask_within`](garrick_actor::Context::ask_within). Questions to actors of the same
+    /// node have no other limit than that.
+    #[must_use]
+    pub const fn answer_within(mut self, time: Duration) -> Self {
+        self.answer_within = time;
+        self
+    }
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The bounds of a node's links.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
@@ -29,6 +83,8 @@ pub(crate) struct Bounds {
     pub(crate) waiting: usize,
     /// Maximum number of questions to a node that wait for their answers.
     pub(crate) questions: usize,
+    /// Time within which a question to a node is answered. Otherwise, the question ends.
+    pub(crate) answer: Duration,
     /// Time between two beats of a link.
     pub(crate) beat: Duration,
     /// Time without a received frame after which a node counts as lost.
@@ -41,6 +97,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// Returns the default bounds, changed by the options of a node.
+    pub(crate) fn with(options: NodeOptions) -> Self {
+        Self {
+            answer: options.answer_within,
+            ..Self::default()
+        }
+    }
+
     /// Returns these bounds for a transport whose frames have at most `frame` bytes. All messages
     /// of a turn to a node must fit into one frame.
     #[must_use]
@@ -67,6 +131,7 @@ impl Default for Bounds {
             window: 4 << 20,
             waiting: 16 << 20,
             questions: 65_536,
+            answer: ANSWER_WITHIN,
             beat: Duration::from_millis(500),
             silence: Duration::from_secs(5),
             message: MESSAGE_BYTES,

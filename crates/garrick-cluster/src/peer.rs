@@ -133,6 +133,11 @@ impl Peers {
         drop(before);
     }
 
+    /// Returns the number of nodes.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.all).len()
+    }
+
     /// Returns all nodes.
     pub(crate) fn all(&self) -> Vec<Arc<Peer>> {
         lock(&self.all).values().cloned().collect()

@@ -1,5 +1,7 @@
 //! Questions to other nodes that wait for their answers.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use garrick_actor::{NoReply, Reply};
 
 use crate::line::{Carrier, Question, Travels};
@@ -23,7 +25,8 @@ impl<R: Travels> Question for Asked<R> {
     }
 
     fn refuse(self: Box<Self>, why: NoReply) {
-        self.0.refuse(why);
+        // The conversion of the answer is foreign code, which must not end the link.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.0.refuse(why)));
     }
 }
 

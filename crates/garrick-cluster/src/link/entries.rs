@@ -7,6 +7,7 @@ use garrick_actor::{Context, Ended, NoReply};
 use garrick_wire::MessageId;
 
 use super::Link;
+use super::watched::Token;
 use crate::frame::{Answer, Body, Entry, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
@@ -47,7 +48,7 @@ impl Link {
             },
             Entry::Answer(answer) => self.answer(&answer),
             Entry::Refusal { question, why } => {
-                if let Some(question) = self.questions.remove(&question) {
+                if let Some(question) = self.questions.take(question) {
                     self.base.counts.add_answered(1);
                     question.refuse(why);
                 }
@@ -64,7 +65,7 @@ impl Link {
                 let is_loss = matches!(order, Order::Lost { .. });
                 let is_new = number > self.receiving.orders();
                 if self.receiving.is_next_order(number) || is_loss && is_new {
-                    self.obey(order, cx);
+                    self.obey(order);
                 }
             }
         }
@@ -153,8 +154,9 @@ impl Link {
     }
 
     fn answer(&mut self, answer: &Answer<'_>) {
-        let Some(question) = self.questions.remove(&answer.question) else {
-            // It was given up, and the addresses in the answer are not held.
+        let Some(question) = self.questions.take(answer.question) else {
+            // The question has ended, and the addresses in the answer are not held.
+            self.base.counts.add_late();
             self.unpack(&answer.body, |_, _| ());
             return;
         };
@@ -201,22 +203,10 @@ impl Link {
         result.ok()
     }
 
-    fn obey(&mut self, order: Order, cx: &mut Context<'_, LinkMsg>) {
+    fn obey(&mut self, order: Order) {
         match order {
             Order::Watch { watch, target } => match self.find(target.target()) {
-                Some(found) => {
-                    let (link, session) = (cx.address(), self.session.number());
-                    let notice = Box::new(move |ended| {
-                        let ended = LinkMsg::Ended {
-                            session,
-                            watch,
-                            ended,
-                        };
-                        let _ = link.send(ended);
-                    });
-                    // It may be a door of the program.
-                    let _ = catch_unwind(AssertUnwindSafe(|| found.watch(notice)));
-                }
+                Some(found) => self.watch(watch, &found),
                 None => self.order(Order::Ended {
                     watch,
                     ended: Ended::Before,
@@ -246,6 +236,32 @@ impl Link {
         }
     }
 
+    /// Watches an actor of this node for the other node.
+    fn watch(&mut self, watch: u64, found: &Arc<dyn Exported>) {
+        // Not the address of the link: a door may keep the notice for longer than that.
+        let link = Arc::downgrade(self.peer.cell());
+        let session = self.session.number();
+        let token = Token::default();
+        let known = Arc::downgrade(&token);
+        let notice = Box::new(move |ended| {
+            drop(token);
+            if let Some(link) = link.upgrade()
+                && let Some(link) = link.get()
+            {
+                let _ = link.send(LinkMsg::Ended {
+                    session,
+                    watch,
+                    ended,
+                });
+            }
+        });
+        // It may be a door of the program.
+        let watching = catch_unwind(AssertUnwindSafe(|| found.watch(notice)));
+        if let Ok(watching) = watching {
+            self.watched.add(watch, watching, known);
+        }
+    }
+
     /// Handles a report that frames to the other node were lost.
     fn lost(&mut self, from: u64, to: u64) {
         let (frames, messages, lost) = self.sending.take_lost(from, to);
@@ -263,7 +279,7 @@ impl Link {
             self.refuse(question, NoReply::NodeLost);
         }
         for question in lost.questions {
-            if let Some(question) = self.questions.remove(&question) {
+            if let Some(question) = self.questions.take(question) {
                 self.base.counts.add_answered(1);
                 question.refuse(NoReply::NodeLost);
             }

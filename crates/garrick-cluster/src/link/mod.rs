@@ -5,33 +5,38 @@
 //! receivers. `src/README.md` describes the protocol.
 
 mod holding;
+mod questions;
 mod receiving;
 mod sending;
+mod watched;
 
+mod ending;
 mod entries;
+mod forgetting;
 mod taking;
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use garrick_actor::door::Notice;
-use garrick_actor::{Actor, Context, Ended, NoReply};
+use garrick_actor::{Actor, Context, NoReply};
 use garrick_sched::Nanos;
 use hashbrown::HashMap;
 
 use crate::base::Base;
 use crate::export::key_of;
-use crate::frame::{NewBody, Order, Ref, put_answer, put_leave, put_message, put_refusal};
-use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed, Question};
+use crate::frame::{NewBody, Order, Ref, put_answer, put_message, put_refusal};
+use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed};
 use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
-use crate::session::{LinkCell, Session};
+use crate::session::Session;
 use crate::traffic::{Level, LinkState};
 use entries::Delivery;
 use holding::Holding;
+use questions::Questions;
 use receiving::Receiving;
 use sending::{About, Frame, Sending};
+use watched::Watched;
 
 /// Maximum number of unconfirmed orders. Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
@@ -48,8 +53,11 @@ pub(crate) struct Link {
     session: Arc<Session>,
     sending: Sending,
     receiving: Receiving,
-    questions: HashMap<u64, Box<dyn Question>>,
+    questions: Questions,
+    /// Watches of actors on the other node.
     watches: HashMap<u64, Notice>,
+    /// Watches of actors on this node.
+    watched: Watched,
     /// Orders that wait until earlier orders are confirmed.
     backlog: VecDeque<Order>,
     /// Incarnation of the other node, or 0 if the node is not connected.
@@ -64,7 +72,18 @@ pub(crate) struct Link {
     taken_orders: u32,
     /// True if a beat is scheduled.
     beats: bool,
-    has_left: bool,
+    /// True if the node has left, or the link has forgotten the other node. From then on, all
+    /// messages are refused.
+    is_over: bool,
+    /// Number of the first session.
+    first_session: u64,
+    /// True if the other node has received a frame of the current session.
+    is_seen: bool,
+    /// Time since which the other node is not connected and nothing waits for it. `None` if it is
+    /// connected or something waits.
+    rests_since: Option<Nanos>,
+    /// True if a [`LinkMsg::Forget`] is scheduled.
+    forgets: bool,
     /// True if the link has received a message.
     is_used: bool,
     /// True if a frame was sent to the other node since it was last lost.
@@ -81,6 +100,7 @@ impl Link {
     pub(crate) fn new(base: Arc<Base>, peers: Arc<Peers>, peer: Arc<Peer>) -> Self {
         let session = Self::session(&base, &peer);
         peer.set_session(Some(Arc::clone(&session)));
+        let first_session = session.number();
         Self {
             base,
             peers,
@@ -88,8 +108,9 @@ impl Link {
             session,
             sending: Sending::default(),
             receiving: Receiving::default(),
-            questions: HashMap::new(),
+            questions: Questions::default(),
             watches: HashMap::new(),
+            watched: Watched::default(),
             backlog: VecDeque::new(),
             life: 0,
             last_life: 0,
@@ -97,7 +118,11 @@ impl Link {
             rest: LinkState::Connecting,
             taken_orders: 0,
             beats: false,
-            has_left: false,
+            is_over: false,
+            first_session,
+            is_seen: false,
+            rests_since: None,
+            forgets: false,
             is_used: false,
             has_greeted: false,
             repeats: false,
@@ -148,14 +173,14 @@ impl Link {
     }
 
     /// Adds the content of a batch to one frame.
-    fn put(&mut self, contents: Contents) {
+    fn put(&mut self, contents: Contents, now: Nanos) {
         let name = self.base.name.as_str();
         self.sending.begin(contents.bytes, name);
         let (mut from, mut counted) = (0, 0);
         for (end, count, item) in contents.items {
             self.put_entries(&contents.entries[from..end], count - counted);
             (from, counted) = (end, count);
-            self.put_item(item);
+            self.put_item(item, now);
         }
         self.put_entries(&contents.entries[from..], contents.count - counted);
     }
@@ -167,13 +192,15 @@ impl Link {
         frame.entries += count;
     }
 
-    fn put_item(&mut self, item: Item) {
+    fn put_item(&mut self, item: Item, now: Nanos) {
         match item {
             Item::Tell { target, of, body } => {
-                self.put_body(body, |body, to| put_message(target.target(), of, body, to));
+                self.put_body(body, now, |body, to| {
+                    put_message(target.target(), of, body, to);
+                });
             }
             Item::Answer { question, body } => {
-                if self.put_body(body, |body, to| put_answer(question, body, to)) {
+                if self.put_body(body, now, |body, to| put_answer(question, body, to)) {
                     let frame = self.sending.frame(self.base.name.as_str());
                     frame.carried.answers.push(question);
                 } else {
@@ -208,6 +235,7 @@ impl Link {
     fn put_body(
         &mut self,
         body: EncodedBody,
+        now: Nanos,
         put: impl FnOnce(&NewBody<'_>, &mut Vec<u8>),
     ) -> bool {
         let EncodedBody { content, packed } = body;
@@ -228,7 +256,7 @@ impl Link {
         let frame: &mut Frame = self.sending.frame(self.base.name.as_str());
         for (number, question) in (first..).zip(packed.questions) {
             frame.carried.questions.push(number);
-            self.questions.insert(number, question);
+            self.questions.add(number, question, now);
         }
         let body = NewBody {
             replies,
@@ -340,17 +368,19 @@ impl Link {
         }
     }
 
+    /// Returns true if something waits for the other node.
+    fn is_busy(&self) -> bool {
+        self.sending.is_busy() || !self.questions.is_empty() || !self.watches.is_empty()
+    }
+
     /// Sends a confirmation of the received frames, which also shows that this node is alive. Ends
     /// the session if the other node was silent for too long.
     fn beat(&mut self, cx: &mut Context<'_, LinkMsg>) {
         self.beats = false;
-        let is_busy = self.life != 0
-            || self.sending.is_busy()
-            || !self.questions.is_empty()
-            || !self.watches.is_empty();
-        if !is_busy {
+        if self.life == 0 && !self.is_busy() {
             return;
         }
+        self.end_late_questions(cx.now());
         let silence = garrick_sched::nanos(self.base.bounds.silence);
         self.sending.beat(self.base.name.as_str());
         let is_stuck = self.sending.beats_stuck() > BEATS_STUCK_MAX;
@@ -359,70 +389,6 @@ impl Link {
         }
         self.send_bare();
         self.beat_later(cx);
-    }
-
-    /// Ends the session, because one of the two nodes has lost the other.
-    fn lose(&mut self, cx: &mut Context<'_, LinkMsg>) {
-        let next = Self::session(&self.base, &self.peer);
-        self.peer.set_session(Some(Arc::clone(&next)));
-        self.receiving.lose();
-        (self.life, self.last_life) = (0, self.life.max(self.last_life));
-        (self.has_greeted, self.heard) = (true, cx.now());
-        self.rest = LinkState::Down;
-        self.base.counts.add_loss();
-        self.end(next);
-        // The other node learns of it, if it is there.
-        self.send_bare();
-        self.flush(cx);
-    }
-
-    /// Ends the current session, and begins the session `next`. Notifies all askers and watchers of
-    /// the old session.
-    fn end(&mut self, next: Arc<Session>) {
-        self.end_delivery();
-        let over = std::mem::replace(&mut self.session, next);
-        over.end();
-        let sending = std::mem::take(&mut self.sending);
-        over.sent(sending.waiting());
-        let (unsent, unconfirmed) = sending.open_messages();
-        self.peer.traffic().lost(0, unsent);
-        self.peer.traffic().unconfirmed(unconfirmed);
-        let held = std::mem::take(&mut self.holding);
-        self.backlog.clear();
-        let questions = std::mem::take(&mut self.questions);
-        let watches = std::mem::take(&mut self.watches);
-        let released = self.base.exports().strike(self.peer.name());
-        self.base.counts.add_answered(questions.len() as u64);
-        // From here on, foreign code runs.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop((released, held))));
-        let mut questions: Vec<_> = questions.into_iter().collect();
-        questions.sort_unstable_by_key(|(number, _)| *number);
-        for (_, question) in questions {
-            question.refuse(NoReply::NodeLost);
-        }
-        let mut watches: Vec<_> = watches.into_iter().collect();
-        watches.sort_unstable_by_key(|(number, _)| *number);
-        for (_, notice) in watches {
-            notice(Ended::NodeLost(self.peer.name().shared()));
-        }
-    }
-
-    /// Refuses a batch of a session that has ended.
-    fn drop_late(&mut self, contents: Contents) {
-        self.peer.traffic().lost(0, contents.messages());
-        for (_, _, item) in contents.items {
-            match item {
-                Item::Tell { body, .. } | Item::Answer { body, .. } => {
-                    for question in body.packed.questions {
-                        question.refuse(NoReply::NodeLost);
-                    }
-                }
-                Item::Watch { notice, .. } => {
-                    notice(Ended::NodeLost(self.peer.name().shared()));
-                }
-                Item::Refusal { .. } | Item::Stop { .. } => {}
-            }
-        }
     }
 
     /// Publishes the state of the link for samples.
@@ -443,34 +409,6 @@ impl Link {
         };
         self.peer.traffic().set(level, now);
     }
-
-    /// Notifies the other node that this node leaves, and ends the session.
-    fn leave(&mut self) {
-        self.has_left = true;
-        if self.life != 0 {
-            let frame = self.sending.frame(self.base.name.as_str());
-            put_leave(&mut frame.bytes);
-            frame.entries += 1;
-            frame.orders += 1;
-            let about = self.about();
-            self.sending.try_again();
-            let sent = self.sending.flush(&self.base, &self.peer, about, true);
-            self.session.sent(sent);
-        }
-        self.peers.forget(&self.peer);
-        self.peer.set_session(None);
-        let of_peer = (self.peer.name().clone(), Arc::clone(self.peer.traffic()));
-        let last = Session::new(
-            Arc::clone(&self.base),
-            of_peer,
-            LinkCell::default(),
-            u64::MAX,
-        );
-        last.end();
-        // This link must not hold its own address: it ends when nobody else does.
-        self.peer = Peer::new(self.peer.name().clone());
-        self.end(last);
-    }
 }
 
 impl Actor for Link {
@@ -485,7 +423,7 @@ impl Actor for Link {
                 if let Some((line, mut contents)) = given.take() {
                     if line.number() == self.session.number() {
                         let slots = std::mem::take(&mut contents.slots);
-                        self.put(contents);
+                        self.put(contents, cx.now());
                         slots.into_iter().for_each(|slot| line.let_go(slot));
                     } else {
                         line.sent(contents.bytes);
@@ -495,8 +433,7 @@ impl Actor for Link {
                 }
             }
             // From now on, all that doors give is refused, until no door is left.
-            LinkMsg::Frame(..) | LinkMsg::Ended { .. } | LinkMsg::Beat | LinkMsg::Retry
-                if self.has_left => {}
+            _ if self.is_over => {}
             LinkMsg::Frame(head, entries) => self.take(head, &entries, cx),
             LinkMsg::Ended {
                 session,
@@ -504,6 +441,7 @@ impl Actor for Link {
                 ended,
             } => {
                 if session == self.session.number() {
+                    self.watched.remove(watch);
                     self.order(Order::Ended { watch, ended });
                 }
             }
@@ -513,11 +451,15 @@ impl Actor for Link {
                 self.retry();
                 self.probe();
             }
+            LinkMsg::Forget => self.forget_if_silent(cx),
             LinkMsg::Leave => self.leave(),
         }
-        if !self.has_left {
+        if !self.is_over {
             self.flush(cx);
             self.retry_later(cx);
+            if self.life == 0 {
+                self.rest(cx);
+            }
             if !cx.has_more() {
                 self.publish(cx.now());
             }
@@ -527,7 +469,7 @@ impl Actor for Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        if self.is_used && !self.has_left {
+        if self.is_used && !self.is_over {
             self.leave();
         }
     }

@@ -72,6 +72,14 @@ impl Receiving {
         };
     }
 
+    /// Ignores a session of the other node, and the sessions before it, unless a later session has
+    /// begun.
+    pub(super) fn refuse(&mut self, session: u64) {
+        if session > self.session {
+            self.lost_session = self.lost_session.max(session);
+        }
+    }
+
     /// Returns the number of the last session of the other node that has ended, or 0.
     pub(super) fn dead(&self) -> u64 {
         self.lost_session

@@ -24,12 +24,15 @@ impl Link {
         if self.life != 0 && head.node > self.life {
             // The other node has ended, and has started again.
             self.lose(cx);
-        } else if head.dead >= self.session.number() {
+        } else if head.dead >= self.session.number() || self.is_forgotten_by(&head) {
             // The other node has lost this one.
             self.lose(cx);
         }
         if head.node > known {
             self.receiving = Receiving::default();
+        }
+        if self.is_of_forgotten_link(&head) {
+            return self.refuse_session(&head, cx);
         }
         let Some(lost) = self.look(&head) else {
             return self.base.counts.add_dropped();
@@ -40,7 +43,7 @@ impl Link {
         if self.life == 0 {
             self.peer.traffic().connected();
         }
-        (self.life, self.heard) = (head.node, cx.now());
+        (self.life, self.heard, self.rests_since) = (head.node, cx.now(), None);
         self.peer.hears(self.heard);
         self.sending.try_again();
         let bytes = HEAD_BYTES + entries.len();
@@ -102,6 +105,7 @@ impl Link {
         let mut verdict = self.receiving.look(head);
         if verdict == Verdict::Reset {
             // The other node has begun another session, and has not taken a frame of this one.
+            // Otherwise, `take` has ended this session.
             self.receiving.lose();
             verdict = self.receiving.look(head);
         }
@@ -127,6 +131,7 @@ impl Link {
     /// Removes the frames and orders that a head confirms.
     fn confirm(&mut self, head: &Head) {
         if head.seen == self.session.number() {
+            self.is_seen = true;
             self.receiving.confirm(head.orders);
             self.sending.confirm(head.taken, head.orders);
         }

@@ -11,6 +11,7 @@ mod silence;
 mod stuck;
 
 mod astray;
+mod limits;
 
 mod program;
 
@@ -187,6 +188,11 @@ fn entities_of_a_node_that_falls_silent_are_silent_for_a_short_time() {
         println!("{name}: {most:?}");
         assert!(most >= limit / 2, "some registers were there: {most:?}");
     }
+}
+
+#[test]
+fn questions_end_in_time_while_the_placement_is_away() {
+    check_program("limits", limits::program);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod attacks;
 mod addresses;
 mod bounds;
 mod doors;
+mod forgotten;
 mod hostile;
 mod networks;
 mod outages;

@@ -1,0 +1,93 @@
+//! Watches of actors on this node that the other node has requested.
+
+use std::sync::{Arc, Weak};
+
+use garrick_actor::Watch;
+use hashbrown::HashMap;
+
+/// Smallest number of watches at which those without a notice are removed.
+const SWEEP_MIN: usize = 64;
+
+/// A part of a notice. The notice exists as long as it does.
+pub(super) type Token = Arc<()>;
+
+/// Watches of actors on this node, by the numbers that the other node has given them.
+#[derive(Default)]
+pub(super) struct Watched {
+    all: HashMap<u64, (Watch, Weak<()>)>,
+    /// Number of watches at which those without a notice are removed. It is twice the number after
+    /// the last removal, so that a watch takes constant time on average.
+    sweep_at: usize,
+}
+
+impl Watched {
+    /// Adds a watch whose notice contains `token`. A door may have dropped the notice without a
+    /// call.
+    pub(super) fn add(&mut self, number: u64, watch: Watch, token: Weak<()>) {
+        if self.all.len() >= self.sweep_at.max(SWEEP_MIN) {
+            self.all.retain(|_, (_, token)| token.strong_count() > 0);
+            self.sweep_at = 2 * self.all.len();
+        }
+        self.all.insert(number, (watch, token));
+    }
+
+    /// Removes a watch whose actor has ended.
+    pub(super) fn remove(&mut self, number: u64) {
+        self.all.remove(&number);
+    }
+
+    /// Cancels all watches. Otherwise, the watched actors would keep them.
+    pub(super) fn cancel_all(&mut self) {
+        for (_, (watch, _)) in self.all.drain() {
+            watch.cancel();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use garrick_actor::door::{Door, Notice, door};
+    use garrick_actor::{Address, Ended, SendError};
+
+    use super::{SWEEP_MIN, Token, Watched};
+
+    /// A door that ends at each second watch, and drops the other notices.
+    struct Forgetful(AtomicU64);
+
+    impl Door for Forgetful {
+        type Message = ();
+
+        fn pass(&self, (): (), _: &Address<()>) -> Result<(), SendError<()>> {
+            Ok(())
+        }
+
+        fn watch(&self, notice: Notice) {
+            if self.0.fetch_add(1, Relaxed) % 2 == 1 {
+                notice(Ended::Stopped);
+            }
+        }
+    }
+
+    #[test]
+    fn watches_whose_notices_are_gone_do_not_pile_up() {
+        let forgetful = door(Forgetful(AtomicU64::new(0)));
+        let (mut watched, told) = (Watched::default(), Arc::new(AtomicU64::new(0)));
+        for number in 0..1_000 {
+            let (token, told) = (Token::default(), told.clone());
+            let weak = Arc::downgrade(&token);
+            let watch = forgetful.watch(move |_| {
+                drop(token);
+                told.fetch_add(1, Relaxed);
+            });
+            watched.add(number, watch, weak);
+            assert!(watched.all.len() <= SWEEP_MIN);
+        }
+        assert_eq!(told.load(Relaxed), 500);
+        watched.remove(999);
+        watched.cancel_all();
+        assert!(watched.all.is_empty());
+    }
+}
