@@ -299,8 +299,8 @@ impl Timers {
     }
 
     /// Records a read of the clock with the result `now`. `fired` is true if a timer fired, and
-    /// `is_empty` is true if the wheel is empty. If a timer fired, its message has not been handled.
-    /// In this case, the timers count as calm only after the next read of the clock.
+    /// `is_empty` is true if the wheel is empty. If a timer fired, its message has not been
+    /// handled. In this case, the timers count as calm only after the next read of the clock.
     pub(crate) fn note_look(&self, now: Nanos, fired: bool, is_empty: bool) {
         self.looked.set(now);
         if fired || is_empty {

@@ -2,12 +2,13 @@
 //!
 //! Orders that differ only in steps that commute have the same results. A class of such orders is
 //! called a partial order, and one run of each class is enough. The search goes depth-first and
-//! finds one run of each class by dynamic partial-order reduction: Abdulla, Aronis, Jonsson and Sagonas, "Optimal
-//! dynamic partial order reduction" (POPL 2014), and "Source sets: a foundation for optimal dynamic
-//! partial order reduction" (JACM 2017). At the end of a run, the search examines each pair of
-//! steps that race. The later step could also have run before the earlier step, after those steps
-//! between them that do not depend on the earlier step. If no run has shown this order, the search adds it to the sequences to
-//! explore from the state before the earlier step.
+//! finds one run of each class by dynamic partial-order reduction: Abdulla, Aronis, Jonsson and
+//! Sagonas, "Optimal dynamic partial order reduction" (POPL 2014), and "Source sets: a foundation
+//! for optimal dynamic partial order reduction" (JACM 2017). At the end of a run, the search
+//! examines each pair of steps that race. The later step could also have run before the earlier
+//! step, after those steps between them that do not depend on the earlier step. If no run has shown
+//! this order, the search adds it to the sequences to explore from the state before the earlier
+//! step.
 //!
 //! Sleep sets (Godefroid, "Partial-order methods for the verification of concurrent systems", 1996)
 //! keep the search from making a run whose partial order is known. The sequences to explore are
