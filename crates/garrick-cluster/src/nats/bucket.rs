@@ -2,11 +2,20 @@
 
 use async_nats::Client;
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::jetstream::kv::Store;
+use async_nats::jetstream::kv::{Entry, Operation, Store};
 use async_nats::jetstream::stream;
+use bytes::Bytes;
 
 use super::builder::REQUEST_WITHIN;
 use super::error::{NatsError, with_sources};
+
+/// Returns a copy of the value of a record. Returns `None` if the record was deleted.
+///
+/// The value in `entry` is a part of the buffer into which the client has read, so it would keep
+/// the whole buffer alive.
+pub(super) fn value_of(entry: &Entry) -> Option<Bytes> {
+    (entry.operation == Operation::Put).then(|| Bytes::copy_from_slice(&entry.value))
+}
 
 /// Settings of a bucket.
 #[derive(Debug)]

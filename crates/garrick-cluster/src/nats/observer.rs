@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::{ContextBuilder, GetStreamErrorKind};
-use async_nats::jetstream::kv::{Entry, Operation, Store, UpdateErrorKind};
+use async_nats::jetstream::kv::{Entry, Store, UpdateErrorKind};
 use async_nats::jetstream::{ErrorCode, context::GetStreamError};
 use futures_util::StreamExt;
 use hashbrown::HashMap;
 use tokio::time::timeout;
 
+use super::bucket::value_of;
 use super::builder::{NatsBuilder, REQUEST_WITHIN};
 use super::connection;
 use super::counts::Counts;
@@ -290,7 +291,7 @@ impl Told {
         let record = |entry: &Entry| Record {
             key: entry.key.as_str().into(),
             revision: entry.revision,
-            value: (entry.operation == Operation::Put).then(|| entry.value.clone()),
+            value: value_of(entry),
         };
         self.records.values().map(record).collect()
     }

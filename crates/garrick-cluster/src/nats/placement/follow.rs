@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream::kv::{Entry, Operation, Store};
+use async_nats::jetstream::kv::{Entry, Store};
 use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::time::{interval, sleep};
 
 use super::Shared;
 use super::mirror::Told;
+use crate::nats::bucket::value_of;
 use crate::nats::counts::Counts;
 use crate::nats::error::with_sources;
 use crate::placement::News;
@@ -90,9 +91,9 @@ async fn follow_once(store: &Store, shared: &Shared) -> String {
 
 fn told(entry: Entry) -> Told {
     Told {
+        value: value_of(&entry),
         key: entry.key.into(),
         revision: entry.revision,
-        value: (entry.operation == Operation::Put).then_some(entry.value),
         is_last: entry.delta == 0,
     }
 }
