@@ -95,6 +95,10 @@ impl Bank {
         self.node.name().as_str()
     }
 
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
     pub(crate) fn journal(&self) -> &Journal {
         &self.journal
     }

@@ -12,9 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
-use garrick::metrics::{
-    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
-};
+use garrick::metrics::{Unit, counter, describe_counter, describe_histogram, histogram};
 use garrick::telemetry::{View, metrics_text};
 use garrick::{NoReply, Reply};
 use serde::Deserialize;
@@ -201,37 +199,6 @@ pub(crate) fn describe() {
         Unit::Seconds,
         "Time until an account answered."
     );
-    describe_gauge!(
-        "bank_members",
-        "Members of the cluster that this node knows."
-    );
-    describe_gauge!("bank_shards_owned", "Shards that this node owns.");
-    describe_gauge!("bank_accounts_active", "Accounts that run on this node.");
-    describe_gauge!(
-        "bank_messages_waiting",
-        "Messages that wait for an owner of their shard."
-    );
-    describe_counter!(
-        "bank_messages_dropped",
-        "Messages that were dropped on their way."
-    );
-    describe_counter!(
-        "bank_memberships_lost",
-        "Times that this node has lost all its shards."
-    );
-}
-
-/// Records numbers of the cluster, which telemetry shows at `/metrics`.
-pub(crate) fn record(bank: &Bank) {
-    let members = bank.entities().members();
-    gauge!("bank_members").set(members.members.len() as f64);
-    gauge!("bank_shards_owned").set(members.owned as f64);
-    counter!("bank_memberships_lost").absolute(members.lost);
-    for kind in bank.entities().sample() {
-        gauge!("bank_accounts_active").set(kind.active as f64);
-        gauge!("bank_messages_waiting").set(kind.waiting as f64);
-        counter!("bank_messages_dropped").absolute(kind.strays + kind.expired);
-    }
 }
 
 impl Front {

@@ -116,6 +116,7 @@ fn run(service: &Service) -> Result<(), Box<dyn Error>> {
         .start()?;
     telemetry.watch(system.handle());
     let bank = Arc::new(Bank::open(&system.handle(), service.place())?);
+    telemetry.watch(bank.node().clone());
     telemetry.watch(bank.journal().monitor("bank"));
 
     let runtime = tokio::runtime::Runtime::new()?;
@@ -174,8 +175,7 @@ async fn serve(
     over
 }
 
-/// Prints which nodes are members, and records metrics. Returns a reason when this node must be
-/// restarted.
+/// Prints which nodes are members. Returns a reason when this node must be restarted.
 async fn look(bank: &Bank) -> String {
     let mut told = None;
     let mut times = tokio::time::interval(LOOKS_EVERY);
@@ -184,7 +184,6 @@ async fn look(bank: &Bank) -> String {
         if let Some(why) = bank.is_over() {
             return why;
         }
-        http::record(bank);
         let members = bank.entities().members();
         let names: Vec<_> = members.members.iter().map(|name| name.as_str()).collect();
         let names = names.join(", ");

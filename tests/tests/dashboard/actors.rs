@@ -18,12 +18,14 @@ fn books(reading: &mut Reading) {
         place: "pool".to_owned(),
         ..ActorsReading::default()
     });
-    for (name, waiting) in [("<b>AAPL", 12_500), ("MSFT", 3)] {
+    let books = [("<b>AAPL", 12_500, 2_300_000_000), ("MSFT", 3, 0)];
+    for (name, waiting, oldest_nanos) in books {
         reading.outstanding.push(ActorReading {
             id: name.to_owned(),
             actors: "books".to_owned(),
             name: name.to_owned(),
             waiting,
+            oldest_nanos,
             busy_nanos: 0,
         });
     }
@@ -42,6 +44,7 @@ fn actors_that_stand_out_are_listed_and_lead_to_their_type() {
             "OrderBook",
             "pool",
             "12.5\u{202f}k",
+            "2.30\u{202f}s",
             "0\u{202f}%"
         ]);
         assert_eq!(page.eval(&format!("{ROWS}[0]")), expected);

@@ -43,8 +43,9 @@ fn a_node_without_a_server_keeps_its_accounts() {
     );
     // Telemetry looks ten times a second.
     let text = r#"bank_requests_total{action="transfer",outcome="done"} 1"#;
+    let member = r#"garrick_cluster_member_up{local="bank",peer="bank"} 1"#;
     let metrics = || client.get(&url, "/metrics").text;
-    while !(metrics().contains(text) && metrics().contains("bank_members 1")) {
+    while !(metrics().contains(text) && metrics().contains(member)) {
         std::thread::yield_now();
     }
     assert!(metrics().contains(r#"garrick_journal_turns_total{journal="bank"}"#));
