@@ -65,7 +65,7 @@ fn a_pipeline_is_seen_at_work_and_at_its_end() {
     page.wait("document.querySelectorAll('.edge').length === 2");
     assert_eq!(page.eval(NAMES), json!(["generator", "worker", "logger"]));
     assert_eq!(page.text("document.title"), "garrick \u{b7} Garrick");
-    let messages = "document.querySelector('#sheet tbody tr').cells[13].textContent";
+    let messages = "document.querySelector('#sheet tbody tr').cells[14].textContent";
     page.wait(&format!("{messages} !== '0' && {messages} !== '\u{2013}'"));
     page.wait("document.querySelector('.label text').textContent.includes('/s')");
     let before = page.text(messages);
@@ -168,11 +168,11 @@ fn tables_sort_by_pointer_and_keyboard_and_filter_by_text() {
     );
     page.keys(" ");
     assert_eq!((first(), way(0)), (json!("archive"), "none".to_owned()));
-    page.click("#sheet thead th:nth-child(14) button");
+    page.click("#sheet thead th:nth-child(15) button");
     page.wait(&format!(
         "{NAMES}[0] === 'listener' && {NAMES}.at(-1) === 'archive'"
     ));
-    assert_eq!(way(13), "descending");
+    assert_eq!(way(14), "descending");
     page.keys("/");
     assert_eq!(page.text(FOCUS), "filter");
     page.keys("compute 1");
@@ -200,7 +200,7 @@ fn a_worker_that_is_held_is_told_with_the_type_of_actor() {
         let text = |column| page.text(&format!("{cells}.at({column})"));
         columns.map(text)
     };
-    assert_eq!(row([5, 17]), ["2.30\u{202f}s", "2"]);
+    assert_eq!(row([5, 18]), ["2.30\u{202f}s", "2"]);
     page.keys("3");
     page.wait(&format!("{cells}.includes('Session')"));
     assert_eq!(row([2, 3]), ["2.30\u{202f}s", "Session"]);

@@ -22,8 +22,8 @@ const trouble = (row) => (row.state === "failed" ? 4 : 0) + (RANK[row.level] ?? 
 // The columns that show trouble come first, so that a phone shows them without scrolling.
 const SHEETS = [
   { key: "nodes", label: "Stages & actors", rows: (snapshot) => snapshot.nodes, columns: [
-    name, level, number("Failures", (row) => row.failures, si, { bad: true }), number("Restarts", (row) => row.restarts, si, { bad: true }), number("Waiting", (row) => row.waiting), number("Wait, 99th", (row) => row.wait_seconds?.p99, span),
-    number("Held", (row) => row.held_seconds, span),
+    name, level, number("Failures", (row) => row.failures, si, { bad: true }), number("Restarts", (row) => row.restarts, si, { bad: true }), number("Waiting", (row) => row.waiting),
+    number("Held", (row) => row.held_seconds, span), number("Wait, 99th", (row) => row.wait_seconds?.p99, span),
     number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Busy", (row) => row.busy, percent, { spark: "busy", top: 1 }),
     number("Starved", (row) => row.starved, percent), number("Back-pressured", (row) => row.back_pressured, percent),
     text("State", (row) => row.state), text("Place", (row) => plain(row.place)), text("Kind", (row) => row.kind),
