@@ -127,12 +127,14 @@ impl Worker {
     #[inline(never)]
     pub(super) fn run_timed(&self, cell: CellPtr, message: *const Slot) {
         self.begin_timed(cell, |wants_label| self.look_at(cell, wants_label));
+        self.measure_departure(cell.table());
         // SAFETY: both came from our run queues, so the cell is ours, and the message is its.
         unsafe {
             self.measure_slot(cell, message);
             (cell.table().run)(cell, NonNull::from(self).cast(), message);
         }
         self.end_timed();
+        self.drop_departure();
     }
 
     /// Begins a timed activation, which is already counted.
@@ -140,7 +142,6 @@ impl Worker {
         let table = cell.table();
         self.shown.show_kind(table);
         self.lane.begin(table, cell.id(), self.progress(), look);
-        self.measure_departure(table);
     }
 
     /// Ends the activation, if it is timed.

@@ -73,6 +73,17 @@ impl Worker {
         }
     }
 
+    /// Removes a departure that no turn of the last activation has used. Called after an
+    /// activation.
+    pub(super) fn drop_departure(&self) {
+        let current = self.trails.current.borrow();
+        let is_departure = current.as_ref().is_some_and(Trail::is_departure);
+        drop(current);
+        if is_departure {
+            self.send_from_home();
+        }
+    }
+
     /// Begins a turn with the trail in a note, which is the oldest envelope of the mailbox. If
     /// `goes_on` is true, a trail becomes the trail of the turn.
     #[cold]
