@@ -87,7 +87,7 @@ const EXPECTED: [Expected; 3] = [
     Expected {
         key: "7",
         names: &["<b>bank-2", "bank-3"],
-        row: &["critical", "down", "17", "20.0\u{202f}ms"],
+        row: &["critical", "down", "17", "20\u{202f}ms"],
         details: &[
             "link to another node",
             "The link to the node `<b>bank-2` is down",
