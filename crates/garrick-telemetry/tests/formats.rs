@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::net::SocketAddr;
+
 use common::busy::Busy;
 use common::tools::{as_text_format, lint, parse, tool};
-use common::{anywhere, get, get_with, pipeline, start};
+use common::{Answer, anywhere, get, get_with, pipeline, start};
 use garrick_telemetry::{
     JournalPhase, JournalReading, KindReading, LinkReading, LinkState, MemberReading, MemberState,
     OwnMemberReading, Reading, Telemetry,
@@ -114,18 +116,25 @@ fn prometheus_reads_a_process_in_which_nothing_is_watched() {
 /// Accept header of a client that prefers OpenMetrics.
 const OPENMETRICS: &str = "Accept: application/openmetrics-text; version=1.0.0\r\n";
 
-#[test]
-fn the_linter_of_prometheus_has_no_complaint_about_a_process_in_which_all_happens() {
-    garrick_testkit::silence_panics();
-    let busy = Busy::start(anywhere());
-    busy.wait_for_alerts();
-    let address = busy.telemetry.address();
+/// Returns the metrics of a process as text. Asserts that the parser and the linter of Prometheus
+/// have no complaint about this text, nor about the text in the other format.
+fn linted(address: SocketAddr) -> Answer {
     let text = get(address, "/metrics");
     lint(text.text());
     parse("text", text.text());
     let openmetrics = get_with(address, "/metrics", OPENMETRICS);
     lint(&as_text_format(openmetrics.text()));
     parse("openmetrics", openmetrics.text());
+    text
+}
+
+#[test]
+fn the_linter_of_prometheus_has_no_complaint_about_a_process_in_which_all_happens() {
+    garrick_testkit::silence_panics();
+    let busy = Busy::start(anywhere());
+    busy.wait_for_alerts();
+    let address = busy.telemetry.address();
+    let text = linted(address);
     for name in [
         "garrick_node_failures_total",
         "garrick_node_restarts_total",
@@ -173,12 +182,7 @@ fn prometheus_reads_the_numbers_of_journals_and_its_linter_has_no_complaint() {
     telemetry.watch(journals);
     telemetry.look();
     let address = telemetry.address();
-    let text = get(address, "/metrics");
-    lint(text.text());
-    let openmetrics = get_with(address, "/metrics", OPENMETRICS);
-    lint(&as_text_format(openmetrics.text()));
-    parse("openmetrics", openmetrics.text());
-    parse("text", text.text());
+    let text = linted(address);
     let (one, two) = (r#"{journal="ba\"nk"}"#, r#"{journal="ba\"nk#2"}"#);
     for (name, labels, value) in [
         ("groups_total", one, "40"),
@@ -260,12 +264,7 @@ fn prometheus_reads_the_numbers_of_clusters_and_its_linter_has_no_complaint() {
     telemetry.watch(cluster);
     telemetry.look();
     let address = telemetry.address();
-    let text = get(address, "/metrics");
-    lint(text.text());
-    let openmetrics = get_with(address, "/metrics", OPENMETRICS);
-    lint(&as_text_format(openmetrics.text()));
-    parse("openmetrics", openmetrics.text());
-    parse("text", text.text());
+    let text = linted(address);
     let (own, other) = (
         r#"{local="bank-1",peer="bank-1"}"#,
         r#"{local="bank-1",peer="ba\"nk"}"#,

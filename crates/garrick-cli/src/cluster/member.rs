@@ -176,7 +176,7 @@ impl Member {
     }
 
     /// Makes the node hand its shards over and leave. Returns an error if that takes too long.
-    pub(super) fn end(&mut self) -> Result<ExitStatus> {
+    fn end(&mut self) -> Result<ExitStatus> {
         drop(self.input.take());
         let until = Instant::now() + END_WITHIN;
         loop {
@@ -198,6 +198,17 @@ impl Member {
             let _ = reader.join();
         }
     }
+}
+
+/// Lets all nodes leave.
+pub(super) fn end_all(members: &mut [Member]) -> Result<()> {
+    for member in members {
+        let status = member.end()?;
+        if !status.success() {
+            return Err(format!("{} has not left in order: {status}", member.name).into());
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Member {

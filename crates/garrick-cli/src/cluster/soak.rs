@@ -12,7 +12,7 @@ use super::demo::{time, unused_name};
 use super::engine;
 use super::leak::Watched;
 use super::ledger::{Ledger, Totals};
-use super::member::Member;
+use super::member::{Member, end_all};
 use super::servers::Servers;
 use super::trio::{SERVERS, Trio};
 
@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     run.work(arguments, seed, &mut ledger)?;
     let totals = ledger.end();
-    run.end()?;
+    end_all(&mut run.members)?;
     Ok(run.verdict(&totals))
 }
 
@@ -251,17 +251,6 @@ impl Run {
             }
             self.faults.tried_again += 1;
             self.members[number] = self.start(number)?;
-        }
-        Ok(())
-    }
-
-    /// Lets all nodes leave.
-    fn end(&mut self) -> Result<()> {
-        for member in &mut self.members {
-            let status = member.end()?;
-            if !status.success() {
-                return Err(format!("{} has not left in order: {status}", member.name).into());
-            }
         }
         Ok(())
     }

@@ -38,7 +38,9 @@ impl Entry {
     /// Removes the note whose neighbors are closest together in time. So the other notes stay
     /// evenly distributed.
     fn thin_out(&mut self) {
-        let gap = |&index: &usize| self.notes[index + 1].0 - self.notes[index - 1].0;
+        // The clock of a world may go back.
+        let time = |index: usize| self.notes[index].0;
+        let gap = |&index: &usize| time(index + 1).saturating_sub(time(index - 1));
         let inner = 1..self.notes.len() - 1;
         if let Some(index) = inner.min_by_key(gap) {
             self.notes.remove(index);

@@ -26,7 +26,7 @@
 //! A [census](census) counts the messages in the mailboxes of a worker. Each sample requests one
 //! census of each worker, whose results appear in the next sample.
 //!
-//! *Memory.* The counters take about 190 KiB for each worker, regardless of the number of tasks.
+//! *Memory.* The counters take about 200 KiB for each worker, regardless of the number of tasks.
 //! Kinds of messages take at most 1 KiB more for each kind of task and worker, and a lookout has a
 //! stack of 128 KiB.
 
@@ -96,9 +96,9 @@ pub struct Sample {
     /// The kind whose turn has been there longest comes first. Empty unless
     /// [`Builder::probes`](crate::Builder::probes) was set.
     pub away: Vec<AwaySample>,
-    /// Tasks that stand out: up to 20 tasks with the longest mailboxes, and up to 20 of the busiest
-    /// tasks. The task with the longest mailbox comes first. Empty unless
-    /// [`Builder::probes`](crate::Builder::probes) was set.
+    /// Tasks that stand out: up to 20 tasks with the longest mailboxes, up to 20 tasks with the
+    /// oldest messages, and up to 20 of the busiest tasks. The task with the longest mailbox comes
+    /// first. Empty unless [`Builder::probes`](crate::Builder::probes) was set.
     ///
     /// The values are about as old as the previous sample. If a worker has been in one turn since
     /// before that sample, the values of its tasks are as old as that turn.
@@ -188,9 +188,8 @@ pub struct TaskSample {
     /// Number of messages in the mailbox of the task. 0 if the task was listed only because it was
     /// busy. Messages that wait elsewhere, such as in a priority mailbox, are not counted.
     pub waiting: u64,
-    /// Time in nanoseconds for which the oldest measured message in the mailbox has waited. Only
-    /// some messages are measured, so an older message may exist. 0 if none of the first messages
-    /// in the mailbox is measured.
+    /// Time in nanoseconds for which the oldest message in the mailbox has waited at least. The
+    /// true time may be longer, because only some messages are measured. 0 if the time is unknown.
     pub oldest: Nanos,
     /// Estimated time in nanoseconds for which the task ran in the period [`TaskSample::over`]. 0
     /// if the task was listed only because of its mailbox.
