@@ -2,13 +2,13 @@
 
 use std::future::Future;
 
-use garrick::System;
 use garrick_measure::{
     Clock, Contender, Effort, Measured, Point, Result, Scenario, Stopwatch, Swept,
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
+use super::actors::builder;
 use super::ask::{Answerer, Question};
 
 pub(super) const ASK_TOKIO: Scenario = Scenario {
@@ -166,7 +166,7 @@ impl Askers {
 }
 
 fn of_actors(askers: Askers, asks: u64) -> Result<Measured> {
-    let system = System::builder().workers(askers.workers).start()?;
+    let system = builder().workers(askers.workers).start()?;
     let mut answerers = Vec::new();
     for _ in 0..Askers::ASKED {
         answerers.push(system.spawn(Answerer)?);

@@ -1,9 +1,8 @@
 //! Messages to one actor from four others.
 
-use garrick::System;
 use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
-use super::actors::{BURST, Counter, send_in};
+use super::actors::{BURST, Counter, builder, send_in};
 use super::tell::Teller;
 
 pub(super) const FAN_IN: Scenario = Scenario {
@@ -30,7 +29,7 @@ const FLOOD_MAX: u64 = 1 << 18;
 fn fan_in(ops: u64) -> Result<Measured> {
     let turns = ops.div_ceil(SENDERS * BURST);
     let ops = SENDERS * turns * BURST;
-    let system = System::builder().workers(2).start()?;
+    let system = builder().workers(2).start()?;
     let (counter, done) = Counter::new(ops);
     let counter = system.spawn(counter)?;
     let mut tellers = Vec::new();

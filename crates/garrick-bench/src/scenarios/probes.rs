@@ -11,7 +11,10 @@ use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stop
 use super::actors::{probed, send_in};
 use super::idle_memory::Crowd;
 use super::rest_memory::living;
-use super::{ask, ping_pong, ring, spawn, tell, tell_cross, tell_outside, tell_ways, timer};
+use super::{
+    ask, ask_tokio, fan_in, fork_bomb, ping_pong, ring, spawn, tell, tell_cross, tell_outside,
+    tell_ways, timer,
+};
 
 pub(super) const PROBES: Scenario = Scenario {
     name: "probes",
@@ -45,13 +48,20 @@ const ROWS: &[&Scenario] = &[
     &tell_ways::TELL_ASYNC,
     &tell_cross::TELL_CROSS,
     &tell_outside::TELL_OUTSIDE,
+    &fan_in::FAN_IN,
     &ping_pong::PING_PONG,
+    &ping_pong::PING_PONG_SPLIT,
     &ask::ASK,
     &ask::ASK_OUTSIDE,
+    &ask::CALL_OUTSIDE,
+    &ask::ASK_WITHIN,
     &ask::ASK_ONCE,
+    &ask::ASK_ALL,
+    &ask_tokio::ASK_TOKIO,
     &timer::TIMER_CANCEL,
     &spawn::SPAWN,
     &ring::RING,
+    &fork_bomb::FORK_BOMB,
 ];
 
 const ACTORS: u64 = 200_000;
@@ -62,15 +72,17 @@ const WORKERS: usize = 2;
 
 /// Returns the contenders of a scenario, each twice: without probes and with probes.
 fn pairs(row: &Scenario, effort: &Effort) -> Vec<Contender> {
-    let without = (row.contenders)(effort);
-    let with = (row.contenders)(effort).into_iter().map(|mut contender| {
+    let contenders = || {
+        let all = (row.contenders)(effort).into_iter();
+        all.filter(|contender| contender.name == "garrick")
+    };
+    let with = contenders().map(|mut contender| {
         let mut measure = contender.measure;
         contender.name = "garrick-probes";
         contender.measure = Box::new(move |ops| probed(|| measure(ops)));
         contender
     });
-    without
-        .into_iter()
+    contenders()
         .zip(with)
         .flat_map(<[Contender; 2]>::from)
         .map(|contender| contender.with("row", row.name))

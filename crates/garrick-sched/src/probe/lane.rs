@@ -1,32 +1,23 @@
 //! Counters of one worker.
 
 use std::cell::{Cell, RefCell};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use garrick_core::count::{Group, GroupReader};
-use garrick_core::prim::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use garrick_core::count::Group;
+use garrick_core::prim::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use super::WorkerSample;
 use super::beginning::Beginning;
 use super::census::{self, Censuses, Tally};
-use super::durations::{Counters, Durations};
+use super::counted::{
+    CLAIMED, Counted, LaneReader, PARKED, PARKS, PUBLISHED, RESCUES, SINCE, TURNS,
+};
+use super::durations::Counters;
 use super::gauge::Gauge;
-use super::kinds::{Count, Kinds, Unnamed};
+use super::kinds::{Count, Kinds};
 use super::ledger::{Ledger, Point, Posted, Sighted, Source, Timed};
 use super::sights::{Running, SLOW_TURN, Sight, Sights};
-use super::top::Found;
 use crate::cell::{CellPtr, Table, TaskId};
 use crate::world::Nanos;
-
-/// Indices of the counters in [`Lane::rare`].
-const TURNS: usize = 0;
-const PARKS: usize = 1;
-const PARKED: usize = 2;
-/// Time at which the worker fell asleep, plus 1. It is 0 while the worker is awake.
-const SINCE: usize = 3;
-const PUBLISHED: usize = 4;
-const CLAIMED: usize = 5;
-const RESCUES: usize = 6;
 
 /// Counters of one worker. Only this worker writes them.
 pub(crate) struct Lane {
@@ -46,28 +37,6 @@ struct Books {
     tally: Tally,
     /// Measures turns by kind of message.
     gauge: Gauge,
-}
-
-/// Counters by kind of task. Written by the worker, read by any thread.
-struct Counted {
-    kinds: Kinds,
-    /// Number of activations that were counted.
-    activations: AtomicU64,
-    /// Word of the [`Beginning`] of the last timed activation.
-    beginning: AtomicU64,
-    censuses: Censuses,
-    /// Number of tasks that were ready at the last census.
-    ready: AtomicU64,
-    /// Numbers of messages by the time that they have waited.
-    waits: Counters,
-    /// Number of gaps in which an untimed activation was long.
-    surprises: AtomicU64,
-    /// Activations that other threads have seen. These threads add them, and the worker removes
-    /// them.
-    sights: Mutex<Sights>,
-    /// True if one of the activations in `sights` was long. Set by other threads, and cleared by
-    /// the worker.
-    has_seen_long: AtomicBool,
 }
 
 /// The time at the beginning of a timed activation, and the label of its task.
@@ -106,12 +75,6 @@ struct Activation {
     progress: Progress,
 }
 
-/// Reads a [`Lane`].
-pub(super) struct LaneReader {
-    rare: GroupReader<7>,
-    counted: Option<Arc<Counted>>,
-}
-
 impl Lane {
     /// Creates a lane. If `counts` is true, the lane has counters for each kind of task. `seed`
     /// determines which activations are timed. `clock` returns the time.
@@ -124,6 +87,7 @@ impl Lane {
                 censuses: Censuses::default(),
                 ready: AtomicU64::new(0),
                 waits: Counters::default(),
+                missed: AtomicU32::new(0),
                 surprises: AtomicU64::new(0),
                 sights: Mutex::default(),
                 has_seen_long: AtomicBool::new(false),
@@ -272,6 +236,10 @@ impl Lane {
         let Some(books) = &self.books else {
             return false;
         };
+        if books.ledger.sleeps() {
+            // A guest runs the activation, and counts it at the end of its visit.
+            return false;
+        }
         // Relaxed: a hint.
         books.counted.has_seen_long.store(false, Relaxed);
         // The work of a timed activation is counted at its end.
@@ -368,10 +336,10 @@ impl Lane {
         }
     }
 
-    /// Records the end of a pause.
-    pub(crate) fn resumes(&self, now: impl FnOnce() -> Nanos) {
+    /// Records the end of a pause. `picks` is the number of activations so far.
+    pub(crate) fn resumes(&self, picks: u32, now: impl FnOnce() -> Nanos) {
         if let Some(books) = &self.books {
-            books.ledger.wakes(now());
+            books.ledger.wakes(now(), picks);
         }
     }
 
@@ -395,22 +363,44 @@ impl Lane {
         self.rare.borrow().values()[SINCE] != 0
     }
 
-    /// Records the end of the sleep and returns the time. Returns `None` if the worker was not
-    /// sleeping.
-    pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
+    /// Records the end of the sleep and returns the time. `picks` is the number of activations so
+    /// far. Returns `None` if the worker was not sleeping.
+    pub(crate) fn wakes(&self, picks: u32, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         if !self.is_parked() {
             return None;
         }
         let now = now();
+        let mut awake = 0;
         if let Some(books) = &self.books {
-            books.ledger.wakes(now);
+            awake = books.ledger.wakes(now, picks);
+            // Relaxed: one writer, and the number is independent.
+            books.counted.missed.store(0, Relaxed);
         }
         self.change(|rare| {
-            let since = rare.values()[SINCE];
-            rare.add(PARKED, now.saturating_add(1).saturating_sub(since));
+            let slept = now.saturating_add(1).saturating_sub(rare.values()[SINCE]);
+            rare.add(PARKED, slept.saturating_sub(awake));
             rare.set(SINCE, 0);
         });
         Some(now)
+    }
+
+    /// Records that a guest has run activations of which nothing was recorded. `picks` is the
+    /// number of activations so far. They are counted when the worker wakes.
+    ///
+    /// If another thread has seen that one of them was long, returns the time at which this one was
+    /// first seen.
+    #[inline]
+    pub(crate) fn missed(&self, picks: u32) -> Option<Nanos> {
+        let books = self.books.as_ref()?;
+        // Relaxed: one writer, and the number is independent.
+        books.counted.missed.store(picks.max(1), Relaxed);
+        if !self.has_seen_long() {
+            return None;
+        }
+        // Relaxed: a hint.
+        books.counted.has_seen_long.store(false, Relaxed);
+        let since = books.ledger.since().picks;
+        books.counted.sights().long_since(since, picks)
     }
 
     /// Counts `count` cells that this worker has given away.
@@ -561,116 +551,10 @@ fn overhead_of(clock: impl Fn() -> Nanos) -> Nanos {
     (0..16).map(difference).min().unwrap_or(0)
 }
 
-impl LaneReader {
-    /// Returns the counters that are always counted. `now` is needed to include the current sleep,
-    /// if there is one. Returns zeros if each attempt to read the counters failed, because the
-    /// worker was just publishing them.
-    pub(super) fn worker(&self, now: Nanos) -> WorkerSample {
-        let rare = self.rare.try_snapshot().unwrap_or_default();
-        let asleep = match rare[SINCE] {
-            0 => 0,
-            since => now.saturating_add(1).saturating_sub(since),
-        };
-        let counted = self.counted.as_ref();
-        let mut waits = Durations::default();
-        if let Some(counted) = counted {
-            counted.waits.add_to(&mut waits);
-        }
-        WorkerSample {
-            turns: rare[TURNS],
-            parks: rare[PARKS],
-            parked: rare[PARKED] + asleep,
-            published: rare[PUBLISHED],
-            claimed: rare[CLAIMED],
-            // Relaxed: the count is independent.
-            activations: counted.map_or(0, |counted| counted.activations.load(Relaxed)),
-            rescues: rare[RESCUES],
-            ready: counted.map_or(0, |counted| counted.ready.load(Relaxed)),
-            waits,
-            ..WorkerSample::default()
-        }
-    }
-
-    /// Records the activation that the worker runs. It was read between the times `now` and
-    /// `later`. Returns the name of the task's kind, and the duration of the activation so far.
-    pub(super) fn glance(
-        &self,
-        running: Option<Running>,
-        now: Nanos,
-        later: Nanos,
-    ) -> Option<(&'static Table, Nanos)> {
-        let counted = self.counted.as_ref()?;
-        // An activation that is seen for the first time began before `later`, and one that is seen
-        // again has lasted until `now`. So no activation is reported longer than it is.
-        let sight = counted.sights().glance(running, later)?;
-        if sight.glances == 2 {
-            // Relaxed: a hint for the worker.
-            counted.has_seen_long.store(true, Relaxed);
-        }
-        // Relaxed: the word is independent.
-        let beginning = Beginning::from_word(counted.beginning.load(Relaxed));
-        let since = beginning
-            .time_of(sight.running.picks)
-            .unwrap_or(sight.since);
-        Some((sight.running.table, now.saturating_sub(since)))
-    }
-
-    /// Returns the tasks that the last census has listed, and the length of the period in which
-    /// their times were counted.
-    pub(super) fn tasks(&self, now: Nanos) -> (Found, Nanos) {
-        let Some(counted) = &self.counted else {
-            return Default::default();
-        };
-        let found = counted.censuses.found();
-        // The tasks of a worker that sleeps do not run.
-        let until = if self.sleeps() { now } else { found.at };
-        let over = until.saturating_sub(found.began);
-        (found, over)
-    }
-
-    /// Returns true if the worker sleeps. A sleeping worker takes no census.
-    pub(super) fn sleeps(&self) -> bool {
-        self.rare.try_snapshot().unwrap_or_default()[SINCE] != 0
-    }
-
-    /// Returns true if the worker has not answered the last request for a census and is awake.
-    pub(super) fn wants_census(&self) -> bool {
-        let counted = self.counted.as_ref();
-        counted.is_some_and(|counted| counted.censuses.is_asked()) && !self.sleeps()
-    }
-
-    /// Adds the counts by kind.
-    pub(super) fn add_kinds(&self, kinds: &mut Vec<Unnamed>) {
-        if let Some(counted) = &self.counted {
-            counted.kinds.add_to(kinds);
-        }
-    }
-
-    /// Requests a census.
-    pub(super) fn ask_census(&self) {
-        if let Some(counted) = &self.counted {
-            counted.censuses.ask();
-        }
-    }
-
-    /// Returns the number of gaps in which an untimed activation was long.
-    pub(super) fn surprises(&self) -> u64 {
-        let counted = self.counted.as_ref();
-        // Relaxed: a hint.
-        counted.map_or(0, |counted| counted.surprises.load(Relaxed))
-    }
-}
-
-impl Counted {
-    fn sights(&self) -> MutexGuard<'_, Sights> {
-        // No code that holds the lock can panic halfway.
-        self.sights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::KindSample;
+    use super::super::kinds::Unnamed;
     use super::*;
     use crate::runtime::tables::nothing_to_drop;
 
@@ -691,6 +575,7 @@ mod tests {
         lane: Lane,
         reader: LaneReader,
         glances: bool,
+        sleeps: bool,
         now: Nanos,
         progress: Progress,
         timed: u64,
@@ -703,6 +588,7 @@ mod tests {
                 reader: lane.reader(),
                 lane,
                 glances,
+                sleeps: false,
                 now: 0,
                 progress: Progress { picks: 0, turns: 0 },
                 timed: 0,
@@ -716,7 +602,7 @@ mod tests {
                 self.lane.looks(self.progress, || self.now);
             }
             self.progress.picks = self.progress.picks.wrapping_add(1);
-            let is_due = self.lane.due() == Some(self.progress.picks);
+            let is_due = !self.sleeps && self.lane.due() == Some(self.progress.picks);
             if is_due {
                 self.timed += 1;
                 let (now, label) = (self.now, None);
@@ -747,6 +633,7 @@ mod tests {
         }
 
         fn parks(&mut self) {
+            self.sleeps = true;
             self.lane.parks(self.progress, self.now, true);
         }
 
@@ -756,9 +643,22 @@ mod tests {
             self.lane = Lane::new(false, 0, || 0);
         }
 
+        /// Simulates that a guest runs an activation while the worker counts as asleep. Counts the
+        /// activation if the lookout has seen that it was long.
+        fn misses(&mut self, table: &'static Table, lasts: Nanos) {
+            self.run(table, lasts);
+            let now = self.now;
+            if let Some(since) = self.lane.missed(self.progress.picks) {
+                self.lane.wakes(self.progress.picks, || since);
+                self.now = now;
+                self.parks();
+            }
+        }
+
         fn wakes(&mut self, after: Nanos) {
             self.now += after;
-            self.lane.wakes(|| self.now);
+            self.sleeps = false;
+            self.lane.wakes(self.progress.picks, || self.now);
         }
 
         /// Runs a slow activation that lasts for `slow`, and then `count` quick activations of
@@ -1009,14 +909,84 @@ mod tests {
     }
 
     #[test]
+    fn visits_that_are_not_recorded_count_like_those_that_are() {
+        let mut lane = Simulated::new(3, true);
+        lane.parks();
+        for visit in 0..1_000_000 {
+            // Every 500th visit is recorded. A visit to the second kind takes three times as long.
+            let (table, lasts) = match visit % 3 {
+                0 => (&SECOND, 3 * QUICK),
+                _ => (&FIRST, QUICK),
+            };
+            lane.now += 50;
+            if visit % 500 == 0 {
+                lane.wakes(0);
+                lane.run(table, lasts);
+                lane.parks();
+            } else {
+                lane.misses(table, lasts);
+            }
+        }
+        assert_ne!(lane.reader.missed(), 0);
+        lane.wakes(0);
+        lane.parks();
+        assert_eq!(lane.reader.missed(), 0);
+        lane.ends();
+        for (table, visits) in [(&FIRST, 2), (&SECOND, 3)] {
+            let share = lane.busy(table) as f64 / (visits * QUICK * 1_000_000 / 3) as f64;
+            assert!((0.9..1.1).contains(&share), "{visits}: {share}");
+        }
+        let turns = [&FIRST, &SECOND].map(|table| lane.sample(table).turns);
+        assert_eq!(turns.iter().sum::<u64>(), 1_000_000, "{turns:?}");
+    }
+
+    #[test]
+    fn a_long_visit_that_is_not_recorded_is_counted() {
+        let mut lane = Simulated::new(3, true);
+        for visit in 0..100 {
+            lane.run(&SECOND, QUICK);
+            lane.parks();
+            (0..1_000).for_each(|_| lane.misses(&SECOND, QUICK));
+            if visit == 50 {
+                lane.misses(&FIRST, 30_000_000);
+            }
+            lane.wakes(1_000_000);
+        }
+        let sample = lane.sample(&FIRST);
+        assert_eq!(sample.turns, 1);
+        // The lookout sees it after 1 ms at the latest.
+        assert!(
+            (28_900_000..30_100_000).contains(&sample.busy),
+            "{}",
+            sample.busy
+        );
+        let others = lane.busy(&SECOND);
+        assert!(others < 20_000_000, "{others}");
+    }
+
+    #[test]
+    fn a_long_activation_before_a_visit_is_not_counted_again() {
+        let mut lane = Simulated::new(3, true);
+        lane.run(&FIRST, 30_000_000);
+        lane.parks();
+        let before = lane.busy(&FIRST);
+        lane.now += 1_000_000_000;
+        lane.misses(&SECOND, QUICK);
+        lane.wakes(0);
+        lane.parks();
+        assert_eq!(lane.busy(&FIRST), before);
+        assert!(lane.busy(&SECOND) < 1_000_000);
+    }
+
+    #[test]
     fn sleep_counts_while_it_lasts() {
         let lane = Lane::new(false, 1, || 0);
         let reader = lane.reader();
         lane.show_turns(5);
         lane.parks(Progress { picks: 0, turns: 0 }, 100, true);
         assert_eq!(reader.worker(130).parked, 30);
-        lane.wakes(|| 150);
-        lane.wakes(|| 170);
+        lane.wakes(0, || 150);
+        lane.wakes(0, || 170);
         let sample = reader.worker(200);
         assert_eq!((sample.parked, sample.parks, sample.turns), (50, 1, 5));
     }

@@ -3,8 +3,9 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::away::TurnsAway;
+use super::counted::LaneReader;
 use super::kinds::{self, Count, Kinds};
-use super::lane::{Lane, LaneReader};
+use super::lane::Lane;
 use super::sights::Running;
 use super::top::Outstanding;
 use super::{AwaySample, KindSample, TaskSample, WorkerSample};
@@ -99,6 +100,12 @@ impl Lanes {
     pub(crate) fn surprises(&self) -> u64 {
         let lanes = self.readers.iter().filter_map(OnceLock::get);
         lanes.map(LaneReader::surprises).sum()
+    }
+
+    /// Returns the number of a worker's activations at the end of the last visit of a guest of
+    /// which nothing was recorded. Returns 0 if all activations of the worker are recorded.
+    pub(crate) fn missed(&self, index: usize) -> u32 {
+        self.readers[index].get().map_or(0, LaneReader::missed)
     }
 
     /// Returns the counters of the workers, in the order of their indices. `running` returns the

@@ -251,16 +251,36 @@ impl Ledger {
         self.settle(&mut post);
     }
 
-    /// Records that the worker wakes.
-    pub(super) fn wakes(&self, now: Nanos) {
+    /// Records that the worker wakes, after `picks` activations. Returns the time that the worker
+    /// was awake for activations of which nothing was recorded, because guests have run them.
+    ///
+    /// These activations belong to the gap that begins. They count as if each had taken the mean
+    /// time.
+    pub(super) fn wakes(&self, now: Nanos, picks: u32) -> Nanos {
         if !self.sleeps.replace(false) {
-            return;
+            return 0;
         }
         let since = self.since.get();
-        self.earn(now.saturating_sub(since.now) / ASLEEP_SHARE);
-        self.since.set(Point { now, ..since });
-        self.idled.set(false);
-        self.plan(since.picks);
+        let missed = Work {
+            activations: u64::from(picks.wrapping_sub(since.picks)),
+            ..Work::default()
+        };
+        let slept = now.saturating_sub(since.now);
+        let awake = self.expected(missed).min(slept);
+        self.earn((slept - awake) / ASLEEP_SHARE);
+        self.since.set(Point {
+            now: now - awake,
+            ..since
+        });
+        // The mean would not be learned otherwise.
+        self.idled.set(missed.activations > 0);
+        self.plan(picks);
+        awake
+    }
+
+    /// Returns true if the worker sleeps.
+    pub(super) fn sleeps(&self) -> bool {
+        self.sleeps.get()
     }
 
     /// Counts a timed activation that ended at `at`. Calls `sighted` if an untimed activation in

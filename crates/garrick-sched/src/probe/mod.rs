@@ -51,6 +51,7 @@ mod vitals;
 
 mod away;
 mod census;
+mod counted;
 mod lane;
 
 mod lanes;

@@ -70,6 +70,13 @@ impl Sight {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }
 
+    /// Returns true if the number of the activation comes after `since`, and is `to` or less. The
+    /// numbers wrap around.
+    fn is_in(&self, since: u32, to: u32) -> bool {
+        let number = self.running.picks.wrapping_sub(since).wrapping_sub(1);
+        number < to.wrapping_sub(since)
+    }
+
     fn again(&mut self, running: Running, now: Nanos) {
         self.glances += 1;
         if self.running.turn != running.turn {
@@ -110,21 +117,25 @@ impl Sights {
         self.current
     }
 
+    /// Returns the time at which the first long activation with a number after `since` and up to
+    /// `to` was first seen.
+    pub(super) fn long_since(&self, since: u32, to: u32) -> Option<Nanos> {
+        let mut all = self.past.iter().chain(&self.current);
+        let long = all.find(|sight| sight.is_in(since, to) && sight.glances > 1);
+        long.map(|sight| sight.since)
+    }
+
     /// Removes and returns the ended activations with numbers after `since` and up to `to`.
     pub(super) fn take(&mut self, since: u32, to: u32) -> Vec<Sight> {
-        let is_in = |sight: &Sight| {
-            let number = sight.running.picks.wrapping_sub(since).wrapping_sub(1);
-            number < to.wrapping_sub(since)
-        };
         let mut taken = Vec::new();
         self.past.retain(|sight| {
-            let takes = is_in(sight);
+            let takes = sight.is_in(since, to);
             if takes {
                 taken.push(*sight);
             }
             !takes
         });
-        taken.extend(self.current.take_if(|current| is_in(current)));
+        taken.extend(self.current.take_if(|current| current.is_in(since, to)));
         taken
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn tick() {
 
 /// Returns the tick. It is 0 as long as nothing is measured.
 #[inline]
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     TICK.load(Relaxed)
 }
 

@@ -22,12 +22,12 @@ mod plain;
 use std::mem;
 use std::sync::mpsc;
 
-use garrick::{Actor, Address, Context, Next, System};
+use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{
     Clock, Contender, Effort, Measured, Point, Result, Scenario, Stopwatch, Swept,
 };
 
-use super::actors::{measure_here, send_in, sent};
+use super::actors::{builder, measure_here, send_in, sent};
 
 pub(crate) use load::{Erfc, Load, Nothing, Randoms};
 pub(crate) use memory::{CHILD, in_child, in_this_process};
@@ -255,7 +255,7 @@ fn one_worker<L: Load>(wood: Wood<L>) -> Result<Measured> {
 }
 
 fn pool<L: Load>(wood: Wood<L>, workers: usize) -> Result<Measured> {
-    let system = System::builder().workers(workers).start()?;
+    let system = builder().workers(workers).start()?;
     let (planter, waiting) = Planter::new(wood);
     let planter = system.spawn(planter)?;
     let watch = Stopwatch::start(Clock::Process);

@@ -23,6 +23,7 @@ use crate::quiet;
 use crate::remote::Remote;
 use crate::runtime::address::{Address, is_refused};
 use crate::runtime::current::{self, Entered, Serving};
+use crate::runtime::departure;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -53,9 +54,16 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
-/// Selects the visits of guests to a seat that are timed. Only the owner of the seat uses it.
+/// Selects the visits of guests to a seat that are timed, and those whose work is counted by kind
+/// of task. Only the owner of the seat uses it.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
+    /// Tick of the lookouts at the last counted visit.
+    tick: Cell<u64>,
+    /// Number of visits that are not counted after the tick has changed.
+    skipped: Cell<u32>,
+    /// True if a visit was not counted since the tick has changed.
+    is_dense: Cell<bool>,
     /// Number of visits until the next timed visit.
     untimed: Cell<u32>,
     /// Number of untimed visits before the last timed visit.
@@ -70,6 +78,31 @@ impl VisitTimes {
         let untimed = self.untimed.get();
         self.untimed.set(untimed.saturating_sub(1));
         untimed == 0
+    }
+
+    /// Returns true if the work of the visit that now begins must be counted by kind of task.
+    /// `random` is a random number.
+    ///
+    /// One visit is counted after each tick of the lookouts, and each visit after a long one. If
+    /// there are several visits in a tick, the counted one is chosen at random among the first
+    /// eight. Otherwise, a rhythm of the visits could determine which of them are counted.
+    fn counts(&self, random: u64) -> bool {
+        let tick = departure::now();
+        let is_first = tick == 0 || tick != self.tick.get();
+        if !is_first && self.run.get() > 0 {
+            self.is_dense.set(true);
+            return false;
+        }
+        let skipped = self.skipped.get();
+        if skipped > 0 && self.run.get() > 0 {
+            self.skipped.set(skipped - 1);
+            return false;
+        }
+        let is_dense = self.is_dense.replace(false);
+        self.skipped
+            .set(if is_dense { (random % 8) as u32 } else { 0 });
+        self.tick.set(tick);
+        true
     }
 
     /// Returns true if a guest sits here and its visit is expected to be short. The guest then
@@ -104,6 +137,8 @@ struct Guest {
     shared: Arc<Hold>,
     /// Start time of the visit, if the visit is timed.
     since: Option<Nanos>,
+    /// True if the worker counts as awake during the visit.
+    wakes: bool,
     /// False once the guest has left the seat.
     sits: bool,
     /// Marks that this thread works for the sponsor, so that foreign code called during the visit
@@ -157,17 +192,21 @@ impl Guest {
             worker,
             remote,
             since: None,
+            wakes: false,
             sits: true,
             _serving: Serving::new(&shared),
             shared,
         };
         let worker = guest.worker();
-        if worker.visit_times.begins() || worker.lane.counts() {
-            let now = worker.sit_down(Came::Idle);
-            guest.since = Some(now.unwrap_or_else(|| worker.now()));
+        let is_timed = worker.visit_times.begins();
+        let wakes = if worker.lane.counts() {
+            worker.counts_visit()
         } else {
-            worker.sit_down(Came::Untimed);
-        }
+            is_timed
+        };
+        let now = worker.sit_down(if wakes { Came::Idle } else { Came::Untimed });
+        let since = (is_timed || wakes).then(|| now.unwrap_or_else(|| worker.now()));
+        (guest.since, guest.wakes) = (since, wakes);
         Some(guest)
     }
 
@@ -191,9 +230,10 @@ impl Guest {
                 return;
             }
             // New work has come meanwhile, and may give the answer. The seat counts as idle again.
-            let came = match self.since {
-                Some(_) => Came::Idle,
-                None => Came::Untimed,
+            let came = if self.wakes {
+                Came::Idle
+            } else {
+                Came::Untimed
             };
             self.worker().sit_down(came);
         }
@@ -206,8 +246,14 @@ impl Guest {
         !self.sits
     }
 
-    /// Records the duration of the visit.
-    fn take_time(&self) {
+    /// Records the duration of the visit, and work that was not counted.
+    fn take_time(&mut self) {
+        if self.worker().lane.is_parked()
+            && let Some(since) = self.worker().count_missed()
+        {
+            // The visit was long.
+            self.since.get_or_insert(since);
+        }
         if let Some(since) = self.since {
             let time = self.worker().now().saturating_sub(since);
             self.worker().visit_times.took(time);
@@ -276,7 +322,22 @@ pub(crate) fn send_and_run<M: 'static>(
     }
 }
 
+/// Counts the work of the guests who have visited a seat, if it was not counted yet and no thread
+/// sits there.
+pub(super) fn count_visits(home: Home) {
+    if let Welcome::Sits(guest) = Guest::sit(home) {
+        guest.worker().wakes(|| guest.worker().now());
+    }
+}
+
 impl Worker {
+    /// Returns true if the work of the visit that now begins must be counted by kind of task.
+    fn counts_visit(&self) -> bool {
+        // Fibonacci hashing: Knuth, The Art of Computer Programming, volume 3, 6.4.
+        let random = self.turn().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.visit_times.counts(random) || self.lane.wants_census()
+    }
+
     /// Resets the settings of a visit, because the guest runs no more cells here or because its
     /// turn leaves the seat.
     pub(super) fn ends_visit(&self) {

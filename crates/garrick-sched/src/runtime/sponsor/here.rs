@@ -163,7 +163,7 @@ impl Here {
     /// Records that the tasks are run again.
     fn resumes(&self) {
         let worker = self.worker();
-        worker.lane.resumes(|| worker.now());
+        worker.resumes();
     }
 }
 

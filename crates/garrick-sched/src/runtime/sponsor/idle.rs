@@ -328,13 +328,13 @@ impl Worker {
         match came {
             Came::Idle => {
                 self.shared.announce_busy();
-                self.lane.wakes(|| self.now())
+                self.wakes(|| self.now())
             }
             Came::Untimed => {
                 self.shared.announce_busy();
                 None
             }
-            Came::Over(now) => self.lane.wakes(|| now),
+            Came::Over(now) => self.wakes(|| now),
         }
     }
 
@@ -359,7 +359,9 @@ impl Worker {
     /// Prepares to leave the seat without a rest. Returns the deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
-        if !self.lane.is_parked() {
+        if self.lane.is_parked() {
+            self.settle_vitals();
+        } else {
             self.note_rest(self.now());
         }
         self.next_deadline()

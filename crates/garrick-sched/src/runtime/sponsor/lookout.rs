@@ -12,6 +12,7 @@ use garrick_core::prim::thread::JoinHandle;
 
 use super::Shared;
 use super::crew::Crew;
+use super::guest;
 use crate::probe::Running;
 use crate::quiet;
 use crate::runtime::departure;
@@ -119,8 +120,10 @@ impl Shared {
 /// Reads what the workers are running, until the sponsor has stopped.
 fn look(shared: &Shared, ends: &Ends) {
     let (mut time, mut surprises, mut often) = (OFTEN, 0, 0_u32);
+    let mut missed = vec![0; shared.homes.len()];
     while !shared.have_all_closed() && !ends.wait(time) {
         departure::tick();
+        count_missed(shared, &mut missed);
         let running = (shared.lanes).glance(|index| shared.running(index), || shared.now());
         let known = std::mem::replace(&mut surprises, shared.lanes.surprises());
         often = if known == surprises {
@@ -133,5 +136,18 @@ fn look(shared: &Shared, ends: &Ends) {
             _ if often > 0 => OFTEN,
             _ => SELDOM,
         };
+    }
+}
+
+/// Counts the work of guests that was not counted in their visits, on each worker that has had no
+/// visit since the last call. `missed` contains a number for each worker, which changes with each
+/// such visit.
+fn count_missed(shared: &Shared, missed: &mut [u32]) {
+    for ((index, &home), before) in shared.homes.iter().enumerate().zip(missed) {
+        let now = shared.lanes.missed(index);
+        if now != 0 && now == *before {
+            guest::count_visits(home);
+        }
+        *before = now;
     }
 }

@@ -13,6 +13,7 @@ use crate::cell::{CellPtr, Slot};
 use crate::probe::{Looked, Progress};
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Signal;
+use crate::world::Nanos;
 
 impl Worker {
     /// Returns the number of activations and turns so far.
@@ -113,6 +114,28 @@ impl Worker {
             self.end_timed();
             self.take_census();
         }
+    }
+
+    /// Records the end of the sleep, as [`Lane::wakes`](crate::probe::Lane::wakes) does.
+    pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
+        let woke = self.lane.wakes(self.shown.picks(), now);
+        self.plan_timed();
+        woke
+    }
+
+    /// Records the end of a pause, as [`Lane::resumes`](crate::probe::Lane::resumes) does.
+    pub(crate) fn resumes(&self) {
+        self.lane.resumes(self.shown.picks(), || self.now());
+        self.plan_timed();
+    }
+
+    /// Records that a guest has run activations without counting them. If another thread has seen
+    /// that one of them was long, counts the visit from the time at which this one was first seen,
+    /// and returns that time.
+    #[inline]
+    pub(crate) fn count_missed(&self) -> Option<Nanos> {
+        let since = self.lane.missed(self.shown.picks())?;
+        self.wakes(|| since)
     }
 
     /// Stores the number of the activation that the lane wants to time.

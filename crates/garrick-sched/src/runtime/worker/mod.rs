@@ -46,7 +46,7 @@ use rescue::Visiting;
 pub(crate) use shown::Shown;
 #[cfg(feature = "sim")]
 pub(crate) use simulated::Arrival;
-use step::{PLAIN, SHOWN, Step, Way};
+use step::{PLAIN, SHOWN, Step, UNCOUNTED, Way};
 use trail::Trails;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
@@ -309,10 +309,13 @@ impl Worker {
     /// Runs cells until there are no ready cells, `is_over` returns true, or the sponsor stops.
     pub(crate) fn run_some(&self, is_over: impl Fn() -> bool) {
         while !is_over() {
-            let step = if self.lane.counts() {
-                self.step_armed(self.shown.count_pick(), &Signal::is_stopping)
-            } else {
+            let step = if !self.lane.counts() {
                 self.step::<PLAIN>(&Signal::is_stopping)
+            } else if self.lane.is_parked() {
+                // A guest runs it, in a visit that is not counted.
+                self.step::<UNCOUNTED>(&Signal::is_stopping)
+            } else {
+                self.step_armed(self.shown.count_pick(), &Signal::is_stopping)
             };
             match step {
                 Step::Ran => {}

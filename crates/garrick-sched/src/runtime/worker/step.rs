@@ -15,7 +15,7 @@ pub(super) const FAIR_EVERY: u32 = 16;
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
-/// Way in which a cell is run: [`PLAIN`], [`SHOWN`] or [`TIMED`].
+/// Way in which a cell is run: [`PLAIN`], [`SHOWN`], [`TIMED`] or [`UNCOUNTED`].
 pub(super) type Way = u8;
 /// Just runs the cell.
 pub(super) const PLAIN: Way = 0;
@@ -23,6 +23,9 @@ pub(super) const PLAIN: Way = 0;
 pub(super) const SHOWN: Way = 1;
 /// Runs the cell, shows the kind of its task, and measures the activation.
 pub(super) const TIMED: Way = 2;
+/// Runs the cell, and shows the kind of its task. The worker counts as asleep, so the activation is
+/// counted later.
+pub(super) const UNCOUNTED: Way = 3;
 
 /// Result of a step of the worker's loop.
 pub(super) enum Step {
@@ -190,7 +193,7 @@ impl Worker {
             return self.run_timed(cell, message);
         }
         let table = cell.table();
-        if WAY == SHOWN {
+        if WAY == SHOWN || WAY == UNCOUNTED {
             self.shown.show_kind(table);
         }
         // SAFETY: both came from our run queues, so the cell is ours, and the message is its.

@@ -1,0 +1,172 @@
+//! The counters of one worker that other threads read.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use garrick_core::count::GroupReader;
+use garrick_core::prim::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use super::WorkerSample;
+use super::beginning::Beginning;
+use super::census::Censuses;
+use super::durations::{Counters, Durations};
+use super::kinds::{Kinds, Unnamed};
+use super::sights::{Running, Sights};
+use super::top::Found;
+use crate::cell::Table;
+use crate::world::Nanos;
+
+/// Indices of the counters in [`LaneReader::rare`].
+pub(super) const TURNS: usize = 0;
+pub(super) const PARKS: usize = 1;
+pub(super) const PARKED: usize = 2;
+/// Time at which the worker fell asleep, plus 1. It is 0 while the worker is awake.
+pub(super) const SINCE: usize = 3;
+pub(super) const PUBLISHED: usize = 4;
+pub(super) const CLAIMED: usize = 5;
+pub(super) const RESCUES: usize = 6;
+
+/// Counters by kind of task. Written by the worker, read by any thread.
+pub(super) struct Counted {
+    pub(super) kinds: Kinds,
+    /// Number of activations that were counted.
+    pub(super) activations: AtomicU64,
+    /// Word of the [`Beginning`] of the last timed activation.
+    pub(super) beginning: AtomicU64,
+    pub(super) censuses: Censuses,
+    /// Number of tasks that were ready at the last census.
+    pub(super) ready: AtomicU64,
+    /// Numbers of messages by the time that they have waited.
+    pub(super) waits: Counters,
+    /// Number of activations of the worker at the end of the last visit of a guest of which nothing
+    /// was recorded. It is 0 if no such visit has ended since the worker fell asleep.
+    pub(super) missed: AtomicU32,
+    /// Number of gaps in which an untimed activation was long.
+    pub(super) surprises: AtomicU64,
+    /// Activations that other threads have seen. These threads add them, and the worker removes
+    /// them.
+    pub(super) sights: Mutex<Sights>,
+    /// True if one of the activations in `sights` was long. Set by other threads, and cleared by
+    /// the worker.
+    pub(super) has_seen_long: AtomicBool,
+}
+
+impl Counted {
+    pub(super) fn sights(&self) -> MutexGuard<'_, Sights> {
+        // No code that holds the lock can panic halfway.
+        self.sights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads the counters of a worker.
+pub(super) struct LaneReader {
+    pub(super) rare: GroupReader<7>,
+    pub(super) counted: Option<Arc<Counted>>,
+}
+
+impl LaneReader {
+    /// Returns the counters that are always counted. `now` is needed to include the current sleep,
+    /// if there is one. Returns zeros if each attempt to read the counters failed, because the
+    /// worker was just publishing them.
+    pub(super) fn worker(&self, now: Nanos) -> WorkerSample {
+        let rare = self.rare.try_snapshot().unwrap_or_default();
+        let asleep = match rare[SINCE] {
+            0 => 0,
+            since => now.saturating_add(1).saturating_sub(since),
+        };
+        let counted = self.counted.as_ref();
+        let mut waits = Durations::default();
+        if let Some(counted) = counted {
+            counted.waits.add_to(&mut waits);
+        }
+        WorkerSample {
+            turns: rare[TURNS],
+            parks: rare[PARKS],
+            parked: rare[PARKED] + asleep,
+            published: rare[PUBLISHED],
+            claimed: rare[CLAIMED],
+            // Relaxed: the count is independent.
+            activations: counted.map_or(0, |counted| counted.activations.load(Relaxed)),
+            rescues: rare[RESCUES],
+            ready: counted.map_or(0, |counted| counted.ready.load(Relaxed)),
+            waits,
+            ..WorkerSample::default()
+        }
+    }
+
+    /// Records the activation that the worker runs. It was read between the times `now` and
+    /// `later`. Returns the name of the task's kind, and the duration of the activation so far.
+    pub(super) fn glance(
+        &self,
+        running: Option<Running>,
+        now: Nanos,
+        later: Nanos,
+    ) -> Option<(&'static Table, Nanos)> {
+        let counted = self.counted.as_ref()?;
+        // An activation that is seen for the first time began before `later`, and one that is seen
+        // again has lasted until `now`. So no activation is reported longer than it is.
+        let sight = counted.sights().glance(running, later)?;
+        if sight.glances == 2 {
+            // Relaxed: a hint for the worker.
+            counted.has_seen_long.store(true, Relaxed);
+        }
+        // Relaxed: the word is independent.
+        let beginning = Beginning::from_word(counted.beginning.load(Relaxed));
+        let since = beginning
+            .time_of(sight.running.picks)
+            .unwrap_or(sight.since);
+        Some((sight.running.table, now.saturating_sub(since)))
+    }
+
+    /// Returns the tasks that the last census has listed, and the length of the period in which
+    /// their times were counted.
+    pub(super) fn tasks(&self, now: Nanos) -> (Found, Nanos) {
+        let Some(counted) = &self.counted else {
+            return Default::default();
+        };
+        let found = counted.censuses.found();
+        // The tasks of a worker that sleeps do not run.
+        let until = if self.sleeps() { now } else { found.at };
+        let over = until.saturating_sub(found.began);
+        (found, over)
+    }
+
+    /// Returns true if the worker sleeps. A sleeping worker takes no census.
+    pub(super) fn sleeps(&self) -> bool {
+        self.rare.try_snapshot().unwrap_or_default()[SINCE] != 0
+    }
+
+    /// Returns true if the worker has not answered the last request for a census and is awake.
+    pub(super) fn wants_census(&self) -> bool {
+        let counted = self.counted.as_ref();
+        counted.is_some_and(|counted| counted.censuses.is_asked()) && !self.sleeps()
+    }
+
+    /// Adds the counts by kind.
+    pub(super) fn add_kinds(&self, kinds: &mut Vec<Unnamed>) {
+        if let Some(counted) = &self.counted {
+            counted.kinds.add_to(kinds);
+        }
+    }
+
+    /// Returns a number that changes with each visit of a guest of which nothing was recorded. It
+    /// is 0 if all activations are recorded.
+    pub(super) fn missed(&self) -> u32 {
+        let counted = self.counted.as_ref();
+        // Relaxed: the number is independent.
+        counted.map_or(0, |counted| counted.missed.load(Relaxed))
+    }
+
+    /// Requests a census.
+    pub(super) fn ask_census(&self) {
+        if let Some(counted) = &self.counted {
+            counted.censuses.ask();
+        }
+    }
+
+    /// Returns the number of gaps in which an untimed activation was long.
+    pub(super) fn surprises(&self) -> u64 {
+        let counted = self.counted.as_ref();
+        // Relaxed: a hint.
+        counted.map_or(0, |counted| counted.surprises.load(Relaxed))
+    }
+}

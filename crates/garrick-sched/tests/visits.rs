@@ -1,0 +1,123 @@
+//! Counts of tasks that guests run. A guest is a thread that calls a task and runs it itself.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
+use garrick_testkit::{ends, ends_alone};
+
+/// Answers a question after the time that it contains.
+struct Busy;
+
+impl Task for Busy {
+    type Message = (Duration, Reply<thread::ThreadId>);
+
+    fn receive(&mut self, (time, reply): Self::Message, _: &Turn<'_, Self::Message>) -> Flow {
+        let began = Instant::now();
+        while began.elapsed() < time {}
+        reply.send(thread::current().id());
+        Flow::Continue
+    }
+}
+
+/// Answers with a task that ends at once.
+struct Mother;
+
+impl Task for Mother {
+    type Message = Reply<()>;
+
+    fn receive(&mut self, reply: Reply<()>, turn: &Turn<'_, Reply<()>>) -> Flow {
+        drop(turn.spawn(Busy));
+        reply.send(());
+        Flow::Continue
+    }
+}
+
+fn counted() -> Sponsor {
+    Sponsor::builder().probes(true).start().unwrap()
+}
+
+fn kind(handle: &Handle, name: &str) -> KindSample {
+    let kinds = handle.sample().kinds;
+    let found = kinds.into_iter().find(|kind| kind.name.contains(name));
+    found.unwrap_or_default()
+}
+
+/// Waits until `is_so` returns true for the sample of a kind.
+fn until(handle: &Handle, name: &str, is_so: impl Fn(&KindSample) -> bool) -> KindSample {
+    loop {
+        let sample = kind(handle, name);
+        if is_so(&sample) {
+            return sample;
+        }
+        thread::yield_now();
+    }
+}
+
+/// Asks a question. Returns true if this thread has run the task.
+fn call(task: &Address<(Duration, Reply<thread::ThreadId>)>, time: Duration) -> bool {
+    task.call(|reply| (time, reply)).wait() == Ok(thread::current().id())
+}
+
+#[test]
+fn all_turns_are_counted_soon_after_the_last_visit() {
+    ends(|| {
+        let sponsor = counted();
+        let handle = sponsor.handle();
+        let task = handle.spawn(Busy).unwrap();
+        let mut here = 0;
+        for burst in 1..=10 {
+            here += (0..5_000).filter(|_| call(&task, Duration::ZERO)).count();
+            // No other visit follows.
+            let sample = until(&handle, "Busy", |sample| sample.turns >= 5_000 * burst);
+            assert_eq!(
+                (sample.turns, sample.begun, sample.ended),
+                (5_000 * burst, 1, 0)
+            );
+        }
+        assert!(here > 0, "some calls were run by the caller");
+    });
+}
+
+#[test]
+fn tasks_that_begin_and_end_in_visits_are_counted() {
+    ends(|| {
+        let sponsor = counted();
+        let handle = sponsor.handle();
+        let mother = handle.spawn(Mother).unwrap();
+        for births in 1..=3_000 {
+            mother.call(|reply| reply).wait().unwrap();
+            if births % 100 == 0 {
+                let all = |sample: &KindSample| sample.ended >= births;
+                let sample = until(&handle, "Busy", all);
+                assert_eq!((sample.begun, sample.ended), (births, births));
+            }
+        }
+    });
+}
+
+#[test]
+fn the_time_of_a_long_turn_among_short_visits_is_counted() {
+    ends_alone(|| {
+        let sponsor = counted();
+        let handle = sponsor.handle();
+        let task = handle.spawn(Busy).unwrap();
+        let long = Duration::from_millis(200);
+        let mut truth = Duration::ZERO;
+        for _ in 0..3 {
+            for _ in 0..20_000 {
+                call(&task, Duration::ZERO);
+            }
+            let began = Instant::now();
+            call(&task, long);
+            truth += began.elapsed();
+            let seen = |sample: &KindSample| Duration::from_nanos(sample.busy) >= truth * 9 / 10;
+            until(&handle, "Busy", seen);
+        }
+        let busy = Duration::from_nanos(kind(&handle, "Busy").busy);
+        assert!(
+            busy < truth * 3 / 2,
+            "{busy:?} of {truth:?} and 60,000 short visits"
+        );
+    });
+}
