@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crossbeam_utils::CachePadded;
 use garrick_core::count::GroupReader;
 use garrick_core::prim::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -37,17 +38,16 @@ pub(super) struct Counted {
     pub(super) ready: AtomicU64,
     /// Numbers of messages by the time that they have waited.
     pub(super) waits: Counters,
-    /// Number of activations of the worker at the end of the last visit of a guest of which nothing
-    /// was recorded. It is 0 if no such visit has ended since the worker fell asleep.
-    pub(super) missed: AtomicU32,
+    /// Number of activations of the worker when it last fell asleep.
+    pub(super) rested: AtomicU32,
     /// Number of gaps in which an untimed activation was long.
     pub(super) surprises: AtomicU64,
     /// Activations that other threads have seen. These threads add them, and the worker removes
     /// them.
     pub(super) sights: Mutex<Sights>,
     /// True if one of the activations in `sights` was long. Set by other threads, and cleared by
-    /// the worker.
-    pub(super) has_seen_long: AtomicBool,
+    /// the worker. In a cache line of its own, because guests of the seat read it in each visit.
+    pub(super) has_seen_long: CachePadded<AtomicBool>,
 }
 
 impl Counted {
@@ -148,12 +148,12 @@ impl LaneReader {
         }
     }
 
-    /// Returns a number that changes with each visit of a guest of which nothing was recorded. It
-    /// is 0 if all activations are recorded.
-    pub(super) fn missed(&self) -> u32 {
+    /// Returns true if the worker sleeps, and has run activations since it fell asleep. `picks` is
+    /// the number of its activations. Guests have run them.
+    pub(super) fn has_missed(&self, picks: u32) -> bool {
         let counted = self.counted.as_ref();
-        // Relaxed: the number is independent.
-        counted.map_or(0, |counted| counted.missed.load(Relaxed))
+        // Relaxed: a worker that has just begun to sleep is seen again later.
+        counted.is_some_and(|counted| counted.rested.load(Relaxed) != picks) && self.sleeps()
     }
 
     /// Requests a census.

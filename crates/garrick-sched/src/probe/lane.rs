@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crossbeam_utils::CachePadded;
 use garrick_core::count::Group;
 use garrick_core::prim::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -87,10 +88,10 @@ impl Lane {
                 censuses: Censuses::default(),
                 ready: AtomicU64::new(0),
                 waits: Counters::default(),
-                missed: AtomicU32::new(0),
+                rested: AtomicU32::new(0),
                 surprises: AtomicU64::new(0),
                 sights: Mutex::default(),
-                has_seen_long: AtomicBool::new(false),
+                has_seen_long: CachePadded::new(AtomicBool::new(false)),
             }),
             ledger: Ledger::new(seed, overhead_of(&clock), clock()),
             activation: Cell::new(None),
@@ -373,8 +374,6 @@ impl Lane {
         let mut awake = 0;
         if let Some(books) = &self.books {
             awake = books.ledger.wakes(now, picks);
-            // Relaxed: one writer, and the number is independent.
-            books.counted.missed.store(0, Relaxed);
         }
         self.change(|rare| {
             let slept = now.saturating_add(1).saturating_sub(rare.values()[SINCE]);
@@ -384,19 +383,16 @@ impl Lane {
         Some(now)
     }
 
-    /// Records that a guest has run activations of which nothing was recorded. `picks` is the
-    /// number of activations so far. They are counted when the worker wakes.
+    /// If another thread has seen that an activation of a sleeping worker was long, returns the time
+    /// at which this one was first seen. `picks` is the number of activations so far.
     ///
-    /// If another thread has seen that one of them was long, returns the time at which this one was
-    /// first seen.
+    /// A guest has run these activations. They are counted when the worker wakes.
     #[inline]
     pub(crate) fn missed(&self, picks: u32) -> Option<Nanos> {
-        let books = self.books.as_ref()?;
-        // Relaxed: one writer, and the number is independent.
-        books.counted.missed.store(picks.max(1), Relaxed);
         if !self.has_seen_long() {
             return None;
         }
+        let books = self.books.as_ref()?;
         // Relaxed: a hint.
         books.counted.has_seen_long.store(false, Relaxed);
         let since = books.ledger.since().picks;
@@ -466,6 +462,8 @@ impl Books {
     fn rests(&self, at: Point) {
         let since = self.ledger.since();
         let seen = RefCell::new(Vec::new());
+        // Relaxed: one writer. A reader checks if the worker sleeps.
+        self.counted.rested.store(at.picks, Relaxed);
         self.ledger.rests(
             at,
             || self.sighted(&seen, since.picks, at.picks),
@@ -927,10 +925,10 @@ mod tests {
                 lane.misses(table, lasts);
             }
         }
-        assert_ne!(lane.reader.missed(), 0);
+        assert!(lane.reader.has_missed(lane.progress.picks));
         lane.wakes(0);
         lane.parks();
-        assert_eq!(lane.reader.missed(), 0);
+        assert!(!lane.reader.has_missed(lane.progress.picks));
         lane.ends();
         for (table, visits) in [(&FIRST, 2), (&SECOND, 3)] {
             let share = lane.busy(table) as f64 / (visits * QUICK * 1_000_000 / 3) as f64;

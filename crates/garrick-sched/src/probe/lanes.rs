@@ -102,10 +102,11 @@ impl Lanes {
         lanes.map(LaneReader::surprises).sum()
     }
 
-    /// Returns the number of a worker's activations at the end of the last visit of a guest of
-    /// which nothing was recorded. Returns 0 if all activations of the worker are recorded.
-    pub(crate) fn missed(&self, index: usize) -> u32 {
-        self.readers[index].get().map_or(0, LaneReader::missed)
+    /// Returns true if guests have run activations of a worker that are not counted yet. `picks` is
+    /// the number of activations of the worker.
+    pub(crate) fn has_missed(&self, index: usize, picks: u32) -> bool {
+        let lane = self.readers[index].get();
+        lane.is_some_and(|lane| lane.has_missed(picks))
     }
 
     /// Returns the counters of the workers, in the order of their indices. `running` returns the

@@ -167,7 +167,7 @@ impl<M: 'static> Address<M> {
             // SAFETY: made for `M` just now, and empty.
             let put = unsafe { parcel::put(envelope, message) };
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
-            let chain = if trail::come_from_outside() || departure::are_measured() {
+            let chain = if trail::come_from_outside() || departure::is_due() {
                 chain_from_outside(pool, envelope)
             } else {
                 Chain::of_one(envelope)

@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use crossbeam_utils::CachePadded;
 use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 
 use crate::runtime::trail::Trail;
@@ -23,7 +24,13 @@ use crate::world::Nanos;
 /// time.
 const PER_TICK: u64 = 50;
 
-static TICK: AtomicU64 = AtomicU64::new(0);
+/// In a cache line of its own, because each message from outside reads it.
+static TICK: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(0));
+
+thread_local! {
+    /// Tick at the last measured message that this thread has sent outside of turns.
+    static LAST: Cell<u64> = const { Cell::new(0) };
+}
 
 /// Increments the tick. Called by lookouts.
 pub(crate) fn tick() {
@@ -94,21 +101,17 @@ impl Departures {
 /// Returns a departure if the next message that this thread sends outside of turns must be
 /// measured.
 pub(crate) fn outside() -> Option<Trail> {
-    thread_local! {
-        /// Tick at the last measured message.
-        static LAST: Cell<u64> = const { Cell::new(0) };
-    }
-    let tick = now();
-    let last = LAST.try_with(|last| last.replace(tick)).ok()?;
-    (tick != last).then(|| {
+    is_due().then(|| {
+        LAST.set(now());
         let trail = Trail::departing();
         trail.depart();
         trail
     })
 }
 
-/// Returns true if messages that threads send outside of turns may be measured.
+/// Returns true if the next message that this thread sends outside of turns must be measured.
 #[inline]
-pub(crate) fn are_measured() -> bool {
-    now() != 0
+pub(crate) fn is_due() -> bool {
+    // The value needs no destructor, so it is there until the thread has ended.
+    LAST.get() != now()
 }

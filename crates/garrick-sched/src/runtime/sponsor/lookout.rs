@@ -117,10 +117,20 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Returns the number of activations of worker number `index`. Returns `None` if its seat is not
+    /// open.
+    fn picks_of(&self, index: usize) -> Option<u32> {
+        let (crew, seat) = self.place_of(index);
+        let look = crew.seats[seat].look();
+        Some(crew.shown(seat, &look)?.picks())
+    }
+}
+
 /// Reads what the workers are running, until the sponsor has stopped.
 fn look(shared: &Shared, ends: &Ends) {
     let (mut time, mut surprises, mut often) = (OFTEN, 0, 0_u32);
-    let mut missed = vec![0; shared.homes.len()];
+    let mut missed = vec![None; shared.homes.len()];
     while !shared.have_all_closed() && !ends.wait(time) {
         departure::tick();
         count_missed(shared, &mut missed);
@@ -140,12 +150,13 @@ fn look(shared: &Shared, ends: &Ends) {
 }
 
 /// Counts the work of guests that was not counted in their visits, on each worker that has had no
-/// visit since the last call. `missed` contains a number for each worker, which changes with each
-/// such visit.
-fn count_missed(shared: &Shared, missed: &mut [u32]) {
+/// visit since the last call. `missed` contains the number of activations of each worker that had
+/// such visits.
+fn count_missed(shared: &Shared, missed: &mut [Option<u32>]) {
     for ((index, &home), before) in shared.homes.iter().enumerate().zip(missed) {
-        let now = shared.lanes.missed(index);
-        if now != 0 && now == *before {
+        let has_missed = |&picks: &u32| shared.lanes.has_missed(index, picks);
+        let now = shared.picks_of(index).filter(has_missed);
+        if now.is_some() && now == *before {
             guest::count_visits(home);
         }
         *before = now;

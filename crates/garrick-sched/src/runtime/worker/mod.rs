@@ -309,22 +309,26 @@ impl Worker {
     /// Runs cells until there are no ready cells, `is_over` returns true, or the sponsor stops.
     pub(crate) fn run_some(&self, is_over: impl Fn() -> bool) {
         while !is_over() {
-            let step = if !self.lane.counts() {
-                self.step::<PLAIN>(&Signal::is_stopping)
-            } else if self.lane.is_parked() {
-                // A guest runs it, in a visit that is not counted.
-                self.step::<UNCOUNTED>(&Signal::is_stopping)
-            } else {
+            let is_counted = self.lane.counts() && !self.lane.is_parked();
+            let step = if is_counted {
                 self.step_armed(self.shown.count_pick(), &Signal::is_stopping)
+            } else {
+                self.step::<UNCOUNTED>(&Signal::is_stopping)
             };
-            match step {
-                Step::Ran => {}
-                Step::Nothing => {
-                    self.lane.skip();
-                    return self.hold(ptr::null_mut());
-                }
-                Step::Stopped => return self.lane.skip(),
+            if matches!(step, Step::Ran) {
+                continue;
             }
+            if is_counted {
+                self.lane.skip();
+            } else {
+                // The books of the lane are left alone, because they may be in the cache of another
+                // core.
+                self.shown.uncount_pick();
+            }
+            if matches!(step, Step::Nothing) {
+                self.hold(ptr::null_mut());
+            }
+            return;
         }
     }
 

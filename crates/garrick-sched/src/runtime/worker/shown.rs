@@ -176,6 +176,14 @@ impl Shown {
         picks as u32
     }
 
+    /// Subtracts one from the number of activations, because there was no cell to run. Only the
+    /// owner calls this.
+    pub(super) fn uncount_pick(&self) {
+        // Relaxed: as in `count_pick`.
+        let picks = self.picks.load(Relaxed).wrapping_sub(1);
+        self.picks.store(picks, Relaxed);
+    }
+
     /// Returns the number of activations so far.
     pub(crate) fn picks(&self) -> u32 {
         self.picks.load(Relaxed) as u32
