@@ -1,12 +1,13 @@
 //! Actors and threads that ask an actor questions.
 
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
 use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
-use super::actors::{measure_here, send_in, sent, worker};
+use super::actors::{builder, measure_here, send_in, sent, worker};
 
 pub(super) const ASK: Scenario = Scenario {
     name: "ask",
@@ -74,6 +75,24 @@ pub(super) const CALL_OUTSIDE: Scenario = Scenario {
         vec![Contender::fitted("garrick", move |ops| outside(ops, call))]
     },
 };
+
+pub(super) const CALL_CROWD: Scenario = Scenario {
+    name: "call-crowd",
+    operation: "one call as in 'call-outside', from several plain threads at the same time: each \
+                thread calls 16 actors in turn, which live on 2 workers",
+    contenders: |_: &Effort| {
+        let crowd = |threads| {
+            let contender = Contender::fitted("garrick", move |ops| crowd(ops, threads));
+            contender.with("threads", threads).with("workers", WORKERS)
+        };
+        [2, 4].map(crowd).into()
+    },
+};
+
+/// Number of workers of the actors that many threads call. The next constant is the number of these
+/// actors.
+const WORKERS: usize = 2;
+const CALLED: u64 = 16;
 
 /// A question: a number, and the reply for the number plus one.
 pub(super) struct Question(pub(super) u64, pub(super) Reply<u64>);
@@ -200,6 +219,37 @@ fn ask_all(ops: u64) -> Result<Measured> {
     });
     waiting.try_recv()?;
     measured
+}
+
+/// Asks at least `ops` questions from `threads` plain threads.
+fn crowd(ops: u64, threads: u64) -> Result<Measured> {
+    let system = builder().workers(WORKERS).start()?;
+    let spawn = |_| system.spawn(Answerer);
+    let called = (0..CALLED)
+        .map(spawn)
+        .collect::<std::result::Result<Vec<_>, _>>()?;
+    let each = ops.div_ceil(threads);
+    let caller = |thread: u64| {
+        let called = &called;
+        move || {
+            let starts = (thread * CALLED / threads) as usize;
+            let actors = called.iter().cycle().skip(starts);
+            for (number, answerer) in (0..each).zip(actors) {
+                answerer.call(|reply| Question(number, reply)).wait()?;
+            }
+            Ok::<_, NoReply>(())
+        }
+    };
+    let watch = Stopwatch::start(Clock::Process);
+    thread::scope(|scope| {
+        let callers: Vec<_> = (0..threads)
+            .map(|thread| scope.spawn(caller(thread)))
+            .collect();
+        callers
+            .into_iter()
+            .try_for_each(|caller| caller.join().expect("a caller does not panic"))
+    })?;
+    Ok(Measured::new(each * threads, watch.stop()))
 }
 
 /// Asks this many questions from a plain thread, one after another.

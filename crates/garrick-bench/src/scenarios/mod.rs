@@ -62,6 +62,7 @@ pub static SCENARIOS: &[Scenario] = &[
     ask::ASK,
     ask::ASK_OUTSIDE,
     ask::CALL_OUTSIDE,
+    ask::CALL_CROWD,
     ask::ASK_WITHIN,
     ask::ASK_ONCE,
     ask::ASK_ALL,

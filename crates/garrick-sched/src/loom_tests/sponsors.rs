@@ -420,7 +420,7 @@ fn loom_published_work_is_seen_by_a_guest_that_leaves() {
         };
         let player = handle.spawn_at(shared.homes[0], player, true).unwrap();
         let giver = give_one(&shared);
-        guest::send_and_run(&player, 0, || false);
+        guest::send_and_run(&player, 0, true, || false);
         giver.join().unwrap();
         check_nothing_waits(&shared, 0);
         drop(player);

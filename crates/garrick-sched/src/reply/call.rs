@@ -36,6 +36,17 @@ enum Stage<'a, M: 'static, R: 'static, F> {
     Gone,
 }
 
+/// Way in which the caller waits for the answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// The thread blocks, so it can run the task itself.
+    Blocked,
+    /// The caller is polled again. Its thread can run the task itself, or do other work meanwhile.
+    Pending,
+    /// The thread blocks for a limited time. It must not run the task, which could take longer.
+    Elsewhere,
+}
+
 impl<M: 'static> Address<M> {
     /// Creates a question that is sent only when the caller waits for the answer. At that time,
     /// `message` is called with a [`Reply`], and returns the message to send.
@@ -92,7 +103,7 @@ where
         if current::in_turn() {
             return Err(NoReply::OnWorker);
         }
-        self.begin(true).wait()
+        self.begin(Waits::Blocked).wait()
     }
 
     /// Sends the question and blocks the thread until the answer comes, but for at most `timeout`.
@@ -107,19 +118,19 @@ where
         if current::in_turn() {
             return Err(NoReply::OnWorker);
         }
-        self.begin(false).wait_timeout(timeout)
+        self.begin(Waits::Elsewhere).wait_timeout(timeout)
     }
 
-    /// Sends the question. If `waits` is true, the caller is about to wait for the answer, so its
-    /// thread may run the task itself.
-    fn begin(&mut self, waits: bool) -> Ask<R> {
+    /// Sends the question. If `waits` allows it, this thread may run the task itself.
+    fn begin(&mut self, waits: Waits) -> Ask<R> {
         let Stage::New(address, message) = std::mem::replace(&mut self.stage, Stage::Gone) else {
             unreachable!("a call asks once")
         };
         // Make the message before anything is touched: `message` is foreign code.
         let (ask, message) = address.prepare_ask(message);
-        if waits && !current::in_turn() {
-            guest::send_and_run(address, message, || ask.is_answered());
+        if waits != Waits::Elsewhere && !current::in_turn() {
+            let blocks = waits == Waits::Blocked;
+            guest::send_and_run(address, message, blocks, || ask.is_answered());
         } else {
             // A message that comes back is dropped, and its reply with it.
             let _ = address.send(message);
@@ -137,7 +148,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let Stage::New(..) = self.stage {
-            let ask = self.begin(true);
+            let ask = self.begin(Waits::Pending);
             let is_answered = ask.is_answered();
             self.stage = Stage::Asked(ask);
             if is_answered && guest::is_to_yield() {

@@ -37,6 +37,12 @@ const VISITS_SPARED: usize = 64;
 /// Maximum number of untimed visits between two timed visits, while visits are short. A question
 /// takes 190 ns with the two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
+/// Number of times that a thread tries again to be the guest of a seat on which another thread sits.
+/// This takes a bit longer than a short visit. Models do not try again, because that would only add
+/// equivalent states.
+const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
+/// Maximum number of taken seats for which a thread does not try again, after it has tried in vain.
+const UNTRIED_MAX: u32 = 63;
 /// Number of answers that are ready at the first poll before one of them is held back. A future
 /// that is always ready would starve the other futures of its executor.
 const READY_MAX: u32 = 16;
@@ -44,6 +50,12 @@ const READY_MAX: u32 = 16;
 thread_values! {
     /// Number of answers that were ready at the first poll, since an answer was last held back.
     static READY: Cell<u32> = Cell::new(0);
+
+    /// Number of taken seats until this thread tries again to get one.
+    static UNTRIED: Cell<u32> = Cell::new(0);
+
+    /// Number of taken seats for which this thread did not try again, before it tried last.
+    static UNTRIED_BEFORE: Cell<u32> = Cell::new(0);
 }
 
 /// Returns true if an answer that is ready at the first poll must be held back until the next poll.
@@ -174,6 +186,32 @@ impl Guest {
         Self::at(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
+    /// Sits down on the seat of a home on which another thread sits, if that thread leaves within
+    /// about the time of a short visit.
+    ///
+    /// Threads that ask the same worker at the same time are mostly guests. To push the question
+    /// and to wait for the answer would take longer, and would wake a hand. After a thread has
+    /// waited in vain, it does not wait for the next seats: their sitters may be busy hands.
+    fn sit_soon(home: Home) -> Welcome {
+        let untried = UNTRIED.get();
+        if untried > 0 {
+            UNTRIED.set(untried - 1);
+            return Welcome::Taken;
+        }
+        let try_again = |_| {
+            std::hint::spin_loop();
+            Some(Self::sit(home)).filter(|welcome| !matches!(welcome, Welcome::Taken))
+        };
+        let found = (0..TRIES).find_map(try_again);
+        let run = match found {
+            Some(_) => 0,
+            None => (2 * UNTRIED_BEFORE.get() + 1).min(UNTRIED_MAX),
+        };
+        UNTRIED_BEFORE.set(run);
+        UNTRIED.set(run);
+        found.unwrap_or(Welcome::Taken)
+    }
+
     /// Sits down on a seat that the caller owns. Hands the seat over instead if it does not allow
     /// guests.
     fn at(remote: &'static Remote) -> Option<Self> {
@@ -273,10 +311,12 @@ impl Drop for Guest {
 }
 
 /// Sends a message to a task. If no other thread runs the task, runs it on this thread until
-/// `is_answered` returns true. The caller must not be in a turn, and must be about to wait.
+/// `is_answered` returns true. The caller must not be in a turn, and must be about to wait. `blocks`
+/// is true if the thread then blocks, and false if it can do other work meanwhile.
 pub(crate) fn send_and_run<M: 'static>(
     to: &Address<M>,
     message: M,
+    blocks: bool,
     is_answered: impl Fn() -> bool,
 ) {
     let cell = to.cell();
@@ -285,7 +325,10 @@ pub(crate) fn send_and_run<M: 'static>(
     let welcome = if is_special || current::resting().is_some() || is_refused(cell) {
         Welcome::Unwanted
     } else {
-        Guest::sit(cell.home())
+        match Guest::sit(cell.home()) {
+            Welcome::Taken if blocks => Guest::sit_soon(cell.home()),
+            welcome => welcome,
+        }
     };
     // A refused message is dropped when the seat is left, and its reply with it: that is foreign
     // code.
