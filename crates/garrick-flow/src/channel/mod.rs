@@ -8,21 +8,21 @@
 //!      +-- watches the gate `taken` ------- moved by the receiver -----+
 //! ```
 //!
-//! The gates count the values that the rings publish, once per batch. They do not depend on the
-//! type of the values, so a stage that rests can check any of its channels. They also serve as the
-//! channel's counters, and record that the channel is closed. An end closes its gate after its last
-//! batch, so the other end sees that batch no later than the close.
+//! The gates count the values that the rings publish, once per batch. A gate does not depend on the
+//! type of the values, so a stage that rests can check any of its channels. The gates also serve as
+//! the channel's counters, and record that the channel is closed. An end closes its gate after its
+//! last batch, so the other end sees this batch before it sees that the channel is closed.
 //!
 //! If the ends of a channel are used on different threads, the channel's values cycle through more
 //! memory than they need (`area.rs`).
 //!
 //! A waiting stage on another core is woken at once, and runs in parallel with the stage that woke
-//! it. If the waiting stage rested on the same core, the two stages would displace each other after
-//! each batch. With small channels, the thread switches would then take most of the time. So a
-//! wake-up on the same core is held back until the waking stage rests or ends. By then the channel
-//! is full or empty. The wake-up is also sent once the waking stage has taken a few more steps
-//! ([`Post::settle`]). The core on which a stage rests is only a guess, because the system can move
-//! threads. A wrong guess delays a wake-up by these few steps.
+//! it. If the waiting stage rested on the same core, and were woken at once, the two stages would
+//! displace each other after each batch. With small channels, the thread switches would take most
+//! of the time. So a wake-up on the same core is delayed until the waking stage rests or ends. At
+//! that time, the channel is full or empty. If the waking stage does not rest, the wake-up is sent
+//! after a few more of its steps ([`Post::settle`]). The core on which a stage rests is only a
+//! guess, because the system can move threads. A wrong guess delays a wake-up by a few steps.
 
 mod area;
 mod batch;
