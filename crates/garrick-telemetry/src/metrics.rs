@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Gauge,
 }
 
-/// Position of a metric's values within a snapshot.
+/// The part of a snapshot that contains the values of a metric.
 #[derive(Debug, Clone, Copy)]
 enum Read {
     Build,
@@ -57,7 +57,7 @@ pub(crate) struct Family {
     read: Read,
 }
 
-/// Label names and values that distinguish one value of a family from another.
+/// The names and values of the labels that distinguish one value of a metric from another.
 pub(crate) type Labels<'a> = Vec<(&'static str, &'a str)>;
 
 const fn counter(name: &'static str, help: &'static str, read: Read) -> Family {
@@ -102,7 +102,7 @@ const PROFILE: &str = if cfg!(debug_assertions) {
     "release"
 };
 
-/// The table of all families.
+/// The table of all metrics.
 #[rustfmt::skip] // Keeps the columns of the table aligned.
 pub(crate) const FAMILIES: &[Family] = &[
     gauge("garrick_build_info", "Always 1. The labels are the version of Garrick, and the profile that it was built in: debug (with debug assertions) or release.", Read::Build),
@@ -239,7 +239,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     counter("garrick_metrics_refused", "Uses of the program's own metrics that were refused. The reason is: series (too many), name (bad or reserved), kind (the name belongs to another kind of metric), or labels (too many, or a bad name).", Read::Refused),
 ];
 
-/// A snapshot, with its nodes by their identifiers.
+/// A snapshot, and an index of its nodes by their identifiers.
 #[derive(Debug)]
 pub(crate) struct Exported<'a> {
     pub(crate) snapshot: &'a Snapshot,
@@ -306,7 +306,7 @@ impl<'a> Exported<'a> {
 }
 
 impl Family {
-    /// Calls `found` with each value of the family.
+    /// Calls `found` with each value of the metric.
     pub(crate) fn each(&self, exported: &Exported<'_>, mut found: impl FnMut(&Labels<'_>, f64)) {
         let snapshot = exported.snapshot;
         match self.read {
@@ -367,7 +367,7 @@ impl Family {
 }
 
 /// Calls `found` with each turn that has held a worker for longer than [`LONG_TURN_SECONDS`].
-/// Shorter turns are not exported, since they would add a value for each combination of a worker
+/// Shorter turns are not exported, because they would add a value for each combination of a worker
 /// and a type of actor.
 fn long_turns(
     exported: &Exported<'_>,

@@ -4,7 +4,7 @@
 
 use garrick_core::quiet;
 
-/// Calls `f`. Returns `None` if it panics.
+/// Calls `f`. Returns its result, or `None` if `f` panics.
 pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Option<R> {
     quiet::call(f).ok()
 }

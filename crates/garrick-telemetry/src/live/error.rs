@@ -17,7 +17,7 @@ pub enum StartError {
     Token(TokenError),
     /// All ports that were tried are in use. The first of them is the requested port.
     PortInUse {
-        /// The requested address. Its port was tried first.
+        /// The requested address, whose port was tried first.
         address: SocketAddr,
         /// Number of consecutive ports that were tried.
         tried: u16,
