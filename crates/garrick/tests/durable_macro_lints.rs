@@ -1,5 +1,5 @@
-//! Generated code of durable actors passes every lint that its user can deny, and needs nothing
-//! from the prelude.
+//! Tests that the code that `#[garrick::durable]` generates passes every lint that a user can deny,
+//! and needs nothing from the prelude.
 #![deny(
     warnings,
     missing_docs,
@@ -9,7 +9,7 @@
 )]
 #![no_implicit_prelude]
 
-/// A count.
+/// A durable actor that counts.
 #[derive(Debug, ::core::default::Default, ::garrick::journal::Stored)]
 #[stored(tag = 1)]
 pub struct Counter {
@@ -17,7 +17,7 @@ pub struct Counter {
     n: u64,
 }
 
-/// An addition.
+/// An event that changes the count.
 #[derive(Debug, ::garrick::journal::Stored)]
 pub enum Added {
     /// A number.

@@ -1,5 +1,5 @@
-//! Generated code of messages passes every lint that its user can deny, and needs nothing from the
-//! prelude. The paths lead through the facade.
+//! Tests that the code that `#[derive(Wire)]` generates passes every lint that a user can deny, and
+//! needs nothing from the prelude. The generated paths begin with `garrick`.
 #![deny(
     warnings,
     missing_docs,
@@ -32,19 +32,19 @@ fn one() -> u64 {
 /// A command.
 #[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
 pub enum Command {
-    /// Without fields.
+    /// A variant without fields.
     Stop,
-    /// With names that the generated code has, too.
+    /// A variant whose fields have the same names as variables in the generated code.
     Go {
         /// A number.
         number: u64,
         /// An input.
         input: u8,
-        /// Fields.
+        /// A field whose name is also used in the generated code.
         fields: u8,
         /// An output.
         out: u8,
-        /// A keyword.
+        /// A field whose name is a keyword.
         r#type: u8,
     },
     /// A page.
