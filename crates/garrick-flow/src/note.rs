@@ -1,4 +1,4 @@
-//! Notes: facts that stages record for a simulation.
+//! Records facts for the properties that a simulation checks.
 
 use std::any::Any;
 use std::fmt::Debug;

@@ -289,7 +289,7 @@ impl Post {
     }
 }
 
-/// Locks `mutex`, even if it is poisoned. Its contents are valid at any time.
+/// Locks `mutex`, even if it is poisoned, because its contents are valid at any time.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,7 +14,7 @@ use crate::wait::Wait;
 /// take.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Answer of a stage to the question what it is waiting for.
+/// Answer of a stage that was asked what it is waiting for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
     /// The stage sleeps until the contained condition is met.

@@ -23,7 +23,7 @@ pub(crate) const FULL_MIN: f64 = 0.75;
 /// messages.
 const LOAD_MIN: f64 = 0.8;
 
-/// Maximum difference of two loads that count as equal.
+/// Maximum difference at which the loads of two stages count as equal.
 const LOAD_EQUAL: f64 = 0.02;
 
 /// Time for which a channel must be stalled before its pipeline counts as stuck, in seconds.
@@ -103,8 +103,8 @@ fn grouped<'a>(nodes: &'a [Node], edges: &'a [Edge]) -> Vec<Vec<Stage<'a>>> {
     pipelines.filter(|stages| stages.len() > 1).collect()
 }
 
-/// Disjoint sets of numbers (union-find). The entry of a number is a smaller number of its set, or
-/// the number itself if it is the smallest.
+/// Disjoint sets of numbers (union-find). The entry at the index `n` is a smaller number of the
+/// same set, or `n` itself if `n` is the smallest number of its set.
 struct Groups(Vec<usize>);
 
 impl Groups {

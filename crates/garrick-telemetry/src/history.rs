@@ -20,7 +20,7 @@ use crate::window::Nanos;
 /// Maximum number of points: ten minutes with one point per second.
 const POINTS_MAX: usize = 600;
 
-/// Maximum number of series. With four bytes per point they take at most 5 MB.
+/// Maximum number of series. With four bytes per point, all series together take at most 5 MB.
 const SERIES_MAX: usize = 2048;
 
 /// Time between two points.
@@ -54,7 +54,7 @@ pub struct Series {
     pub values: Vec<Option<f32>>,
 }
 
-/// A series with the data needed to extend it.
+/// A series, with the data that is needed to extend it.
 #[derive(Debug, Default)]
 struct Track {
     /// Index of the series in the order of creation.

@@ -69,7 +69,7 @@ pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).map_or(Bytes::from_static(b"{}"), Bytes::from)
 }
 
-/// The last changes of alerts, numbered from 0.
+/// The last changes of alerts. All changes are numbered from 0.
 #[derive(Debug, Default)]
 struct Log {
     /// Number of the oldest change that is kept.

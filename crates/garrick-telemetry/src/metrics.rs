@@ -48,9 +48,9 @@ enum Read {
 /// A metric with one value for each set of labels: one row of the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Family {
-    /// Name, without the `_total` that Prometheus appends to a counter's name.
+    /// Name of the metric, without the `_total` that Prometheus appends to a counter's name.
     pub(crate) name: &'static str,
-    /// Description.
+    /// Description of the metric.
     pub(crate) help: &'static str,
     /// Kind of the metric.
     pub(crate) kind: Kind,

@@ -79,7 +79,7 @@ fn executable() -> String {
     )
 }
 
-/// Memory and threads of the process. Unknown values are `None`.
+/// Memory and number of threads of the process. Unknown values are `None`.
 #[derive(Debug, Default)]
 struct Status {
     resident_bytes: Option<u64>,

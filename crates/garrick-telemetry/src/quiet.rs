@@ -1,6 +1,7 @@
 //! Catches panics of foreign code: sources and observers, and their destructors.
 //!
-//! The process's panic hook has already run when a panic is caught here. The caller continues.
+//! When a panic is caught, the process's panic hook has already run. After that, the caller
+//! continues.
 
 use garrick_core::quiet;
 

@@ -66,9 +66,9 @@ pub struct Snapshot {
     /// Kinds of entities that the nodes of this process use, ordered by source.
     #[serde(default)]
     pub kinds: Vec<KindStatus>,
-    /// Actors that stand out: up to 20 with the longest mailboxes, and up to 20 of the busiest. The
-    /// actor with the longest mailbox comes first. Actors with equally long mailboxes are ordered
-    /// by their busy time.
+    /// Actors that stand out: up to 20 with the longest mailboxes, up to 20 with the oldest
+    /// messages, and up to 20 of the busiest. The actor with the longest mailbox comes first.
+    /// Actors with equally long mailboxes are ordered by their busy time.
     #[serde(default)]
     pub actors: Vec<ActorStatus>,
     /// Alerts for values that are beyond a threshold now, the most severe first.

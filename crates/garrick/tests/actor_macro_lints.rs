@@ -22,7 +22,7 @@ pub struct Quiet<T>(T);
 
 #[::garrick::actor]
 impl Counter {
-    /// Adds to the count.
+    /// Adds `by` to the count, and returns the new count.
     #[must_use = "unused"]
     pub fn add(&mut self, by: u64) -> u64 {
         self.n += by;

@@ -20,13 +20,13 @@ pub struct Counter {
 /// An event that changes the count.
 #[derive(Debug, ::garrick::journal::Stored)]
 pub enum Added {
-    /// A number.
+    /// Adds a number to the count.
     #[stored(tag = 1, version = 2, upcast(1 = added))]
     Number {
-        /// The number.
+        /// The number to add.
         by: u64,
     },
-    /// The number one.
+    /// Adds one to the count.
     #[deprecated]
     #[stored(tag = 2)]
     One,
@@ -54,7 +54,7 @@ impl Counter {
         cx.record(Added::One);
     }
 
-    /// Adds to the count.
+    /// Applies an event to the count.
     #[durable(apply)]
     pub fn apply(&mut self, event: &Added) {
         self.n += match event {

@@ -69,13 +69,13 @@ pub(super) const SIZES: usize = 32;
 pub(crate) struct Line {
     /// Index of the channel in its graph.
     pub(crate) id: u32,
-    /// Short form of the number of the graph: see [`short_of`].
+    /// Short form of the graph's id, which [`short_of`] computes.
     pub(crate) short_graph: u16,
     /// Name that the user gave the channel, if any.
     pub(crate) name: Option<String>,
-    /// Type of the values.
+    /// Name of the type of the channel's values.
     pub(crate) message: &'static str,
-    /// Number of slots.
+    /// Number of slots of the channel.
     pub(crate) capacity: u64,
     /// Number of values in a batch, unless the user of an end chooses another size.
     pub(crate) batch: usize,
@@ -84,9 +84,9 @@ pub(crate) struct Line {
     /// True once the graph has closed the channel, which happens to feedback channels only. Written
     /// by the thread that detects that the loop is over, and read by the users of both ends.
     cut: AtomicBool,
-    /// Number of values sent.
+    /// Number of values that were sent to the channel.
     pub(crate) sent: Watch,
-    /// Number of values taken.
+    /// Number of values that were taken from the channel.
     pub(crate) taken: Watch,
     /// Number of sent batches of each size. Written by the sender, read by monitors.
     batches: TallyReader<SIZES>,
@@ -106,13 +106,13 @@ pub(crate) struct Line {
     /// Wakers of ends that are used outside the graph, which are called instead of waking a stage.
     /// An end stores its waker before it registers to be woken, and the other end takes the waker.
     outside: [Mutex<Option<Waker>>; 2],
-    /// Sends wake-ups to the stages.
+    /// The object that sends wake-ups to the stages.
     post: Arc<Post>,
 }
 
-/// Returns the short form of the number of a graph. A wait contains the short form, because it
-/// needs less memory than the number. Two graphs have the same short form with a probability of 1
-/// in 65,536.
+/// Returns the short form of the id of a graph. A [`Wait`](crate::Wait) contains the short form,
+/// because it needs less memory than the id. Two graphs have the same short form with a probability
+/// of 1 in 65,536.
 pub(crate) fn short_of(graph: u64) -> u16 {
     (graph % (1 << 16)) as u16
 }
@@ -224,7 +224,7 @@ impl Line {
         name.map_or(self.id.to_string(), |name| format!("\"{name}\""))
     }
 
-    /// Returns the number of the channel's graph.
+    /// Returns the id of the channel's graph.
     pub(crate) fn graph(&self) -> u64 {
         self.post.graph()
     }
@@ -267,7 +267,7 @@ impl Line {
         let _ = quiet::call(|| waker.map(Waker::wake));
     }
 
-    /// Locks the waker of the end on `side`, for an end that is used outside the graph.
+    /// Locks the waker of the end on `side`, which is used outside the graph.
     fn outside(&self, side: Side) -> MutexGuard<'_, Option<Waker>> {
         locked(&self.outside[side as usize])
     }
@@ -390,7 +390,7 @@ impl fmt::Debug for Line {
     }
 }
 
-/// Locks `mutex`, even if it is poisoned. Its contents are valid at any time.
+/// Locks `mutex`, even if it is poisoned, because its contents are valid at any time.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,7 +19,7 @@ pub(super) struct Link {
     pub(super) mover: Mover,
     /// Position in the ring buffer up to which the values have been counted in the gate.
     seen: usize,
-    /// Counts the batches, if this is the sender's end.
+    /// Counter of the sent batches, if this is the sender's end.
     batches: Option<Tally<SIZES>>,
     /// The side of the channel that this end is on.
     pub(super) side: Side,

@@ -72,8 +72,8 @@ pub(crate) struct Ends<T> {
     pub(crate) line: Arc<Line>,
 }
 
-/// Creates the halves of a ring as described by `slots`. Falls back to the plain area if there is
-/// not enough memory for the larger one.
+/// Creates the two halves of a ring with the properties in `slots`. If there is not enough memory
+/// for a larger area, uses only as much memory as the values need.
 fn halves<T>(slots: &Slots) -> Result<(ring::Producer<T>, ring::Consumer<T>), CapacityError> {
     let plain = || ring::try_channel(slots.capacity);
     if slots.compact {
@@ -83,7 +83,7 @@ fn halves<T>(slots: &Slots) -> Result<(ring::Producer<T>, ring::Consumer<T>), Ca
     ring::try_roomy_channel(slots.capacity, area).or_else(|_| plain())
 }
 
-/// Creates channel number `id` of a graph.
+/// Creates the channel with the index `id` in a graph.
 pub(crate) fn new<T>(id: u32, slots: Slots, post: &Arc<Post>) -> Result<Ends<T>, CapacityError> {
     let (producer, consumer) = halves(&slots)?;
     let capacity = producer.capacity();
@@ -128,8 +128,8 @@ mod tests {
         (ends.sender, ends.receiver)
     }
 
-    /// Sends and takes values, taking on another thread if `apart`. Returns true if the ring cycles
-    /// through all its slots afterwards.
+    /// Sends and takes values. Takes them on another thread if `apart` is true. Returns true if the
+    /// ring uses all its slots after that.
     fn spreads((mut sender, mut receiver): (Sender<u64>, Receiver<u64>), apart: bool) -> bool {
         let take = move || {
             assert_eq!(receiver.pop_each(2, |_| ()), 1);

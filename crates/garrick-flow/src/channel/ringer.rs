@@ -12,9 +12,9 @@ use super::line::{Line, Side};
 /// A waker for a future in a stage. The waker makes the stage take a step, by ringing the bell at
 /// an end of a channel, and records that the future was woken.
 pub(crate) struct Ringer {
-    /// The channel.
+    /// The channel whose bell the waker rings.
     line: Arc<Line>,
-    /// The end of the channel that the stage uses.
+    /// The end of the channel that belongs to the stage.
     side: Side,
     /// True if the future was woken and has not been polled since. Set by the thread that wakes the
     /// future, and reset by the stage.

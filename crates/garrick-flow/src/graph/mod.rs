@@ -77,7 +77,8 @@ pub struct Graph {
     slow: Option<Duration>,
     /// Time for which a loop may continue after the sources are stopped.
     grace: Duration,
-    /// Name of a channel of another graph that was marked as feedback, if there is one.
+    /// Name of a channel that was marked as feedback although it belongs to another graph, if there
+    /// is one.
     foreign_feedback: Option<String>,
 }
 
@@ -267,7 +268,7 @@ impl Graph {
     /// Sets how long [feedback](Self::feedback) loops may continue after all stages have agreed to
     /// stop. The default is 10 seconds.
     ///
-    /// After that time, the graph closes the feedback channels, even if messages are left in them,
+    /// After this time, the graph closes the feedback channels, even if messages are left in them,
     /// and the stages end one after another. With [`Duration::MAX`], loops continue until all
     /// messages have left them.
     ///

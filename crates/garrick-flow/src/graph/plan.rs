@@ -1,4 +1,4 @@
-//! Starts a graph.
+//! Starts a graph on threads or in a simulation.
 
 use std::sync::Arc;
 

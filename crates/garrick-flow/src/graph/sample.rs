@@ -50,7 +50,8 @@ pub struct StageSample {
     /// waited for a timer, for a future, or for the other stages of its team.
     pub back_pressured_nanos: u64,
     /// Number of steps that took at least the time set by
-    /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps). This is 0 if no time was set.
+    /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps). The number is 0 if no time was
+    /// set.
     pub slow_steps: u64,
     /// Number of times that the stage was restarted after a panic.
     pub restarts: u64,
@@ -70,7 +71,7 @@ pub struct ChannelSample {
     pub capacity: u64,
     /// Number of messages sent since the channel was created.
     pub sent: u64,
-    /// Number of messages taken since the channel was created. This is never more than `sent`.
+    /// Number of messages taken since the channel was created, which is never more than `sent`.
     pub taken: u64,
     /// The sending stage, as an index into [`Sample::stages`].
     ///

@@ -24,7 +24,7 @@ pub(crate) enum Outcome {
     Done,
     /// The stage was dropped together with its graph before it had ended.
     Dropped,
-    /// The stage panicked, with this message.
+    /// The stage panicked with the contained message.
     Panicked(String),
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Env {
     pub(crate) desk: Desk,
     /// Counters of the stage.
     pub(crate) work: Work,
-    /// Called once, after the stage has ended and was dropped.
+    /// Callback that is called once, after the stage has ended and was dropped.
     pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
 }
 
@@ -61,7 +61,7 @@ impl Env {
     }
 
     /// Checks whether a loop can stop now that this stage has ended. The stage may have been the
-    /// last to send into that loop.
+    /// last one outside of the loop that could send into it.
     fn look_at_loops(&self) {
         for each in self.loops.iter() {
             each.look(&self.lines, &self.post);

@@ -13,7 +13,7 @@ use crate::wait::Verdict;
 pub(crate) struct StageTask<S: Stage> {
     /// The stage.
     runner: Runner<S>,
-    /// True while a [`Wake::Again`] is in flight. Other messages then have no effect.
+    /// True while a [`Wake::Again`] is in flight. During this time, other messages have no effect.
     queued: bool,
     /// Time of the earliest [`Wake::Timer`] that is in flight.
     timer: Option<Nanos>,

@@ -66,7 +66,7 @@ impl<T, F> Consume<T, F> {
     /// closure in its initial state.
     ///
     /// After a restart, the closure is called again with the batch for which it panicked, so part
-    /// of its work on that batch may be done twice. Variables that the closure owns are reset to
+    /// of the work on this batch may be done twice. Variables that the closure owns are reset to
     /// their initial values. For state that outlives a panic, use [`restarting`].
     ///
     /// # Examples

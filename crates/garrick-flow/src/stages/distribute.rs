@@ -18,9 +18,9 @@ pub struct Distribute<T> {
 /// Creates a stage that sends each batch of `input` to one of the outputs, round-robin. Use this
 /// stage to distribute work over several stages of the same kind.
 ///
-/// A full output is skipped, so it does not block the other outputs. So a faster receiver gets more
-/// values. An output whose receiver is gone is always skipped. The stage ends when all receivers
-/// are gone. Values are moved directly from channel to channel.
+/// A full output is skipped, so it does not block the other outputs, and a faster receiver gets
+/// more values. An output whose receiver is gone is always skipped. The stage ends when all
+/// receivers are gone. Values are moved directly from channel to channel.
 ///
 /// # Examples
 ///

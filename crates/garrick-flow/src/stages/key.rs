@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-/// An odd number whose bits look random. It is derived from the golden ratio.
+/// An odd number whose bits look random, derived from the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A multiplicative hash function. The function takes a few instructions per word, and returns the

@@ -20,8 +20,8 @@ pub enum Seen {
     Done,
 }
 
-/// A driver that steps one stage by hand, without threads. The test holds the other ends of the
-/// stage's channels, and sets the stage's clock.
+/// A driver that runs the steps of one stage on the test's thread. The test holds the other ends of
+/// the stage's channels, and sets the stage's clock.
 ///
 /// # Examples
 ///

@@ -141,8 +141,8 @@ impl Stepper {
     ///
     /// # Panics
     ///
-    /// Panics after [`STEPS_MAX`] steps. The graph then probably has a source that never ends, or a
-    /// stage that never rests.
+    /// Panics after [`STEPS_MAX`] steps. After so many steps, the graph probably has a source that
+    /// never ends, or a stage that never sleeps.
     #[track_caller]
     pub fn run_until_idle(&mut self) -> u64 {
         let steps = self.run(STEPS_MAX);
@@ -171,8 +171,8 @@ impl Stepper {
     }
 
     /// Makes the stage called `name` panic in its next step. The message of the panic is `words`. A
-    /// [`restarting`](crate::restarting) stage panics at the start of that step. Any other stage
-    /// panics at the end of that step.
+    /// [`restarting`](crate::restarting) stage panics at the start of its next step. Any other
+    /// stage panics at the end of its next step.
     ///
     /// # Errors
     ///

@@ -24,9 +24,9 @@ pub(crate) enum Lack {
 /// A single condition of a [`Wait`](super::Wait).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
-    /// A condition on the ends on `side` of `len` channels, of which `first` is the index of the
-    /// first one. The condition is met if `count` values can be taken, or `count` slots can be
-    /// filled, at `need` of these ends.
+    /// A condition on `len` channels, the first of which has the index `first`. The condition is
+    /// met if `count` values can be taken, or `count` slots can be filled, at the ends on `side` of
+    /// `need` of these channels.
     Ends {
         side: Side,
         /// Short form of the id of the graph that the channels belong to.

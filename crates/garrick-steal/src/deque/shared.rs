@@ -23,14 +23,14 @@ const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 /// The counts wrap around at the maximum of `usize`, not at the number of slots. [`Buffer::read`]
 /// and [`Buffer::write`] convert a count into an index by a mask.
 pub(super) struct Shared<T> {
-    /// One past the count of the newest value. Written by the owner, read by thieves. A pop lowers
-    /// the tail before it is known whether the pop gets the value. So the tail may be one below
-    /// `head` for a moment.
+    /// Position after the newest value. Written by the owner, read by thieves. A pop lowers the
+    /// tail before it is known whether the pop gets the value. So the tail may be one below `head`
+    /// for a moment.
     pub(super) tail: CachePadded<AtomicUsize>,
 
-    /// Count of the oldest value that is not claimed. Written under the lock, read by the owner in
-    /// each pop. A thief raises the head before it is known whether the thief gets the values. So
-    /// the head may be above `tail` for a moment.
+    /// Position of the oldest value that is not claimed. Written under the lock, read by the owner
+    /// in each pop. A thief raises the head before it is known whether the thief gets the values.
+    /// So the head may be above `tail` for a moment.
     pub(super) head: CachePadded<AtomicUsize>,
 
     /// The lock and the state that it guards.
@@ -41,9 +41,9 @@ struct StealSide<T> {
     /// True while the lock is held, by a thief or by the owner in a slow path.
     locked: AtomicBool,
 
-    /// Count below which all values have been copied out, so that the owner may write to their
-    /// slots again. The count may be too low, but is never too high. While the lock is free, it is
-    /// equal to `head`. Written under the lock, read by any thread at any time.
+    /// Position below which all values have been copied out, so that the owner may write to their
+    /// slots again. The position may be too low, but is never too high. While the lock is free, it
+    /// is equal to `head`. Written under the lock, read by any thread at any time.
     done: AtomicUsize,
 
     /// The slots. The owner replaces the buffer under the lock, and thieves read it under the lock.
@@ -87,7 +87,7 @@ impl<T> Shared<T> {
         distance(self.head.load(Relaxed), self.tail.load(Relaxed))
     }
 
-    /// Returns true if all values have been copied out by thieves or popped.
+    /// Returns true if all values have been popped, or copied out by thieves.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         let done = self.done();
@@ -96,8 +96,8 @@ impl<T> Shared<T> {
         distance(done, self.tail.load(Acquire)) == 0
     }
 
-    /// Returns the count below which all values have been copied out. The owner may reuse the slots
-    /// of these values.
+    /// Returns the position below which all values have been copied out. The owner may reuse the
+    /// slots of these values.
     #[inline]
     pub(super) fn done(&self) -> usize {
         // Acquire: pairs with the Release in `Guard::set_done`; the thief has read every slot below
@@ -121,7 +121,8 @@ impl<T> Shared<T> {
         taken.then(|| Guard { shared: self })
     }
 
-    /// Waits for the lock and takes it. Only the owner calls this, because a thief never waits.
+    /// Waits for the lock and takes it. Only the owner calls this method, because a thief never
+    /// waits.
     #[cold]
     pub(super) fn lock(&self) -> Guard<'_, T> {
         let mut spins = 0;
@@ -158,7 +159,7 @@ impl<T> Drop for Shared<T> {
 /// [`Shared`], which owns them, is dropped.
 struct Left<T> {
     buffer: Buffer<T>,
-    /// Count of the oldest value.
+    /// Position of the oldest value.
     head: usize,
     /// Number of remaining values.
     len: usize,
@@ -330,8 +331,8 @@ pub(super) fn slot_count(capacity: usize) -> usize {
     capacity.next_power_of_two()
 }
 
-/// Returns the distance from `from` to `to`, or 0 if `to` is behind `from`. While a claim or a pop
-/// is in progress, `to` can be behind for a moment.
+/// Returns the distance from the position `from` to the position `to`, or 0 if `to` is behind
+/// `from`. While a claim or a pop is in progress, `to` can be behind for a moment.
 #[inline(always)]
 pub(super) fn distance(from: usize, to: usize) -> usize {
     (to.wrapping_sub(from) as isize).max(0) as usize

@@ -17,8 +17,8 @@ use super::{
 /// have to wait.
 const THEFT_MAX: usize = 1024;
 
-/// A handle that takes the oldest values of a deque. It is used by *thieves*, which are all threads
-/// except the owner of the [`Worker`]. Each thief has its own clone.
+/// A handle that takes the oldest values of a deque. All threads except the owner of the [`Worker`]
+/// are *thieves*, and use such handles. Each thief has its own clone.
 ///
 /// Each theft costs a fence, or a `membarrier(2)`, which also interrupts the owner. This cost is
 /// wasted if the owner pops the last value during the theft. So a thief should take many values in
@@ -178,9 +178,9 @@ struct Claim<'a, T> {
     guard: Guard<'a, T>,
     /// Copy of the buffer, valid while this thief holds the lock.
     buffer: Buffer<T>,
-    /// Count of the first value that has not been taken.
+    /// Position of the first value that has not been taken.
     next: usize,
-    /// Count of the last value that belongs to this thief, plus 1.
+    /// Position after the last value that belongs to this thief.
     end: usize,
 }
 
@@ -212,7 +212,7 @@ impl<'a, T> Claim<'a, T> {
         }
     }
 
-    /// Takes only the oldest value.
+    /// Takes the oldest value of the claim, and gives the other values back to the deque.
     fn first(mut self) -> Steal<T> {
         self.next().map_or(Steal::Empty, Steal::Success)
     }

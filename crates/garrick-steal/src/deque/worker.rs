@@ -30,8 +30,8 @@ pub struct Worker<T> {
     /// The owner's copy of `Shared::tail`. The copy is exact while no method of the owner is
     /// running.
     tail: usize,
-    /// Upper limit of `tail`: the value of `done` that was last read, plus the capacity. The real
-    /// limit may be higher.
+    /// Tail at which the deque may be full, so that the owner must read `done` again: the last
+    /// `done` that it has read, plus the capacity.
     full_at: usize,
     /// The owner's copy of the pointer to the buffer. The copy is always current, because only the
     /// owner replaces the buffer.
@@ -209,7 +209,7 @@ impl<T> Worker<T> {
         self.capacity
     }
 
-    /// Starts the counts of an empty deque at `count` instead of 0, to test counts that wrap
+    /// Starts the positions of an empty deque at `count` instead of 0, to test positions that wrap
     /// around.
     #[cfg(all(test, not(garrick_loom)))]
     pub(super) fn start_at(&mut self, count: usize) {
@@ -301,7 +301,7 @@ impl<T> Worker<T> {
         self.full_at = head.wrapping_add(capacity);
     }
 
-    /// Finishes the pop of the value with the count `tail`, which a thief may have claimed. The
+    /// Finishes the pop of the value at the position `tail`, which a thief may have claimed. The
     /// lowered tail is already published.
     #[cold]
     fn pop_contended(&mut self, tail: usize) -> Option<T> {
@@ -317,7 +317,7 @@ impl<T> Worker<T> {
         value
     }
 
-    /// Waits until no claim is open. Then takes the value with the count `tail`, if no thief has
+    /// Waits until no claim is open. Then takes the value at the position `tail`, if no thief has
     /// taken it.
     fn pop_under_lock(&self, tail: usize) -> Option<T> {
         let guard = self.shared.lock();

@@ -486,8 +486,8 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.inbox, Some(timeout))
     }
 
-    /// Returns the exact number of values. Takes O(n) for the n values that were pushed since the
-    /// receiver last took the stack.
+    /// Returns the exact number of values. The time is proportional to the number of values that
+    /// were pushed since the receiver last took the stack.
     fn len(&self) -> usize {
         self.inbox.ready_len + self.inbox.stack_len()
     }
@@ -541,7 +541,7 @@ impl<T> Drop for Inbox<T> {
 struct Left<T> {
     /// Chains of full nodes.
     full: [*mut Node<T>; 2],
-    /// Chain of empty nodes.
+    /// Chain of nodes without values.
     spent: *mut Node<T>,
 }
 

@@ -73,7 +73,7 @@ impl List {
         None
     }
 
-    /// Removes and returns the sleeper at index `place`. Takes O(1) on average.
+    /// Removes and returns the sleeper at the index `place`, in constant time on average.
     fn take(&mut self, place: usize) -> Option<Sleeper> {
         let sleeper = self.waiting.get_mut(place)?.1.take();
         self.holes += 1;
@@ -232,8 +232,8 @@ impl Bell {
         Call::None
     }
 
-    /// Records that a woken receiver has found a value, that a woken sender has found room, or that
-    /// it gives up. If no thread is searching and `has_work` returns true, wakes the next thread or
+    /// Records that a woken receiver or sender has ended its search: it has found a value or room,
+    /// or gives up. If no thread is searching and `has_work` returns true, wakes the next thread or
     /// future that waits.
     pub(super) fn answer(&self, call: Call, has_work: impl FnOnce() -> bool) {
         let searching = match call {

@@ -11,9 +11,9 @@ use super::{
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
 
-/// Number of receives of which one is fair. A fair receive takes an oldest value, so that old
-/// values are received even if new values arrive fast. The number is a power of two, because the
-/// fast path divides the count of receives by it.
+/// Number of receives of which one is fair. A fair receive takes the oldest value of a queue, so
+/// that old values are received even if new values arrive fast. The number is a power of two,
+/// because the fast path divides the count of receives by it.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
 
 /// Returns true if the next receive after `received` receives is fair.
@@ -122,7 +122,8 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Takes the newest value of this worker's deque. A fair receive takes an oldest value instead.
+    /// Takes the newest value of this worker's deque. A fair receive takes the oldest value of a
+    /// queue instead.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<T> {
         let received = self.tally.received.get();

@@ -93,8 +93,8 @@ impl Rules {
     }
 }
 
-/// Returns the sort key of an alert. The worst alerts come first. Alerts of equal level are sorted
-/// by age, the oldest first.
+/// Returns the sort key of an alert. The worst alerts come first. Alerts of the same level are
+/// sorted by age, the oldest first.
 fn order_of(alert: &Alert) -> (Reverse<Level>, u64, &str, &str) {
     (
         Reverse(alert.level),

@@ -66,11 +66,11 @@ const UNOWNED: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     probe: Probe,
-    /// True if low values are bad.
+    /// True if the threshold is a lower limit, so that low values are bad.
     below: bool,
-    /// Limit for a warning.
+    /// Limit beyond which a value causes a warning.
     warning: f64,
-    /// Limit for critical values.
+    /// Limit beyond which a value causes a critical alert, if there is one.
     critical: Option<f64>,
     of: Of,
     /// Pattern for the names and identifiers of the items to check.
@@ -247,7 +247,7 @@ impl Threshold {
     }
 
     /// Returns true if `value` is beyond `limit`. A value that was beyond the limit before (`was`)
-    /// still counts as beyond until it has passed the limit by some distance.
+    /// still counts as beyond until it is on the good side by some distance.
     fn is_beyond(&self, value: f64, limit: f64, was: bool) -> bool {
         let slack = if was {
             limit.abs() * self.hysteresis
@@ -261,7 +261,7 @@ impl Threshold {
         }
     }
 
-    /// Returns the limit for `level`.
+    /// Returns the limit beyond which a value has the level `level`.
     pub(super) fn limit(&self, level: Level) -> f64 {
         match level {
             Level::Critical => self.critical.unwrap_or(self.warning),

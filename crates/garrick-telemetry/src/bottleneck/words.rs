@@ -95,7 +95,7 @@ fn side(edges: &[&Edge], word: &str) -> Option<Side> {
     })
 }
 
-/// Returns the rest of a sentence, which says whether the inputs and outputs of a stage are full.
+/// Returns the part of a sentence that says whether the inputs and outputs of a stage are full.
 fn ends(input: Option<Side>, output: Option<Side>) -> String {
     let not = |side: &Side| if side.is_full { "" } else { " not" };
     let full = |side: &Side| format!("{} {}{} full", side.subject, side.verb(), not(side));

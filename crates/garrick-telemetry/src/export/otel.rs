@@ -1,4 +1,4 @@
-//! The metrics of `/metrics` as observable instruments of OpenTelemetry.
+//! Exports the metrics of `/metrics` as observable instruments of OpenTelemetry.
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{AsyncInstrument, Meter};

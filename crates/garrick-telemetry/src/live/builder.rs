@@ -309,7 +309,7 @@ impl Sampling {
         (sampling, hub)
     }
 
-    /// Takes samples when they are due or requested, until the thread has to stop.
+    /// Takes samples when they are due or requested, until the sampling thread must stop.
     fn run(mut self) {
         let mut due = Instant::now();
         while let Some(taken) = self.orders.wait_until(due) {

@@ -11,13 +11,13 @@ use crate::sampler::SourceId;
 
 /// An order for the sampling thread.
 pub(super) enum Order {
-    /// Watches a source.
+    /// An order to watch a source.
     Watch(SourceId, Foreign<Box<dyn Source>>),
-    /// Stops watching a source.
+    /// An order to stop watching a source.
     Forget(SourceId),
 }
 
-/// Orders that the thread has not taken yet.
+/// Orders that the sampling thread has not taken yet.
 #[derive(Default)]
 struct State {
     orders: Vec<Order>,
@@ -41,11 +41,11 @@ pub(super) struct Orders {
     done: Condvar,
 }
 
-/// Orders that the thread takes from the queue.
+/// The orders that the sampling thread takes from the queue.
 pub(super) struct Taken {
     pub(super) orders: Vec<Order>,
-    /// Number of samples that have been requested so far. The thread passes this number to
-    /// `Orders::answer` after the sample.
+    /// Number of samples that have been requested so far. The sampling thread passes this number to
+    /// `Orders::answer` after the next sample.
     pub(super) asked: u64,
 }
 
@@ -54,7 +54,7 @@ impl Orders {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an order, and wakes the thread.
+    /// Adds an order, and wakes the sampling thread.
     pub(super) fn give(&self, order: Order) {
         self.lock().orders.push(order);
         self.given.notify_one();
@@ -74,7 +74,7 @@ impl Orders {
         }
     }
 
-    /// Stops the thread after the current sample.
+    /// Tells the sampling thread to stop after the current sample.
     pub(super) fn stop(&self) {
         self.lock().stop = true;
         self.given.notify_one();

@@ -40,7 +40,7 @@ const NUMBERS: &[f64] = &[
     1_048_576.0,
 ];
 
-/// Description of a metric that the program does not describe.
+/// Description that is exported for a metric that the program has not described.
 const NO_HELP: &str = "No description.";
 
 /// A family: all series of one metric.

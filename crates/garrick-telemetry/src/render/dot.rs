@@ -1,4 +1,4 @@
-//! A snapshot as a graph in the language of Graphviz.
+//! Renders a snapshot as a graph in the language of Graphviz.
 //!
 //! The color of an edge shows how full its channel was. The width of an edge grows with the number
 //! of digits of its rate. A node with an alert has a frame in the alert's color. An edge with an
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use crate::snapshot::{Edge, Level, Node, Snapshot, State};
 
-/// Renders `snapshot`.
+/// Renders `snapshot` as a graph for Graphviz.
 pub(crate) fn render(snapshot: &Snapshot) -> String {
     let mut text = String::from("digraph G {\n  rankdir=LR;\n");
     text.push_str(
@@ -92,7 +92,7 @@ fn end(text: &mut String, edge: &Edge, which: &str) -> String {
     id
 }
 
-/// Returns the color of an edge, from grey to red by its filled share.
+/// Returns the color of an edge, which depends on its alert and on its filled share.
 fn color(edge: &Edge) -> &'static str {
     match edge.fill_p80 {
         _ if edge.level == Level::Critical => "red",

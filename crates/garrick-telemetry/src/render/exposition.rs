@@ -54,7 +54,7 @@ pub(crate) enum Type {
     Histogram,
 }
 
-/// The counts of a histogram.
+/// The buckets, counts and sum of a histogram to write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts<'a> {
     /// Upper limits of the buckets, in ascending order. A value that is equal to a limit belongs to
@@ -159,7 +159,7 @@ impl Exposition {
         text.push('\n');
     }
 
-    /// Finishes the text.
+    /// Finishes and returns the text.
     pub(crate) fn end(mut self) -> String {
         if self.format == Format::OpenMetrics {
             self.text.push_str("# EOF\n");

@@ -19,8 +19,8 @@ use crate::window::{At, Meter};
 use super::labels::Labels;
 use super::track::{Track, Tracks};
 
-/// Maximum number of actors with long mailboxes in a snapshot, and maximum number of busy actors in
-/// it.
+/// Maximum number of actors that a snapshot lists for each of three reasons: a long mailbox, an old
+/// message, or much busy time.
 const ACTORS_MAX: usize = 20;
 
 /// Adds the contents of `reading` to `snapshot`. Moves the names out of the reading, so that they
@@ -96,7 +96,8 @@ fn name_of(nodes: &HashMap<&str, &str>, edge: &Edge) -> String {
     }
 }
 
-/// Sorts the actors, the longest mailbox first, and removes the actors that do not stand out.
+/// Sorts the actors by the lengths of their mailboxes, the longest first, and removes the actors
+/// that do not stand out.
 pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
     let busy = |actor: &ActorStatus| actor.busy.unwrap_or_default();
     let oldest = |actor: &ActorStatus| actor.oldest_seconds.unwrap_or_default();

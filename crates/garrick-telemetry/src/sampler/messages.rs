@@ -10,10 +10,11 @@ use crate::window::{At, Meter, Nanos};
 
 use super::labels::short;
 
-/// Maximum number of kinds of a group, not counting `other`.
+/// Maximum number of kinds of messages that are counted separately for a group of actors. All
+/// others are counted as `other`.
 const KINDS_MAX: usize = 32;
 
-/// Past counts of the kinds of a group.
+/// Past counts of the kinds of messages of one group of actors.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     by_name: BTreeMap<String, Kind>,
@@ -29,7 +30,7 @@ struct Kind {
     longest_nanos: u64,
 }
 
-/// The counts of a kind in one reading.
+/// The counts of a kind of message in one reading.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     turns: u64,

@@ -21,7 +21,7 @@ const INDEX_SHIFT: u32 = 48;
 const ADDRESS: u64 = (1 << INDEX_SHIFT) - (1 << 6);
 const CLASS: u64 = 0b11;
 
-/// Half of the range of the index.
+/// Maximum index before the process is aborted: half of the range of the index.
 const INDEX_MAX: usize = 1 << 15;
 
 impl Tail {
