@@ -25,8 +25,8 @@
 //! at the other end of a channel compares its progress with the registered number once per batch.
 //! When a batch reaches that number, the stage at the other end sends one wake-up message. If the
 //! two stages can run in parallel, the message is sent at once. If the waiting stage went to sleep
-//! on the same core, the message is delayed until the waking stage has nothing more to do, or has
-//! taken a few more steps.
+//! on the same core, the message is delayed. It is sent when the waking stage has nothing more to
+//! do, or has taken a few more steps.
 //!
 //! # Ending
 //!

@@ -23,8 +23,8 @@ pub(crate) enum Wake {
     /// the graph was requested.
     Note,
     /// A future of the stage was woken. Stages handle this message like [`Wake::Note`]. A
-    /// simulation distinguishes the two messages, because a future may be woken by an answer from
-    /// another node, but a channel is always on the same node.
+    /// simulation distinguishes the two messages: a future may be woken by an answer from another
+    /// node, but a channel is always on the same node.
     Ring,
     /// The time that the stage waits for has been reached.
     Timer,

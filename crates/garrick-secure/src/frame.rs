@@ -10,10 +10,10 @@
 //!
 //! The body is encrypted, and then authenticated. The sequence number is not sent. Both sides count
 //! frames, so a frame that is repeated, early or missing leads to a wrong tag. The sequence number
-//! is hashed last, so if the tag of a frame is wrong, the receiver can cheaply test whether the tag
-//! is right for a different sequence number. In this way, the receiver distinguishes a replay from
-//! a forgery. A cipher key is used for only one direction of one connection, and each value of its
-//! counter is used only once.
+//! is hashed last. So if a tag is wrong, the receiver can cheaply test whether it is right for a
+//! different sequence number. In this way, the receiver distinguishes a replay from a forgery. A
+//! cipher key is used for only one direction of one connection, and each value of its counter is
+//! used only once.
 
 use std::fmt;
 use std::sync::Arc;

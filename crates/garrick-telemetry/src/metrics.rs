@@ -3,11 +3,10 @@
 //! Names contain the unit, which is always a base unit, such as seconds or bytes. Counters are
 //! totals since the start. A value that the source does not know is omitted.
 //!
-//! Labels are short names. `place` and `node` together identify a node, `message` identifies a kind
-//! of message of a node, `channel` identifies a channel, `sponsor` identifies a sponsor, and
-//! `journal` identifies a journal. `local` identifies a node of a cluster in this process. `local`
-//! with `peer` identifies a member or the link to it, and `local` with `kind` identifies a kind of
-//! entities.
+//! Labels are short names. `place` and `node` together identify a node, and `message` identifies a
+//! kind of message of this node. `channel`, `sponsor` and `journal` each identify an item of that
+//! kind. `local` identifies a node of a cluster in this process. `local` with `peer` identifies a
+//! member or the link to it, and `local` with `kind` identifies a kind of entities.
 
 use std::collections::{HashMap, HashSet};
 

@@ -80,7 +80,7 @@ pub struct Reading {
 /// The values of a pipeline stage in a [`Reading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StageReading {
-    /// Identifier of the stage. The identifier must be the same in every reading of the source, and
+    /// Identifier of the stage. The identifier must be the same in every reading of the source. It
     /// must differ from the identifiers of all other stages, channels, groups of actors and
     /// sponsors of the source.
     pub id: String,

@@ -291,7 +291,7 @@ pub struct Node {
     #[serde(default)]
     pub restarts_of_one: u64,
     /// Short name of the node in the labels of metrics. It is unique among all nodes with the same
-    /// `place`: if several nodes have the same name, all but the first get a number, such as
+    /// `place`. If several nodes have the same name, all but the first get a number, such as
     /// `Counter#2`. The label does not change while the node keeps its name.
     #[serde(default)]
     pub label: String,
@@ -568,8 +568,8 @@ pub struct ActorStatus {
     pub id: String,
     /// The [`Node::id`] of the group that the actor belongs to.
     pub node: String,
-    /// Display name. The path of the actor if the actor has a name or a supervisor, and otherwise
-    /// the short name of the actor's type and a number.
+    /// Display name. An actor with a name or a supervisor is shown by its path. Any other actor is
+    /// shown by the short name of its type and a number.
     pub name: String,
     /// Number of messages in the mailbox of the actor.
     pub waiting: u64,

@@ -3,8 +3,8 @@
 //! On systems other than Unix, the only signal is Ctrl-C.
 //!
 //! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles every message that
-//! was already sent, and every message that the handling of these messages sends. The second signal
-//! stops the system at once, without waiting for turns that are still running.
+//! was already sent, and every message that results from these. The second signal stops the system
+//! at once, without waiting for turns that are still running.
 
 use std::sync::Arc;
 use std::{fmt, io};

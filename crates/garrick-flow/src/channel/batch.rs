@@ -29,8 +29,9 @@ const BATCH_BYTES_MIN: usize = 16 * 1024;
 /// Maximum size of a batch in bytes. No larger batch was faster.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
 
-/// Returns the default number of values in a batch: half of the channel's capacity, so that both
-/// ends can work at the same time, but at most as many values as stay in the cache.
+/// Returns the default number of values in a batch: half of the channel's capacity, but at most as
+/// many values as stay in the cache. With half of the capacity, both ends can work at the same
+/// time.
 pub(super) fn batch_for<T>(capacity: usize) -> usize {
     (capacity / 2).min(batch_bytes() / size_of::<T>().max(1))
 }

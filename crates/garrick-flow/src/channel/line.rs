@@ -150,8 +150,8 @@ impl Line {
     }
 
     /// Returns the number of sent values minus the number of taken values. The two counters are a
-    /// little behind the ring buffer: a value can be taken before its sender has counted it, and
-    /// its slot can be refilled before its receiver has counted the value as taken.
+    /// little behind the ring buffer. A value can be taken before its sender has counted it, and
+    /// its slot can be refilled before its receiver has counted it.
     pub(crate) fn readable(&self) -> u64 {
         self.sent
             .count()

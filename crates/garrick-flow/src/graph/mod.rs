@@ -215,10 +215,10 @@ impl Graph {
     ///
     /// The stages of the loop must declare their ends. The stages of the module
     /// [`stages`](crate::stages) and those created by [`with_ends`](crate::with_ends) declare their
-    /// ends. While a stage of the loop is waiting for a timer, for a future, or for free slots in a
-    /// channel that leads out of the loop, the graph does not stop the loop. When the loop is
-    /// stopped, a stage that waits for several messages with `wait_for` may receive fewer, and can
-    /// no longer send messages back.
+    /// ends. The graph does not stop the loop while one of its stages is waiting for a timer, for a
+    /// future, or for free slots in a channel that leads out of the loop. When the loop is stopped,
+    /// a stage that waits for several messages with `wait_for` may receive fewer, and can no longer
+    /// send messages back.
     ///
     /// # Examples
     ///

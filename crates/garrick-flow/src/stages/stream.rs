@@ -65,8 +65,8 @@ impl<S: Stream> FromStream<S> {
     }
 
     /// Sends the values that the stream has ready, but at most a batch. Returns the number of
-    /// values sent, and the result of the last poll: `Ready(false)` if the stream has ended, and
-    /// `Pending` if the stage must wait for the stream.
+    /// values sent, and the result of the last poll. The result is `Ready(false)` if the stream has
+    /// ended, and `Pending` if the stage must wait for the stream.
     fn send(&mut self) -> (usize, Poll<bool>) {
         let mut cx = Context::from_waker(&self.waker);
         let mut poke = self.output.poke(self.output.batch());

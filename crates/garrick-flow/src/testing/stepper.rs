@@ -80,8 +80,8 @@ impl Stepper {
     ///
     /// # Panics
     ///
-    /// Panics if [`Graph::start`] would return an error because of the graph's shape: if stages
-    /// form a cycle without a feedback channel, or if a feedback channel does not lead back.
+    /// Panics if stages form a cycle without a feedback channel, or if a feedback channel does not
+    /// lead back. [`Graph::start`] would return an error for such a graph.
     #[track_caller]
     pub fn new(graph: Graph) -> Self {
         let (opened, stages) = match Opened::by_hand(graph) {

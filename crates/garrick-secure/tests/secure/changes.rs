@@ -1,9 +1,9 @@
 //! Tests modified streams against an oracle.
 //!
 //! Each iteration creates a stream of frames, modifies it, and sends it to a connection in pieces.
-//! The exact outcome is known: the listener receives the frames that lie completely before the
-//! first modified byte, and no others, and then the connection ends with an error. If nothing was
-//! modified, the only error is that the stream ended without an end frame.
+//! The exact outcome is known. The listener receives only the frames that lie completely before the
+//! first modified byte, and then the connection ends with an error. If nothing was modified, the
+//! only error is that the stream ended without an end frame.
 //!
 //! All choices are derived from input bytes. `fuzz.rs` in this folder generates these bytes at
 //! random. The fuzzer in `crates/garrick-secure/fuzz` selects the bytes by the code that they

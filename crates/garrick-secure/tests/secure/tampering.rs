@@ -1,5 +1,5 @@
-//! Tests attacks by a man in the middle: if frames are changed, the connection ends with an error
-//! that contains the reason, and no other connection is affected.
+//! Tests attacks by a man in the middle. If frames are changed, the connection ends with an error
+//! that contains the reason. No other connection is affected.
 
 use std::io;
 use std::pin::Pin;

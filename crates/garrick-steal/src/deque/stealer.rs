@@ -200,8 +200,8 @@ impl<'a, T> Claim<'a, T> {
         self.guard.set_head(self.next.wrapping_add(count));
     }
 
-    /// Settles a claim of `count` values: the thief keeps the values below `tail`, which was read
-    /// after the fence, and the other values go back to the deque.
+    /// Settles a claim of `count` values. The thief keeps the values below `tail`, which was read
+    /// after the fence. The other values go back to the deque.
     fn settle(&mut self, count: usize, tail: usize) {
         let left = distance(self.next, tail).min(count);
         self.end = self.next.wrapping_add(left);
@@ -280,8 +280,8 @@ mod tests {
         claim
     }
 
-    /// Tests that the owner can pop a value that a settled claim does not keep, even while the
-    /// thief still holds the lock and copies the other values.
+    /// Tests that the owner can pop a value that a thief has given up, even while the thief still
+    /// holds the lock and copies the other values.
     #[test]
     fn a_claim_is_shrunk_before_its_values_are_copied() {
         let (mut worker, shared) = four();

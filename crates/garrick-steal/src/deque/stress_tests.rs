@@ -1,7 +1,7 @@
 //! Tests with real threads and real fences: each value is seen exactly once.
 //!
 //! A run stops when enough values were stolen. If the machine is too busy to run the thieves at the
-//! same time as the owner, the run stops after a maximum number of values, which takes about a
+//! same time as the owner, the run stops after a maximum number of values. Such a run takes about a
 //! second in a release build. The owner keeps the deque almost empty, because the owner and the
 //! thieves race only for the last values. Without the heavy side of the fence, one in five stolen
 //! values is seen twice.

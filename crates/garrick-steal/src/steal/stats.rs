@@ -28,7 +28,7 @@ pub struct Stats {
     pub overflowed: u64,
 }
 
-/// The counters that a worker writes. There is no counter for sent values: their number is computed
+/// The counters that a worker writes. There is no counter for sent values. Their number is computed
 /// from the worker's mark, which counts all values and batches that were added to the worker's
 /// deque.
 #[derive(Debug, Default)]

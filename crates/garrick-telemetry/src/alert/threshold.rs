@@ -23,7 +23,7 @@ pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
 /// Default limit for the number of restarts of one actor in the window. An actor with more restarts
 /// is in a crash loop. A supervisor with the default limit (3 restarts within 5 s) gives up before
-/// its child reaches 5 restarts within 5 s, but not if the restarts are spread over more than 5 s.
+/// this if the restarts are fast. It does not give up if they are spread over more than 5 s.
 const CRASH_LOOP: f64 = 4.5;
 
 /// Time in seconds for which the receiver of a full channel must take nothing to cause a warning.

@@ -228,9 +228,9 @@ impl RecorderBuilder {
     /// limit belongs to the bucket below this limit. The limits must be 1 to 64 finite numbers in
     /// ascending order. The recorder adds a last bucket for all values above the last limit.
     ///
-    /// By default, there are 16 limits from 1 us to 10 s if the name ends in `_seconds`, or if the
-    /// histogram is described with `Unit::Seconds` before its first use. Otherwise the limits are
-    /// the powers of 4 from 1 to 1,048,576.
+    /// By default, a histogram of seconds has 16 limits from 1 us to 10 s. A histogram counts
+    /// seconds if its name ends in `_seconds`, or if it is described with `Unit::Seconds` before
+    /// its first use. Otherwise the limits are the powers of 4 from 1 to 1,048,576.
     #[must_use]
     pub fn buckets(mut self, name: &str, limits: &[f64]) -> Self {
         self.buckets.push((name.to_owned(), limits.to_vec()));

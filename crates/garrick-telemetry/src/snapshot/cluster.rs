@@ -145,8 +145,8 @@ pub struct LinkStatus {
     pub received_rate: f64,
     /// Total number of sent frames that the other node has reported as lost.
     pub lost_frames: u64,
-    /// Total number of lost messages: messages in frames that the other node has reported as lost,
-    /// and messages that still waited on this node when the other node was lost.
+    /// Total number of lost messages. These are the messages in frames that the other node has
+    /// reported as lost, and those that still waited on this node when the other node was lost.
     pub lost_messages: u64,
     /// Number of messages that were lost in the window.
     pub new_lost_messages: u64,
