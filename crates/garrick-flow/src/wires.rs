@@ -1,5 +1,5 @@
-//! The stages of a graph as a directed graph, with an edge from each sending stage to its receiving
-//! stage. The type [`Wires`] finds the cycles.
+//! Finds cycles of stages. [`Wires`] is a directed graph with an edge from each sending stage to
+//! its receiving stage.
 //!
 //! Feedback channels are left out. The edges that are known at the start are searched once, in time
 //! proportional to the stages and channels ([Tarjan's components](Wires::components)). An edge that

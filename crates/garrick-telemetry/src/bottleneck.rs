@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::snapshot::{Edge, Node, NodeKind, Pipeline, Snapshot, State};
 
-/// Minimum filled share of a channel that counts as full. The share is below 1, because a sender
+/// Minimum filled share at which a channel counts as full. The share is below 1, because a sender
 /// often waits until there is room for a whole batch.
 pub(crate) const FULL_MIN: f64 = 0.75;
 

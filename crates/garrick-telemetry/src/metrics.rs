@@ -16,7 +16,7 @@ use crate::snapshot::{
     MemberState, MemberStatus, MessageStatus, Node, OwnMember, Snapshot, SponsorStatus, State,
 };
 
-/// Kind of a metric.
+/// Kind of a metric: counter or gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A value that only grows.

@@ -25,11 +25,10 @@
 
 use crate::cache;
 
-/// Size of the memory that a channel's values cycle through, as a multiple of the second-level
-/// cache.
+/// Ratio of the memory that a channel's values cycle through to the size of the second-level cache.
 const CACHES: usize = 2;
-/// Minimum size of a channel that gets more memory than its values need, as a divisor of the
-/// second-level cache. Smaller channels do not always become faster with more memory, and their
+/// Ratio of the second-level cache's size to the minimum size of a channel that gets more memory
+/// than its values need. Smaller channels do not always become faster with more memory, and their
 /// memory would grow by a large factor.
 const CACHE_PART: usize = 8;
 

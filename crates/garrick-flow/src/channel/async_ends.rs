@@ -133,7 +133,7 @@ impl<T> AsyncSender<T> {
         call_when_ready(self.sender.line(), Side::Sender, call);
     }
 
-    /// Returns the plain sender.
+    /// Converts the async sender into a plain sender.
     pub fn into_inner(self) -> Sender<T> {
         self.sender
     }
@@ -184,7 +184,7 @@ impl<T> AsyncReceiver<T> {
         call_when_ready(self.receiver.line(), Side::Receiver, call);
     }
 
-    /// Returns the plain receiver.
+    /// Converts the async receiver into a plain receiver.
     pub fn into_inner(self) -> Receiver<T> {
         self.receiver
     }

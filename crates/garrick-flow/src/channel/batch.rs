@@ -22,7 +22,7 @@
 
 use crate::cache;
 
-/// Size of a batch, as a divisor of the second-level cache.
+/// Ratio of the second-level cache's size to the size of a batch.
 const CACHE_PART: usize = 8;
 /// Minimum size of a batch in bytes. No smaller batch was faster.
 const BATCH_BYTES_MIN: usize = 16 * 1024;

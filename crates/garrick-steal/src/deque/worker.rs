@@ -40,13 +40,13 @@ pub struct Worker<T> {
     fence: Asymmetric,
     /// Maximum number of values in the deque, which is at most the number of slots.
     capacity: usize,
-    /// Behaviour of a full deque.
+    /// Behaviour of a push to a full deque.
     growth: Growth,
     /// Makes the worker `Send` but not `Sync`, because it has only one owner.
     not_sync: PhantomData<Cell<T>>,
 }
 
-/// Behaviour of a full deque.
+/// Behaviour of a push to a full deque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
     /// A push returns its value as an error.

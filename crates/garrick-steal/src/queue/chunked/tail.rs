@@ -25,7 +25,7 @@ const CLASS: u64 = 0b11;
 const INDEX_MAX: usize = 1 << 15;
 
 impl Tail {
-    /// Number to add to the word to claim one slot.
+    /// Number that a producer adds to the word to claim one slot.
     pub(super) const ONE: u64 = 1 << INDEX_SHIFT;
 
     /// Mark that is set if the consumer has found no claimed slot. If the mark is set, the next
