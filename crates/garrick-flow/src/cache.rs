@@ -1,4 +1,4 @@
-//! Sizes of this machine's caches.
+//! Reads the sizes of this machine's caches.
 
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Intended loops, and how they stop.
 //!
 //! A pipeline stops in the direction of its channels, beginning with the sources: when the inputs
-//! of a stage are finished, the stage ends and closes its outputs. In a loop no stage comes first,
-//! since each stage waits for the one before it. So the graph has to detect that the loop has come
-//! to a *standstill*. Then it closes the loop's feedback channels (`Line::cut`), and the loop stops
-//! like any pipeline. A loop stands still if
+//! of a stage are finished, the stage ends and closes its outputs. In a loop, no stage ends first,
+//! because each stage waits for the one before it. So the graph has to detect that the loop has
+//! come to a *standstill*. Then it closes the loop's feedback channels (`Line::cut`), and the loop
+//! stops like any pipeline. A loop stands still if
 //!
 //! - all channels that lead into it from outside are closed,
 //! - each of its stages rests or has ended, and none of them is a source that could continue,
@@ -14,8 +14,8 @@
 //! From then on nothing can change in the loop. Only a stage of the loop could wake a resting
 //! stage, and no stage is working. Conversely, a message that is still circulating prevents the
 //! standstill. Such a message is either in a channel, so that its reader is woken, or held by a
-//! stage that is working. So messages circulate until they leave the loop, and nothing polls for
-//! that.
+//! stage that is working. So messages circulate until they leave the loop, and no thread has to
+//! poll for the standstill.
 //!
 //! ```text
 //!   a stage of the loop:   working --rests--> resting   (checks: am I the last one?)
@@ -25,12 +25,12 @@
 //!
 //! A message that circulates forever keeps the stages of its loop working. So a loop has a *grace*,
 //! a period that begins when the sources are stopped. Each stage of the loop checks the clock. The
-//! first stage that finds that the grace is over closes the feedback channels.
+//! first stage that notices the end of this period closes the feedback channels.
 //!
-//! A stage records under a lock of its loop whether it rests or works. So the last stage to rest
-//! sees that all others are resting. A stage is marked as working before it takes a step, and thus
-//! before it sends values. Stages outside all loops are not recorded, but check the loops when they
-//! end.
+//! Each stage of a loop records whether it rests or works, under a lock of the loop. So the last
+//! stage to rest sees that all others are resting. A stage is marked as working before it takes a
+//! step, and thus before it sends values. Stages outside all loops are not recorded, but check the
+//! loops when they end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,13 +42,14 @@ use crate::wait::{Lines, Wait};
 /// The loops of a graph.
 pub(crate) type Loops = Arc<[Loop]>;
 
-/// Stages that reach one another through channels, including feedback channels.
+/// Stages of the loop. Each of them is connected to all others by channels, including feedback
+/// channels.
 pub(crate) struct Loop {
-    /// Channels between stages of the loop: their numbers, in order.
+    /// Sorted indices of the channels between stages of the loop.
     inside: Vec<u32>,
     /// Channels that lead into the loop.
     entering: Vec<u32>,
-    /// Channels inside that are marked as feedback.
+    /// Channels inside the loop that are marked as feedback.
     feedback: Vec<u32>,
     /// Time for which the loop may continue after the sources are stopped.
     grace: Nanos,
@@ -74,9 +75,9 @@ pub(crate) struct Member {
 pub(crate) enum Pace {
     /// The stage may take a step.
     Works,
-    /// The stage rests, and waits for this condition.
+    /// The stage sleeps, and waits for the contained condition.
     Rests(Wait),
-    /// The stage is gone, and its ends are closed.
+    /// The stage has ended, and its channel ends are closed.
     Ended,
 }
 
@@ -107,7 +108,7 @@ impl Loop {
         }
     }
 
-    /// Closes the feedback channels if the loop stands still.
+    /// Closes the feedback channels if no stage of the loop can continue.
     pub(crate) fn look(&self, lines: &Lines, post: &Post) {
         let state = self.lock();
         if !state.is_cut && self.stands_still(&state, lines, post) {

@@ -20,13 +20,13 @@
 //! # Waking
 //!
 //! No stage polls. A stage that has to wait registers how many values or free slots it needs. It
-//! does this at the gates of its channels, which count the values sent and taken
-//! (`garrick_core::gate`). Then it checks the channels again, and rests. The stage at the other end
-//! of a channel compares its progress with the registered number once per batch. When a batch
-//! reaches that number, the stage at the other end sends one wake-up message. If the two stages can
-//! run in parallel, the message is sent at once. If the waiting stage went to rest on the same
-//! core, the message is held back until the waking stage has nothing more to do, or has taken a few
-//! more steps.
+//! registers this number with the counters of its channels, which count the values sent and taken
+//! (`garrick_core::gate`). Then the stage checks the channels again, and goes to sleep. The stage
+//! at the other end of a channel compares its progress with the registered number once per batch.
+//! When a batch reaches that number, the stage at the other end sends one wake-up message. If the
+//! two stages can run in parallel, the message is sent at once. If the waiting stage went to sleep
+//! on the same core, the message is delayed. It is sent when the waking stage has nothing more to
+//! do, or has taken a few more steps.
 //!
 //! # Ending
 //!
@@ -38,13 +38,13 @@
 //!
 //! [`Running::stop`] asks all stages whether the graph may stop. A stage can refuse with
 //! [`Cx::veto`]. When all stages agree, the [sources](Graph::source) end, and the other stages
-//! follow. If a stage panics, it ends, and the other stages then end in order. A [`restarting`]
-//! stage is restarted instead.
+//! follow. If a stage panics, it ends, and then the other stages end in order. If a [`restarting`]
+//! stage panics, it is restarted instead.
 //!
 //! Stages in a cycle would wait for one another forever. So [`Graph::start`] returns an error if
 //! stages form a cycle, unless one of the cycle's channels is marked by [`Graph::feedback`]. Stages
-//! that form a cycle with a marked channel are called a loop. A loop stops when it contains no more
-//! messages.
+//! in a cycle that contains a marked channel are called a loop. A loop stops when it contains no
+//! more messages.
 //!
 //! # Examples
 //!

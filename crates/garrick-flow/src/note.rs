@@ -1,4 +1,4 @@
-//! Notes: facts that stages record for a simulation.
+//! Records facts for the properties that a simulation checks.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -6,8 +6,8 @@ use std::fmt::Debug;
 /// Records a fact, for the properties that a simulation checks. Outside of a simulation, the fact
 /// is dropped.
 ///
-/// Call it in a step of a stage. The fact stays recorded even if the step panics later, like
-/// everything else that the step has done. In an actor, use the method `Context::note` instead.
+/// Call this function in a step of a stage. The fact stays recorded even if the step panics later.
+/// In an actor, use the method `Context::note` instead.
 ///
 /// # Examples
 ///

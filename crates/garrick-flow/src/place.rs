@@ -1,30 +1,31 @@
-//! Places of threads. They show whether a woken thread can run in parallel with the waking thread.
+//! Places: pairs of a thread and a core. Two places show whether a woken thread can run in parallel
+//! with the waking thread.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use garrick_core::park::current_core;
 
 thread_local! {
-    /// Number of this thread, which no other thread has.
+    /// Unique id of the current thread.
     static THREAD: u32 = {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         NEXT.fetch_add(1, Relaxed)
     };
 }
 
-/// Returns the number of the calling thread, which is not 0.
+/// Returns the unique id of the calling thread, which is not 0.
 pub(crate) fn thread() -> u32 {
     THREAD.with(|thread| *thread)
 }
 
-/// A thread on a core: the thread's number in the upper half, and the core's number plus 1 in the
-/// lower half. A lower half of 0 stands for an unknown core.
+/// A thread and the core that it runs on. The upper half is the thread's id, and the lower half is
+/// the index of the core plus 1, or 0 if the core is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place(u64);
 
 impl Place {
-    /// Returns the current place of the calling thread. The thread may move at any time, so use the
-    /// result for guesses only.
+    /// Returns the calling thread and its current core. The thread may move to another core at any
+    /// time, so use the result for guesses only.
     pub(crate) fn here() -> Self {
         Self::new(thread(), current_core())
     }
@@ -38,27 +39,27 @@ impl Place {
         self.0 as u32
     }
 
-    /// Returns true if the places are two threads on one core, so that only one of them can run at
-    /// a time.
+    /// Returns true if the places are two different threads on the same core, so that only one of
+    /// the threads can run at a time.
     pub(crate) fn competes_with(self, other: Self) -> bool {
         self.core() != 0 && self.core() == other.core() && self != other
     }
 }
 
-/// The place where a stage rested last. Written by the stage before it rests, and read by the stage
-/// that wakes it.
+/// The thread and core on which a stage last went to sleep. Written by the stage before it sleeps,
+/// and read by the stage that wakes it.
 #[derive(Debug, Default)]
 pub(crate) struct LastPlace(AtomicU64);
 
 impl LastPlace {
-    /// Records that the calling thread is about to rest.
+    /// Records the calling thread and its core, because a stage on this thread is about to sleep.
     pub(crate) fn set_here(&self) {
         // Relaxed, here and below: it only determines whether a wake-up is sent at once or held
         // back.
         self.0.store(Place::here().0, Relaxed);
     }
 
-    /// Returns the place that was last recorded.
+    /// Returns the thread and core that were last recorded.
     pub(crate) fn get(&self) -> Place {
         Place(self.0.load(Relaxed))
     }

@@ -1,4 +1,5 @@
-//! State that all ends and stages of a graph share: addresses, votes, and the request to stop.
+//! State that all channel ends and stages of a graph share: the addresses of the stages, their
+//! votes, and the request to stop.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -15,47 +16,47 @@ pub(crate) use crate::vote::StageId;
 /// Reason for waking a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// The stage sent this to itself to take another step. At most one of these messages is in
-    /// flight to a stage.
+    /// The stage has sent this message to itself to take another step. At most one such message is
+    /// in flight to a stage.
     Again,
     /// A channel has reached the count that the stage waits for, a channel was closed, or a stop of
     /// the graph was requested.
     Note,
-    /// A future of the stage was woken. Stages handle it like [`Wake::Note`]. A simulation
-    /// distinguishes the two, because a future may be woken by an answer from another node, but a
-    /// channel is always on the same node.
+    /// A future of the stage was woken. Stages handle this message like [`Wake::Note`]. A
+    /// simulation distinguishes the two messages: a future may be woken by an answer from another
+    /// node, but a channel is always on the same node.
     Ring,
     /// The time that the stage waits for has been reached.
     Timer,
     /// A caller asks what the stage is waiting for.
     Tell,
-    /// The next step of the stage is to panic, as chosen by a simulation.
+    /// A simulation has chosen that the next step of the stage must panic.
     #[cfg(feature = "sim")]
     Panic,
 }
 
-/// Number of steps after which a stage sends a wake-up that it holds back. A few batches are worth
-/// a thread switch. With more steps, the other stage would wait too long if this one is slow.
+/// Maximum number of steps for which a stage delays a wake-up. A few batches are worth a thread
+/// switch. With more steps, the woken stage would wait too long if the waking stage is slow.
 const HELD_STEPS_MAX: u32 = 8;
 
 thread_local! {
-    /// Wake-ups that the stages of this thread hold back. Empty while no stage has a step to take.
+    /// Wake-ups that the stages of this thread delay. Empty while no stage has a step to take.
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
-    /// The stage whose step or destructor runs on this thread, with the number of its graph.
+    /// The stage whose step or destructor runs on this thread, with the id of its graph.
     static CURRENT: Cell<Option<(u64, StageId)>> = const { Cell::new(None) };
 }
 
-/// A wake-up that is held back by [`Post::wake_later`].
+/// A wake-up that [`Post::wake_later`] delays.
 struct Held {
-    /// The stage that holds the wake-up back.
+    /// The stage that delays the wake-up.
     by: StageId,
     /// The stage to wake.
     waiter: StageId,
-    /// Number of steps that `by` has taken since it held the wake-up back.
+    /// Number of steps that the stage `by` has taken since it began to delay the wake-up.
     steps: u32,
 }
 
-/// Counts a step of `by`. Removes and returns the wake-ups that `by` must send now.
+/// Counts a step of the stage `by`. Removes and returns the wake-ups that this stage must send now.
 fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
     HELD.with_borrow_mut(|held| {
         let due = |held: &mut Held| {
@@ -66,9 +67,9 @@ fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
     })
 }
 
-/// State that all ends and stages of a graph share.
+/// State that all channel ends and stages of a graph share.
 pub(crate) struct Post {
-    /// Number of the graph, unique in this process. It is needed because a stage may also have ends
+    /// Id of the graph, unique in this process. The id is needed because a stage may also have ends
     /// of another graph's channels.
     graph: u64,
     /// Address of each stage, for wake-ups. Written once, when the graph starts.
@@ -77,23 +78,24 @@ pub(crate) struct Post {
     ballot: Ballot,
     /// Known edges from sending to receiving stages.
     wires: Mutex<Wires>,
-    /// True once a stage has to fail because it has closed a cycle. Written by the thread of that
+    /// True if a stage must fail because it has closed a cycle. Written by the thread of this
     /// stage, in a step.
     is_refused: AtomicBool,
     /// The first stage that has closed a cycle, and the error message.
     refused: Mutex<Option<(StageId, String)>>,
-    /// Finds threads that wake the stages of a simulation.
+    /// Detects wake-ups of simulated stages by threads outside of the simulation.
     #[cfg(feature = "sim")]
     simulated: Simulated,
 }
 
-/// Finds threads that wake the stages of a simulation.
+/// Detects wake-ups of simulated stages by threads outside of the simulation.
 #[cfg(feature = "sim")]
 #[derive(Default)]
 struct Simulated {
-    /// Thread of the simulation. Empty if the graph is in none. Written before the start.
+    /// Thread of the simulation. Empty if the graph is not part of a simulation. Written before the
+    /// start.
     home: OnceLock<std::thread::ThreadId>,
-    /// True if another thread has woken a stage.
+    /// True if a thread outside of the simulation has woken a stage.
     woken_from_elsewhere: AtomicBool,
 }
 
@@ -104,13 +106,15 @@ impl Post {
         let _ = self.simulated.home.set(std::thread::current().id());
     }
 
-    /// Returns true if another thread has woken a stage since the last call.
+    /// Returns true if a thread outside of the simulation has woken a stage since the last call of
+    /// this method.
     pub(crate) fn take_foreign_wake(&self) -> bool {
         // Relaxed, here and below: the flag alone is the message.
         self.simulated.woken_from_elsewhere.swap(false, Relaxed)
     }
 
-    /// Records that the calling thread wakes a stage, if it is not the thread of the simulation.
+    /// Records a wake-up of a stage by the calling thread, unless this is the thread of the
+    /// simulation.
     pub(crate) fn note_thread(&self) {
         let home = self.simulated.home.get();
         if home.is_some_and(|home| *home != std::thread::current().id()) {
@@ -135,7 +139,7 @@ impl Post {
         }
     }
 
-    /// Returns the number of the graph in this process.
+    /// Returns the id of the graph, which is unique in this process.
     pub(crate) fn graph(&self) -> u64 {
         self.graph
     }
@@ -145,8 +149,8 @@ impl Post {
         *locked(&self.wires) = wires;
     }
 
-    /// Records that `from` sends to `to`, which was discovered in a step of `stage`. If this closes
-    /// a cycle, `stage` fails after the step.
+    /// Records that the stage `from` sends to the stage `to`, as discovered in a step of `stage`.
+    /// If this edge closes a cycle, `stage` fails after the step.
     pub(crate) fn join(&self, stage: StageId, from: StageId, to: StageId) {
         let mut wires = locked(&self.wires);
         if let Some(cycle) = wires.cycle_by(from, to) {
@@ -160,7 +164,7 @@ impl Post {
         }
     }
 
-    /// Returns the reason why `stage` must fail, if its step has just closed a cycle.
+    /// Returns the reason why `stage` must fail, if its last step has closed a cycle.
     #[inline]
     pub(crate) fn refusal_of(&self, stage: StageId) -> Option<String> {
         if !self.is_refused.load(Relaxed) {
@@ -180,8 +184,8 @@ impl Post {
         self.wake_all(Wake::Again);
     }
 
-    /// Opens the ballot for `stages` stages that the caller steps by hand. There is no stage to
-    /// wake.
+    /// Prepares the votes of `stages` stages that the caller steps by hand. Such stages need no
+    /// wake-ups.
     pub(crate) fn open_by_hand(&self, stages: usize) {
         self.ballot.open(stages);
     }
@@ -205,8 +209,8 @@ impl Post {
         run()
     }
 
-    /// Makes `stage` check its wait again. Before the start this does nothing, since each stage
-    /// checks its wait when it starts.
+    /// Makes `stage` check again whether its next step is due. Does nothing before the start,
+    /// because each stage also checks when it starts.
     pub(crate) fn wake(&self, stage: StageId) {
         self.tell(stage, Wake::Note);
     }
@@ -226,16 +230,16 @@ impl Post {
         }
     }
 
-    /// Holds back a wake-up of `waiter` until [`settle`](Self::settle) sends it. The calling thread
-    /// is in a step of the stage `by`.
+    /// Delays a wake-up of `waiter` until [`settle`](Self::settle) sends it. The calling thread
+    /// must be in a step of the stage `by`.
     pub(crate) fn wake_later(&self, by: StageId, waiter: StageId) {
         let steps = 0;
         HELD.with_borrow_mut(|held| held.push(Held { by, waiter, steps }));
     }
 
-    /// Sends wake-ups that `by` holds back, after a step of `by`: all of them if `by` is about to
-    /// rest, else those held back for several steps. A stage that rests or ends must call this
-    /// last.
+    /// Sends delayed wake-ups after a step of the stage `by`: all of them if this stage is about to
+    /// sleep, otherwise those that were delayed for several steps. A stage must call this method as
+    /// the last thing before it sleeps or ends.
     #[inline]
     pub(crate) fn settle(&self, by: StageId, rests: bool) {
         if HELD.with_borrow(Vec::is_empty) {
@@ -285,7 +289,7 @@ impl Post {
     }
 }
 
-/// Locks `mutex`, even if it is poisoned. Its contents are valid at any time.
+/// Locks `mutex`, even if it is poisoned, because its contents are valid at any time.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

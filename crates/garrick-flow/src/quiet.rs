@@ -1,4 +1,4 @@
-//! Calls user code whose panic must not reach its caller: wakers, and destructors of states and
+//! Calls user code whose panic must not reach the caller: wakers, and destructors of states and
 //! panic payloads.
 //!
 //! The process's panic hook has already run when a panic is caught here, so the panic is not

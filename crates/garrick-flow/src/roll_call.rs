@@ -1,8 +1,8 @@
 //! Asks stages what they are waiting for.
 //!
-//! A stage does not publish what it is waiting for, since this information is rarely needed. A
-//! caller that needs it sends each stage a [`Wake::Tell`](crate::post::Wake::Tell), and collects
-//! the answers for a limited time. A missing answer shows that the stage is busy with a step.
+//! A stage does not publish what it is waiting for, because this information is rarely needed. A
+//! caller that needs the information sends each stage a [`Wake::Tell`](crate::post::Wake::Tell),
+//! and collects the answers for a limited time. If a stage does not answer, it is busy with a step.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,25 +10,26 @@ use std::time::{Duration, Instant};
 use crate::post::StageId;
 use crate::wait::Wait;
 
-/// Maximum time to wait for the answers. It is longer than any step should take.
+/// Maximum time to wait for the answers of the stages. This time is longer than any step should
+/// take.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Answer of a stage.
+/// Answer of a stage that was asked what it is waiting for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
-    /// The stage rests, and waits for this condition.
+    /// The stage sleeps until the contained condition is met.
     Rests(Wait),
     /// The next step of the stage is due.
     Goes,
 }
 
-/// The answers to one call of [`RollCall::call`], by the numbers of the stages.
+/// The answers to one call of [`RollCall::call`], indexed by stage.
 #[derive(Debug, Default)]
 struct Answers {
     given: Vec<Option<Answer>>,
     /// For each stage, true if its answer is awaited. Empty until all stages were asked.
     awaited: Vec<bool>,
-    /// Number of awaited answers that are still to come.
+    /// Number of answers that have not arrived yet.
     missing: usize,
 }
 
@@ -60,15 +61,15 @@ impl Answers {
 pub(crate) struct RollCall {
     /// The answers to the latest call. Written by the stages, read by the caller.
     answers: Mutex<Answers>,
-    /// Notified of each answer.
+    /// Condition variable that is notified of each answer.
     heard: Condvar,
-    /// Held during a call, so that only one call runs at a time.
+    /// Lock that is held during a call, so that only one call runs at a time.
     calling: Mutex<()>,
 }
 
 impl RollCall {
-    /// Requests answers from `stages` stages. `ask` asks one stage, and returns true if that stage
-    /// has not ended. Returns the answers that arrived within [`PATIENCE`].
+    /// Asks the first `stages` stages what they are waiting for. `ask` asks one stage, and returns
+    /// true if this stage has not ended. Returns the answers that arrived within [`PATIENCE`].
     pub(crate) fn call(&self, stages: usize, ask: impl Fn(StageId) -> bool) -> Vec<Option<Answer>> {
         let _calling = self.calling.lock().unwrap_or_else(PoisonError::into_inner);
         *self.lock() = Answers {
@@ -88,7 +89,7 @@ impl RollCall {
         std::mem::take(&mut *answers).given
     }
 
-    /// Records the answer of stage number `stage`.
+    /// Records the answer of the stage with the id `stage`.
     pub(crate) fn answer(&self, stage: StageId, answer: Answer) {
         self.lock().give(stage as usize, answer);
         self.heard.notify_all();

@@ -6,8 +6,7 @@ use garrick_sched::{Nanos, Turn};
 
 use crate::post::Wake;
 
-/// Sends [`Wake::Timer`] to the stage that runs now, when the clock of its world reaches
-/// `deadline`.
+/// Makes a timer that sends [`Wake::Timer`] to the current stage when its clock reaches `deadline`.
 pub(crate) fn wake_at(deadline: Nanos, turn: &Turn<'_, Wake>) {
     let delay = Duration::from_nanos(deadline.saturating_sub(turn.now()));
     // The stage sends it to itself, and has not ended.

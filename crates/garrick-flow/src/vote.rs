@@ -1,9 +1,9 @@
 //! The vote of the stages on stopping their graph.
 //!
 //! A thread that wants to stop the graph asks its stages ([`Ballot::ask`]). Each stage then takes a
-//! step, and votes with it. Until all stages have agreed, a stage may change its vote with each
-//! later step. A stage that has ended agrees. When all stages have voted and none of them vetoes,
-//! the stop is agreed, and stays agreed.
+//! step, which is its vote. Until all stages have agreed, a stage may change its vote in each later
+//! step. A stage that has ended counts as agreeing. When all stages have voted and none of them
+//! vetoes, the stop is agreed, and stays agreed.
 //!
 //! ```text
 //!   running --ask--> asked --the last stage agrees, or overrule--> agreed
@@ -20,7 +20,7 @@ use std::sync::atomic::{
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Number of a stage in its graph.
+/// Id of a stage: its index in the graph.
 pub(crate) type StageId = u32;
 
 /// Vote of a stage on stopping the graph.
@@ -30,32 +30,31 @@ pub(crate) enum Vote {
     Missing,
     /// The stage agrees.
     Yes,
-    /// The stage vetoes, for this reason.
+    /// The stage vetoes, for the contained reason.
     No(String),
 }
 
 /// Votes of all stages on stopping the graph.
 #[derive(Debug, Default)]
 pub(crate) struct Ballot {
-    /// True once a stop was requested. Written by the thread that requests it, and read by every
-    /// step.
+    /// True once a stop of the graph was requested. Written by the thread that requests the stop,
+    /// and read by every step.
     asked: AtomicBool,
-    /// True once the stop is agreed. Written by the last stage to agree or by the thread that
-    /// overrules a veto, and read by every step of a source.
+    /// True once all stages have agreed to the stop, or a thread has overruled the vetoes. Written
+    /// by that stage or thread, and read by every step of a source.
     agreed: AtomicBool,
-    /// The votes, by the numbers of the stages.
+    /// The votes, indexed by the ids of the stages.
     votes: Mutex<Vec<Vote>>,
 }
 
 impl Ballot {
-    /// Adds a missing vote for each of `stages` stages. Votes that are cast before this call are
-    /// ignored.
+    /// Adds `stages` stages, none of which has voted yet. Votes before this call are ignored.
     pub(crate) fn open(&self, stages: usize) {
         self.lock().resize(stages, Vote::Missing);
     }
 
-    /// Requests a stop. Returns true if it is agreed at once, which is the case if all stages have
-    /// ended.
+    /// Requests a stop of the graph. Returns true if the stop is agreed at once, which is the case
+    /// if all stages have ended.
     pub(crate) fn ask(&self) -> bool {
         let votes = self.lock();
         // Release: pairs with the Acquire in `is_asked`. Votes are under the lock.

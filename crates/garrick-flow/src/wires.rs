@@ -1,5 +1,5 @@
-//! The stages of a graph as a directed graph, with an edge from each sending stage to its receiving
-//! stage. The type [`Wires`] finds the cycles.
+//! Finds cycles of stages. [`Wires`] is a directed graph with an edge from each sending stage to
+//! its receiving stage.
 //!
 //! Feedback channels are left out. The edges that are known at the start are searched once, in time
 //! proportional to the stages and channels ([Tarjan's components](Wires::components)). An edge that
@@ -12,9 +12,9 @@ use crate::vote::StageId;
 /// Edges from sending to receiving stages.
 #[derive(Debug, Default)]
 pub(crate) struct Wires {
-    /// Names of the stages, by number.
+    /// Names of the stages, indexed by their ids.
     names: Vec<String>,
-    /// For each stage, by number, the stages that it sends to.
+    /// For each stage, indexed by its id, the stages that it sends to.
     next: Vec<Vec<StageId>>,
 }
 
@@ -78,8 +78,8 @@ impl Wires {
         Some(std::iter::once(from).chain(back).collect())
     }
 
-    /// Returns the number of each stage's strongly connected component. Two stages have equal
-    /// numbers if each can be reached from the other.
+    /// Returns the index of each stage's strongly connected component. Two stages have the same
+    /// index if each can be reached from the other.
     pub(crate) fn components(&self) -> Vec<usize> {
         let mut search = Search::new(self.next.len());
         for stage in 0..self.next.len() {
@@ -88,29 +88,30 @@ impl Wires {
         search.components
     }
 
-    /// Returns the names of these stages.
+    /// Returns the names of `stages`.
     pub(crate) fn names_of(&self, stages: &[StageId]) -> Vec<String> {
         let names = stages.iter().map(|stage| &self.names[*stage as usize]);
         names.cloned().collect()
     }
 }
 
-/// Placeholder for a number that is not assigned yet.
+/// Placeholder for a position or component that is not assigned yet.
 const NONE: usize = usize::MAX;
 
-/// Tarjan's search, without recursion, since a graph may be a chain of any length.
+/// Tarjan's search for strongly connected components. The search does not recurse, because a graph
+/// may be a chain of any length.
 struct Search {
     /// Position of each stage in the order in which the stages were found, or [`NONE`].
     found: Vec<usize>,
-    /// For each stage, the smallest position among the stages on the stack that it is known to
-    /// reach.
+    /// For each stage, the smallest position of a stage on the stack that is known to be reachable
+    /// from it.
     low: Vec<usize>,
     /// The result: the component of each stage, or [`NONE`].
     components: Vec<usize>,
-    /// Stages that were found, and are not in a component yet.
+    /// The stack: stages that were found, but are not in a component yet.
     stack: Vec<usize>,
-    /// Path from the first stage to the current one. Each entry contains a stage and the number of
-    /// its edges that were followed.
+    /// Path from the first stage to the current one. Each entry is a stage, and how many of its
+    /// edges were followed.
     path: Vec<(usize, usize)>,
     /// Number of stages that were found.
     count: usize,
@@ -174,7 +175,8 @@ impl Search {
     }
 }
 
-/// Returns the error message for a cycle of these stages. The first stage is repeated at the end.
+/// Returns the error message for a cycle of the named stages. The first name is repeated at the
+/// end.
 pub(crate) fn refusal(cycle: &[String]) -> String {
     let quoted: Vec<_> = cycle.iter().map(|name| format!("\"{name}\"")).collect();
     let subject = if cycle.len() > 2 {

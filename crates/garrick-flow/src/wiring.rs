@@ -9,19 +9,21 @@ use crate::channel::{
 /// The list of channel ends that a stage declares to its graph in
 /// [`Stage::wiring`](crate::Stage::wiring).
 pub struct Wiring {
-    /// Number of the graph. A stage may also have ends of another graph's channels.
+    /// Id of the graph. The id is needed because a stage may also have ends of another graph's
+    /// channels.
     graph: u64,
-    /// The ends that the stage has. Each entry is a channel's number, and the side of the end.
+    /// The channel ends of the stage. Each entry is the index of a channel, and the side of the
+    /// end.
     pub(crate) ends: Vec<(u32, Side)>,
-    /// Name of a channel of another graph, if the stage has an end of such a channel that works
-    /// only in that graph.
+    /// Name of a channel of another graph, if the stage has an end of this channel that works only
+    /// in the other graph.
     pub(crate) foreign: Option<String>,
 }
 
 /// A trait for types that contain channel ends, so that a stage can declare all of these ends in
 /// one call of [`Wiring::has`]. The trait is implemented for single channel ends and for bundles.
-/// It is also implemented for slices, vectors, options and tuples (of up to six elements) of such
-/// types.
+/// It is also implemented for slices, vectors, options and tuples (of up to six elements) of types
+/// that implement the trait.
 ///
 /// # Examples
 ///
@@ -59,7 +61,7 @@ impl Wiring {
         self
     }
 
-    /// Records that the stage has the end on `side` of this channel.
+    /// Records that the stage has the end on `side` of the channel `line`.
     pub(crate) fn has_end(&mut self, line: &Line, side: Side) {
         self.has_async_end(line, side);
         if line.graph() != self.graph {
@@ -67,8 +69,8 @@ impl Wiring {
         }
     }
 
-    /// Records that the stage has an end on `side` of this channel that also works in other graphs.
-    /// Ignores channels of other graphs.
+    /// Records that the stage has an end on `side` of the channel `line`, which also works in other
+    /// graphs. Ignores channels of other graphs.
     pub(crate) fn has_async_end(&mut self, line: &Line, side: Side) {
         if line.graph() == self.graph {
             self.ends.push((line.id, side));

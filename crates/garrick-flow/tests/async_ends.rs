@@ -1,5 +1,5 @@
-//! Futures at both ends of a graph: nothing is lost, nothing polls, and a future that is dropped
-//! has no effect.
+//! Tests futures at both ends of a graph: no value is lost, no thread polls, and a future that is
+//! dropped has no effect.
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -14,7 +14,7 @@ use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, SendError, Wait, stage
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// Values sent one by one, each of which may cost a thread switch.
+/// Number of values that are sent one by one, each of which may cost a thread switch.
 const MANY: u64 = if cfg!(debug_assertions) {
     5_000
 } else {
@@ -26,7 +26,7 @@ fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Counts how often it was woken.
+/// A waker that counts how often it was woken.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -145,15 +145,15 @@ fn who_wants_to_be_called_is_called_once() -> Result {
     Ok(())
 }
 
-/// A stream that yields as many values as its valve has let through, and is pending in between.
+/// A stream that yields as many values as its valve allows, and is pending in between.
 #[derive(Clone, Default)]
 struct Valve(Arc<Mutex<Flow>>);
 
 #[derive(Default)]
 struct Flow {
-    /// Values that may flow.
+    /// Number of values that the stream may yield.
     open: u64,
-    /// Values that did flow.
+    /// Number of values that the stream has yielded.
     out: u64,
     /// True if no more values will come.
     ended: bool,

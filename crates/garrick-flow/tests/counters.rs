@@ -1,5 +1,5 @@
-//! Samples of a monitor: counts that are exact where the run is, and states, during the run and
-//! after it.
+//! Tests the samples of a monitor, during a run and after it: the states, and the counts that are
+//! the same in every run.
 use std::error::Error;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -70,7 +70,8 @@ fn a_rest_is_a_stall_of_the_end_that_waits() -> Result {
     Ok(())
 }
 
-/// Waits until the stalls of the middle stage's input and output satisfy `seen`.
+/// Waits until `seen` returns true for the numbers of times that the middle stage waited for its
+/// input and for its output.
 fn until(monitor: &Monitor, seen: impl Fn(u64, u64) -> bool) {
     loop {
         let channels = monitor.sample().channels;

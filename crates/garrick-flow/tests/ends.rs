@@ -1,4 +1,5 @@
-//! Ends of graphs: in order, at once, by a panic, from either side. Nothing in flight is lost.
+//! Tests how graphs end: stage by stage, at once, by a panic, or from either side. No message in
+//! flight is lost.
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ const MANY: u64 = if cfg!(debug_assertions) {
     200_000
 };
 
-/// Checks that all channels are empty and were used by two stages.
+/// Checks that all channels are empty, and that each of them was used by two stages.
 fn assert_drained(report: &Report) {
     for channel in report.channels() {
         assert_eq!(channel.sent, channel.taken, "{report:?}");
@@ -22,7 +23,8 @@ fn assert_drained(report: &Report) {
     }
 }
 
-/// Builds numbers -> plus one -> check, each on its own thread or all on one thread.
+/// Builds the graph numbers -> plus one -> check. Each stage has its own thread, or all stages
+/// share one thread.
 fn pipeline(
     capacity: usize,
     count: u64,
@@ -140,7 +142,7 @@ fn a_graph_that_is_not_started_closes_its_channels() -> Result {
     Ok(())
 }
 
-/// Builds numbers -> `middle` -> count, and returns what was counted.
+/// Runs the graph numbers -> `middle` -> count, and returns its report.
 fn around(
     middle: impl FnOnce(Receiver<u64>, Sender<u64>) -> Box<dyn FnMut(&mut Cx<'_>) -> Wait + Send>,
 ) -> std::result::Result<Report, Box<dyn Error>> {

@@ -1,5 +1,5 @@
-//! Stages with many channels: fan-out, fan-in, keyed parts, waits over bundles, and full channels
-//! that hold up others.
+//! Tests stages with many channels: fan-out, fan-in, partition by key, waits for bundles, and full
+//! channels that block others.
 use std::error::Error;
 use std::sync::mpsc;
 
@@ -8,7 +8,7 @@ use garrick_flow::{CONDITIONS_MAX, Graph, Receivers, Senders, Slots, Wait, stage
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// Number of values that the whole graphs send.
+/// Number of values that the tests with whole graphs send.
 const MANY: u64 = if cfg!(debug_assertions) {
     30_000
 } else {

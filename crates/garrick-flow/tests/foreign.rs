@@ -1,4 +1,5 @@
-//! User code that panics: wakers and destructors that panic, and panics whose own destructors do.
+//! Tests user code that panics: wakers, destructors, and panic payloads whose own destructors
+//! panic.
 
 mod common;
 
@@ -11,7 +12,7 @@ use common::Result;
 use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, Restarts, Wait, restarting, stages};
 use garrick_testkit::{Bomb, HANGS_AFTER, fail, silence_panics};
 
-/// A value whose drop panics with a [`Bomb`].
+/// A value whose destructor panics with a [`Bomb`] as its payload.
 struct BadEnd;
 
 impl Drop for BadEnd {

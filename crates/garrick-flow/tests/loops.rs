@@ -1,4 +1,5 @@
-//! Cycles: unintended cycles are refused, and intended loops end.
+//! Tests cycles of stages: a graph with an unintended cycle does not start, and an intended loop
+//! ends.
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -12,15 +13,15 @@ use garrick_flow::{
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// Time limit: long enough for a graph that ends at all.
+/// Time limit for a test, which is long enough for any graph that ends at all.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Makes a stage that declares its ends and passes values on.
+/// Creates a stage that declares its channel ends, and passes values on.
 fn pass(input: Receiver<u64>, output: Sender<u64>) -> impl Stage {
     stages::map(input, output, |n| *n)
 }
 
-/// Makes a closure that passes values on, and cannot declare its ends.
+/// Creates a closure that passes values on, and cannot declare its channel ends.
 fn silent(mut input: Receiver<u64>, mut output: Sender<u64>) -> impl Stage {
     move |_: &mut Cx<'_>| {
         map_batch(&mut input, &mut output, 16, |n| *n);
@@ -31,7 +32,7 @@ fn silent(mut input: Receiver<u64>, mut output: Sender<u64>) -> impl Stage {
     }
 }
 
-/// Returns the error with which `graph` refuses to start.
+/// Returns the error that the start of `graph` returns.
 fn refusal(graph: Graph) -> String {
     graph.start().map(drop).unwrap_err().to_string()
 }
@@ -180,8 +181,9 @@ fn a_stepper_refuses_a_cycle_too() {
     Stepper::new(graph);
 }
 
-/// Adds a loop of three stages. "gather" takes values of `numbers` and those that come back, and
-/// "halve" halves them. "sort" sends values that are `is_done` to `out` and the others back.
+/// Adds a loop of three stages. The stage "gather" takes values from `numbers` and from the
+/// feedback channel, and "halve" halves them. "sort" sends a value to `out` if `is_done` returns
+/// true for it, and back to "gather" otherwise.
 fn add_loop(
     graph: &mut Graph,
     room: usize,
@@ -233,7 +235,8 @@ fn add_loop(
     Ok((numbers, out_in))
 }
 
-/// Makes a source with at most 64 numbers under way. It checks every 50 us how many have come out.
+/// Creates a source that lets at most 64 numbers be in the graph at a time. The source checks every
+/// 50 us how many numbers have left the graph.
 fn count_with_care(numbers: Sender<u64>, out: &Arc<AtomicU64>) -> impl Stage + use<> {
     let out = Arc::clone(out);
     with_ends(numbers, move |numbers, _: &mut Cx<'_>| {

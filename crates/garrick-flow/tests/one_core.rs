@@ -1,5 +1,5 @@
-//! Stages whose threads share one core: a wake-up that is held back until its stage rests is late,
-//! not lost.
+//! Tests stages whose threads share one core: a wake-up that is delayed until the waking stage
+//! sleeps is not lost.
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

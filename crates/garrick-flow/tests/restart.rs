@@ -1,4 +1,4 @@
-//! Stages that restart: what they lose, how often they restart, and when.
+//! Tests stages that restart: which values they lose, how often they restart, and when.
 mod common;
 
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use garrick_flow::{
 use garrick_flow::{map_batch_owned, stages};
 use garrick_testkit::{ON_PURPOSE, fail, silence_panics};
 
-/// Ends of a stage that maps.
+/// The channel ends of a stage that maps.
 type Ends = (Receiver<u64>, Sender<u64>);
 
-/// Waits for both ends, or is done.
+/// Returns a condition on both channel ends, or the end of the stage if its input is finished.
 fn rest((input, output): &mut Ends) -> Wait {
     if input.is_finished() {
         return Wait::done();
@@ -24,8 +24,8 @@ fn rest((input, output): &mut Ends) -> Wait {
     Wait::readable(input, 1).and(Wait::free(output, 1))
 }
 
-/// Steps a graph 0..10 -> `middle` without a sink until `middle` has panicked once. The channels
-/// have 16 slots.
+/// Runs the graph 0..10 -> `middle` step by step until the stage `middle` has panicked once. The
+/// channels have 16 slots. No stage reads the output of `middle`.
 fn after_a_panic(
     step: impl Fn(&mut (), &mut Ends, &mut Cx<'_>) -> Wait + Send + 'static,
 ) -> std::result::Result<(Stepper, Receiver<u64>), Box<dyn std::error::Error>> {

@@ -1,8 +1,9 @@
-//! Random graphs whose stages panic at random points, against a model without stages: every value
-//! arrives once, and in order where the order is defined.
+//! Compares random graphs, whose stages panic at random points, with a model without stages: every
+//! value arrives once, and in order where the order is defined.
 //!
-//! A graph grows from sources by mapping, dealing (one channel into two) and merging (two into
-//! one). In the model each channel is the list of the values that go through it.
+//! A random graph grows from sources by adding stages that map, that distribute one channel over
+//! two, or that merge two channels into one. In the model, each channel is the list of the values
+//! that go through it.
 
 use std::sync::mpsc::{self, Sender as Tell};
 
@@ -12,26 +13,26 @@ use garrick_flow::{Cx, Graph, Receiver, Report, Restarts, Sender, Wait, map_batc
 use garrick_testkit::{fail, silence_panics};
 use proptest::prelude::*;
 
-/// Number of steps that are enough for any of these graphs.
+/// Number of steps after which each of the random graphs has certainly ended.
 const STEPS_MAX: u64 = 200_000;
 
-/// A value.
+/// The type of the values in all channels.
 type Value = u64;
 
 /// One step of a graph's growth.
 #[derive(Debug, Clone)]
 enum Grow {
-    /// Adds a source of this number of values.
+    /// Adds a source that sends the contained number of values.
     Source(u64),
-    /// Adds a stage that maps by [`map_batch`], or by hand.
+    /// Adds a stage that maps values by [`map_batch`], or value by value.
     Map { channel: usize, by_hand: bool },
-    /// Adds a stage that deals values to two channels, by the values.
+    /// Adds a stage that distributes values over two channels. The value determines the channel.
     Deal(usize),
     /// Adds a stage that merges two channels.
     Merge(usize, usize),
 }
 
-/// Generates a step of growth, and the size of the channels that it makes.
+/// Generates one step of a graph's growth, and the size of the channels that this step creates.
 fn grow() -> impl Strategy<Value = (Grow, usize)> {
     let any_channel = 0..16usize;
     let grow = prop_oneof![
@@ -44,16 +45,16 @@ fn grow() -> impl Strategy<Value = (Grow, usize)> {
     (grow, 1..9usize)
 }
 
-/// Makes a step panic now and then. It outlives the panic, so that the next step does not panic at
-/// the same place.
+/// Makes a step panic now and then. The counter outlives the panic, so that the next step does not
+/// panic at the same place.
 struct Fate {
     state: u64,
-    /// One call in this many panics; none if it is 0.
+    /// Number of calls of which one panics, or 0 if no call must panic.
     one_in: u64,
 }
 
 impl Fate {
-    /// Marks a place where the step may panic.
+    /// Panics now and then. A stage calls this method at each place where its step may panic.
     fn tempt(&mut self) {
         self.state = mix(self.state);
         if self.one_in > 0 && self.state.is_multiple_of(self.one_in) {
@@ -62,15 +63,15 @@ impl Fate {
     }
 }
 
-/// A channel that no stage reads yet, and the values that go through it in the model.
+/// A channel that no stage reads yet, and the values that the model expects in it.
 struct Open {
     receiver: Receiver<Value>,
     values: Vec<Value>,
-    /// True if the order is defined: there is no merge before it.
+    /// True if the order of the values is defined, because there is no merge before this channel.
     ordered: bool,
 }
 
-/// A graph that grows, with its model.
+/// A random graph that grows, and its model.
 struct Growing {
     graph: Graph,
     open: Vec<Open>,
@@ -162,7 +163,8 @@ impl Growing {
         }
     }
 
-    /// Gives each open channel a sink, and returns the values that the model predicts for them.
+    /// Adds a sink for each open channel, and returns the values that the model predicts for the
+    /// sinks.
     fn finish(mut self, tell: &Tell<(usize, Vec<Value>)>) -> (Graph, Vec<(Vec<Value>, bool)>) {
         let mut expected = Vec::new();
         for (number, open) in std::mem::take(&mut self.open).into_iter().enumerate() {
@@ -256,7 +258,8 @@ fn merge((inputs, output): &mut ([Receiver<Value>; 2], Sender<Value>), fate: &mu
     wait.unwrap_or_else(Wait::done)
 }
 
-/// Logs the input, and passes the log to `tell` at the end. The log is kept when the step panics.
+/// Takes a step of a sink that logs its input in `seen`. When the input is finished, the sink
+/// passes the log to `tell`.
 fn log(
     input: &mut Receiver<Value>,
     seen: &mut Vec<Value>,
@@ -276,7 +279,7 @@ fn log(
     Wait::readable(input, 1)
 }
 
-/// Grows a graph, runs it, and compares it with the model.
+/// Grows a random graph, runs it, and compares its results with the model.
 fn check(growth: &[(Grow, usize)], seed: u64, one_in: u64, run: impl FnOnce(Graph) -> Report) {
     silence_panics();
     let mut growing = Growing::new(seed, one_in);

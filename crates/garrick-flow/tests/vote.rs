@@ -1,4 +1,5 @@
-//! The end by vote: stages that delay it, reports of the delay, and overruling.
+//! Tests how stages vote on the end of their graph: vetoes that delay the end, reports about them,
+//! and overruling.
 mod common;
 
 use std::sync::Arc;
@@ -11,10 +12,10 @@ use garrick_flow::testing::Stepper;
 use garrick_flow::{Because, Cx, Graph, Receiver, Running, Stage, Straggler, Wait, stages};
 use garrick_testkit::{fail, silence_panics};
 
-/// Time limit that only guards against hanging.
+/// Time limit that is reached only if a graph hangs.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Makes a stage that reads, and objects to the end while `objects` is true.
+/// Creates a stage that reads its input, and vetoes the end while `objects` is true.
 fn reader(
     mut input: Receiver<u64>,
     objects: &Arc<AtomicBool>,
@@ -32,7 +33,7 @@ fn reader(
     }
 }
 
-/// Starts an endless graph whose reader objects to the end while `objects` is true.
+/// Starts an endless graph whose reading stage vetoes the end while `objects` is true.
 fn start_reading(
     objects: &Arc<AtomicBool>,
 ) -> std::result::Result<Running, Box<dyn std::error::Error>> {
@@ -152,7 +153,7 @@ fn who_has_ended_or_failed_has_nothing_against_it() -> Result {
     Ok(())
 }
 
-/// Makes a stage that reports the request to end, and then blocks until it is released.
+/// Creates a stage that reports the request to end, and then blocks until the test releases it.
 fn stuck(inside: mpsc::Sender<()>, held: mpsc::Receiver<()>) -> impl Stage {
     move |cx: &mut Cx<'_>| {
         if cx.is_stopping() {

@@ -1,4 +1,5 @@
-//! Conditions of waits, seen by driving one stage by hand; and timers in a running graph.
+//! Tests the conditions of `Wait` by stepping one stage by hand, and tests timers in a running
+//! graph.
 use std::error::Error;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use garrick_flow::{CONDITIONS_MAX, CapacityError, Cx, Graph, Slots, Wait, stages
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// Makes a stage that does nothing but wait.
+/// Creates a stage that does nothing but wait.
 fn waiting(wait: Wait) -> impl FnMut(&mut Cx<'_>) -> Wait + Send + 'static {
     move |_| wait
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 pub enum Part {
     /// The hello: the first message that each side sends.
     Hello,
-    /// The second message that each side sends. It proves that the side has the key.
+    /// The proof: the second message that each side sends, which proves that the sender has the
+    /// key.
     Proof,
     /// The length field at the beginning of a frame.
     Length,
@@ -50,7 +51,7 @@ pub enum Wait {
 pub enum Error {
     /// The peer's first message does not belong to this version of the protocol.
     NotOurs {
-        /// The first four bytes from the peer. The expected bytes are `GRK` and the version number.
+        /// The first four bytes from the peer. They should be `GRK` and the version number.
         found: [u8; 4],
     },
     /// Both sides are clients, or both are servers. This error also occurs if an attacker
@@ -67,7 +68,7 @@ pub enum Error {
     WrongKey,
     /// The length of a frame is zero or above the limit. For a received frame, `found` and `max`
     /// are lengths of the encrypted body, which is one byte longer than the payload. For a frame to
-    /// be sent, they are lengths of the payload.
+    /// be sent, `found` and `max` are lengths of the payload.
     Length {
         /// The rejected length in bytes.
         found: u32,
@@ -77,19 +78,19 @@ pub enum Error {
     /// The authentication tag of a frame is wrong. The frame was changed in transit, or was created
     /// with a different key.
     Forged {
-        /// Sequence number of the expected frame.
+        /// Sequence number of the frame that was expected.
         sequence: u64,
     },
     /// An earlier frame arrived again.
     Replayed {
-        /// Sequence number of the expected frame.
+        /// Sequence number of the frame that was expected.
         expected: u64,
         /// Sequence number of the received frame.
         found: u64,
     },
     /// A frame arrived too early: earlier frames are missing or delayed.
     OutOfOrder {
-        /// Sequence number of the expected frame.
+        /// Sequence number of the frame that was expected.
         expected: u64,
         /// Sequence number of the received frame.
         found: u64,

@@ -33,7 +33,8 @@ pub enum Event {
 /// a long time, copy it, so that the buffer can be freed.
 pub struct Frame {
     payload: BytesMut,
-    /// Freed by dropping it, even if the turn that drops it is undone.
+    /// The place that the frame takes up in the window. Dropping it frees the place, even if the
+    /// turn that drops the frame is undone.
     place: Reply<()>,
 }
 
@@ -125,7 +126,7 @@ impl Frame {
         Self { payload, place }
     }
 
-    /// Returns the payload. The frame then no longer counts toward
+    /// Returns the payload. After the call, the frame no longer counts toward
     /// [`Options::window`](crate::Options::window).
     #[must_use]
     pub fn into_payload(self) -> BytesMut {
@@ -144,7 +145,7 @@ impl Deref for Frame {
 }
 
 impl fmt::Debug for Frame {
-    /// Omits the contents, which may be secret.
+    /// Formats the frame without its contents, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Frame")
             .field("bytes", &self.payload.len())

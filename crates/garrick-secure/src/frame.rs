@@ -1,4 +1,4 @@
-//! Sealing and opening of frames, without input or output.
+//! Encrypts, authenticates, checks and decrypts frames, without input or output.
 //!
 //! ```text
 //!   | length: u32, big-endian | body: `length` bytes, encrypted | tag: 32 bytes |
@@ -8,12 +8,12 @@
 //!   tag     = HMAC(length, encrypted body, sequence)
 //! ```
 //!
-//! The body is encrypted, then authenticated. The sequence number is not sent. Both sides count
+//! The body is encrypted, and then authenticated. The sequence number is not sent. Both sides count
 //! frames, so a frame that is repeated, early or missing leads to a wrong tag. The sequence number
-//! is hashed last. So if the tag of a frame is wrong, the opener can cheaply test whether the tag
-//! is right for a different sequence number. In this way the opener distinguishes a replay from a
-//! forgery. A cipher key is used for one direction of one connection only, and each block of its
-//! counter only once.
+//! is hashed last. So if a tag is wrong, the receiver can cheaply test whether it is right for a
+//! different sequence number. In this way, the receiver distinguishes a replay from a forgery. A
+//! cipher key is used for only one direction of one connection, and each value of its counter is
+//! used only once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,12 +34,12 @@ pub const LENGTH_BYTES: usize = 4;
 /// Number of bytes that a frame contains in addition to its payload.
 pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 
-/// Number of payload bytes that are encrypted and then authenticated in one step. This many bytes
-/// fit into the innermost cache.
+/// Number of payload bytes that are encrypted and then authenticated in one step. So many bytes fit
+/// into the first-level cache.
 const STEP_BYTES: usize = 8 * 1024;
 
-/// Maximum distance from the expected number at which other numbers are tried to diagnose a failed
-/// frame.
+/// If the tag of a frame is wrong, sequence numbers up to this distance from the expected number
+/// are tried, to find the reason.
 const NEIGHBOURS: u64 = 256;
 
 /// The kind of a frame.
@@ -68,11 +68,11 @@ impl Kind {
     }
 }
 
-/// Keys of one direction, ready for use. All frames use the same keys, but different sequence
-/// numbers.
+/// The keys of one direction, ready for use. All frames of the direction use the same keys, but
+/// different sequence numbers.
 pub(crate) struct Keys {
     cipher: Aes256,
-    /// State after hashing only the key.
+    /// State of the HMAC after it has hashed only the key.
     tagger: Tagger,
 }
 
@@ -92,7 +92,7 @@ impl Keys {
         StreamCipherCoreWrapper::from_core(CtrCore::inner_iv_init(&self.cipher, &block.into()))
     }
 
-    /// Returns a tagger that has hashed the length. The caller still has to add the body and the
+    /// Begins the tag of a frame by hashing the length. The caller must add the body and the
     /// sequence number.
     fn tagger(&self, length: u32) -> Tagger {
         let mut tagger = self.tagger.clone();
@@ -119,7 +119,7 @@ impl Keys {
         out.extend_from_slice(&tagger.finish());
     }
 
-    /// Checks a body, then decrypts it. Leaves only the payload in `body`.
+    /// Checks the tag of a body, and then decrypts the body. Leaves only the payload in `body`.
     pub(crate) fn open(
         &self,
         sequence: u64,
@@ -145,14 +145,15 @@ impl Keys {
     }
 }
 
-/// Returns true if `tag` is the tag of frame `sequence`. `hashed` contains the rest of the frame.
+/// Returns true if `tag` is the tag of the frame with the number `sequence`. `hashed` has already
+/// hashed the length and the body.
 fn is_tag(hashed: &Tagger, sequence: u64, tag: &[u8]) -> bool {
     let mut tagger = hashed.clone();
     tagger.update(&sequence.to_be_bytes());
     tagger.is(tag)
 }
 
-/// Returns the error for a frame whose tag differs from the tag of frame `expected`.
+/// Returns the error for a frame whose tag is not the tag of the frame with the number `expected`.
 #[cold]
 fn diagnose(hashed: &Tagger, expected: u64, tag: &[u8]) -> Error {
     let earlier = (expected.saturating_sub(NEIGHBOURS)..expected).rev();
@@ -184,9 +185,9 @@ pub(crate) fn check_length(length: [u8; LENGTH_BYTES], max: u32) -> Result<usize
 /// # Examples
 /// The documentation of [`Session`](crate::Session) contains an example.
 pub struct Sealer {
-    /// Boxed, because the keys are large and would be costly to move.
+    /// The keys, which are boxed because they are large and would be costly to move.
     keys: Box<Keys>,
-    /// Number of the next frame.
+    /// Sequence number of the next frame.
     sequence: u64,
     payload_bytes_max: u32,
 }
@@ -226,11 +227,12 @@ impl Sealer {
 /// # Examples
 /// The documentation of [`Session`](crate::Session) contains an example.
 pub struct Opener {
-    /// Shared with the behaviors of a reader, which count the frames themselves.
+    /// The keys, which the behaviors of the reading actor share. These behaviors count the frames
+    /// themselves.
     pub(crate) keys: Arc<Keys>,
     sequence: u64,
     pub(crate) body_bytes_max: u32,
-    /// The failed check, if any.
+    /// The error of the check that has failed, if any.
     failed: Option<Error>,
 }
 
@@ -245,7 +247,7 @@ impl Opener {
     }
 
     /// Removes the next frame from the front of `stream`, checks it, and decrypts it in place.
-    /// Returns its kind and its payload, or `None` if the frame is not complete yet.
+    /// Returns the kind and the payload of the frame, or `None` if the frame is not complete yet.
     ///
     /// # Errors
     /// Returns an error that names the failed check. After an error, every later call returns the

@@ -12,7 +12,7 @@
 //!
 //! A proof covers all previous messages of the greeting, so an attacker cannot change the suite or
 //! a salt unnoticed. Each role has its own keys, so a message that is sent back to its sender is
-//! rejected. Each message has a fixed length, and the sides send alternately. So no buffer needs to
+//! rejected. Each message has a fixed length, and the sides send in turn. So no buffer needs to
 //! hold more than one message.
 
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::tag::{Suite, TAG_BYTES, Tagger};
 /// Name and version of the protocol.
 const MAGIC: [u8; 4] = *b"GRK\x01";
 
-/// Number of bytes before the salt of a hello.
+/// Number of bytes in a hello before the salt.
 const HEAD_BYTES: usize = 8;
 
 /// Size in bytes of a hello, the first message that each side of a [`Greeting`] sends.

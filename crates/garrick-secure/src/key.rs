@@ -6,8 +6,8 @@
 //!   salt of the server    -------+                  +-- cipher, tag, proof of the server
 //! ```
 //!
-//! Both salts are new random bytes, so each connection has its own keys, and each direction too.
-//! Data recorded from one connection cannot be used in another connection, or in the other
+//! Both salts are new random bytes, so each direction of each connection has its own keys. Data
+//! that was recorded in one connection cannot be used in another connection, or in the opposite
 //! direction.
 
 use std::fmt;
@@ -88,7 +88,7 @@ impl Role {
         }
     }
 
-    /// Returns the number of the role in greetings.
+    /// Returns the number that stands for the role in a greeting.
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Client => 1,
@@ -97,7 +97,8 @@ impl Role {
     }
 }
 
-/// Keys for everything that one side sends in one connection. They are erased when dropped.
+/// Keys for everything that one side sends in one connection. The keys are erased when they are
+/// dropped.
 pub(crate) struct Secrets {
     pub(crate) cipher: Zeroizing<[u8; 32]>,
     pub(crate) tag: Zeroizing<[u8; 32]>,

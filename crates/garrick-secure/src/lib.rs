@@ -2,12 +2,12 @@
 //!
 //! Two peers that share a 32-byte key exchange payloads. Each payload is encrypted, authenticated
 //! and numbered, and is sent as a frame. A frame consists of a length, encrypted data and a tag. An
-//! actor, the reader, takes these parts one after the other, and handles each part by a different
-//! [behavior](garrick_actor::behavior()). A payload is passed to the listening actor only after all
-//! checks have succeeded.
+//! actor, the reader, receives the parts of a frame one after another, and handles each part by a
+//! different [behavior](garrick_actor::behavior()). A payload is passed to the listening actor only
+//! after all checks have succeeded.
 //!
 //! - [`Greeting`], [`Sealer`] and [`Opener`] implement the protocol without input or output.
-//! - [`open`] creates a connection over a [`Transport`]. A connection is a small graph of actors. A
+//! - [`open`] creates a connection over a [`Transport`]. A connection consists of a few actors. A
 //!   failure of the connection stops only these actors.
 //! - [`Event`] is a message to the listening actor, [`Writer`] sends payloads, and [`Error`] is the
 //!   reason why a connection was closed.

@@ -40,15 +40,15 @@ pub struct Options {
     /// the connection is closed. The default is 30 s.
     pub write_timeout: Duration,
     /// Maximum number of received frames that the listener has not yet dropped. Frames in the
-    /// listener's mailbox and the frame that is being read count as well. When the number is
-    /// reached, the next frame is read only after the listener has dropped one. Must be at least 1.
-    /// The default is 32.
+    /// listener's mailbox and the frame that is being read count as well. When the maximum is
+    /// reached, the next frame is read only after the listener has dropped a frame. Must be at
+    /// least 1. The default is 32.
     pub window: u32,
     /// Maximum number of payloads that are waiting to be written. Must be at least 1. The default
     /// is 32.
     pub queue: usize,
-    /// Maximum number of bytes to read at once. The limit is exceeded only if a frame is longer.
-    /// Must be at least 64. The default is 256 KiB.
+    /// Maximum number of bytes to read at once. Only a longer frame may exceed the limit. Must be
+    /// at least 64. The default is 256 KiB.
     pub read_bytes_max: usize,
 }
 

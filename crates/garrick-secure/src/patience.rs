@@ -1,10 +1,11 @@
 //! Time limits of a reader, without a clock: the caller passes the time.
 //!
-//! The time of a frame counts from the moment when its first byte was present and further bytes
-//! were awaited. Silence counts from the beginning of the wait. At most one timer is current, and
-//! timers are never cancelled. When a timer expires, the reader checks whether the time limit of
-//! the current wait has been reached. If not, the timer is set again. So no new timer is set for a
-//! frame that arrives in time. If the reader has to wait for bytes, it reads the clock once.
+//! The time of a frame begins when its first byte is present and the reader waits for more bytes.
+//! The time of silence begins when the reader begins to wait for a frame. At most one timer is
+//! current, and timers are never cancelled. When a timer expires, the reader checks whether the
+//! time limit of the current wait has been reached. If the limit has not been reached, the timer is
+//! set again. So no new timer is set for a frame that arrives in time. Each time the reader has to
+//! wait for bytes, it reads the clock once.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use garrick_sched::nanos;
 
 use crate::error::{Error, Wait};
 
-/// Kind of the current wait, its limit, and its deadline.
+/// The kind of the current wait, its time limit, and its deadline.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     wait: Wait,
@@ -38,7 +39,7 @@ pub(crate) struct Patience {
     waiting: Option<Waiting>,
     /// Time at which the current timer expires. `None` if it has expired.
     rings: Option<Nanos>,
-    /// Number of timers set so far.
+    /// Number of timers that have been set so far.
     alarms: u64,
 }
 
@@ -59,8 +60,8 @@ impl Patience {
         self.began = None;
     }
 
-    /// Begins to wait for bytes: for the rest of a frame if `has_begun`, otherwise for the next
-    /// frame. Returns a timer to set.
+    /// Begins to wait for bytes: for the rest of a frame if `has_begun` is true, and otherwise for
+    /// the next frame. Returns a timer to set, if necessary.
     pub(crate) fn wait(&mut self, now: Nanos, has_begun: bool) -> Option<Alarm> {
         let (wait, since, limit) = if has_begun {
             (Wait::Frame, *self.began.get_or_insert(now), self.frame)
@@ -98,7 +99,7 @@ impl Patience {
         }
     }
 
-    /// Returns a timer for `deadline`, unless the current timer expires by then.
+    /// Returns a timer for `deadline`, unless the current timer expires before `deadline`.
     fn alarm(&mut self, now: Nanos, deadline: Nanos) -> Option<Alarm> {
         if self.rings.is_some_and(|rings| rings <= deadline) {
             return None;

@@ -1,4 +1,5 @@
-//! Tags: HMAC with one of two hash functions, keyed once and cloned for each frame.
+//! Computes tags: an HMAC with one of two hash functions. The HMAC is keyed once, and cloned for
+//! each frame.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Returns the number of the suite in greetings.
+    /// Returns the number that stands for the suite in a greeting.
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Aes256CtrHmacSha256 => 1,
@@ -33,7 +34,7 @@ impl Suite {
     }
 }
 
-/// A partially computed tag. A clone continues independently from the same state.
+/// A partially computed tag. A clone continues from the same state, independently of the original.
 #[derive(Clone)]
 #[expect(
     clippy::large_enum_variant,
@@ -66,8 +67,8 @@ impl Tagger {
         }
     }
 
-    /// Returns true if the computed tag equals `tag`. The comparison takes the same time for any
-    /// position of a difference.
+    /// Returns true if the computed tag equals `tag`. The duration of the comparison does not
+    /// depend on where the tags differ.
     #[must_use]
     pub(crate) fn is(self, tag: &[u8]) -> bool {
         match self {
@@ -77,7 +78,8 @@ impl Tagger {
     }
 }
 
-/// Creates a keyed hash. Its key may have any length, so 32 bytes are always valid.
+/// Creates an HMAC with a key. An HMAC accepts keys of any length, so a key of 32 bytes is always
+/// valid.
 fn keyed<M: KeyInit>(key: &[u8; 32]) -> M {
     M::new_from_slice(key).expect("an HMAC takes keys of any length")
 }

@@ -7,16 +7,17 @@ use bytes::Bytes;
 use garrick_actor::{Address, Reply, SendError};
 use garrick_sched::{Place, Room};
 
-/// A message to the scribe, the actor that writes.
+/// A message to the scribe, the actor that writes to the transport.
 pub(crate) enum Write {
     Payload {
         payload: Bytes,
-        /// Freed when the payload is sealed.
+        /// The place of the payload in the queue, which is freed when the payload is encrypted.
         place: Place,
-        /// Sent when the transport has accepted the payload.
+        /// The reply to send when the transport has accepted the payload.
         written: Option<Reply<()>>,
     },
-    /// Announces that the writer is finished. Only payloads that already have a place may follow.
+    /// Announces that the writer is finished. After this message, only payloads that already have a
+    /// place in the queue may follow.
     Finish,
 }
 
@@ -36,11 +37,11 @@ struct Shared {
     address: Address<Write>,
     room: Arc<Room>,
     payload_bytes_max: u32,
-    /// Sending or dropping this reply notifies the connection that the writer is finished.
+    /// The reply by which the connection learns that the writer is finished: it is sent or dropped.
     open: Mutex<Option<Reply<()>>>,
 }
 
-/// The error returned when a payload is not accepted. It contains the payload.
+/// The error returned when a payload is not accepted. The error contains the payload.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
@@ -98,8 +99,8 @@ impl Writer {
     /// connection sends the reply `written`.
     ///
     /// If the transport never accepts the payload, `written` is dropped. An actor must not block
-    /// until the queue has room. But it can use the replies to limit its speed: it sends the next
-    /// payload only after the reply to an earlier payload has arrived.
+    /// until the queue has room. Instead, it can use the replies to limit its speed: it sends the
+    /// next payload only after the reply for an earlier payload has arrived.
     ///
     /// # Errors
     /// Returns the payload in the same cases as [`Writer::try_send`], and drops `written`.
@@ -187,7 +188,7 @@ impl Refused {
 }
 
 impl fmt::Debug for Refused {
-    /// Omits the contents, which may be secret.
+    /// Formats the error without the payload, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooLong(_) => "TooLong(..)",

@@ -1,9 +1,9 @@
-//! Many connections at once over TCP: all of them work, a connection under attack ends alone, and
-//! memory stays constant.
+//! Tests many connections over TCP at the same time: all of them work, an attack ends only the
+//! attacked connection, and memory stays constant.
 //!
-//! Uses a test binary of its own, because it measures the memory of the process.
-//! `GARRICK_SOAK_CONNECTIONS` is the number of connections, each with both of its ends.
-//! `GARRICK_SOAK_ROUNDS` is the number of frames that each connection sends.
+//! The test has its own test binary, because it measures the memory of the process.
+//! `GARRICK_SOAK_CONNECTIONS` is the number of connections, whose two ends are both in this
+//! process. `GARRICK_SOAK_ROUNDS` is the number of frames that each connection sends.
 //!
 //! ```text
 //! GARRICK_SOAK_CONNECTIONS=2000 GARRICK_SOAK_ROUNDS=50 cargo test --release -p garrick-secure --test crowd -- --nocapture
@@ -22,13 +22,14 @@ use garrick_testkit::{resident_bytes, setting};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 
-/// Time limit that only prevents hanging.
+/// Time limit that is reached only if a connection hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Size of a payload in bytes. A frame needs more room than the buffer of a silent connection has.
+/// Size of a payload in bytes. A frame with this payload is larger than the buffer of a silent
+/// connection.
 const PAYLOAD_BYTES: usize = 3_000;
 
-/// An event with the number of its connection.
+/// An event, and the index of the connection that it belongs to.
 type Numbered = (usize, Event);
 
 fn key() -> PreSharedKey {
@@ -41,7 +42,8 @@ fn transport(stream: TcpStream) -> Transport {
     Transport::new(read, write)
 }
 
-/// Servers and their clients, by number, and the events of all of them.
+/// The servers and clients, by the indices of their connections, and a channel with the events of
+/// all connections.
 struct Crowd {
     system: System,
     driver: Runtime,
@@ -127,8 +129,8 @@ impl Crowd {
         }
     }
 
-    /// Runs a client that greets correctly, and then sends an invalid frame. Returns the server's
-    /// error.
+    /// Runs a client that completes the greeting, and then sends an invalid frame. Returns the
+    /// server's error.
     fn attack(&self, number: usize) -> Error {
         let address = self.listener.local_addr().unwrap();
         let mut near = std::net::TcpStream::connect(address).unwrap();

@@ -2,9 +2,9 @@
 //! thieves.
 //!
 //! `cargo bench -p garrick-steal --bench deque` runs for about a second. Each round measures all
-//! contenders one after another, so that a slow phase of the machine affects all of them. The table
-//! shows medians over the rounds. Times are CPU time of the measured thread, in nanoseconds per
-//! pair of a push and a pop.
+//! contenders one after another, so that a slow phase of the machine affects all contenders. The
+//! table shows medians over the rounds. Times are CPU time of the measured thread, in nanoseconds
+//! per pair of a push and a pop.
 #![allow(unsafe_code)] // One system call for the clock.
 use std::{
     collections::VecDeque,
@@ -67,12 +67,12 @@ impl Deque for Mutex<VecDeque<u64>> {
     }
 }
 
-/// Kind of a measurement.
+/// A pattern of pushes and pops to measure.
 #[derive(Clone, Copy)]
 enum Scenario {
-    /// Push one value and pop one value, while the deque holds this number of other values.
+    /// Pushes one value and pops one value, while the deque holds the given number of other values.
     Depth(u64),
-    /// Push this many values, and then pop this many values.
+    /// Pushes the given number of values, and then pops the same number of values.
     Batch(u64),
 }
 
@@ -120,7 +120,8 @@ fn batches(deque: &mut impl Deque, batch: u64) {
     }
 }
 
-/// Returns the CPU time of this thread, or wall time where the system does not report CPU time.
+/// Returns the CPU time of this thread, or the wall-clock time if the system does not report CPU
+/// time.
 #[cfg(target_os = "linux")]
 fn thread_cpu_ns() -> u64 {
     let mut time = libc::timespec {
@@ -174,7 +175,7 @@ fn owner_alone() {
 /// Behavior of a thief after an attempt that found no value.
 #[derive(Debug, Clone, Copy)]
 enum Patience {
-    /// Tries again immediately. This slows the owner down the most.
+    /// Tries again immediately, which slows the owner down the most.
     Greedy,
     /// Pauses for a while, like a thief that parks.
     Patient,
@@ -195,7 +196,8 @@ fn rob(stealer: &Stealer<u64>, patience: Patience, stop: &AtomicBool) -> u64 {
     stolen
 }
 
-/// Measures the owner's cost while one thief is at work, and the thief's share of the values.
+/// Measures the cost for the owner while one thief steals, and the share of the values that the
+/// thief gets.
 fn owner_robbed(fence: Asymmetric, patience: Patience, scenario: Scenario) -> (f64, f64) {
     let mut worker = deque::bounded_with_fence(CAPACITY, fence);
     let stealer = worker.stealer();

@@ -1,4 +1,5 @@
-//! Unusual values: of size zero, of a large alignment, bound to one thread.
+//! Tests unusual values: values of size zero, values with a large alignment, and values that are
+//! bound to one thread.
 #![cfg(not(garrick_loom))]
 #![forbid(unsafe_code)]
 
@@ -50,7 +51,7 @@ fn values_lie_where_their_alignment_wants_them() {
     check::<Locked>();
 }
 
-/// A value without size that counts how many values of its type are alive.
+/// A value of size zero that counts how many values of its type are alive.
 struct Token;
 
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
@@ -72,7 +73,7 @@ fn tokens() -> impl Iterator<Item = Token> {
     (0..MANY).map(|_| Token::new())
 }
 
-/// One test for all cases, since they share a count.
+/// Tests all cases in one test, because they share a counter.
 #[test]
 fn values_of_no_size_are_dropped_once() {
     let mut worker = deque::growing(1);
@@ -102,7 +103,8 @@ fn values_of_no_size_are_dropped_once() {
     assert_eq!(ALIVE.load(Relaxed), 0);
 }
 
-/// Compiles only if the type does not have the trait: otherwise two answers fit.
+/// Compiles only if the type does not implement the trait. If it does, two implementations fit, and
+/// the compiler reports an ambiguity.
 macro_rules! assert_without {
     ($(($type:ty, $trait:ident)),+ $(,)?) => {$(
         const _: fn() = || {

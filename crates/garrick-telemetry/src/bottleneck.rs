@@ -5,8 +5,9 @@
 //!   back-pressured            busy                     starved
 //! ```
 //!
-//! Messages wait in front of the bottleneck, and not behind it. So the stages before it wait for
-//! room, the stages after it wait for messages, and the bottleneck itself waits for nothing.
+//! Messages wait in front of the bottleneck, and not behind it. So the stages before the bottleneck
+//! wait for room, the stages after it wait for messages, and the bottleneck itself waits for
+//! nothing.
 
 mod words;
 
@@ -14,14 +15,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::snapshot::{Edge, Node, NodeKind, Pipeline, Snapshot, State};
 
-/// Minimum filled share of a channel that counts as full. It is below 1, because a sender often
-/// waits until there is room for a whole batch.
+/// Minimum filled share at which a channel counts as full. The share is below 1, because a sender
+/// often waits until there is room for a whole batch.
 pub(crate) const FULL_MIN: f64 = 0.75;
 
-/// Minimum load of a bottleneck. A stage with a lower load has time for more messages.
+/// Minimum load of a stage that can be a bottleneck. A stage with a lower load has time for more
+/// messages.
 const LOAD_MIN: f64 = 0.8;
 
-/// Maximum difference of two loads that count as equal.
+/// Maximum difference at which the loads of two stages count as equal.
 const LOAD_EQUAL: f64 = 0.02;
 
 /// Time for which a channel must be stalled before its pipeline counts as stuck, in seconds.
@@ -34,16 +36,17 @@ struct Stage<'a> {
     outputs: Vec<&'a Edge>,
 }
 
-/// Sets [`Snapshot::pipelines`], and clears the stalls that other stalls cause.
+/// Sets [`Snapshot::pipelines`]. Also resets the stall time of each channel whose stall is caused
+/// by another stalled channel.
 pub(crate) fn find(snapshot: &mut Snapshot) {
     keep_causes(&mut snapshot.edges);
     let pipelines = grouped(&snapshot.nodes, &snapshot.edges);
     snapshot.pipelines = pipelines.iter().map(|stages| pipeline_of(stages)).collect();
 }
 
-/// Clears the stalls that other stalls cause. A receiver whose output is stalled cannot take
-/// messages, so only the stall at the end of such a chain is a cause. If stalls form a cycle, each
-/// of them is a cause.
+/// Resets the stall time of each channel whose stall is caused by another stalled channel. A
+/// receiver whose output is stalled cannot take messages, so only the last stalled channel of a
+/// chain is the cause. If stalled channels form a cycle, each of them keeps its time.
 fn keep_causes(edges: &mut [Edge]) {
     let mut into: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut senders: HashSet<&str> = HashSet::new();
@@ -100,12 +103,12 @@ fn grouped<'a>(nodes: &'a [Node], edges: &'a [Edge]) -> Vec<Vec<Stage<'a>>> {
     pipelines.filter(|stages| stages.len() > 1).collect()
 }
 
-/// Disjoint groups of numbers. The entry of a number is a smaller number of its group. The entry of
-/// the smallest number is the number itself.
+/// Disjoint sets of numbers (union-find). The entry at the index `n` is a smaller number of the
+/// same set, or `n` itself if `n` is the smallest number of its set.
 struct Groups(Vec<usize>);
 
 impl Groups {
-    /// Returns the smallest number of the group of `at`.
+    /// Returns the smallest number of the set that contains `at`.
     fn first(&mut self, mut at: usize) -> usize {
         while self.0[at] != at {
             // Halve the path, so that later searches are short.
@@ -135,10 +138,10 @@ fn pipeline_of(stages: &[Stage<'_>]) -> Pipeline {
     }
 }
 
-/// Returns the stage that limits the pipeline, or `None` if no stage does. Prefers a stage whose
-/// input is full and whose output is not, and then a stage with a higher load. Of stages with equal
-/// loads, returns the last one, because the stages before it may only be busy with sending it more
-/// messages.
+/// Returns the stage that limits the pipeline, or `None` if there is none. Prefers a stage whose
+/// input is full and whose output is not, and then a stage with a higher load. If several stages
+/// have equal loads, returns the last one, because the stages before it may be busy only because
+/// they send more messages to it.
 fn bottleneck<'a, 's>(stages: &'a [Stage<'s>]) -> Option<&'a Stage<'s>> {
     let loaded = stages.iter().filter(|stage| stage.load() >= LOAD_MIN);
     loaded.reduce(|best, next| {
@@ -159,7 +162,7 @@ impl<'a> Stage<'a> {
 
     /// Returns the load of the stage: the share of the window, from 0 to 1, in which it was busy.
     /// If an input is full, the time for which the stage waited for a timer, for a future or for
-    /// its thread counts as well. Without a full input, such waiting does not slow the pipeline
+    /// its thread counts as well. If no input is full, this waiting does not slow the pipeline
     /// down. A stage that has ended has the load 0.
     fn load(&self) -> f64 {
         let busy = self.node.busy.unwrap_or_default();

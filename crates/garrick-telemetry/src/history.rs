@@ -20,7 +20,7 @@ use crate::window::Nanos;
 /// Maximum number of points: ten minutes with one point per second.
 const POINTS_MAX: usize = 600;
 
-/// Maximum number of series. With four bytes per point they take at most 5 MB.
+/// Maximum number of series. With four bytes per point, all series together take at most 5 MB.
 const SERIES_MAX: usize = 2048;
 
 /// Time between two points.
@@ -42,8 +42,8 @@ pub struct HistoryReport {
 /// The history of one value of a node, an edge, a sponsor or the process.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
-    /// Identifier of the node, edge or sponsor that has the value, or `process` if the process has
-    /// the value.
+    /// Identifier of the node, edge or sponsor that the value belongs to, or `process` if it
+    /// belongs to the process.
     pub id: String,
     /// Name of the value, such as `rate` or `waiting`. The values `rate` and `turn_rate` are
     /// averages over the time since the previous point. `fill` is a share of the channel's
@@ -54,14 +54,14 @@ pub struct Series {
     pub values: Vec<Option<f32>>,
 }
 
-/// A series with the data needed to extend it.
+/// A series, with the data that is needed to extend it.
 #[derive(Debug, Default)]
 struct Track {
-    /// Index in the order of creation.
+    /// Index of the series in the order of creation.
     order: u64,
     /// The last values, up to the newest point. An unknown value is NaN.
     values: VecDeque<f32>,
-    /// Count at the last point, for the rate over the step.
+    /// Total count at the last point, from which the rate at the next point is computed.
     count: Option<u64>,
     /// Number of the last point at which this series had a value.
     seen: u64,
@@ -72,18 +72,18 @@ struct Track {
 pub(crate) struct History {
     times: VecDeque<u64>,
     tracks: HashMap<(String, &'static str), Track>,
-    /// Number of points taken.
+    /// Number of points taken so far.
     points: u64,
     /// Time of the last point.
     last: Option<Nanos>,
-    /// Number of series ever begun.
+    /// Number of series that have been begun so far.
     begun: u64,
     /// Number of series that were not recorded at the last point, because the maximum number was
     /// reached.
     omitted: u64,
 }
 
-/// Value of a point: a value itself, or a count whose growth is recorded.
+/// Value for a point: a value to record as it is, or a total count, whose growth is recorded.
 #[derive(Debug, Clone, Copy)]
 enum Value {
     Is(Option<f64>),
@@ -91,7 +91,7 @@ enum Value {
 }
 
 impl History {
-    /// Takes a point if at least one step has passed since the last point.
+    /// Adds a point if at least the time between two points has passed since the last one.
     pub(crate) fn take(&mut self, snapshot: &Snapshot, now: Nanos) {
         if self
             .last

@@ -6,9 +6,9 @@
 //!                        [ 256 transitions ] --read by--> event streams
 //! ```
 //!
-//! The hub keeps only the newest frame, and has no queue. When a slow reader is ready, it receives
-//! the newest frame and misses earlier ones. Each frame is rendered once for all readers, and only
-//! if a reader requests it.
+//! A *frame* is a snapshot with its cached renderings. The hub keeps only the newest frame, and has
+//! no queue. When a slow reader is ready, it receives the newest frame, and misses the frames
+//! before it. Each frame is rendered once for all readers, and only if a reader requests it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,7 +22,7 @@ use crate::history::{History, HistoryReport};
 use crate::snapshot::Snapshot;
 use crate::trouble::{FailureReport, SharedBook, TreeReport};
 
-/// Number of transitions kept for streams that have not sent them yet.
+/// Number of changes of alerts that are kept for event streams that have not sent them yet.
 const TRANSITIONS_MAX: usize = 256;
 
 /// Bytes that many streams can share.
@@ -63,18 +63,18 @@ impl Frame {
     }
 }
 
-/// Renders `value` as JSON. All values passed here can be rendered. For any other value, the result
-/// would be an empty object.
+/// Renders `value` as JSON, or as an empty object if it cannot be rendered. All values in this
+/// crate can be rendered.
 pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).map_or(Bytes::from_static(b"{}"), Bytes::from)
 }
 
-/// The last transitions, numbered from 0.
+/// The last changes of alerts. All changes are numbered from 0.
 #[derive(Debug, Default)]
 struct Log {
-    /// Number of the first transition kept.
+    /// Number of the oldest change that is kept.
     first: u64,
-    /// The transitions kept, each as a server-sent event.
+    /// The changes that are kept, each as a server-sent event.
     kept: VecDeque<Bytes>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Counts {
 pub(crate) struct Hub {
     /// The newest frame. Written by the sampler.
     newest: watch::Sender<Arc<Frame>>,
-    /// Last transitions. Written by the sampler, read by event streams.
+    /// The last changes of alerts. Written by the sampler, read by event streams.
     log: Mutex<Log>,
     history: Arc<Mutex<History>>,
     /// Failures and trees. Written by the sampler.
@@ -114,7 +114,7 @@ impl Hub {
         }
     }
 
-    /// Returns the hub with the failures and trees of a sampler.
+    /// Makes the hub use the failures and trees of a sampler, and returns the hub.
     pub(crate) fn with_book(self, book: SharedBook) -> Self {
         Self { book, ..self }
     }
@@ -135,23 +135,23 @@ impl Hub {
         self.newest.send_replace(Arc::new(Frame::new(snapshot)));
     }
 
-    /// Returns the newest frame.
+    /// Returns the newest snapshot with its renderings.
     pub(crate) fn newest(&self) -> Arc<Frame> {
         Arc::clone(&self.newest.borrow())
     }
 
-    /// Returns a receiver that waits for new frames.
+    /// Returns a receiver that waits for new snapshots.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Frame>> {
         self.newest.subscribe()
     }
 
-    /// Returns the number of the next transition.
+    /// Returns the number that the next change of an alert will get.
     pub(crate) fn transitions(&self) -> u64 {
         self.log().end()
     }
 
-    /// Returns, as events, the kept transitions whose numbers are at least `first`, and the number
-    /// of the next transition.
+    /// Returns the kept changes of alerts from number `first` on, as server-sent events, and the
+    /// number that the next change will get.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();
         let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);

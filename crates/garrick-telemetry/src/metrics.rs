@@ -3,11 +3,10 @@
 //! Names contain the unit, which is always a base unit, such as seconds or bytes. Counters are
 //! totals since the start. A value that the source does not know is omitted.
 //!
-//! Labels are short names. `place` and `node` together identify a node, `message` identifies a kind
-//! of message of a node, `channel` identifies a channel, `sponsor` identifies a sponsor, and
-//! `journal` identifies a journal. `local` identifies a node of a cluster in this process. `local`
-//! with `peer` identifies a member or the link to it, and `local` with `kind` identifies a kind of
-//! entities.
+//! Labels are short names. `place` and `node` together identify a node, and `message` identifies a
+//! kind of message of this node. `channel`, `sponsor` and `journal` each identify an item of that
+//! kind. `local` identifies a node of a cluster in this process. `local` with `peer` identifies a
+//! member or the link to it, and `local` with `kind` identifies a kind of entities.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +16,7 @@ use crate::snapshot::{
     MemberState, MemberStatus, MessageStatus, Node, OwnMember, Snapshot, SponsorStatus, State,
 };
 
-/// Kind of a metric.
+/// Kind of a metric: counter or gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A value that only grows.
@@ -26,7 +25,7 @@ pub(crate) enum Kind {
     Gauge,
 }
 
-/// Position of a metric's values within a snapshot.
+/// The part of a snapshot that contains the values of a metric.
 #[derive(Debug, Clone, Copy)]
 enum Read {
     Build,
@@ -48,16 +47,16 @@ enum Read {
 /// A metric with one value for each set of labels: one row of the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Family {
-    /// Name, without the `_total` that Prometheus appends to a counter's name.
+    /// Name of the metric, without the `_total` that Prometheus appends to a counter's name.
     pub(crate) name: &'static str,
-    /// Description.
+    /// Description of the metric.
     pub(crate) help: &'static str,
     /// Kind of the metric.
     pub(crate) kind: Kind,
     read: Read,
 }
 
-/// Label names and values that distinguish one value of a family from another.
+/// The names and values of the labels that distinguish one value of a metric from another.
 pub(crate) type Labels<'a> = Vec<(&'static str, &'a str)>;
 
 const fn counter(name: &'static str, help: &'static str, read: Read) -> Family {
@@ -102,7 +101,7 @@ const PROFILE: &str = if cfg!(debug_assertions) {
     "release"
 };
 
-/// The table of all families.
+/// The table of all metrics.
 #[rustfmt::skip] // Keeps the columns of the table aligned.
 pub(crate) const FAMILIES: &[Family] = &[
     gauge("garrick_build_info", "Always 1. The labels are the version of Garrick, and the profile that it was built in: debug (with debug assertions) or release.", Read::Build),
@@ -239,7 +238,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     counter("garrick_metrics_refused", "Uses of the program's own metrics that were refused. The reason is: series (too many), name (bad or reserved), kind (the name belongs to another kind of metric), or labels (too many, or a bad name).", Read::Refused),
 ];
 
-/// A snapshot, with its nodes by their identifiers.
+/// A snapshot, and an index of its nodes by their identifiers.
 #[derive(Debug)]
 pub(crate) struct Exported<'a> {
     pub(crate) snapshot: &'a Snapshot,
@@ -306,7 +305,7 @@ impl<'a> Exported<'a> {
 }
 
 impl Family {
-    /// Calls `found` with each value of the family.
+    /// Calls `found` with each value of the metric.
     pub(crate) fn each(&self, exported: &Exported<'_>, mut found: impl FnMut(&Labels<'_>, f64)) {
         let snapshot = exported.snapshot;
         match self.read {
@@ -367,7 +366,7 @@ impl Family {
 }
 
 /// Calls `found` with each turn that has held a worker for longer than [`LONG_TURN_SECONDS`].
-/// Shorter turns are not exported, since they would add a value for each combination of a worker
+/// Shorter turns are not exported, because they would add a value for each combination of a worker
 /// and a type of actor.
 fn long_turns(
     exported: &Exported<'_>,

@@ -9,15 +9,16 @@ use crate::window::{Meter, Nanos, Pace};
 /// files are open, because the operating system lists each of them.
 const FILES_EVERY: Nanos = 1_000_000_000;
 
-/// Reads the resource usage of this process from the system, where the system provides it.
+/// Reads the resource usage of this process, if the operating system provides it.
 #[derive(Debug)]
 pub(crate) struct Reader {
     name: String,
     pid: u32,
-    /// Nanoseconds of processor time.
+    /// Processor time of the process, in nanoseconds.
     cpu: Meter,
     started_unix_seconds: Option<f64>,
-    /// Time of the last count of open files, with the number and the maximum number at that time.
+    /// Time of the last count of open files, and the number and the maximum number of open files at
+    /// this time.
     files: Option<(Nanos, Option<u64>, Option<u64>)>,
 }
 
@@ -55,8 +56,8 @@ impl Reader {
         }
     }
 
-    /// Returns the number of open files, and the maximum number. Counts the files only if the last
-    /// count is at least [`FILES_EVERY`] old.
+    /// Returns the number of open files, and their maximum number. Counts the files again only if
+    /// the last count is at least [`FILES_EVERY`] nanoseconds old.
     fn files(&mut self, now: Nanos) -> (Option<u64>, Option<u64>) {
         match self.files {
             Some((then, open, most)) if now < then + FILES_EVERY => (open, most),
@@ -78,7 +79,7 @@ fn executable() -> String {
     )
 }
 
-/// Memory and threads of the process. Unknown values are `None`.
+/// Memory and number of threads of the process. Unknown values are `None`.
 #[derive(Debug, Default)]
 struct Status {
     resident_bytes: Option<u64>,
@@ -114,7 +115,7 @@ mod system {
         }
     }
 
-    /// Returns the number after `name` in the first line that begins with `name`.
+    /// Finds the first line that begins with `name`, and returns the number after the name.
     pub(super) fn field(status: &str, name: &str) -> Option<u64> {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().next()?.parse().ok()

@@ -1,10 +1,11 @@
 //! Catches panics of foreign code: sources and observers, and their destructors.
 //!
-//! The process's panic hook has already run when a panic is caught here. The caller continues.
+//! When a panic is caught, the process's panic hook has already run. After that, the caller
+//! continues.
 
 use garrick_core::quiet;
 
-/// Calls `f`. Returns `None` if it panics.
+/// Calls `f`. Returns its result, or `None` if `f` panics.
 pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Option<R> {
     quiet::call(f).ok()
 }

@@ -1,8 +1,8 @@
-//! Raw counts that sources provide.
+//! The counts that sources provide.
 //!
 //! A [`Source`] fills a [`Reading`] on request, about ten times per second. All counts are totals
 //! since the start. The [`Sampler`](crate::Sampler) derives rates and windows from successive
-//! readings. So a source only loads counters, and the watched code only increments them.
+//! readings. So a source only reads counters, and the watched code only increments them.
 
 mod cluster;
 
@@ -80,9 +80,9 @@ pub struct Reading {
 /// The values of a pipeline stage in a [`Reading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StageReading {
-    /// Identifier of the stage. It must be the same in every reading of the source. It must differ
-    /// from the identifiers of all other stages, channels, groups of actors and sponsors of the
-    /// source.
+    /// Identifier of the stage. The identifier must be the same in every reading of the source. It
+    /// must differ from the identifiers of all other stages, channels, groups of actors and
+    /// sponsors of the source.
     pub id: String,
     /// Display name of the stage.
     pub name: String,
@@ -174,7 +174,8 @@ pub struct ActorsReading {
     /// Times that measured messages have waited before the actors handled them, in seconds. `None`
     /// if they are unknown.
     pub wait_seconds: Option<Histogram>,
-    /// Totals for each kind of message. A kind without a reading is forgotten.
+    /// Totals for each kind of message. If a kind is missing in a reading, its history is
+    /// forgotten.
     pub messages_by_kind: Vec<MessageReading>,
     /// Total number of turns that failed, by a panic or by an error.
     pub failures: u64,
@@ -183,15 +184,16 @@ pub struct ActorsReading {
     /// Total number of slow turns. The source decides which turns are slow.
     pub slow: u64,
     /// Time in nanoseconds that the running turn has occupied its worker so far. If several turns
-    /// of the group are running, this is the longest time. 0 if no turn is running. `None` if it is
-    /// unknown.
+    /// of the group are running, the value is the longest of their times. 0 if no turn is running.
+    /// `None` if it is unknown.
     pub held_nanos: Option<u64>,
     /// Number of turns that are now blocked in [`cx.blocking`](garrick_actor::Context::blocking),
     /// while their workers run other actors. `None` if it is unknown.
     pub away: Option<u64>,
     /// Time in nanoseconds that a turn has been blocked in
     /// [`cx.blocking`](garrick_actor::Context::blocking) so far. If several turns of the group are
-    /// blocked, this is the longest time. 0 if no turn is blocked. `None` if it is unknown.
+    /// blocked, the value is the longest of their times. 0 if no turn is blocked. `None` if it is
+    /// unknown.
     pub away_nanos: Option<u64>,
 }
 
@@ -220,8 +222,8 @@ pub struct ActorReading {
     pub name: String,
     /// Number of messages in the mailbox of the actor.
     pub waiting: u64,
-    /// Time in nanoseconds for which the oldest message in the mailbox has waited at least. 0 if it
-    /// is unknown.
+    /// Lower limit for the time that the oldest message in the mailbox has waited, in nanoseconds.
+    /// 0 if the time is unknown.
     pub oldest_nanos: u64,
     /// Estimated total duration of all turns of the actor since it was first listed, in
     /// nanoseconds.
@@ -287,9 +289,9 @@ pub struct JournalReading {
     pub openings: u64,
     /// Phase of the journal.
     pub phase: JournalPhase,
-    /// Number of bytes that have been read so far, if the log is being opened.
+    /// If the log is being opened, the number of bytes that have been read so far.
     pub opening_read_bytes: u64,
-    /// Size of the log in bytes, if the log is being opened.
+    /// If the log is being opened, its size in bytes.
     pub opening_bytes: u64,
     /// Reason why the journal could not be opened, or why the last group of turns could not be
     /// written. `None` if there is no such error.
@@ -344,7 +346,7 @@ pub struct JournalReading {
 }
 
 impl Reading {
-    /// Clears the reading, but keeps its memory.
+    /// Removes all values from the reading, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.stages.clear();
         self.channels.clear();

@@ -1,4 +1,4 @@
-//! State of a process at one moment: plain data, with the same structure in Rust and in JSON.
+//! The state of a process at one moment, as plain data with the same structure in Rust and in JSON.
 //!
 //! ```text
 //!   Snapshot
@@ -16,9 +16,9 @@
 //! ```
 //!
 //! Totals count from the creation of the node, edge or sponsor that they belong to. Rates are per
-//! second. Rates and percentiles cover the last [`Snapshot::window`] seconds. This window is
-//! shorter right after the start. Rates are correct from the second snapshot on. A value that the
-//! source does not know is `null`.
+//! second. Rates and percentiles cover the last [`Snapshot::window`] seconds, or the time since the
+//! start if that is shorter. Rates are correct from the second snapshot on. A value that the source
+//! does not know is `null`.
 
 mod cluster;
 
@@ -56,8 +56,8 @@ pub struct Snapshot {
     /// Journals of durable actors, ordered by source.
     #[serde(default)]
     pub journals: Vec<JournalStatus>,
-    /// Members of clusters, ordered by source. Contains the nodes of this process, and all other
-    /// members that they know.
+    /// Members of clusters, ordered by source. The list contains the nodes of this process, and all
+    /// other members that these nodes know.
     #[serde(default)]
     pub members: Vec<MemberStatus>,
     /// Links to other nodes of clusters, ordered by source.
@@ -66,14 +66,14 @@ pub struct Snapshot {
     /// Kinds of entities that the nodes of this process use, ordered by source.
     #[serde(default)]
     pub kinds: Vec<KindStatus>,
-    /// Actors that stand out: up to 20 with the longest mailboxes, and up to 20 of the busiest. The
-    /// actor with the longest mailbox comes first, and actors with equal mailboxes are ordered by
-    /// their busy time.
+    /// Actors that stand out: up to 20 with the longest mailboxes, up to 20 with the oldest
+    /// messages, and up to 20 of the busiest. The actor with the longest mailbox comes first.
+    /// Actors with equally long mailboxes are ordered by their busy time.
     #[serde(default)]
     pub actors: Vec<ActorStatus>,
     /// Alerts for values that are beyond a threshold now, the most severe first.
     pub alerts: Vec<Alert>,
-    /// Latest failures of actors, the newest first. At most 32, with reasons of at most about 200
+    /// The last failures of actors, the newest first: at most 32, with reasons of at most about 200
     /// bytes. `/failures.json` contains more failures, with longer reasons.
     #[serde(default)]
     pub recent_failures: Vec<RecentFailure>,
@@ -86,9 +86,9 @@ pub struct Snapshot {
     /// Metrics that the program itself records, in the order of their first uses.
     #[serde(default)]
     pub metrics: Vec<Metric>,
-    /// Number of uses of metrics that were refused, for each reason: too many `series`, a bad
-    /// `name`, a name of another `kind` of metric, bad `labels`. Empty if the telemetry shows no
-    /// `Recorder`.
+    /// Number of uses of metrics that were refused, for each reason. The reasons are `series` (too
+    /// many series), `name` (a bad name), `kind` (the name of a metric of another kind) and
+    /// `labels` (bad labels). Empty if the telemetry has no `Recorder`.
     #[serde(default)]
     pub metrics_refused: BTreeMap<String, u64>,
     /// Pipelines, in the order of their first stages.
@@ -107,7 +107,7 @@ pub struct Pipeline {
     /// Number of stages.
     pub stages: u64,
     /// The [`Node::id`] of the stage that limits the throughput of the pipeline. `None` if no stage
-    /// does.
+    /// limits it.
     pub bottleneck: Option<String>,
     /// Summary of the pipeline in one sentence. If there is a bottleneck, the sentence names it,
     /// for example: `worker is the bottleneck: 99 % busy, its input is full, its output is not.`
@@ -219,8 +219,8 @@ pub struct Node {
     /// Average number of steps of the stage, or of turns of the actors, per second over the window.
     pub turn_rate: f64,
     /// Share of one core that the node used over the window. For a stage, the share is between 0
-    /// and 1. For a group of actors, it can exceed 1, since several actors can run at the same
-    /// time. `None` if it is unknown.
+    /// and 1. For a group of actors, the share can exceed 1, because several actors can run at the
+    /// same time. `None` if the share is unknown.
     pub busy: Option<f64>,
     /// Share of the window, from 0 to 1, for which the stage waited for messages. `None` for a
     /// group of actors, or if it is unknown.
@@ -247,17 +247,17 @@ pub struct Node {
     /// become shorter. `None` for a stage, or if it is unknown.
     #[serde(default)]
     pub growth: Option<f64>,
-    /// Durations of the actors' turns, in seconds. Estimated, because only some turns are timed.
-    /// `None` for a stage, or if it is unknown.
+    /// Durations of the actors' turns, in seconds. The values are estimates, because only some
+    /// turns are timed. `None` for a stage, or if it is unknown.
     #[serde(default)]
     pub turn_seconds: Option<Histogram>,
     /// Times that messages have waited before the actors handled them, in seconds. Only some
     /// messages are measured. `None` for a stage, or if it is unknown.
     #[serde(default)]
     pub wait_seconds: Option<Histogram>,
-    /// Kinds of messages that the actors of the group have handled, the kind that used the most
-    /// time in the window first. At most 33 kinds: the others are counted together as `other`.
-    /// Empty for a stage, or if the messages have no kinds.
+    /// Kinds of messages that the actors of the group have handled. The kind that used the most
+    /// time in the window comes first. If there are more than 32 kinds, the remaining ones are
+    /// counted together as `other`. Empty for a stage, or if the messages have no kinds.
     #[serde(default)]
     pub messages_by_kind: Vec<MessageStatus>,
     /// Total number of failures of the node: panics of the stage, or failed turns of the actors
@@ -271,16 +271,16 @@ pub struct Node {
     /// slow. A turn of a Garrick actor is slow if it takes at least 100 ms.
     pub slow: u64,
     /// Time in seconds that the running turn has occupied its worker so far. If several turns of
-    /// the group are running, this is the longest time. 0 if no turn is running. `None` for a
-    /// stage, or if it is unknown.
+    /// the group are running, the value is the longest of their times. 0 if no turn is running.
+    /// `None` for a stage, or if it is unknown.
     pub held_seconds: Option<f64>,
     /// Number of turns that are now blocked in [`cx.blocking`](garrick_actor::Context::blocking),
     /// while their workers run other actors. `None` for a stage, or if it is unknown.
     pub away: Option<u64>,
     /// Time in seconds that a turn has been blocked in
     /// [`cx.blocking`](garrick_actor::Context::blocking) so far. If several turns of the group are
-    /// blocked, this is the longest time. 0 if no turn is blocked. `None` for a stage, or if it is
-    /// unknown.
+    /// blocked, the value is the longest of their times. 0 if no turn is blocked. `None` for a
+    /// stage, or if it is unknown.
     pub away_seconds: Option<f64>,
     /// Note about the node, for example the reason for its failure. `None` if there is no note.
     pub note: Option<String>,
@@ -291,7 +291,7 @@ pub struct Node {
     #[serde(default)]
     pub restarts_of_one: u64,
     /// Short name of the node in the labels of metrics. It is unique among all nodes with the same
-    /// `place`: if several nodes have the same name, all but the first get a number, such as
+    /// `place`. If several nodes have the same name, all but the first get a number, such as
     /// `Counter#2`. The label does not change while the node keeps its name.
     #[serde(default)]
     pub label: String,
@@ -312,7 +312,7 @@ pub struct Node {
 /// [`Actor::MESSAGES`](garrick_actor::Actor::MESSAGES) names the kinds.
 ///
 /// The numbers are estimates, because only some turns are measured. They are exact for actors whose
-/// turns take at least 4 µs on average. A turn is counted when it has ended.
+/// turns take at least 4 µs on average. A turn is counted after it has ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MessageStatus {
     /// Name of the kind. Unique within the group.
@@ -323,12 +323,13 @@ pub struct MessageStatus {
     pub rate: f64,
     /// Total duration of the turns that have handled messages of this kind, in seconds.
     pub busy_seconds: f64,
-    /// Share of one core that the turns with messages of this kind used over the window. Can exceed
-    /// 1, since several actors can run at the same time. `None` before the second snapshot.
+    /// Share of one core that the turns with messages of this kind used over the window. The share
+    /// can exceed 1, because several actors can run at the same time. `None` before the second
+    /// snapshot.
     pub busy: Option<f64>,
-    /// Average duration of a turn with a message of this kind, in seconds, over the window. If the
-    /// window contains no such turn, the average over the whole time. `None` if there was no such
-    /// turn.
+    /// Average duration of a turn with a message of this kind, in seconds, over the window. If
+    /// there was no such turn in the window, the value is the average over the whole time. `None`
+    /// if there was no such turn at all.
     pub mean_seconds: Option<f64>,
     /// Duration of the longest measured turn with a message of this kind, in seconds.
     pub longest_seconds: f64,
@@ -375,9 +376,9 @@ pub struct Edge {
     /// Total number of times that the receiver waited because the channel had too few messages.
     pub receiver_stalls: u64,
     /// Time in seconds for which the channel has been at least three quarters full, while its
-    /// receiver took nothing from it. 0 as soon as the receiver takes a message. If the receiver
-    /// waits because one of its output channels is stalled, this field is 0 as well, and only the
-    /// output channel has a time.
+    /// receiver took nothing from it. When the receiver takes a message, the time is reset to 0. If
+    /// the receiver takes nothing because one of its output channels is stalled, the time of this
+    /// channel is 0, and only the output channel has a time.
     #[serde(default)]
     pub stalled_seconds: f64,
     /// Severity of the channel's most severe alert, or [`Level::Ok`] if the channel has no alert.
@@ -443,8 +444,8 @@ pub struct SponsorStatus {
     #[serde(default)]
     pub idle_seconds: Option<f64>,
     /// Number of actors of the sponsor that failed in the window, were not restarted, and belong to
-    /// no node, for example supervisors. If an actor belongs to a node, its failure counts in
-    /// [`Node::lost`] instead.
+    /// no node, for example supervisors. The failure of an actor that belongs to a node is counted
+    /// in [`Node::lost`] instead.
     #[serde(default)]
     pub lost: u64,
 }
@@ -468,7 +469,8 @@ pub enum JournalPhase {
     Failed,
 }
 
-/// A journal of durable actors, and its measured values. Totals count from its opening.
+/// A journal of durable actors, and its measured values. Totals count from the time when the
+/// journal was opened.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct JournalStatus {
     /// Identifier of the journal. No other item of the process ever has the same identifier.
@@ -480,7 +482,7 @@ pub struct JournalStatus {
     pub label: String,
     /// Phase of the journal.
     pub phase: JournalPhase,
-    /// Severity of the journal's most severe alert, or [`Level::Ok`] if it has no alert.
+    /// Severity of the journal's most severe alert, or [`Level::Ok`] if the journal has no alert.
     pub level: Level,
     /// Number of bytes that have been read so far, while the log is being opened. `None` in other
     /// phases.
@@ -512,13 +514,13 @@ pub struct JournalStatus {
     pub event_rate: f64,
     /// Total size in bytes of the events that were written, without the bytes that the log adds.
     pub event_bytes: u64,
-    /// Total number of groups that could not be written. Their turns were undone.
+    /// Total number of groups that could not be written. The turns of these groups were undone.
     pub failed_groups: u64,
     /// Number of groups that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
-    /// Upper bound of the time for which the oldest waiting turn has waited, in seconds.
+    /// Upper limit for the time that the oldest waiting turn has waited, in seconds.
     pub oldest_wait_seconds: f64,
     /// Total number of syncs of files and of the folder.
     pub syncs: u64,
@@ -566,13 +568,13 @@ pub struct ActorStatus {
     pub id: String,
     /// The [`Node::id`] of the group that the actor belongs to.
     pub node: String,
-    /// Display name: the path of the actor if it has a name or a supervisor. Otherwise the short
-    /// name of its type and a number.
+    /// Display name. An actor with a name or a supervisor is shown by its path. Any other actor is
+    /// shown by the short name of its type and a number.
     pub name: String,
     /// Number of messages in the mailbox of the actor.
     pub waiting: u64,
-    /// Time in seconds for which the oldest message in the mailbox has waited at least. `None` if
-    /// it is unknown.
+    /// Lower limit for the time that the oldest message in the mailbox has waited, in seconds.
+    /// `None` if the time is unknown.
     #[serde(default)]
     pub oldest_seconds: Option<f64>,
     /// Estimated share of one core that the actor used over the window. `None` if it is not known
@@ -596,8 +598,8 @@ pub struct Held {
 /// A value that is beyond a threshold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Alert {
-    /// Identifier of the node, edge or sponsor that has the value, or `process` if the process has
-    /// the value.
+    /// Identifier of the node, edge, sponsor or other item that the value belongs to, or `process`
+    /// if it belongs to the process.
     pub on: String,
     /// Name of the value, as returned by [`Probe::name`](crate::Probe::name).
     pub probe: String,
@@ -627,11 +629,11 @@ pub enum MetricKind {
     Histogram,
 }
 
-/// A metric that the program itself records, and all its series. These metrics come from a
-/// `Recorder`, which needs the feature `metrics`.
+/// A metric that the program itself records by a `Recorder`, and all its series. A `Recorder` needs
+/// the feature `metrics`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Metric {
-    /// Name, as it is exported to Prometheus. The name of a counter ends in `_total`.
+    /// Name of the metric, as it is exported to Prometheus. The name of a counter ends in `_total`.
     pub name: Arc<str>,
     /// Kind of the metric.
     pub kind: MetricKind,
@@ -672,10 +674,11 @@ pub struct Histogram {
     /// Estimate of the median of all values. If the median lies above the last limit, the estimate
     /// is the last limit. `None` if there are no values.
     pub p50: Option<f64>,
-    /// Estimate of the 99th percentile of all values, with the same restrictions as `p50`.
+    /// Estimate of the 99th percentile of all values. If the percentile lies above the last limit,
+    /// the estimate is the last limit. `None` if there are no values.
     pub p99: Option<f64>,
     /// Upper limit of the bucket of the largest value. If the largest value lies above the last
-    /// limit, this is the last limit. `None` if there are no values.
+    /// limit, the field contains the last limit. `None` if there are no values.
     #[serde(default)]
     pub max: Option<f64>,
 }
@@ -701,9 +704,9 @@ impl Histogram {
         self.limits.get(last).or(self.limits.last()).copied()
     }
 
-    /// Returns an estimate of the percentile for `share`, from 0 to 1: the value that this share of
-    /// all values does not exceed. Assumes that the values of a bucket are evenly spread between
-    /// its limits. Returns `None` if there are no values.
+    /// Returns an estimate of a percentile: the value that the share `share` of all values does not
+    /// exceed. `share` is from 0 to 1. The estimate assumes that the values of a bucket are spread
+    /// evenly between its limits. Returns `None` if there are no values.
     fn percentile(&self, share: f64) -> Option<f64> {
         let all: u64 = self.counts.iter().sum();
         let rank = share * all as f64;
@@ -721,7 +724,7 @@ impl Histogram {
     }
 }
 
-/// Reads a number. Reads `null` as NaN.
+/// Deserializes a number, or NaN from `null`.
 fn number_or_null<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = Option::<f64>::deserialize(from)?;
     Ok(number.unwrap_or(f64::NAN))

@@ -8,10 +8,10 @@
 //! A rate is the growth of a count since the oldest point, divided by the time since then. Two
 //! points are enough, so a rate is correct long before the first window is over.
 //!
-//! Percentiles are computed exactly, from the points. A histogram, such as an HDR histogram, takes
-//! less memory for millions of values. But a sliding window has to remove values, and values cannot
-//! be removed from a histogram. With a sample every 100 ms, a window has about a hundred values.
-//! Sorting them takes a microsecond or two.
+//! Percentiles are computed exactly, from the points. A histogram, such as an HDR histogram, would
+//! take less memory for millions of values. But values cannot be removed from a histogram, and a
+//! sliding window must remove values. With a sample every 100 ms, a window has about a hundred
+//! values. Sorting them takes a microsecond or two.
 
 use std::collections::VecDeque;
 
@@ -21,17 +21,17 @@ pub(crate) type Nanos = u64;
 /// Maximum number of points in a window. If samples are taken more often, some of them are skipped.
 const POINTS_MAX: u64 = 1024;
 
-/// Length of the window, and minimum distance of its points.
+/// Length of a window, and the minimum time between two of its points.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     /// Length of the window.
     window: Nanos,
-    /// Minimum distance of two points.
+    /// Minimum time between two points.
     step: Nanos,
 }
 
 impl Pace {
-    /// Creates a pace for points over `window`.
+    /// Computes the minimum time between the points of a window of the length `window`.
     pub(crate) fn new(window: Nanos) -> Self {
         Self {
             window,
@@ -50,7 +50,7 @@ pub(crate) struct At {
 /// Values of the last window, the oldest first.
 #[derive(Debug, Clone)]
 pub(crate) struct Recent<T> {
-    /// Values with their times. Only the first may be older than the window.
+    /// Values with their times. Only the first value may be older than the window.
     points: VecDeque<(Nanos, T)>,
 }
 
@@ -86,8 +86,8 @@ impl Recent<f64> {
     }
 
     /// Returns the percentile for each of `shares`. The percentile for a share is the smallest
-    /// value such that at least this share of all values is less than or equal to it. Returns 0 if
-    /// there are no values. `scratch` is overwritten.
+    /// value that at least this share of all values does not exceed. Returns 0 if there are no
+    /// values. `scratch` is overwritten.
     pub(crate) fn percentiles<const N: usize>(
         &self,
         shares: [f64; N],
@@ -107,8 +107,8 @@ impl Recent<f64> {
 /// A count that only grows, and the rate of its growth.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter {
-    /// Highest count seen. Successive reads of several counters can add up to a smaller count than
-    /// before, but the reported count never falls.
+    /// Highest count so far. If a count is the sum of several counters, a later reading can give a
+    /// smaller sum, but the reported count never falls.
     total: u64,
     recent: Recent<u64>,
     /// Growth per second over the window.
@@ -116,7 +116,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Records that the count is `count` now.
+    /// Records the current value of the count, `count`.
     pub(crate) fn push(&mut self, pace: Pace, now: Nanos, count: u64) {
         self.total = self.total.max(count);
         self.recent.push(pace, now, self.total);
@@ -133,8 +133,8 @@ impl Meter {
         self.total
     }
 
-    /// Returns the growth over the window. Counts from zero if the oldest value is newer than the
-    /// window.
+    /// Returns the growth within the window. If the oldest value is newer than the start of the
+    /// window, the growth begins at zero.
     pub(crate) fn growth(&self, at: At) -> u64 {
         let oldest = self.recent.points.front();
         let oldest = oldest.filter(|point| at.now.saturating_sub(point.0) >= at.pace.window);

@@ -1,4 +1,5 @@
-//! Five hundred clients at once. Elsewhere than on Linux, telemetry does not know the memory.
+//! Tests five hundred clients at once. The test of memory runs only on Linux, because telemetry
+//! knows the memory only there.
 #![cfg(all(target_os = "linux", not(garrick_portable)))]
 
 mod common;
@@ -12,11 +13,11 @@ use garrick_testkit::alone;
 
 const CROWD: usize = 500;
 
-/// Maximum growth of the process for five hundred streams: 40 KB for each stream with both ends,
-/// which are in this process.
+/// Maximum growth of the process's memory by five hundred streams: 40 KB for each stream. Both ends
+/// of each stream are in this process.
 const GROWTH_MAX: u64 = 20 << 20;
 
-/// Returns the resident memory.
+/// Returns the resident memory of this process.
 fn resident(telemetry: &Telemetry) -> u64 {
     telemetry.look();
     let bytes = telemetry.latest().process.resident_bytes;

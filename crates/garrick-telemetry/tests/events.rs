@@ -1,4 +1,4 @@
-//! Event streams: their contents, order, and access.
+//! Tests event streams: their contents, their order, and the access to them.
 
 mod common;
 

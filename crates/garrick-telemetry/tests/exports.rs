@@ -1,4 +1,4 @@
-//! Export to `tracing` and to OpenTelemetry.
+//! Tests the export to `tracing` and to OpenTelemetry.
 
 mod common;
 
@@ -15,7 +15,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Records every event as a line.
+/// A `tracing` subscriber that records every event as a line.
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Vec<String>>>);
 

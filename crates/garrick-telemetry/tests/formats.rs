@@ -1,4 +1,4 @@
-//! Validation of the output with other programs.
+//! Validates the output of telemetry with other programs.
 
 mod common;
 
@@ -117,7 +117,7 @@ fn prometheus_reads_a_process_in_which_nothing_is_watched() {
 const OPENMETRICS: &str = "Accept: application/openmetrics-text; version=1.0.0\r\n";
 
 /// Returns the metrics of a process as text. Asserts that the parser and the linter of Prometheus
-/// have no complaint about this text, nor about the text in the other format.
+/// accept this text, and also the text in the other format.
 fn linted(address: SocketAddr) -> Answer {
     let text = get(address, "/metrics");
     lint(text.text());
@@ -150,7 +150,8 @@ fn the_linter_of_prometheus_has_no_complaint_about_a_process_in_which_all_happen
     }
 }
 
-/// Source of two journals with one name. The disk of one is full, and the other is being opened.
+/// A source with two journals of the same name. The disk of one journal is full, and the other one
+/// is being opened.
 fn journals(reading: &mut Reading) {
     reading.journals.push(JournalReading {
         id: "a".to_owned(),
@@ -205,7 +206,8 @@ fn prometheus_reads_the_numbers_of_journals_and_its_linter_has_no_complaint() {
     assert!(text.text().contains(alert), "{}", text.text());
 }
 
-/// Source of a node of a cluster. Another member was removed, and the link to it is down.
+/// A source with a node of a cluster. Another member was removed, and the link to this member is
+/// down.
 fn cluster(reading: &mut Reading) {
     let local = || "bank-1".to_owned();
     let other = || "ba\"nk".to_owned();

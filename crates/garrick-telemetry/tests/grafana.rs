@@ -1,4 +1,4 @@
-//! The dashboard for Grafana, checked by Prometheus.
+//! Checks the dashboard for Grafana by means of Prometheus.
 //!
 //! Prometheus scrapes a busy process. Then each query of the dashboard must have an answer.
 
@@ -59,7 +59,7 @@ impl Prometheus {
         }
     }
 
-    /// Returns the answer to a query: its series. Returns `None` if Prometheus does not answer yet.
+    /// Returns the series that a query finds. Returns `None` if Prometheus does not answer yet.
     fn ask(&self, query: &str) -> Option<Vec<Value>> {
         let path = format!("/api/v1/query?query={}", encoded(query));
         let (status, body) = try_get(self.address, &path)?;
@@ -90,7 +90,7 @@ fn encoded(query: &str) -> String {
     bytes.collect()
 }
 
-/// Returns the dashboard.
+/// Returns the dashboard, which is the file `docs/grafana.json`.
 fn dashboard() -> Value {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana.json");
     let text = fs::read_to_string(file).expect("the file is there");
@@ -112,7 +112,7 @@ fn queries(dashboard: &Value) -> Vec<String> {
     queries.collect()
 }
 
-/// Returns true if an answer has a series, and a number as the value of each series.
+/// Returns true if an answer has at least one series, and the value of each series is a number.
 fn is_answered(series: &[Value]) -> bool {
     let is_number = |series: &Value| {
         let value = series["value"][1].as_str();

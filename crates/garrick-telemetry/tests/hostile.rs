@@ -1,4 +1,4 @@
-//! Hostile or faulty clients. The server continues to answer.
+//! Tests that the server continues to answer while clients are hostile or faulty.
 
 mod common;
 
@@ -12,7 +12,7 @@ use garrick_testkit::setting;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Returns the number of generated requests. A value of 1 takes seconds.
+/// Returns the number of requests to generate: the value of `GARRICK_FUZZ_REQUESTS`, or 400.
 fn cases() -> u32 {
     setting("GARRICK_FUZZ_REQUESTS").unwrap_or(400)
 }
@@ -45,8 +45,8 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Sends bytes and half closes the connection, so that the server sees their end. Reads a part of
-/// the answer.
+/// Sends `bytes`, and closes the sending half of the connection, so that the server sees the end.
+/// Then reads a part of the answer.
 fn poke(address: SocketAddr, bytes: &[u8]) {
     let mut stream = connect(address);
     let _ = stream.write_all(bytes);
@@ -137,7 +137,7 @@ fn beyond_the_limit_clients_are_told_and_later_served() {
     wait_for(|| exchange(address, request).is_some_and(|answer| answer.status == 200));
 }
 
-/// Waits until `is` returns true, yielding meanwhile.
+/// Waits until `is` returns true, and yields the thread between two calls.
 fn wait_for(mut is: impl FnMut() -> bool) {
     let end = std::time::Instant::now() + common::PATIENCE;
     while !is() {

@@ -1,4 +1,4 @@
-//! A slow kind of message among quick ones, of actors of every kind.
+//! Tests that telemetry finds a slow kind of message among quick ones, for actors of every kind.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -10,7 +10,7 @@ use garrick_actor::{Actor, Address, Context, System};
 use garrick_telemetry::{MessageStatus, Moment, Node, Sampler, Settings, Snapshot};
 use garrick_testkit::{ByHand, wait};
 
-/// A message, which takes a time of the clock.
+/// A message. Handling it takes a certain time of the test's clock.
 enum Order {
     Sell,
     Audit,
@@ -20,7 +20,7 @@ enum Order {
 const SELL: Duration = Duration::from_micros(10);
 const AUDIT: Duration = Duration::from_millis(30);
 
-/// Advances the clock. Each number is a type of its own.
+/// An actor that advances the clock. Each value of the const parameter makes a separate type.
 struct Shop<const NUMBER: u8>(Arc<ByHand>);
 
 impl<const NUMBER: u8> Actor for Shop<NUMBER> {
@@ -72,7 +72,7 @@ fn tick(sampler: &mut Sampler, seconds: u64) -> Snapshot {
     sampler.tick(Moment { uptime, unix_ms }).0
 }
 
-/// Asserts that a group has handled the messages of [`send_to`] in 2 seconds.
+/// Asserts that a group of actors has handled the messages of [`send_to`] in 2 seconds.
 fn check(node: &Node) {
     let names: Vec<&str> = kinds(node).map(|kind| &*kind.name).collect();
     assert_eq!(names, ["Audit", "Sell", "Close"], "{node:?}");

@@ -1,4 +1,4 @@
-//! One slow actor among 40,000 of its type.
+//! Tests that telemetry finds one slow actor among 40,000 actors of its type.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use garrick_testkit::ByHand;
 /// Duration of a turn of the slow actor.
 const TURN: Duration = Duration::from_millis(30);
 
-/// Number of messages in its mailbox at the start.
+/// Number of messages in the mailbox of the slow actor at the start.
 const MESSAGES: u64 = 12_500;
 
 const ACTORS: usize = 40_000;
 
-/// Waits in each turn until the other end permits it to continue, if it is slow.
+/// An actor. If it is slow, it waits in each turn until the test permits it to continue.
 struct OrderBook(Option<(Sender<()>, Receiver<()>)>);
 
 impl Actor for OrderBook {

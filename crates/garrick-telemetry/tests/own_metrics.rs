@@ -1,4 +1,4 @@
-//! Metrics that the program itself records.
+//! Tests the metrics that the program itself records.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn installed() -> Recorder {
     recorder.clone()
 }
 
-/// Returns the snapshot of a recorder.
+/// Returns a snapshot with the metrics of a recorder.
 fn look(recorder: &Recorder) -> Snapshot {
     let mut sampler = Sampler::new(Settings::default()).expect("the usual settings are fine");
     sampler.watch_recorder(recorder);
@@ -50,7 +50,7 @@ fn only<'a>(seen: &'a Snapshot, name: &str) -> &'a MetricSeries {
     series
 }
 
-/// Counts what it is told to.
+/// An actor that adds the numbers it receives to a counter.
 struct Till {
     taken: metrics::Counter,
 }
@@ -241,7 +241,7 @@ fn names_of_other_kinds_are_refused() {
     );
 }
 
-/// Records every event as a line.
+/// A `tracing` subscriber that records every event as a line.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
 
@@ -306,7 +306,7 @@ fn series_beyond_the_maximum_are_counted_and_told_once() {
     assert!(line.contains("10 series"), "{line}");
 }
 
-/// Panics when it receives an event.
+/// A `tracing` subscriber that panics when it receives an event.
 struct Faulty;
 
 impl tracing::Subscriber for Faulty {

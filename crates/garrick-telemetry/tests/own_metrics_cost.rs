@@ -1,4 +1,4 @@
-//! Memory and time that metrics of the program take.
+//! Measures the memory and the time that metrics of the program take.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use garrick_telemetry::{Moment, Recorder, Sampler, Settings};
 use garrick_testkit::resident_bytes;
 use metrics::{counter, histogram, with_local_recorder};
 
-/// Number of series of each kind.
+/// Number of series of each kind of metric.
 const SERIES: usize = 1000;
 
-/// Number of samples in a window of 10 s, and some more.
+/// Number of samples that fill a window of 10 s, and some more.
 const SAMPLES: u32 = 150;
 
-/// Number of repetitions for the time of one step.
+/// Number of repetitions when the time of one operation is measured.
 const TIMES: u32 = 100_000;
 
 fn tick(sampler: &mut Sampler, count: &mut u32) {
@@ -29,7 +29,7 @@ fn sample(sampler: &mut Sampler, count: &mut u32) -> Duration {
     began.elapsed() / SAMPLES
 }
 
-/// Uses each series of one kind. Returns the time of each use.
+/// Uses each series of one kind of metric. Returns the average time of a use.
 fn use_all(recorder: &Recorder, record: impl Fn(String), rounds: usize) -> Duration {
     let began = Instant::now();
     with_local_recorder(recorder, || {

@@ -1,4 +1,4 @@
-//! Metrics that the program serves by its own server.
+//! Tests metrics that the program serves by its own server.
 
 mod common;
 
@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::oneshot;
 
-/// Handler of the program's path for metrics.
+/// HTTP handler by which the program serves its metrics.
 async fn metrics(State(view): State<View>, headers: HeaderMap) -> impl IntoResponse {
     let accept = headers.get(header::ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
@@ -23,7 +23,7 @@ async fn metrics(State(view): State<View>, headers: HeaderMap) -> impl IntoRespo
     ([(header::CONTENT_TYPE, metrics.content_type)], metrics.text)
 }
 
-/// Runs the program's server while `ask` runs on another thread.
+/// Runs the program's server until `ask`, which runs on another thread, has returned.
 fn with_server(view: View, ask: impl FnOnce(SocketAddr) + Send + 'static) {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {

@@ -1,4 +1,4 @@
-//! Answers of each route, and access to them.
+//! Tests the answers of each route of the server, and the access to the routes.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Snapshots of a sampler with simulated time.
+//! Tests the snapshots of a sampler, with simulated time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use garrick_telemetry::{
     Snapshot, SponsorReading, StageReading, Threshold, metrics_text,
 };
 
-/// Returns the moment `ms` after the start.
+/// Returns the moment `ms` milliseconds after the start.
 fn at(ms: u64) -> Moment {
     Moment {
         uptime: Duration::from_millis(ms),
@@ -21,7 +21,8 @@ fn sampler() -> Sampler {
     Sampler::new(Settings::default()).expect("the usual settings are fine")
 }
 
-/// Creates a source of one channel, with count and fill set by the test.
+/// Creates a source with one channel. The test sets the number of messages and the fill of the
+/// channel.
 fn channel(
     count: &Arc<AtomicU64>,
     fill: &Arc<AtomicU64>,
@@ -172,7 +173,7 @@ fn a_source_that_panics_is_asked_no_more_and_the_others_are() {
     assert_eq!((sampler.watched(), sampler.failed()), (1, 1));
 }
 
-/// A value that panics when dropped, with another such value as the payload.
+/// A value whose destructor panics with another such value as the payload.
 struct Bomb(u32);
 
 impl Drop for Bomb {

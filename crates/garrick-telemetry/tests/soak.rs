@@ -1,9 +1,10 @@
-//! Speed of a pipeline that a crowd watches, compared with the same pipeline unwatched.
+//! Compares the speed of a pipeline while many clients watch it with the speed of the same pipeline
+//! without clients.
 //!
 //! `GARRICK_SOAK_SECONDS=60 cargo test --release -p garrick-telemetry --test soak -- --nocapture`
-//! measures for this time, in alternating slices of a second. The test fails if watching slows the
-//! pipeline by more than 5 %. Without the variable the test runs briefly and only checks that all
-//! parts work together: a brief run does not measure speed.
+//! measures for 60 seconds: one second with clients, one second without, and so on. The test fails
+//! if the clients slow the pipeline by more than 5 %. Without the variable, the test runs briefly,
+//! does not measure the speed, and only checks that all parts work together.
 
 mod common;
 
@@ -22,10 +23,10 @@ const CROWD: usize = 500;
 /// Number of clients that request events and never read them.
 const DEAF: usize = 20;
 
-/// Time between two strange requests.
+/// Time between two malformed requests.
 const STRANGE_EVERY: Duration = Duration::from_millis(10);
 
-/// Maximum share by which the pipeline may be slowed.
+/// Maximum share of its speed that the pipeline may lose.
 const SLOWED_MAX: f64 = 0.05;
 
 /// Starts a pipeline of three stages on one thread. The other core is left to the clients.
@@ -44,8 +45,8 @@ fn pipeline() -> Running {
     graph.start().expect("a thread")
 }
 
-/// Returns the messages per second of the pipeline during `slice`. `stop` must receive no
-/// message meanwhile.
+/// Returns the messages per second of the pipeline during `slice`. If `stop` receives a message,
+/// the measurement ends early.
 fn speed(monitor: &Monitor, stop: &Receiver<()>, slice: Duration) -> f64 {
     let taken = || monitor.sample().channels[1].taken;
     let (before, began) = (taken(), Instant::now());
@@ -53,7 +54,7 @@ fn speed(monitor: &Monitor, stop: &Receiver<()>, slice: Duration) -> f64 {
     (taken() - before) as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Reads the streams of a crowd, one after another, until they end.
+/// Opens many event streams, and reads them in turn until one of them ends.
 fn crowd(address: SocketAddr) {
     let mut streams: Vec<_> = (0..CROWD)
         .map(|_| Events::open(address, "/events"))
@@ -61,7 +62,8 @@ fn crowd(address: SocketAddr) {
     while streams.iter_mut().all(|stream| stream.next().is_some()) {}
 }
 
-/// Sends strange requests until stopped. Some further clients never read.
+/// Sends malformed requests until the test stops. Some more clients open streams and never read
+/// them.
 fn strangers(address: SocketAddr, stop: &Receiver<()>) {
     let deaf: Vec<_> = (0..DEAF)
         .map(|_| {
@@ -87,7 +89,7 @@ fn strangers(address: SocketAddr, stop: &Receiver<()>) {
     drop(deaf);
 }
 
-/// Returns the speed while all clients watch.
+/// Returns the speed of the pipeline while all clients watch it.
 fn watched_speed(monitor: &Monitor, stop: &Receiver<()>, slice: Duration) -> f64 {
     let telemetry = start(anywhere());
     telemetry.watch(monitor.clone());

@@ -1,4 +1,4 @@
-//! Pipelines and systems of actors as sources.
+//! Tests pipelines and systems of actors as sources of telemetry.
 
 mod common;
 
@@ -105,7 +105,8 @@ fn a_system_is_seen_with_its_actors_by_type() {
     drop(handle);
 }
 
-/// Reports that something has begun, and waits for permission to continue.
+/// A pair of channel ends. An actor reports by the first one that its turn has begun, and waits at
+/// the second one for permission to continue.
 type Pass = (Sender<()>, Receiver<()>);
 
 fn wait((told, may_go): Pass) {
@@ -113,7 +114,7 @@ fn wait((told, may_go): Pass) {
     may_go.recv().expect("leave comes");
 }
 
-/// Waits within its turn.
+/// An actor that waits within its turn, and so holds its worker.
 struct Holds;
 
 impl Actor for Holds {
@@ -125,7 +126,7 @@ impl Actor for Holds {
     }
 }
 
-/// Waits away from its worker.
+/// An actor that waits in `cx.blocking`, and so does not hold its worker.
 struct Blocks;
 
 impl Actor for Blocks {
@@ -137,7 +138,7 @@ impl Actor for Blocks {
     }
 }
 
-/// Makes a new actor begin to wait. Sending to the returned sender lets the actor continue.
+/// Spawns an actor that begins to wait. Returns a sender that lets the actor continue.
 fn hold<A: Actor<Msg = Pass> + Send>(system: &System, actor: A) -> Sender<()> {
     let ((told, begun), (leave, may_go)) = (mpsc::channel(), mpsc::channel());
     let actor = system.spawn(actor).expect("the system is there");
@@ -190,19 +191,19 @@ fn turns_that_hold_a_worker_or_are_away_are_seen_with_their_type_and_time() {
     assert_eq!(node(&seen, "Blocks").away, Some(0));
 }
 
-/// Request to [`Frail`].
+/// A message to [`Frail`].
 enum Request {
-    /// Fails by a panic.
+    /// Makes the turn fail by a panic.
     Panic,
-    /// Fails by [`Context::fail`].
+    /// Makes the turn fail by [`Context::fail`].
     Fail,
-    /// Fails by an error.
+    /// Makes the turn fail by an error.
     Error,
-    /// Answers.
+    /// Makes the actor answer.
     Answer(Reply<()>),
 }
 
-/// Fails on request.
+/// An actor that fails on request.
 struct Frail;
 
 impl Actor for Frail {
@@ -222,7 +223,7 @@ impl Actor for Frail {
     }
 }
 
-/// The ways in which a turn fails.
+/// Functions that create one message for each way in which a turn can fail.
 const FAILURES: [fn() -> Request; 3] = [|| Request::Panic, || Request::Fail, || Request::Error];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Failures, restarts, trees and dead letters: what telemetry says of them is true.
+//! Tests that telemetry shows failures, restarts, trees and dead letters correctly.
 
 mod common;
 
@@ -37,7 +37,7 @@ impl Actor for Teller {
     }
 }
 
-/// A system of this thread and a sampler, with one clock that is set by hand.
+/// A sponsor on the test's thread and a sampler. The test sets the clocks of both.
 struct Bank {
     world: Arc<ByHand>,
     local: Local,
@@ -73,7 +73,7 @@ impl Bank {
         (0..16).for_each(|_| self.local.run());
     }
 
-    /// Advances both clocks, and takes a snapshot.
+    /// Advances the clocks of the sponsor and of the sampler, and takes a snapshot.
     fn look(&mut self, after: Duration) -> Snapshot {
         self.world.advance(after);
         self.local.run();

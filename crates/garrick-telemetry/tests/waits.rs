@@ -1,4 +1,4 @@
-//! Times that messages wait, from the workers to the metrics.
+//! Tests that the times for which messages wait in mailboxes appear in the metrics.
 
 use std::time::Instant;
 

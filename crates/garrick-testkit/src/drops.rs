@@ -1,11 +1,11 @@
-//! Values whose drop is part of a scenario.
+//! Values whose destructors are part of a test.
 
 use std::fmt;
 use std::thread;
 
 use crate::panics::fail;
 
-/// A value that panics on purpose when dropped, except during another panic.
+/// A value whose destructor panics on purpose, except during another panic.
 #[derive(Debug)]
 pub struct Bomb;
 

@@ -1,4 +1,4 @@
-//! Time limits for scenarios that hang, and scenarios that run alone.
+//! Functions that limit the time of a test scenario, or run it alone.
 
 use std::panic;
 use std::sync::mpsc;
@@ -21,7 +21,7 @@ pub fn wait<T>(channel: &mpsc::Receiver<T>) -> T {
         .expect("the scenario sends no value")
 }
 
-/// Runs `scenario` on a new thread, and waits until it has ended. When the thread exits, its spare
+/// Runs `scenario` on a new thread, and waits until it has ended. When the thread exits, its unused
 /// memory blocks are returned to the scheduler, so that other threads can use them.
 ///
 /// # Panics
@@ -55,7 +55,8 @@ pub fn ends_or(scenario: impl FnOnce() + Send + 'static, hangs: impl FnOnce()) {
 }
 
 /// Locks a mutex that all threads of this process share, and returns its guard. Scenarios that
-/// check counters of the whole process use it, so that no two of them run at the same time.
+/// check counters of the whole process hold this guard, so that no two of them run at the same
+/// time.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

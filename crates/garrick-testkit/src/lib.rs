@@ -1,5 +1,5 @@
-//! Helpers for the tests of several crates: a clock that is set by hand, time limits for tests that
-//! hang, panics on purpose, and views of the process from outside.
+//! Helpers for the tests of several crates: a clock that the test sets, time limits for tests that
+//! hang, and panics on purpose. Other helpers read the process's CPU time and memory on Linux.
 //!
 //! A crate depends on `garrick-testkit` as a dev-dependency, for the tests in the folder `tests` of
 //! the crate. Unit tests of the crates that `garrick-testkit` depends on cannot use it. Cargo would

@@ -1,4 +1,4 @@
-//! Panics that are part of a scenario.
+//! Panics that a test causes on purpose.
 
 use std::panic;
 use std::sync::Once;

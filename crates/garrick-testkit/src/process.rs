@@ -1,8 +1,8 @@
-//! Views of the process from outside, as Linux reports them.
+//! The processor time and the memory of the process, as Linux reports them.
 
 use std::fs;
 
-/// Processor time that a thread may use before it falls asleep after becoming idle.
+/// Processor time that a thread may still use after it has become idle, before it sleeps.
 const SETTLE_NS: u64 = 20_000_000;
 
 /// Processor time that the calling thread uses while it watches the other threads.

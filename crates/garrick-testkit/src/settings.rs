@@ -1,5 +1,4 @@
-//! Settings of a test that environment variables change, such as a longer duration or a different
-//! seed.
+//! Settings of tests that environment variables can change, such as the duration or the seed.
 
 use std::env;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! A [`World`] whose clock is set by hand, for scenarios.
+//! A [`World`] for tests, whose clock the test sets.
 
 use std::io;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! A timer that wakes a worker from its sleep in tokio's driver.
 //!
 //! tokio's own timers have a resolution of milliseconds, and so does the timeout of tokio's sleep.
-//! Garrick's timers are a hundred times finer. So on Linux, a timer file descriptor wakes the
-//! worker. The driver waits for the descriptor as it waits for a socket, and the kernel does not
-//! round the time. On other systems, one of tokio's timers is used.
+//! Garrick's timers are a hundred times finer. For this reason, on Linux, a timer file descriptor
+//! wakes the worker. The driver waits for the descriptor as it waits for a socket, and the kernel
+//! does not round the time. On other systems, one of tokio's timers is used.
 
 use std::io;
 use std::time::Duration;
@@ -24,7 +24,7 @@ mod fine {
 
     use super::{Duration, io};
 
-    /// Timer of one driver.
+    /// The timer of one worker's driver.
     #[derive(Debug)]
     pub(crate) struct Alarm {
         timer: AsyncFd<OwnedFd>,
@@ -43,7 +43,7 @@ mod fine {
             Ok(Self { timer })
         }
 
-        /// Returns when `delay` is over.
+        /// Waits until the time `delay` has passed.
         pub(crate) async fn wait(&self, delay: Duration) {
             let set = self.set(delay);
             debug_assert!(set.is_ok(), "{set:?}");
@@ -71,7 +71,7 @@ mod fine {
     }
 }
 
-/// Timer of one driver.
+/// The timer of one worker's driver.
 #[cfg(any(not(target_os = "linux"), garrick_portable))]
 #[derive(Debug)]
 pub(crate) struct Alarm;
@@ -82,7 +82,7 @@ impl Alarm {
         Ok(Self)
     }
 
-    /// Returns when `delay` is over.
+    /// Waits until the time `delay` has passed.
     pub(crate) async fn wait(&self, delay: Duration) {
         tokio::time::sleep(delay).await;
     }

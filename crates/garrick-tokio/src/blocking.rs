@@ -1,7 +1,7 @@
 //! Blocking work whose result returns to the actor as a message.
 //!
 //! The effects of a turn take place when the turn commits. Therefore the turn spawns a small actor
-//! that starts the work. A turn that is undone does not spawn that actor.
+//! that starts the work. A turn that is undone does not spawn the small actor.
 
 use garrick_core::quiet;
 use std::error::Error;
@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockingError {
-    /// The work panicked with this message.
+    /// The work panicked with the contained message.
     Panicked(String),
     /// The actor does not run in a tokio runtime, because its system was not built with
     /// [`Tokio`](crate::Tokio). [`SpawnBlocking::spawn_blocking_on`] never returns this error.
@@ -39,8 +39,8 @@ impl Error for BlockingError {}
 
 /// An extension of [`Context`] for actors that run blocking work on another thread.
 pub trait SpawnBlocking<M> {
-    /// Runs `work` on a separate thread once the turn commits. Then `convert` converts the result
-    /// into a message to this actor.
+    /// Runs `work` on a separate thread when the turn has committed. Then `convert` converts the
+    /// result into a message to this actor.
     ///
     /// Until the message is sent, the work holds an address of the actor. So the actor stays alive
     /// even if all of its other addresses are dropped. If the actor stops before the message is
@@ -141,9 +141,9 @@ where
 
 type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;
 
-/// Obligation to deliver a result. If it is dropped, [`BlockingError::Ended`] is delivered instead.
-/// It is created when the work begins. The work of a turn that is undone never begins, so nothing
-/// is delivered for it.
+/// An obligation to deliver a result to the actor. If the promise is dropped,
+/// [`BlockingError::Ended`] is delivered instead. A promise is created when the work begins. The
+/// work of a turn that is undone never begins, so nothing is delivered for it.
 struct Promise<R>(Option<Give<R>>);
 
 impl<R> Promise<R> {
@@ -168,11 +168,11 @@ impl<R> Drop for Promise<R> {
     }
 }
 
-/// Actor that starts the work in its own turn.
+/// A small actor that starts the work in its own turn.
 struct Errand<W, R> {
-    /// Runtime whose threads run the work. `None` stands for the current runtime.
+    /// Runtime whose threads run the work, or `None` for the current runtime.
     runtime: Option<Handle>,
-    /// Work and delivery. `None` once the work has begun.
+    /// The work, and the function that delivers its result. `None` after the work has begun.
     work: Option<(W, Give<R>)>,
 }
 

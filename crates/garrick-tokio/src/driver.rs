@@ -1,15 +1,16 @@
 //! A current-thread runtime of tokio as the driver of a worker.
 //!
 //! The runtime never runs an actor. The worker polls an actor's future within the runtime's
-//! context, so that sockets and timers find the driver that they register with. Parking is a
-//! `block_on` of a future that is ready when the worker's token is given or its next timer expires.
-//! Polling runs the driver once without waiting. Tasks that actors have spawned with `tokio::spawn`
-//! run while the worker is parked or polling.
+//! context, so that sockets and timers find the driver that they register with. A worker parks by a
+//! `block_on` of a future that is ready when another thread gives the worker a token, or when the
+//! worker's next timer expires. A worker polls by running the driver once without waiting. Tasks
+//! that actors have spawned with `tokio::spawn` run while the worker is parked or polling.
 //!
 //! A token is a permit of [`Notify`]. A permit that was given before the worker parks makes the
-//! next park return. A surplus permit makes a park return early. If code inside the driver wakes an
-//! actor, that code runs on the worker's own thread. Then tokio writes to no file descriptor, and
-//! the park returns when the available events have been dispatched.
+//! next park return. A permit that is left over makes a park return early, which does no harm. If
+//! code inside the driver wakes an actor, this code runs on the worker's own thread. So tokio
+//! writes to no file descriptor, and the park returns after the available events have been
+//! dispatched.
 
 use std::cell::Cell;
 use std::io;
@@ -38,12 +39,12 @@ pub fn system() -> Result<System, StartError> {
     System::builder().name("tokio").driver(Tokio::new()).start()
 }
 
-/// A factory of tokio drivers for the workers of a system. Pass it to
-/// [`Builder::driver`](garrick_actor::system::Builder::driver). Idle workers then sleep in tokio's
-/// driver.
+/// A factory of tokio drivers for the workers of a system. Pass the factory to
+/// [`Builder::driver`](garrick_actor::system::Builder::driver), so that idle workers sleep in
+/// tokio's driver.
 ///
 /// Each worker has its own current-thread runtime of tokio, with sockets, timers and signals. All
-/// actors of the worker, async or not, run in the context of that runtime. So they can use
+/// actors of the worker, async or not, run in the context of this runtime. So the actors can use
 /// `tokio::net`, `tokio::time`, `tokio::fs`, `tokio::spawn` and `tokio::task::spawn_blocking` like
 /// any tokio task.
 ///
@@ -117,7 +118,7 @@ impl Drivers for Tokio {
 const NO_THREADS: &str =
     "`blocking_threads_max` is 0, but each worker needs at least 1 thread for blocking work";
 
-/// Wakes a worker.
+/// Handle that wakes one worker.
 #[derive(Debug, Default)]
 struct Token(Notify);
 
@@ -127,13 +128,13 @@ impl Wake for Token {
     }
 }
 
-/// Driver of a worker, described in the module documentation.
+/// The driver of one worker, described in the module documentation.
 #[derive(Debug)]
 struct TokioDriver {
     runtime: Inside,
     /// Timer that limits the sleep to the timeout of a park.
     alarm: Alarm,
-    /// Given by any thread, and taken by the worker.
+    /// The token, which any thread can give, and which the worker takes.
     token: Arc<Token>,
 }
 
@@ -192,14 +193,14 @@ impl Driver for TokioDriver {
     }
 }
 
-/// Runtime of a worker. Its `Drop` waits for running blocking work, but for at most the grace
-/// period.
+/// The tokio runtime of one worker. `Drop` waits for running blocking work, but for at most the
+/// grace period.
 #[derive(Debug)]
 struct Inside {
-    /// `None` once the runtime has been dropped.
+    /// The runtime, or `None` after it has been dropped.
     runtime: Option<Runtime>,
     grace: Duration,
-    /// True if a worker has run in the runtime. If false, there is no work to wait for, and the
+    /// True if a worker has run in the runtime. If not, there is no work to wait for, and the
     /// thread that drops the runtime may be one that must not block.
     lived: Cell<bool>,
 }

@@ -2,9 +2,9 @@
 //!
 //! On systems other than Unix, the only signal is Ctrl-C.
 //!
-//! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles every message already
-//! sent, and every message that results from these. The second signal stops the system at once,
-//! without waiting for turns that are still running.
+//! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles every message that
+//! was already sent, and every message that results from these. The second signal stops the system
+//! at once, without waiting for turns that are still running.
 
 use std::sync::Arc;
 use std::{fmt, io};
@@ -29,7 +29,7 @@ pub enum StopSignal {
     Terminate,
 }
 
-/// Prints the name of the signal in Unix.
+/// Prints the Unix name of the signal.
 impl fmt::Display for StopSignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -40,7 +40,7 @@ impl fmt::Display for StopSignal {
 }
 
 /// A receiver of SIGINT and SIGTERM, the signals that ask a process to exit. On systems other than
-/// Unix, it receives only Ctrl-C, as [`StopSignal::Interrupt`].
+/// Unix, the receiver gets only Ctrl-C, as [`StopSignal::Interrupt`].
 ///
 /// # Examples
 /// This server notifies its own actors before it shuts down:
@@ -68,7 +68,7 @@ impl fmt::Display for StopSignal {
 pub struct Signals(Source);
 
 impl Signals {
-    /// Starts to receive SIGINT and SIGTERM. From now on, these signals no longer terminate the
+    /// Starts to receive SIGINT and SIGTERM. After this call, these signals no longer terminate the
     /// process, even after the returned value has been dropped.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl Signals {
     }
 }
 
-/// Signals of Unix.
+/// Receivers of the two signals on Unix.
 #[cfg(all(unix, not(garrick_portable)))]
 mod unix {
     use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -145,7 +145,7 @@ mod unix {
     }
 }
 
-/// Ctrl-C, the only stop signal that tokio receives on every system.
+/// Receiver of Ctrl-C, the only stop signal that tokio receives on every operating system.
 #[cfg(any(not(unix), garrick_portable))]
 mod key {
     use std::fmt;
@@ -159,7 +159,7 @@ mod key {
 
     type Press = Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>;
 
-    /// The next press of Ctrl-C. It is already listened to.
+    /// A future that is ready at the next Ctrl-C. tokio already listens for the signal.
     pub(super) struct Source(Press);
 
     impl Source {

@@ -20,9 +20,10 @@
 //!
 //! An [`Actor`] handles one message at a time. Handling a message is called a *turn*. During a
 //! turn, the actor sends messages, spawns actors and starts timers through its [`Context`]. These
-//! effects take place together when the turn commits. If the turn fails, none of them takes place.
-//! A [`System`] runs actors on a pool of threads, and a [`Local`] runs them on the calling thread.
-//! Code that holds an actor's [`Address`] can send messages to the actor and ask it questions.
+//! effects take place together when the turn commits. If the turn fails, none of these effects
+//! takes place. A [`System`] runs actors on a pool of threads, and a [`Local`] runs them on the
+//! calling thread. Code that holds an actor's [`Address`] can send messages to the actor and ask it
+//! questions.
 //!
 //! # Overview
 //!
@@ -107,8 +108,7 @@ pub use garrick_telemetry as telemetry;
 #[cfg(feature = "sim")]
 pub use garrick_sim as sim;
 
-/// The crate `metrics`, with which a program records its own metrics. Telemetry shows these
-/// metrics.
+/// The crate `metrics`, by which a program records its own metrics, which telemetry shows.
 #[cfg(feature = "metrics")]
 pub use ::metrics;
 
@@ -137,7 +137,7 @@ pub struct ClusterReadme;
 #[doc = include_str!("../../garrick-journal/README.md")]
 pub struct JournalReadme;
 
-/// The programs in the tutorial.
+/// Runs the programs in the tutorial as tests of the documentation.
 #[cfg(all(doctest, feature = "journal", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/tutorial.md")]
 pub struct Tutorial;
@@ -152,8 +152,8 @@ pub struct Supervision;
 #[doc = include_str!("../../../docs/behaviors.md")]
 pub struct Behaviors;
 
-/// The examples in the documentation of the attribute [`actor`]. They are tested here because they
-/// refer to this crate by its name.
+/// The examples in the documentation of the attribute [`actor`]. The tests are in this crate
+/// because the examples refer to it by its name.
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
@@ -255,7 +255,7 @@ pub struct SimulationGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/savina.md")]
 pub struct Savina;
-/// Runs the examples of the answers to questions as tests of the documentation.
+/// Runs the examples of the page with answers to common questions as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/faq.md")]
 pub struct Faq;

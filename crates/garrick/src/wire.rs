@@ -1,5 +1,5 @@
-//! The format of messages between nodes: numbered fields, compatible versions, and bounds before
-//! allocation.
+//! The format of messages between nodes. Fields have numbers, different versions of a program are
+//! compatible, and lengths are checked before memory is allocated.
 
 pub use garrick_wire::*;
 

@@ -1,4 +1,5 @@
-//! Generated code passes every lint that its user can deny, and needs nothing from the prelude.
+//! Tests that the code that `#[garrick::actor]` generates passes every lint that a user can deny,
+//! and needs nothing from the prelude.
 #![deny(
     warnings,
     missing_docs,
@@ -8,7 +9,7 @@
 )]
 #![no_implicit_prelude]
 
-/// Counts.
+/// An actor that counts.
 #[derive(Debug)]
 pub struct Counter {
     /// Current count.
@@ -21,7 +22,7 @@ pub struct Quiet<T>(T);
 
 #[::garrick::actor]
 impl Counter {
-    /// Adds to the count.
+    /// Adds `by` to the count, and returns the new count.
     #[must_use = "unused"]
     pub fn add(&mut self, by: u64) -> u64 {
         self.n += by;

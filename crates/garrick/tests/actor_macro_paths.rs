@@ -1,4 +1,5 @@
-//! The crate has another name, a macro generates the block, and modules see the right items.
+//! Tests `#[garrick::actor]` if the crate has another name, and if a macro generates the block.
+//! Also tests which modules see the generated items.
 extern crate garrick as theatre;
 
 mod stage {

@@ -1,4 +1,4 @@
-//! Durable actors that are made by the attribute: their messages, states and events.
+//! Tests durable actors that `#[garrick::durable]` generates: their messages, states and events.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ use garrick::supervise::{Strategy, Supervisor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Words, each with its ticket.
+/// A durable actor that stores words. Each word has a ticket, which is a number.
 #[derive(Default, Stored, Debug)]
 #[stored(tag = 1)]
 struct Words<T> {
@@ -35,20 +35,20 @@ impl<T> Words<T>
 where
     T: Clone + Default + Serialize + DeserializeOwned + Send + std::fmt::Debug + 'static,
 {
-    /// Puts a word. Returns its ticket.
+    /// Stores a word, and returns the ticket of the word.
     fn put(&self, word: T, cx: &mut Decide<'_, '_, Self>) -> u64 {
         cx.record(Change::Put { word });
         self.put
     }
 
-    /// Puts two words, as two events.
+    /// Stores two words, as two events.
     fn put_both(&self, words: [T; 2], cx: &mut Decide<'_, '_, Self>) {
         for word in words {
             cx.record(Change::Put { word });
         }
     }
 
-    /// Takes the word of a ticket, if the ticket is a number.
+    /// Removes and returns the word of a ticket. Fails if the ticket is not a number.
     fn take(
         &self,
         ticket: String,
@@ -102,7 +102,7 @@ where
     }
 }
 
-/// An empty folder, which is removed in the end.
+/// An empty folder, which is removed at the end of the test.
 struct Place(PathBuf);
 
 impl Place {
@@ -111,7 +111,7 @@ impl Place {
         Self(env::temp_dir().join(name))
     }
 
-    /// Runs `f` with the words in a system of their own.
+    /// Runs `f` with a `Words` actor in a separate system.
     fn words(&self, f: impl FnOnce(WordsHandle<String>)) {
         let system = System::new().unwrap();
         let (journal, _) = Journal::open(&system.handle(), &self.0).unwrap();

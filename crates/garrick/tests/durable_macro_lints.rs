@@ -1,5 +1,5 @@
-//! Generated code of durable actors passes every lint that its user can deny, and needs nothing
-//! from the prelude.
+//! Tests that the code that `#[garrick::durable]` generates passes every lint that a user can deny,
+//! and needs nothing from the prelude.
 #![deny(
     warnings,
     missing_docs,
@@ -9,7 +9,7 @@
 )]
 #![no_implicit_prelude]
 
-/// A count.
+/// A durable actor that counts.
 #[derive(Debug, ::core::default::Default, ::garrick::journal::Stored)]
 #[stored(tag = 1)]
 pub struct Counter {
@@ -17,16 +17,16 @@ pub struct Counter {
     n: u64,
 }
 
-/// An addition.
+/// An event that changes the count.
 #[derive(Debug, ::garrick::journal::Stored)]
 pub enum Added {
-    /// A number.
+    /// Adds a number to the count.
     #[stored(tag = 1, version = 2, upcast(1 = added))]
     Number {
-        /// The number.
+        /// The number to add.
         by: u64,
     },
-    /// The number one.
+    /// Adds one to the count.
     #[deprecated]
     #[stored(tag = 2)]
     One,
@@ -54,7 +54,7 @@ impl Counter {
         cx.record(Added::One);
     }
 
-    /// Adds to the count.
+    /// Applies an event to the count.
     #[durable(apply)]
     pub fn apply(&mut self, event: &Added) {
         self.n += match event {

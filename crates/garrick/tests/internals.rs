@@ -1,5 +1,5 @@
-//! Tasks of the library itself are not shown among the actors of the program, and their messages
-//! are not counted as dead letters.
+//! Tests that internal tasks of the library are not shown among the actors of the program, and that
+//! their messages are not counted as dead letters.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use garrick::telemetry::Telemetry;
 use garrick::tokio::{SpawnBlocking, Tokio};
 use garrick::{Incoming, NoReply, door};
 
-/// Uses a future, a timer, blocking work, a question and a stash.
+/// An actor that uses a future, a timer, blocking work, a question and a stash.
 struct User;
 
 enum Msg {
@@ -58,7 +58,7 @@ async fn clerk(mut mailbox: Incoming<Reply<u32>>) {
     }
 }
 
-/// A relay that is a door.
+/// A door (a function behind an address) that passes each message on to another address.
 struct Forward(Address<Reply<u32>>);
 
 impl door::Door for Forward {
@@ -73,7 +73,7 @@ impl door::Door for Forward {
     }
 }
 
-/// Sends a frame through a pair of sockets, and closes both.
+/// Sends a frame through a pair of secure sockets, and closes both sockets.
 fn use_sockets(system: &System) {
     let key = PreSharedKey::random().unwrap();
     let (near, far) = tokio::io::duplex(1_000);
@@ -118,7 +118,7 @@ fn use_sockets(system: &System) {
     drop(second);
 }
 
-/// Uses behaviors, routers, mailboxes and names.
+/// Uses standard actors, routers, mailboxes and names.
 fn use_behaviors(system: &System, service: &Address<Reply<u32>>) {
     let handle = system.handle();
     let doubles = system

@@ -1,5 +1,5 @@
-//! Generated code of messages passes every lint that its user can deny, and needs nothing from the
-//! prelude. The paths lead through the facade.
+//! Tests that the code that `#[derive(Wire)]` generates passes every lint that a user can deny, and
+//! needs nothing from the prelude. The generated paths begin with `garrick`.
 #![deny(
     warnings,
     missing_docs,
@@ -9,11 +9,11 @@
 )]
 #![no_implicit_prelude]
 
-/// A page.
+/// A generic message with a version, which contains one page of a list.
 #[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
 #[wire(version = 2)]
 pub struct Page<T> {
-    /// Items.
+    /// The items of the page.
     #[wire(2)]
     items: ::std::vec::Vec<T>,
     /// A field that serde encodes.
@@ -29,25 +29,25 @@ fn one() -> u64 {
     1
 }
 
-/// A command.
+/// A message with several variants.
 #[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
 pub enum Command {
-    /// Without fields.
+    /// A variant without fields.
     Stop,
-    /// With names that the generated code has, too.
+    /// A variant whose fields have the same names as variables in the generated code.
     Go {
-        /// A number.
+        /// A field with the name `number`.
         number: u64,
-        /// An input.
+        /// A field with the name `input`.
         input: u8,
-        /// Fields.
+        /// A field with the name `fields`.
         fields: u8,
-        /// An output.
+        /// A field with the name `out`.
         out: u8,
-        /// A keyword.
+        /// A field whose name is a keyword.
         r#type: u8,
     },
-    /// A page.
+    /// A deprecated variant that contains another message.
     #[deprecated]
     Page(Page<u8>),
 }
@@ -60,7 +60,7 @@ pub enum Never {}
 #[derive(Debug, Clone, PartialEq, ::garrick::wire::Wire)]
 pub struct Unit;
 
-/// A context.
+/// A context that the encoder and the decoder pass to the code of [`Tuple`].
 #[derive(Debug)]
 pub struct Link;
 

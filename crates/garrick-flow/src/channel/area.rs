@@ -1,9 +1,9 @@
 //! The number of slots that a channel's values cycle through when its ends are on different
 //! threads.
 //!
-//! Before a writer can reuse a cache line, it waits for that line if the reader's core still has it
-//! in its second-level cache. In an area larger than the second-level caches, both cores have
-//! already evicted the line when the writer reuses it
+//! If the reader's core still has a cache line in its second-level cache, the writer must wait for
+//! this line before it can reuse it. In an area larger than the second-level caches, both cores
+//! have already evicted the line when the writer reuses it
 //! ([`Producer::spread`](garrick_core::ring::Producer::spread)). The table shows the cost of a
 //! message for each capacity of a channel and each size of the area. It was measured with two
 //! threads, messages of 8 bytes and 1 MiB of second-level cache:
@@ -18,20 +18,21 @@
 //! | 1 MiB | | | 0.6 ns | 0.4 | 0.4 |
 //!
 //! So an area of twice the second-level cache is enough. A channel that fits into the first-level
-//! cache should stay there. Between stages on one thread, a message costs up to 50 % more in the
-//! large area. So channels of both kinds use no more slots than their capacity. The numbers are
-//! medians of five runs of a bare loop over such a ring. They were measured on two shared cores of
-//! an AMD EPYC Zen 4, with rustc 1.95.
+//! cache should stay there, so it uses no more slots than its capacity. A channel between stages on
+//! one thread does not use more slots either, because a message there costs up to 50 % more in the
+//! large area. The numbers are medians of five runs of a bare loop over such a ring. They were
+//! measured on two shared cores of an AMD EPYC Zen 4, with rustc 1.95.
 
 use crate::cache;
 
-/// Size of an area, as a multiple of the second-level cache.
+/// Ratio of the memory that a channel's values cycle through to the size of the second-level cache.
 const CACHES: usize = 2;
-/// Minimum size of a channel that gets a larger area, as a divisor of the second-level cache.
-/// Smaller channels do not always become faster, and their memory would grow by a large factor.
+/// Ratio of the second-level cache's size to the minimum size of a channel that gets more memory
+/// than its values need. Smaller channels do not always become faster with more memory, and their
+/// memory would grow by a large factor.
 const CACHE_PART: usize = 8;
 
-/// Returns the minimum number of slots of a channel for at least `capacity` values.
+/// Returns the minimum number of slots that a channel for `capacity` values must allocate.
 pub(super) fn slots_for<T>(capacity: usize) -> usize {
     slots_on(cache::second_level_bytes(), size_of::<T>(), capacity)
 }

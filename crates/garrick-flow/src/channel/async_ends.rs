@@ -1,9 +1,9 @@
 //! Channel ends for callbacks, and for futures in any executor.
 //!
-//! An end that is used outside the graph has no stage that could be woken. It stores a waker in its
-//! channel, and registers with the gate under [`OUTSIDE`], a number that no stage has. The stage at
-//! the other end calls the waker when its batch reaches the registered count. So nothing polls here
-//! either.
+//! An end that is used outside the graph has no stage that could be woken. The end stores a waker
+//! in its channel, and registers to be woken under [`OUTSIDE`], an id that no stage has. The stage
+//! at the other end calls the waker when it has sent or taken enough values. So an end outside the
+//! graph waits without polling, as stages do.
 
 use std::error::Error;
 use std::fmt;
@@ -18,8 +18,8 @@ use futures_core::Stream;
 use super::line::{Line, Met, OUTSIDE, Side};
 use super::{Receiver, Sender};
 
-/// A [`Sender`] with async methods, for code outside the graph. It dereferences to the sender, and
-/// adds methods that wait for a free slot.
+/// A [`Sender`] with async methods, for code outside the graph. The `AsyncSender` dereferences to
+/// the sender, and adds methods that wait for a free slot.
 ///
 /// # Examples
 ///
@@ -45,8 +45,8 @@ pub struct AsyncSender<T> {
     sender: Sender<T>,
 }
 
-/// A [`Receiver`] with async methods, for code outside the graph. It dereferences to the receiver,
-/// and adds methods that wait for values. It is also a [`Stream`].
+/// A [`Receiver`] with async methods, for code outside the graph. The `AsyncReceiver` dereferences
+/// to the receiver, and adds methods that wait for values. An `AsyncReceiver` is also a [`Stream`].
 ///
 /// # Examples
 ///
@@ -74,7 +74,7 @@ pub struct AsyncReceiver<T> {
     receiver: Receiver<T>,
 }
 
-/// The error returned when a value cannot be sent because the receiver is gone. It contains the
+/// The error for a value that cannot be sent because the receiver is gone. The error contains the
 /// value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
@@ -112,8 +112,8 @@ impl<T> AsyncSender<T> {
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// Polls for a free slot. This is the poll function of [`ready`](Self::ready), for futures
-    /// written by hand.
+    /// Polls for a free slot. Use this method instead of [`ready`](Self::ready) in a future that
+    /// you write by hand.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         poll(self.sender.line(), Side::Sender, cx)
     }
@@ -127,13 +127,13 @@ impl<T> AsyncSender<T> {
     /// called it continues.
     ///
     /// Use this method to send values from an actor to a graph. The actor keeps the values for
-    /// which no slot is free, and passes a `call` that sends a message to the actor. When this
-    /// message arrives, the actor tries again.
+    /// which no slot is free, and passes a `call` that sends the actor a message. When the message
+    /// arrives, the actor tries to send the values again.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.sender.line(), Side::Sender, call);
     }
 
-    /// Returns the plain sender.
+    /// Converts the async sender into a plain sender.
     pub fn into_inner(self) -> Sender<T> {
         self.sender
     }
@@ -150,8 +150,8 @@ impl<T> AsyncReceiver<T> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// Polls for a value. This is the poll function of [`recv`](Self::recv), for futures written by
-    /// hand.
+    /// Polls for a value. Use this method instead of [`recv`](Self::recv) in a future that you
+    /// write by hand.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.poll_ready(cx).map(|_| self.receiver.try_pop())
     }
@@ -167,8 +167,8 @@ impl<T> AsyncReceiver<T> {
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// Polls for a value without taking it. This is the poll function of [`ready`](Self::ready),
-    /// for futures written by hand.
+    /// Polls for a value without taking it. Use this method instead of [`ready`](Self::ready) in a
+    /// future that you write by hand.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         poll(self.receiver.line(), Side::Receiver, cx)
     }
@@ -184,14 +184,14 @@ impl<T> AsyncReceiver<T> {
         call_when_ready(self.receiver.line(), Side::Receiver, call);
     }
 
-    /// Returns the plain receiver.
+    /// Converts the async receiver into a plain receiver.
     pub fn into_inner(self) -> Receiver<T> {
         self.receiver
     }
 }
 
-/// Returns `Ready(true)` if the end on `side` has a value or a free slot, and `Ready(false)` if it
-/// will never have one again.
+/// Returns `Ready(true)` if the end on `side` has a value to take or a free slot, and
+/// `Ready(false)` if it will never have one again.
 fn look(line: &Line, side: Side) -> Poll<bool> {
     match line.look(side, 1) {
         Met::Yes => Poll::Ready(true),

@@ -1,10 +1,11 @@
 //! The default size of a batch.
 //!
 //! The messages of a batch share the cost of one fence, one read of the other end's position, and
-//! one step. A batch has to stay in the second-level cache until it is read. That cache also holds
-//! the batches that the writer and the reader work on, and their other data. The table shows the
-//! cost of a message for each batch size in bytes. It was measured with three stages and messages
-//! of 8 and 16 bytes. The core had 32 KiB of first-level and 512 KiB of second-level cache:
+//! one step. A batch has to stay in the second-level cache until it is read. The cache also holds
+//! the batches that the writer and the reader currently use, and the other data of these stages.
+//! The table shows the cost of a message for each batch size in bytes. It was measured with three
+//! stages and messages of 8 and 16 bytes. The core had 32 KiB of first-level and 512 KiB of
+//! second-level cache:
 //!
 //! | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB | 128 KiB | 256 KiB | 512 KiB |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -14,21 +15,23 @@
 //! | three threads, 1,048,576 slots | 3.1 ns | 2.8 | 2.0 | 1.9 | 1.7 | 2.2 | 2.2 | 2.8 |
 //!
 //! A batch of more than an eighth of the second-level cache is not faster, and its first value
-//! waits longer until the last value is written. With a much smaller batch, the fixed cost is paid
-//! too often. The numbers are medians of five alternating runs on two shared cores, with rustc
-//! 1.95. Differences of less than a quarter are not significant.
+//! waits longer, because the batch is sent only when its last value is written. With much smaller
+//! batches, the fixed cost of a batch is paid too often. The numbers are medians of five
+//! alternating runs on two shared cores, with rustc 1.95. Differences of less than a quarter are
+//! not significant.
 
 use crate::cache;
 
-/// Size of a batch, as a divisor of the second-level cache.
+/// Ratio of the second-level cache's size to the size of a batch.
 const CACHE_PART: usize = 8;
 /// Minimum size of a batch in bytes. No smaller batch was faster.
 const BATCH_BYTES_MIN: usize = 16 * 1024;
 /// Maximum size of a batch in bytes. No larger batch was faster.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
 
-/// Returns the default number of values in a batch. It is half of the channel's capacity, so that
-/// both ends can work at the same time, but at most as many as stay in the cache.
+/// Returns the default number of values in a batch: half of the channel's capacity, but at most as
+/// many values as stay in the cache. With half of the capacity, both ends can work at the same
+/// time.
 pub(super) fn batch_for<T>(capacity: usize) -> usize {
     (capacity / 2).min(batch_bytes() / size_of::<T>().max(1))
 }

@@ -107,8 +107,8 @@ impl<T> fmt::Debug for Buffer<T> {
     }
 }
 
-/// A batch that is being sent. Its `Drop` counts the values that were sent as done, even during a
-/// panic.
+/// A batch of results that is being sent. Even during a panic, `Drop` records how many values of
+/// the batch have been sent.
 struct Sending<'a, Out> {
     sender: &'a mut Sender<Out>,
     /// Number of values that the sender had sent before this batch.

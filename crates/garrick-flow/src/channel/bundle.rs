@@ -10,9 +10,10 @@ macro_rules! bundle {
     ($(#[$doc:meta])* $name:ident of $end:ident) => {
         $(#[$doc])*
         pub struct $name<T> {
-            /// The ends, ordered by their channels' numbers, which are consecutive.
+            /// The ends, ordered by the indices of their channels in the graph, which are
+            /// consecutive.
             ends: Vec<$end<T>>,
-            /// Number of the first channel.
+            /// Index of the bundle's first channel in the graph.
             first: u32,
         }
 
@@ -22,7 +23,8 @@ macro_rules! bundle {
                 Self { ends, first }
             }
 
-            /// Returns the number of the first channel, and the number of channels.
+            /// Returns the index of the bundle's first channel in the graph, and the number of
+            /// channels in the bundle.
             pub(crate) fn range(&self) -> (u32, u32) {
                 // Every channel has a number of 32 bits.
                 (self.first, self.ends.len() as u32)

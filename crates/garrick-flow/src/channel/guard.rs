@@ -1,4 +1,5 @@
-//! Guards for reading and writing batches in place. They move the ring's position and the gate.
+//! Guards for reading and writing batches in place. When a guard frees or sends slots, it moves the
+//! position of the ring and the gate, which is the position that stages wait for.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -13,9 +14,9 @@ use super::link::Link;
 /// The guard dereferences to [`ring::Peek`], which has the methods for reading. Values stay in the
 /// channel until [`advance`](Self::advance) drops them.
 pub struct Peek<'a, T> {
-    /// The guard of the channel's ring.
+    /// The guard for reading the ring buffer of the channel.
     pub(super) ring: ring::Peek<'a, T>,
-    /// The part of the channel end that moves its gate.
+    /// The part of the channel end that counts the taken values and wakes the sender.
     pub(super) link: &'a mut Link,
 }
 
@@ -41,10 +42,10 @@ impl<T> Peek<'_, T> {
     }
 }
 
-/// A call of [`Peek::advance`] that is running.
+/// A running call of [`Peek::advance`].
 struct Advance<'g, 'a, T> {
     peek: &'g mut Peek<'a, T>,
-    /// Number of values in the guard before the call.
+    /// Number of values in the guard before the call of `advance`.
     before: usize,
 }
 
@@ -81,9 +82,9 @@ impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
 /// written values are dropped and not sent.
 #[must_use = "written values are sent only by `commit`"]
 pub struct Poke<'a, T> {
-    /// The guard of the channel's ring.
+    /// The guard for writing into the ring buffer of the channel.
     pub(super) ring: ring::Poke<'a, T>,
-    /// The part of the channel end that moves its gate.
+    /// The part of the channel end that counts the sent values and wakes the receiver.
     pub(super) link: &'a mut Link,
 }
 

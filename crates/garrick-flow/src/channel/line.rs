@@ -18,8 +18,8 @@ use crate::place::{self, LastPlace};
 use crate::post::{Post, StageId, Wake};
 use crate::quiet;
 
-/// A number that belongs to no stage. It stands for the waker of an end that is used outside the
-/// graph.
+/// An id that belongs to no stage. It stands for the waker of a channel end that is used outside
+/// the graph.
 pub(super) const OUTSIDE: StageId = StageId::MAX;
 
 /// One of the two ends of a channel.
@@ -31,7 +31,7 @@ pub(crate) enum Side {
     Receiver,
 }
 
-/// State of the condition that an end waits for.
+/// State of the condition that a channel end waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Met {
     /// The condition is not met.
@@ -42,12 +42,12 @@ pub(crate) enum Met {
     Over,
 }
 
-/// A bell at an end of a channel. Ringing it makes the stage that uses this end take a step.
+/// A bell at one end of a channel. Ringing the bell makes the stage that uses this end take a step.
 #[derive(Debug, Default)]
 struct Bell {
-    /// True if the bell was rung and the stage has not answered yet.
+    /// True if the bell was rung, and the stage has not reset it yet.
     rung: bool,
-    /// The stage that rests and is to be woken.
+    /// The sleeping stage that the next ring of the bell must wake.
     waiter: Option<StageId>,
 }
 
@@ -67,15 +67,15 @@ pub(super) const SIZES: usize = 32;
 /// The part of a channel that does not depend on the type of its values. In arrays with two
 /// entries, the sender's entry comes first.
 pub(crate) struct Line {
-    /// Number of the channel in its graph.
+    /// Index of the channel in its graph.
     pub(crate) id: u32,
-    /// Short form of the number of the graph: see [`short_of`].
+    /// Short form of the graph's id, which [`short_of`] computes.
     pub(crate) short_graph: u16,
     /// Name that the user gave the channel, if any.
     pub(crate) name: Option<String>,
-    /// Type of the values.
+    /// Name of the type of the channel's values.
     pub(crate) message: &'static str,
-    /// Number of slots.
+    /// Number of slots of the channel.
     pub(crate) capacity: u64,
     /// Number of values in a batch, unless the user of an end chooses another size.
     pub(crate) batch: usize,
@@ -84,34 +84,35 @@ pub(crate) struct Line {
     /// True once the graph has closed the channel, which happens to feedback channels only. Written
     /// by the thread that detects that the loop is over, and read by the users of both ends.
     cut: AtomicBool,
-    /// Number of values sent.
+    /// Number of values that were sent to the channel.
     pub(crate) sent: Watch,
-    /// Number of values taken.
+    /// Number of values that were taken from the channel.
     pub(crate) taken: Watch,
     /// Number of sent batches of each size. Written by the sender, read by monitors.
     batches: TallyReader<SIZES>,
-    /// Number of times that the stages at the ends rested because of this channel, the sending
-    /// stage first. Each entry is written only by its stage, and read by monitors.
+    /// Number of times that the sending stage and the receiving stage went to sleep because of this
+    /// channel. Each entry is written only by its stage, and read by monitors.
     stalls: [AtomicU64; 2],
     /// The stages that have used the ends so far.
     users: Mutex<[Option<StageId>; 2]>,
     /// The threads on which the ends were used last, or 0 for an end that was not used yet. Each
     /// entry is written by its own end, and read by the other end.
     threads: [AtomicU32; 2],
-    /// The places where the stages at the ends rested last.
+    /// The thread and core on which each of the two stages last went to sleep.
     rested: [LastPlace; 2],
-    /// The bells at the ends. Any thread may ring them. The stages at the ends answer them.
+    /// The bells at the two ends. Any thread may ring a bell. The stage that uses the end resets
+    /// the bell.
     bells: [Mutex<Bell>; 2],
-    /// Wakers of ends that are used outside the graph. They are called instead of waking a stage.
-    /// An end stores its waker before it registers with the gate, and the other end takes it.
+    /// Wakers of ends that are used outside the graph, which are called instead of waking a stage.
+    /// An end stores its waker before it registers to be woken, and the other end takes the waker.
     outside: [Mutex<Option<Waker>>; 2],
-    /// Sends wake-ups to the stages.
+    /// The object that sends wake-ups to the stages.
     post: Arc<Post>,
 }
 
-/// Returns the short form of the number of a graph. A wait contains the short form, because it
-/// needs less memory than the number. Two graphs have the same short form with a probability of 1
-/// in 65,536.
+/// Returns the short form of the id of a graph. A [`Wait`](crate::Wait) contains the short form,
+/// because it needs less memory than the id. Two graphs have the same short form with a probability
+/// of 1 in 65,536.
 pub(crate) fn short_of(graph: u64) -> u16 {
     (graph % (1 << 16)) as u16
 }
@@ -148,9 +149,9 @@ impl Line {
         }
     }
 
-    /// Returns the number of values that can be taken, according to the gates. The rings are a
-    /// little ahead of the gates. A value can be taken before its sender has counted it, and its
-    /// slot can be refilled before its receiver has counted it.
+    /// Returns the number of sent values minus the number of taken values. The two counters are a
+    /// little behind the ring buffer. A value can be taken before its sender has counted it, and
+    /// its slot can be refilled before its receiver has counted it.
     pub(crate) fn readable(&self) -> u64 {
         self.sent
             .count()
@@ -223,7 +224,7 @@ impl Line {
         name.map_or(self.id.to_string(), |name| format!("\"{name}\""))
     }
 
-    /// Returns the number of the channel's graph.
+    /// Returns the id of the channel's graph.
     pub(crate) fn graph(&self) -> u64 {
         self.post.graph()
     }
@@ -256,7 +257,7 @@ impl Line {
         quiet::drop(before);
     }
 
-    /// Wakes `waiter`, which was registered on `side`. A panic of a waker is caught, since the
+    /// Wakes `waiter`, which was registered on `side`. A panic of a waker is caught, because the
     /// caller may be unwinding already.
     pub(super) fn wake(&self, side: Side, waiter: StageId) {
         if waiter != OUTSIDE {
@@ -266,7 +267,7 @@ impl Line {
         let _ = quiet::call(|| waker.map(Waker::wake));
     }
 
-    /// Locks the waker that stands for [`OUTSIDE`] on `side`.
+    /// Locks the waker of the end on `side`, which is used outside the graph.
     fn outside(&self, side: Side) -> MutexGuard<'_, Option<Waker>> {
         locked(&self.outside[side as usize])
     }
@@ -285,34 +286,34 @@ impl Line {
         }
     }
 
-    /// Returns true if the bell on `side` was rung and has not been answered since.
+    /// Returns true if the bell on `side` was rung and has not been reset since.
     pub(crate) fn is_rung(&self, side: Side) -> bool {
         locked(&self.bells[side as usize]).rung
     }
 
-    /// Answers the bell on `side`. A later ring counts as a new one.
+    /// Resets the bell on `side`, so that a later ring makes the stage take another step.
     pub(crate) fn answer(&self, side: Side) {
         *locked(&self.bells[side as usize]) = Bell::default();
     }
 
-    /// Registers `stage`, which is on `side`, to be woken by the next ring. The caller must check
-    /// the bell again after this call.
+    /// Registers `stage`, which is on `side`, to be woken by the next ring of its bell. The caller
+    /// must check the bell again after this call.
     pub(crate) fn arm_bell(&self, side: Side, stage: StageId) {
         locked(&self.bells[side as usize]).waiter = Some(stage);
     }
 
-    /// Returns the place where the stage on `side` rested last.
+    /// Returns the thread and core on which the stage on `side` last went to sleep.
     pub(super) fn rested(&self, side: Side) -> &LastPlace {
         &self.rested[side as usize]
     }
 
-    /// Returns the post that sends the wake-ups.
+    /// Returns the object that sends wake-ups to the stages.
     pub(super) fn post(&self) -> &Post {
         &self.post
     }
 
-    /// Records that `stage` uses the end on `side`. If this is new and closes a cycle, the stage
-    /// fails.
+    /// Records that `stage` uses the end on `side`. If the graph did not know that, and the end
+    /// closes a cycle of stages, the stage fails.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
         let mut users = locked(&self.users);
         let before = users[side as usize].replace(stage);
@@ -341,15 +342,15 @@ impl Line {
         (other != 0).then_some(other)
     }
 
-    /// Counts that the stage on `side` rests because of this channel.
+    /// Counts that the stage on `side` goes to sleep because of this channel.
     pub(crate) fn stalled(&self, side: Side) {
         let stalls = &self.stalls[side as usize];
         // A load and a store, since only this stage writes the counter.
         stalls.store(stalls.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Returns the number of times that the stages at the ends rested because of this channel, the
-    /// sending stage first.
+    /// Returns how often the sending stage and the receiving stage went to sleep because of this
+    /// channel.
     pub(crate) fn stalls(&self) -> [u64; 2] {
         [0, 1].map(|side: usize| self.stalls[side].load(Relaxed))
     }
@@ -389,7 +390,7 @@ impl fmt::Debug for Line {
     }
 }
 
-/// Locks `mutex`, even if it is poisoned. Its contents are valid at any time.
+/// Locks `mutex`, even if it is poisoned, because its contents are valid at any time.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! Moves the gate of an end, and wakes a stage that waits for the new position.
+//! Counts the values that one end of a channel has sent or taken, and wakes the stage that waits
+//! for them.
 
 use std::sync::Arc;
 
@@ -9,21 +10,22 @@ use super::line::{Line, OUTSIDE, SIZES, Side};
 use crate::place::{self, Place};
 use crate::post::StageId;
 
-/// The part of a channel end that works with the gates.
+/// The part of a channel end that counts sent or taken values in a gate, and wakes the stage that
+/// waits at the gate.
 pub(super) struct Link {
     /// The channel that the end belongs to.
     pub(super) line: Arc<Line>,
-    /// The gate that this end moves.
+    /// The gate in which this end counts the values that it has sent or taken.
     pub(super) mover: Mover,
-    /// Position of the ring's half up to which the gate has been moved.
+    /// Position in the ring buffer up to which the values have been counted in the gate.
     seen: usize,
-    /// Counts the batches, if this is the sender's end.
+    /// Counter of the sent batches, if this is the sender's end.
     batches: Option<Tally<SIZES>>,
     /// The side of the channel that this end is on.
     pub(super) side: Side,
-    /// True once the channel knows which stage uses this end.
+    /// True if the channel knows which stage uses this end.
     known: bool,
-    /// True once the thread on which the other end is used is known.
+    /// True if it is known on which thread the other end is used.
     met: bool,
     /// True if the other end is used on another thread, and the ring does not use its larger area
     /// yet.
@@ -49,8 +51,8 @@ impl Link {
         }
     }
 
-    /// Moves the gate to `position`, the current position of the ring's half, and wakes a stage
-    /// that waits for the new position.
+    /// Moves the gate to `position`, the current position of this end in the ring buffer, and wakes
+    /// a stage that waits for the new position.
     #[inline]
     pub(super) fn move_to(&mut self, position: usize) {
         let by = position.wrapping_sub(self.seen);
@@ -59,8 +61,8 @@ impl Link {
         }
     }
 
-    /// Moves the gate by `by`, the distance that the ring's half has moved, and wakes a stage that
-    /// waits for the new position.
+    /// Moves the gate by `by`, the number of values that this end has sent or taken, and wakes a
+    /// stage that waits for the new position.
     #[inline]
     pub(super) fn move_by(&mut self, by: usize) {
         self.seen = self.seen.wrapping_add(by);
@@ -75,9 +77,9 @@ impl Link {
         }
     }
 
-    /// Wakes a stage at once if it can run in parallel with this thread. A stage that rested on
-    /// this thread's core could run only in place of this thread. Such a stage is woken when this
-    /// thread has nothing more to do.
+    /// Wakes a stage at once if it can run in parallel with this thread. A stage that went to sleep
+    /// on this thread's core could run only in place of this thread. Such a stage is woken when
+    /// this thread has nothing more to do.
     #[cold]
     fn wake(&self, waiter: StageId) {
         let side = self.side.other();
@@ -90,7 +92,8 @@ impl Link {
         }
     }
 
-    /// Closes the gate, after moving it to `position`, the last position of the ring's half.
+    /// Moves the gate to `position`, the last position of this end in the ring buffer, and then
+    /// closes it.
     pub(super) fn close(&mut self, position: usize) {
         self.move_to(position);
         if let Some(waiter) = self.mover.close() {

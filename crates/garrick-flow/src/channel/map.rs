@@ -4,8 +4,8 @@ use garrick_core::ring;
 
 use super::{Receiver, Sender};
 
-/// Maps up to `max` values from `receiver`, and sends the results through `sender`. Works in place,
-/// in the slots of both channels. Returns the number of values mapped.
+/// Maps up to `max` values from `receiver`, and sends the results through `sender`. Reads and
+/// writes the values in place, in the slots of both channels. Returns the number of values mapped.
 ///
 /// Fewer values are mapped if fewer values are available, or if fewer slots of the output channel
 /// are free.
@@ -51,7 +51,7 @@ pub fn map_batch<In, Out>(
 ///
 /// # Panics
 ///
-/// Panics if `map` panics. The value for which `map` panicked is lost, since `map` owned it. The
+/// Panics if `map` panics. The value for which `map` panicked is lost, because `map` owned it. The
 /// results that `map` returned before the panic are sent.
 ///
 /// # Examples

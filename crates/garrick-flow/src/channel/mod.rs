@@ -8,21 +8,21 @@
 //!      +-- watches the gate `taken` ------- moved by the receiver -----+
 //! ```
 //!
-//! The gates count the values that the rings publish, once per batch. They do not depend on the
-//! type of the values, so a stage that rests can check any of its channels. They also serve as the
-//! channel's counters, and record that the channel is closed. An end closes its gate after its last
-//! batch, so the other end sees that batch no later than the close.
+//! The gates count the values that the rings publish, once per batch. A gate does not depend on the
+//! type of the values, so a stage that rests can check any of its channels. The gates also serve as
+//! the channel's counters, and record that the channel is closed. An end closes its gate after its
+//! last batch, so the other end sees this batch before it sees that the channel is closed.
 //!
 //! If the ends of a channel are used on different threads, the channel's values cycle through more
 //! memory than they need (`area.rs`).
 //!
 //! A waiting stage on another core is woken at once, and runs in parallel with the stage that woke
-//! it. If the waiting stage rested on the same core, the two stages would displace each other after
-//! each batch. With small channels, the thread switches would then take most of the time. So a
-//! wake-up on the same core is held back until the waking stage rests or ends. By then the channel
-//! is full or empty. The wake-up is also sent once the waking stage has taken a few more steps
-//! ([`Post::settle`]). The core on which a stage rests is only a guess, because the system can move
-//! threads. A wrong guess delays a wake-up by these few steps.
+//! it. If the waiting stage rested on the same core, and were woken at once, the two stages would
+//! displace each other after each batch. With small channels, the thread switches would take most
+//! of the time. So a wake-up on the same core is delayed until the waking stage rests or ends. At
+//! that time, the channel is full or empty. If the waking stage does not rest, the wake-up is sent
+//! after a few more of its steps ([`Post::settle`]). The core on which a stage rests is only a
+//! guess, because the system can move threads. A wrong guess delays a wake-up by a few steps.
 
 mod area;
 mod batch;
@@ -72,8 +72,8 @@ pub(crate) struct Ends<T> {
     pub(crate) line: Arc<Line>,
 }
 
-/// Creates the halves of a ring as described by `slots`. Falls back to the plain area if there is
-/// not enough memory for the larger one.
+/// Creates the two halves of a ring with the properties in `slots`. If there is not enough memory
+/// for a larger area, uses only as much memory as the values need.
 fn halves<T>(slots: &Slots) -> Result<(ring::Producer<T>, ring::Consumer<T>), CapacityError> {
     let plain = || ring::try_channel(slots.capacity);
     if slots.compact {
@@ -83,7 +83,7 @@ fn halves<T>(slots: &Slots) -> Result<(ring::Producer<T>, ring::Consumer<T>), Ca
     ring::try_roomy_channel(slots.capacity, area).or_else(|_| plain())
 }
 
-/// Creates channel number `id` of a graph.
+/// Creates the channel with the index `id` in a graph.
 pub(crate) fn new<T>(id: u32, slots: Slots, post: &Arc<Post>) -> Result<Ends<T>, CapacityError> {
     let (producer, consumer) = halves(&slots)?;
     let capacity = producer.capacity();
@@ -128,8 +128,8 @@ mod tests {
         (ends.sender, ends.receiver)
     }
 
-    /// Sends and takes values, taking on another thread if `apart`. Returns true if the ring cycles
-    /// through all its slots afterwards.
+    /// Sends and takes values. Takes them on another thread if `apart` is true. Returns true if the
+    /// ring uses all its slots after that.
     fn spreads((mut sender, mut receiver): (Sender<u64>, Receiver<u64>), apart: bool) -> bool {
         let take = move || {
             assert_eq!(receiver.pop_each(2, |_| ()), 1);

@@ -8,7 +8,8 @@ use super::link::Link;
 
 /// A half of a ring.
 pub(super) trait Half {
-    /// Returns the number of values that this half has published or taken. The number wraps.
+    /// Returns the number of values that this half of the ring has published or taken. The number
+    /// wraps around.
     fn position(&self) -> usize;
 }
 
@@ -26,12 +27,12 @@ impl<T> Half for ring::Consumer<T> {
     }
 }
 
-/// A half that is in use. Its `Drop` moves the gate as far as the half has moved, even if a panic
-/// unwinds.
+/// A half of a ring that is in use. Even during a panic, `Drop` moves the gate as far as the half
+/// has moved.
 pub(super) struct Moving<'a, H: Half> {
-    /// The half of the ring.
+    /// The sending or receiving half of the ring.
     ring: &'a mut H,
-    /// The end's side of the gates.
+    /// The part of the channel end that moves the gate.
     link: &'a mut Link,
 }
 

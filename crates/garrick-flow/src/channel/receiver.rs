@@ -16,9 +16,9 @@ use super::moving::Moving;
 /// returns true from then on. Each method that takes values costs one memory fence, regardless of
 /// the number of values. So take values in batches.
 pub struct Receiver<T> {
-    /// The ring's half.
+    /// The receiving half of the channel's ring.
     ring: ring::Consumer<T>,
-    /// The end's side of the gates.
+    /// The part of the channel end that counts the taken values and wakes the sender.
     link: Link,
 }
 
@@ -57,8 +57,9 @@ impl<T> Receiver<T> {
     /// number of values dropped.
     ///
     /// If the values are contiguous in memory, `each` is called once, with all of them in one
-    /// slice. Otherwise it is called twice, with two slices. If there are no values, it is not
-    /// called. If `each` panics, the values of its slice and all later values stay in the channel.
+    /// slice. Otherwise `each` is called twice, with two slices. If there are no values, `each` is
+    /// not called. If `each` panics, the values of its slice and all later values stay in the
+    /// channel.
     #[inline]
     pub fn consume_batch(&mut self, max: usize, each: impl FnMut(&[T])) -> usize {
         self.moving().consume_batch(max, each)
@@ -100,7 +101,7 @@ impl<T> Receiver<T> {
         self.ring.capacity()
     }
 
-    /// Returns the channel's batch size, as a number of values. Set it with
+    /// Returns the channel's batch size, as a number of values. Set the batch size with
     /// [`Slots::batch`](crate::Slots::batch). By default, a batch takes up an eighth of a core's
     /// second-level cache (at least 16 KiB, at most 256 KiB), but no more than half of the channel.
     #[inline]
@@ -130,7 +131,8 @@ impl<T> Receiver<T> {
         self.is_closed() && self.ring.readable() == 0
     }
 
-    /// Returns the ring's half in a guard that moves the gate along with it.
+    /// Returns a guard with the receiving half of the ring. The guard counts the values that are
+    /// taken through it.
     #[inline]
     pub(super) fn moving(&mut self) -> Moving<'_, ring::Consumer<T>> {
         Moving::new(&mut self.ring, &mut self.link)

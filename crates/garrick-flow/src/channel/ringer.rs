@@ -9,15 +9,15 @@ use std::task::{Wake, Waker};
 
 use super::line::{Line, Side};
 
-/// Waker for the futures in a stage. It rings the bell at an end of a channel, and records that the
-/// future was woken.
+/// A waker for a future in a stage. The waker makes the stage take a step, by ringing the bell at
+/// an end of a channel, and records that the future was woken.
 pub(crate) struct Ringer {
-    /// The channel.
+    /// The channel whose bell the waker rings.
     line: Arc<Line>,
-    /// The end of the channel that the stage uses.
+    /// The end of the channel that belongs to the stage.
     side: Side,
-    /// True if the future was woken and not polled since. Set by the thread that wakes it, and
-    /// reset by the stage.
+    /// True if the future was woken and has not been polled since. Set by the thread that wakes the
+    /// future, and reset by the stage.
     roused: AtomicBool,
 }
 
@@ -32,7 +32,7 @@ impl Ringer {
         (Arc::clone(&ringer), Waker::from(ringer))
     }
 
-    /// Returns true if the future was woken since the last call.
+    /// Returns true if the future was woken after the last call of this method.
     pub(crate) fn take(&self) -> bool {
         // Acquire: pairs with the Release in `wake_by_ref`; the future sees what it was woken for.
         self.roused.swap(false, Acquire)

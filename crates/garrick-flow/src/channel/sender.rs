@@ -17,9 +17,9 @@ use super::moving::Moving;
 /// returns true. Each method that sends values costs one memory fence, regardless of the number of
 /// values. So send values in batches.
 pub struct Sender<T> {
-    /// The ring's half.
+    /// The sending half of the channel's ring.
     ring: ring::Producer<T>,
-    /// The end's side of the gates.
+    /// The part of the channel end that counts the sent values and wakes the receiver.
     link: Link,
 }
 
@@ -107,7 +107,7 @@ impl<T> Sender<T> {
         self.ring.capacity()
     }
 
-    /// Returns the channel's batch size, as a number of values. Set it with
+    /// Returns the channel's batch size, as a number of values. Set the batch size with
     /// [`Slots::batch`](crate::Slots::batch). By default, a batch takes up an eighth of a core's
     /// second-level cache (at least 16 KiB, at most 256 KiB), but no more than half of the channel.
     #[inline]
@@ -129,7 +129,8 @@ impl<T> Sender<T> {
         self.link.line.is_over_for(Side::Sender)
     }
 
-    /// Returns the ring's half in a guard that moves the gate along with it.
+    /// Returns a guard with the sending half of the ring. The guard counts the values that are sent
+    /// through it.
     #[inline]
     pub(super) fn moving(&mut self) -> Moving<'_, ring::Producer<T>> {
         self.spread_if_due();
@@ -146,7 +147,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns true if the ring cycles through all its slots.
+    /// Returns true if the values cycle through all allocated slots of the ring, and not only
+    /// through as many as the capacity.
     #[cfg(test)]
     pub(super) fn is_spread(&self) -> bool {
         self.ring.is_spread()

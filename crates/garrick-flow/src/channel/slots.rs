@@ -1,4 +1,4 @@
-//! Description of a channel.
+//! The properties of a channel that is to be created.
 
 /// The properties of a channel to create: its capacity, and optionally its name and the size of its
 /// batches.
@@ -63,15 +63,15 @@ impl Slots {
     /// A channel counts as large if its values need memory of at least an eighth of a core's
     /// second-level cache. By default, a large channel gets memory of at least twice the size of
     /// that cache. When the ends are used on different threads, the values cycle through all of
-    /// this memory. This is up to twice as fast, but takes a few MiB per channel. Use `compact` in
-    /// a graph with many large channels.
+    /// this memory. The additional memory makes the channel up to twice as fast, but takes a few
+    /// MiB per channel. Use `compact` in a graph with many large channels.
     #[must_use]
     pub fn compact(mut self) -> Self {
         self.compact = true;
         self
     }
 
-    /// Returns the description of channel number `index` of a bundle.
+    /// Returns the properties of the channel with the index `index` in a bundle.
     pub(crate) fn numbered(&self, index: usize) -> Self {
         let name = self.name.as_ref().map(|name| format!("{name} {index}"));
         Self {

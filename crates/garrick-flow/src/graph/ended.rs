@@ -9,7 +9,7 @@ use crate::stage::Outcome;
 /// The stages that have ended. Threads can wait until all have ended.
 pub(super) struct Ended {
     state: Mutex<State>,
-    /// Notified when the last stage has ended.
+    /// Condition variable that is notified when the last stage has ended.
     all: Condvar,
 }
 
@@ -93,8 +93,8 @@ impl Ended {
         }
     }
 
-    /// Sleeps until all stages have ended, but for at most `timeout`. Returns true if they have
-    /// ended.
+    /// Sleeps until all stages have ended, but for at most `timeout`. Returns true if all stages
+    /// have ended.
     pub(super) fn wait_timeout(&self, timeout: Duration) -> bool {
         let began = Instant::now();
         let mut state = self.lock();

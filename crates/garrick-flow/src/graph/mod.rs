@@ -1,4 +1,4 @@
-//! Graphs, which are built first and then started.
+//! Graphs of stages and channels: a program builds a graph, and then starts it.
 
 mod ended;
 mod sample;
@@ -44,7 +44,7 @@ use planned::Planned;
 use team::Crew;
 
 /// A pipeline of channels and stages that has not been started yet. [`start`](Self::start) starts
-/// it.
+/// the pipeline.
 ///
 /// # Examples
 ///
@@ -77,12 +77,14 @@ pub struct Graph {
     slow: Option<Duration>,
     /// Time for which a loop may continue after the sources are stopped.
     grace: Duration,
-    /// Name of a channel of another graph that was marked as feedback, if there is one.
+    /// Name of a channel that was marked as feedback although it belongs to another graph, if there
+    /// is one.
     foreign_feedback: Option<String>,
 }
 
-/// Default grace of loops. It is much longer than messages usually stay in a loop, but acceptable
-/// for a thread that waits for the graph to stop.
+/// Default for the maximum time that a loop continues after its graph was told to stop. The time is
+/// much longer than messages usually stay in a loop, but acceptable for a thread that waits for the
+/// end of the graph.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The error returned by [`Graph::start`].
@@ -105,7 +107,7 @@ pub enum StartError {
     },
     /// A stage has declared an end of a channel that another graph has created.
     OtherGraph {
-        /// Name of the stage.
+        /// Name of the stage that has declared the end.
         stage: String,
         /// Name of the channel in quotes, or its number in the other graph if it has no name.
         channel: String,
@@ -189,8 +191,8 @@ impl Graph {
     /// Marks the channels that `ends` belong to as feedback channels.
     ///
     /// A feedback channel leads back to a stage that its messages have already passed. If stages
-    /// form a cycle without a marked channel, [`start`](Self::start) returns an error. Stages that
-    /// form a cycle with a marked channel are called a loop.
+    /// form a cycle and no channel in it is marked, [`start`](Self::start) returns an error. If a
+    /// channel of the cycle is marked, the stages are called a loop.
     ///
     /// An open feedback channel does not keep its loop running. The stages of the loop continue
     /// until all other channels into the loop are closed and every message has left the loop. Then
@@ -212,11 +214,11 @@ impl Graph {
     /// loop.
     ///
     /// The stages of the loop must declare their ends. The stages of the module
-    /// [`stages`](crate::stages) and those created by [`with_ends`](crate::with_ends) do this.
-    /// While a stage of the loop is waiting for a timer, for a future, or for free slots in a
-    /// channel that leads out of the loop, the graph does not stop the loop. When the loop is
-    /// stopped, a stage that waits for several messages with `wait_for` may receive fewer. It can
-    /// then no longer send messages back.
+    /// [`stages`](crate::stages) and those created by [`with_ends`](crate::with_ends) declare their
+    /// ends. The graph does not stop the loop while one of its stages is waiting for a timer, for a
+    /// future, or for free slots in a channel that leads out of the loop. When the loop is stopped,
+    /// a stage that waits for several messages with `wait_for` may receive fewer, and can no longer
+    /// send messages back.
     ///
     /// # Examples
     ///
@@ -266,7 +268,7 @@ impl Graph {
     /// Sets how long [feedback](Self::feedback) loops may continue after all stages have agreed to
     /// stop. The default is 10 seconds.
     ///
-    /// After that time, the graph closes the feedback channels, even if messages are left in them,
+    /// After this time, the graph closes the feedback channels, even if messages are left in them,
     /// and the stages end one after another. With [`Duration::MAX`], loops continue until all
     /// messages have left them.
     ///
@@ -355,7 +357,7 @@ impl Graph {
     /// - A thread cannot be started: its core does not exist, its stack size is not allowed, or the
     ///   operating system returns an error.
     ///
-    /// In all of these cases, no stage has run.
+    /// If `start` returns an error, no stage has run.
     ///
     /// # Examples
     ///

@@ -12,7 +12,7 @@ use crate::channel::Line;
 use crate::stage::{LastPanic, Outcome, WorkReader};
 use crate::wait::Lines;
 
-/// Constant properties and counters of a stage.
+/// Properties of a stage that never change, and counters of the stage.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) team: String,
@@ -25,8 +25,8 @@ pub(super) struct Member {
 /// [`Running::monitor`](crate::Running::monitor).
 ///
 /// Stages and channels only increment counters, which takes a few instructions per batch. The
-/// monitor reads these counters on demand. It can also be used after the graph has stopped. It then
-/// returns the final state.
+/// monitor reads these counters on demand. After the graph has stopped, the monitor returns the
+/// final state.
 ///
 /// # Examples
 ///
@@ -57,9 +57,9 @@ pub struct Monitor {
 
 /// The parts of a graph that a monitor reads.
 struct View {
-    /// The stages, by number.
+    /// The stages, indexed by their ids.
     members: Vec<Member>,
-    /// The channels, by number.
+    /// The channels, indexed by their ids.
     lines: Lines,
     /// The stages that have ended.
     ended: Arc<Ended>,
@@ -75,9 +75,9 @@ impl Monitor {
         Self { view }
     }
 
-    /// Returns the state of all stages and channels. Each number was exact at some recent moment,
-    /// but different numbers may be from different moments. For each channel, `taken` is never
-    /// greater than `sent`.
+    /// Returns the state of all stages and channels. Each counter had the returned value at some
+    /// recent moment, but the values may be from different moments. For each channel, `taken` is
+    /// never greater than `sent`.
     pub fn sample(&self) -> Sample {
         let channels: Vec<_> = self.view.lines.iter().map(|line| look_at(line)).collect();
         let mut messages = vec![[0, 0]; self.view.members.len()];
@@ -115,7 +115,7 @@ impl Monitor {
         }
     }
 
-    /// Sets the time of all stages. Called only for stages that are stepped by hand.
+    /// Sets the clock of all stages. Called only for graphs whose stages are stepped by hand.
     pub(crate) fn set_time(&self, now: Nanos) {
         for member in &self.view.members {
             member.work.set_time(now);
@@ -130,7 +130,7 @@ impl Monitor {
         &self.view.members[stage].name
     }
 
-    /// Returns true if stage number `stage` has ended.
+    /// Returns true if the stage with the id `stage` has ended.
     #[cfg(feature = "sim")]
     pub(crate) fn has_ended(&self, stage: usize) -> bool {
         self.ended().has_ended(stage)
@@ -144,7 +144,7 @@ impl Monitor {
         &self.view.lines
     }
 
-    /// Returns the report. Call this method only after all stages have ended.
+    /// Returns the report of the graph. Call this method only after all stages have ended.
     pub(crate) fn report(&self) -> Report {
         let name_of = |stage| self.name_of(stage).to_owned();
         let failure = |(stage, message)| Failure {

@@ -1,4 +1,4 @@
-//! Starts a graph.
+//! Starts a graph on threads or in a simulation.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(crate) struct Opened {
     pub(crate) monitor: Monitor,
 }
 
-/// A stage with everything it needs to start.
+/// A stage with everything that it needs to start.
 struct Ready {
     team: usize,
     stage: Box<dyn Startable>,
@@ -58,7 +58,7 @@ struct Ready {
 }
 
 impl Opened {
-    /// Takes `graph` apart, so that the caller can step its stages by hand.
+    /// Splits `graph` into its parts, so that the caller can step its stages by hand.
     pub(crate) fn by_hand(graph: Graph) -> Result<(Self, Vec<(AnyStage, Env)>), StartError> {
         let shape = Shape::of(&graph)?;
         let (opened, stages) = Self::new(graph, shape);
@@ -67,7 +67,7 @@ impl Opened {
         Ok((opened, stages.into_iter().map(by_hand).collect()))
     }
 
-    /// Creates the stages of `graph` as tasks of a node of a simulation.
+    /// Creates the stages of `graph` as tasks of one node of a simulation.
     #[cfg(feature = "sim")]
     pub(crate) fn simulated(
         graph: Graph,

@@ -1,4 +1,4 @@
-//! Results of a graph that has stopped.
+//! The results of a pipeline that has stopped.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -60,11 +60,11 @@ impl Report {
     }
 }
 
-/// The failures of a graph. Prints them when it is dropped, unless they were looked at.
+/// The failures of a graph. `Drop` prints the failures, unless the program has read them.
 #[derive(Default)]
 pub(super) struct Failures {
     all: Vec<Failure>,
-    /// True if code has looked at the failures.
+    /// True if the program has read the failures.
     are_seen: AtomicBool,
 }
 
@@ -76,7 +76,7 @@ impl Failures {
         }
     }
 
-    /// Returns a line for each failure, if no code has looked at the failures.
+    /// Returns a line for each failure, or nothing if the program has read the failures.
     fn unseen(&self) -> String {
         if self.are_seen.load(Relaxed) {
             return String::new();
@@ -95,7 +95,8 @@ impl Drop for Failures {
 }
 
 impl Clone for Failures {
-    /// Copies the failures. Only the new copy is printed if no code looks at it.
+    /// Copies the failures. Only the new copy prints them, unless the program reads them from that
+    /// copy.
     fn clone(&self) -> Self {
         let are_seen = self.are_seen.swap(true, Relaxed);
         Self {

@@ -19,9 +19,9 @@ use crate::vote::Vote;
 /// A running graph. Created by [`Graph::start`](crate::Graph::start). Dropping a `Running` stops
 /// its graph at once, like [`abort`](Self::abort).
 pub struct Running {
-    /// The threads. Dropped first, since they use the fields below.
+    /// The threads of the stages. Dropped before the other fields, because the threads use them.
     sponsors: Vec<Sponsor>,
-    /// Addresses and votes of the stages.
+    /// The addresses of the stages, and their votes on stopping the graph.
     post: Arc<Post>,
     /// Asks the stages what they are waiting for.
     roll_call: Arc<RollCall>,
@@ -54,8 +54,8 @@ impl Stopper {
         }
     }
 
-    /// Asks all stages whether the graph may stop. When all have agreed, the sources end, and then
-    /// the other stages. For details, see [`Running::stop`].
+    /// Asks all stages whether the graph may stop. When all stages have agreed, the sources end,
+    /// and then the other stages. For details, see [`Running::stop`].
     pub fn stop(&self) {
         self.post.stop();
     }
@@ -81,10 +81,10 @@ impl Running {
     /// Asks all stages whether the graph may stop. When all have agreed, the sources end. The other
     /// stages end after they have handled the messages in flight.
     ///
-    /// Each stage is woken, takes a step, and votes with this step. If the step calls
-    /// [`Cx::veto`](crate::Cx::veto), the stage vetoes. Otherwise it agrees. Each later step of the
-    /// stage is a new vote, which replaces the previous one. While a stage vetoes, all stages
-    /// continue, including the sources.
+    /// Each stage is woken and takes a step, which is its vote. If the step calls
+    /// [`Cx::veto`](crate::Cx::veto), the stage vetoes. Otherwise the stage agrees. Each later step
+    /// of the stage is a new vote, which replaces the previous one. While a stage vetoes, all
+    /// stages continue, including the sources.
     ///
     /// A loop stops when there are no more messages in it, or when its [grace](crate::Graph::grace)
     /// period is over. For details, see [`Graph::feedback`](crate::Graph::feedback).
@@ -174,8 +174,8 @@ impl Running {
     /// # Errors
     ///
     /// Returns [`Unended`] if a stage has not ended within `timeout`. The error contains the
-    /// running graph. It also lists the stages that have not ended, and gives a reason for each of
-    /// them, for example a veto, or a channel that the stage is waiting for.
+    /// running graph. It also lists the stages that have not ended, each with a reason, for example
+    /// a veto, or a channel that the stage is waiting for.
     ///
     /// # Examples
     ///
@@ -212,8 +212,8 @@ impl Running {
         })
     }
 
-    /// Waits until all stages have ended, but for at most `timeout`. Returns true if they have
-    /// ended.
+    /// Waits until all stages have ended, but for at most `timeout`. Returns true if all stages
+    /// have ended.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
         self.monitor.ended().wait_timeout(timeout)
     }
@@ -249,8 +249,8 @@ impl Running {
         }
     }
 
-    /// Creates a monitor. It can read the graph's state from any thread, even after the graph has
-    /// stopped.
+    /// Creates a monitor, which can read the graph's state from any thread, even after the graph
+    /// has stopped.
     pub fn monitor(&self) -> Monitor {
         self.monitor.clone()
     }

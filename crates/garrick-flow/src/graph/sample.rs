@@ -18,7 +18,7 @@ pub struct StageSample {
     pub name: String,
     /// Name of the stage's team, or of the stage itself if it has its own thread.
     pub team: String,
-    /// Number of the core that the stage's thread is pinned to, or `None` if the thread is not
+    /// Index of the core that the stage's thread is pinned to, or `None` if the thread is not
     /// pinned.
     pub core: Option<usize>,
     /// State of the stage.
@@ -44,13 +44,14 @@ pub struct StageSample {
     pub starved_nanos: u64,
     /// Time that the stage has rested because a channel had too few free slots, in nanoseconds. The
     /// current rest counts up to the moment of the sample. If the stage lacks both messages and
-    /// free slots, the rest counts only here.
+    /// free slots, the rest counts as back-pressured, not as starved.
     ///
     /// In all remaining time, which is neither busy nor starved nor back-pressured, the stage
     /// waited for a timer, for a future, or for the other stages of its team.
     pub back_pressured_nanos: u64,
     /// Number of steps that took at least the time set by
-    /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps). This is 0 if no time was set.
+    /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps). The number is 0 if no time was
+    /// set.
     pub slow_steps: u64,
     /// Number of times that the stage was restarted after a panic.
     pub restarts: u64,
@@ -70,22 +71,22 @@ pub struct ChannelSample {
     pub capacity: u64,
     /// Number of messages sent since the channel was created.
     pub sent: u64,
-    /// Number of messages taken since the channel was created. This is never more than `sent`.
+    /// Number of messages taken since the channel was created, which is never more than `sent`.
     pub taken: u64,
     /// The sending stage, as an index into [`Sample::stages`].
     ///
     /// If the stage has [declared](crate::Stage::wiring) its end of the channel, the index is known
-    /// from the start. Otherwise this is `None` until the stage has sent a message. If all messages
-    /// are sent from outside the graph, this is always `None`.
+    /// from the start. Otherwise the field is `None` until the stage has sent a message. If all
+    /// messages are sent from outside the graph, the field is always `None`.
     pub from: Option<usize>,
     /// The receiving stage, as an index into [`Sample::stages`].
     ///
     /// If the stage has [declared](crate::Stage::wiring) its end of the channel, the index is known
-    /// from the start. Otherwise this is `None` until the stage has taken a message. If all
-    /// messages are taken outside the graph, this is always `None`.
+    /// from the start. Otherwise the field is `None` until the stage has taken a message. If all
+    /// messages are taken outside the graph, the field is always `None`.
     pub to: Option<usize>,
-    /// Numbers of sent batches by size: entry `k` is the number of batches of `2^k` to `2^(k+1) -
-    /// 1` messages. Trailing zeros are omitted.
+    /// Numbers of sent batches, by size. The entry with index `k` is the number of batches that had
+    /// `2^k` to `2^(k+1) - 1` messages. Trailing zeros are omitted.
     pub batches: Vec<u64>,
     /// Number of times that the sending stage has gone to rest because the channel had too few free
     /// slots.

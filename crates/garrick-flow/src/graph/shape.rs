@@ -1,4 +1,4 @@
-//! The shape of a graph, according to the ends that its stages declare: cycles, and intended loops.
+//! Finds the cycles and intended loops of a graph, from the channel ends that its stages declare.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::wait::Lines;
 use crate::wires::Wires;
 use crate::wiring::Wiring;
 
-/// The shape of a graph that can be started.
+/// The edges, components and sources of a graph that can be started.
 pub(super) struct Shape {
     /// The stages that declared the ends of each channel, the sending stage first.
     users: Vec<[Option<StageId>; 2]>,
-    /// Edges from sending to receiving stages, without feedback channels.
+    /// Edges from sending stages to receiving stages. Feedback channels are not included.
     wires: Wires,
     /// Strongly connected component of each stage, with feedback channels included.
     components: Vec<usize>,
@@ -35,8 +35,8 @@ pub(super) struct Looped {
 }
 
 impl Shape {
-    /// Returns the shape of `graph`, or an error if the graph is not valid. Takes time proportional
-    /// to the number of stages and channels.
+    /// Returns the shape of `graph`, or an error if the graph is not valid. The time is
+    /// proportional to the number of stages and channels.
     pub(super) fn of(graph: &Graph) -> Result<Self, StartError> {
         if let Some(channel) = &graph.foreign_feedback {
             return Err(StartError::Feedback {
@@ -80,8 +80,8 @@ impl Shape {
         })
     }
 
-    /// Tells each channel, and the post that wakes the stages, which stages use the two ends of the
-    /// channel. Then creates the loops that run the stages.
+    /// Tells each channel, and the object that wakes the stages, which stages use the two ends of
+    /// the channel. Then creates the records of the graph's loops.
     pub(super) fn open(self, post: &Post, lines: &Lines) -> Looped {
         for (line, users) in lines.iter().zip(&self.users) {
             for (side, user) in [Side::Sender, Side::Receiver].into_iter().zip(users) {
@@ -179,8 +179,8 @@ fn users(graph: &Graph) -> Result<Vec<[Option<StageId>; 2]>, StartError> {
     Ok(users)
 }
 
-/// Returns an error if the feedback channel `line` does not lead back, according to the declared
-/// ends.
+/// Returns an error if the declared ends do not show that the feedback channel `line` leads back to
+/// an earlier stage.
 fn check(
     line: &Arc<Line>,
     users: [Option<StageId>; 2],

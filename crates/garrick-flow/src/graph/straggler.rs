@@ -12,8 +12,8 @@ pub enum Because {
     Waits(String),
     /// The stage is still working: its next step is due.
     Works,
-    /// The stage did not answer within 200 milliseconds. A step of this stage, or of another stage
-    /// on its thread, is taking a long time or never returns.
+    /// The stage did not answer within 200 milliseconds, because a step of a stage on its thread
+    /// takes a long time or never returns.
     DoesNotAnswer,
 }
 

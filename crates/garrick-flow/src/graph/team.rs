@@ -7,7 +7,7 @@ use super::{Graph, StartError};
 use crate::post::StageId;
 use crate::stage::Stage;
 
-/// A thread that has not been started yet.
+/// The thread of one or more stages, before it is started.
 pub(super) struct Crew {
     pub(super) name: String,
     /// Core that the thread is pinned to, if any.
@@ -19,7 +19,7 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// Creates a crew whose thread may run on any core.
+    /// Describes a thread that may run on any core.
     pub(super) fn new(name: String) -> Self {
         Self {
             name,
@@ -45,7 +45,7 @@ impl Crew {
 /// A thread that several stages share. Created by [`Graph::team`].
 #[derive(Debug)]
 pub struct Team<'a> {
-    /// The graph, whose last crew is this team.
+    /// The graph. Its last entry for a thread is this team.
     graph: &'a mut Graph,
 }
 
@@ -65,9 +65,9 @@ impl<'a> Team<'a> {
         self.add(name.into(), source, true)
     }
 
-    /// Pins the team's thread to core number `core`, counted from 0. If there is no such core,
-    /// [`Graph::start`] returns an error. On systems that cannot pin threads, this method has no
-    /// effect.
+    /// Pins the team's thread to the core with the index `core`, counted from 0. If there is no
+    /// such core, [`Graph::start`] returns an error. On systems that cannot pin threads, this
+    /// method has no effect.
     pub fn pin_to(self, core: usize) -> Self {
         if let Some(crew) = self.graph.teams.last_mut() {
             crew.core = Some(core);

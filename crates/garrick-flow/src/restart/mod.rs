@@ -1,8 +1,8 @@
 //! Stages that restart when they panic, with their channels intact.
 //!
-//! A step works with two parts. The *state* is created by a closure. It is created again after a
-//! panic, since the panic may have left the old state inconsistent. The *kept* part outlives the
-//! panic. It consists of the channel ends, and anything else that the next state needs.
+//! A step works with two parts. The *state* is created by a closure. After a panic, it is created
+//! again, because the panic may have left the old state inconsistent. The *kept* part, which
+//! outlives the panic, consists of the channel ends and all other values that the next state needs.
 //!
 //! ```text
 //!             kept: Receiver, Sender, ...
@@ -18,12 +18,12 @@
 //!
 //! A panic does not lose messages that are in a channel. A message that was peeked, but not yet
 //! advanced over, stays in the channel. A message that was poked, but not committed, is not sent.
-//! The guards ensure both while the panic unwinds. A message that was taken by value (`try_pop`,
+//! The guards ensure this while the panic unwinds. A message that was taken by value (`try_pop`,
 //! `pop_each`, `map_batch_owned`) is lost with the state that owns it.
 //!
-//! So a step loses nothing if it peeks, works, commits its output, and advances its input, in this
-//! order. It sends nothing twice if nothing can panic between commit and advance.
-//! [`map_batch`](crate::map_batch) does all four in one call.
+//! So a step loses no message if it peeks, works, commits its output, and advances its input, in
+//! this order. The step sends no message twice if nothing can panic between commit and advance.
+//! [`map_batch`](crate::map_batch) does all four operations in one call.
 
 mod policy;
 
@@ -39,7 +39,7 @@ pub use policy::Restarts;
 
 /// A stage that restarts when it panics. Created by [`restarting`].
 pub struct Restarting<E, S, M, F> {
-    /// The part that outlives a panic.
+    /// The values that outlive a panic, such as the channel ends.
     kept: E,
     /// Closure that creates a state.
     make: M,
@@ -60,9 +60,9 @@ pub struct Restarting<E, S, M, F> {
 /// Creates a stage that restarts when it panics, with its channels intact.
 ///
 /// `kept` is the part that outlives a panic: the channel ends, and all other values that the next
-/// state needs. `make` creates a state before the first step, and a new state after each panic. It
-/// can use the kept part for that. `step` takes a step like [`Stage::step`]. It borrows the state
-/// and the kept part, and must not change anything else.
+/// state needs. `make` creates a state before the first step, and a new state after each panic.
+/// `make` can use the kept part. `step` takes a step like [`Stage::step`]. It borrows the state and
+/// the kept part, and must not change anything else.
 ///
 /// The stage restarts after a panic in `make` or in `step`. [`Restarting::policy`] limits the
 /// number of restarts. If a panic exceeds the limit, the stage ends like any other stage that
@@ -112,7 +112,7 @@ pub struct Restarting<E, S, M, F> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// This step does not use `map_batch`. It calls `peek`, `poke`, `commit` and `advance` itself.
+/// The next step does not use `map_batch`, but calls `peek`, `poke`, `commit` and `advance` itself.
 /// After `commit`, only the `Drop` of a value in `advance` can panic. Even then, `advance` removes
 /// the values from the channel, so no sum is sent twice:
 ///
@@ -195,7 +195,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         self
     }
 
-    /// Prepares the next start. Panics if the policy allows no more restarts.
+    /// Prepares the next start of the stage. Panics if the policy allows no more restarts.
     #[cold]
     fn recover(&mut self, words: String, cx: &mut Cx<'_>) -> Wait {
         let now = cx.now();
@@ -217,7 +217,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         }
     }
 
-    /// Returns the wait until the next start.
+    /// Returns the [`Wait`] until the stage may start again.
     fn rest(&self, now: Nanos) -> Wait {
         if now < self.due {
             Wait::until(self.due)

@@ -30,7 +30,7 @@ pub struct Restarts {
     intensity: Option<Intensity>,
     /// Delay before each restart.
     backoff: Backoff,
-    /// Number of consecutive restarts, since the stage last ran long enough to reset the delay.
+    /// Number of restarts after the stage last ran long enough to reset the delay.
     streak: u32,
 }
 
@@ -63,8 +63,9 @@ impl Restarts {
         self
     }
 
-    /// Counts a restart at `now` of a stage that has run since `up_since`. Returns the delay of the
-    /// restart, or the reason why the stage must not be restarted. `random` is any number.
+    /// Counts a restart at the time `now`, of a stage that was started at `up_since`. Returns the
+    /// delay before the restart, or the reason why the stage must not be restarted. `random` is any
+    /// number.
     pub(super) fn next(
         &mut self,
         now: Nanos,

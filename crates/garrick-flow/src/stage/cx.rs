@@ -10,7 +10,7 @@ use crate::post::{Post, Wake};
 /// Source of the time for a step.
 #[derive(Clone, Copy)]
 pub(crate) enum Clock<'a> {
-    /// The clock of the world that the stage's sponsor runs in.
+    /// The clock of the thread that runs the stage.
     Turn(&'a Turn<'a, Wake>),
     /// A time set by a test.
     Fixed(Nanos),
@@ -27,11 +27,11 @@ impl Clock<'_> {
 
 /// The context of a step: the time, and access to the stage's graph.
 pub struct Cx<'a> {
-    /// The time.
+    /// Source of the current time.
     clock: Clock<'a>,
     /// The graph that the stage is in.
     post: &'a Post,
-    /// Vote and restart records of the stage.
+    /// The stage's current vote and its restarts.
     desk: &'a mut Desk,
 }
 
@@ -51,13 +51,13 @@ impl<'a> Cx<'a> {
     }
 
     /// Asks all stages whether the graph may stop, like [`Running::stop`](crate::Running::stop).
-    /// When all have agreed, the sources end, and then the other stages in order.
+    /// When all stages have agreed, the sources end, and then the other stages in order.
     pub fn stop(&self) {
         self.post.stop();
     }
 
-    /// Returns true if a stop of the graph was requested. Most stages need not check this. A stage
-    /// agrees to the stop unless it calls [`veto`](Self::veto), and the graph itself ends the
+    /// Returns true if a stop of the graph was requested. Most stages need not call this method: a
+    /// stage agrees to the stop unless it calls [`veto`](Self::veto), and the graph itself ends the
     /// sources.
     pub fn is_stopping(&self) -> bool {
         self.post.is_stopping()
@@ -71,8 +71,8 @@ impl<'a> Cx<'a> {
     /// the stage agrees.
     ///
     /// After a veto, the stage is not woken to vote again. So the step that vetoes must return a
-    /// [`Wait`](crate::Wait) for the event that removes the reason. When the event has happened,
-    /// the stage takes another step, and can agree.
+    /// [`Wait`](crate::Wait) for the event that ends the reason. After this event, the stage takes
+    /// another step, and can agree.
     ///
     /// # Examples
     ///

@@ -1,11 +1,11 @@
-//! Records of a stage's steps: its votes and its restarts.
+//! Records how a stage votes in its steps, and when it is restarted.
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::post::StageId;
 
-/// The message of a panic that a simulation has chosen.
+/// The message of a panic that a simulation has caused.
 #[cfg(feature = "sim")]
 pub(crate) const CHOSEN_PANIC: &str = "the simulation has chosen that this step panics";
 
@@ -14,7 +14,7 @@ pub(crate) const CHOSEN_PANIC: &str = "the simulation has chosen that this step 
 pub(crate) struct LastPanic(Arc<Mutex<Option<String>>>);
 
 impl LastPanic {
-    /// Returns the message, if there was a panic.
+    /// Returns the message of the last panic after which the stage was restarted, if there was one.
     pub(crate) fn get(&self) -> Option<String> {
         self.0
             .lock()
@@ -27,10 +27,10 @@ impl LastPanic {
     }
 }
 
-/// Results of one stage's steps, apart from their waits.
+/// Results of one stage's steps, apart from the conditions that the steps return.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    /// Number of the stage.
+    /// Id of the stage.
     pub(crate) id: StageId,
     /// Vote of the current step on stopping the graph.
     pub(crate) ballot: Paper,
@@ -48,16 +48,16 @@ pub(crate) enum Paper {
     /// The stage was not asked, so its vote does not count.
     #[default]
     NotAsked,
-    /// The stage agrees, since it has not vetoed.
+    /// The stage agrees, because it has not vetoed.
     Agrees,
-    /// The stage vetoes, for this reason.
+    /// The stage vetoes, for the contained reason.
     Against(String),
-    /// The stage does not vote, since it is waiting for its restart.
+    /// The stage does not vote, because it is waiting for its restart.
     Abstains,
 }
 
 impl Desk {
-    /// Creates the desk of stage number `id`.
+    /// Creates the records for the stage with the id `id`.
     pub(crate) fn new(id: StageId) -> Self {
         Self {
             id,
@@ -70,7 +70,7 @@ impl Desk {
         self.last_panic.clone()
     }
 
-    /// Returns true if the stage was restarted since the last call.
+    /// Returns true if the stage was restarted after the last call of this method.
     #[inline]
     pub(crate) fn take_restarted(&mut self) -> bool {
         std::mem::take(&mut self.is_new)
@@ -96,12 +96,12 @@ impl Desk {
         self.is_new = true;
     }
 
-    /// Makes the next step panic with `words`. `None` cancels that.
+    /// Makes the next step panic with the message `words`. `None` cancels an earlier request.
     pub(crate) fn set_fault(&mut self, words: Option<String>) {
         self.fault = words;
     }
 
-    /// Makes the next step panic, as a simulation has chosen.
+    /// Makes the next step panic, because a simulation has chosen this fault.
     #[cfg(feature = "sim")]
     pub(crate) fn choose_fault(&mut self) {
         self.set_fault(Some(CHOSEN_PANIC.to_owned()));

@@ -25,11 +25,11 @@ pub(crate) use work::{Work, WorkReader};
 use crate::wait::Wait;
 use crate::wiring::Wiring;
 
-/// A part of a pipeline. It consists of a state, which owns channel ends, and a function that takes
-/// a step.
+/// A part of a pipeline. A stage consists of a state, which owns channel ends, and a function that
+/// takes a step.
 ///
-/// A step checks its channels, does all work that is possible now, and returns the condition for
-/// the next step. A step must not block, since it would block the other stages of its team as well.
+/// A step checks the channels, does all work that is possible now, and returns the condition for
+/// the next step. A step must not block, because it would also block the other stages of its team.
 /// A step may run before the condition is met, so it must check its channels itself. Any closure
 /// that takes a `&mut Cx` and returns a [`Wait`] is a stage.
 ///
@@ -74,16 +74,17 @@ use crate::wiring::Wiring;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Stage: Send + 'static {
-    /// Does the work that is possible now, and returns the condition for the next step.
+    /// Takes a step: does the work that is possible now, and returns the condition for the next
+    /// step.
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait;
 
     /// Declares the channel ends that the stage has. The default implementation declares none.
     ///
     /// The graph calls this method before the first step. [`Graph::start`](crate::Graph::start)
     /// uses the declared ends to detect unintended cycles of stages, which contain no
-    /// [feedback](crate::Graph::feedback) channel. If there is such a cycle, it returns an error.
-    /// An end that is not declared is detected when the stage uses it. If the stages then form an
-    /// unintended cycle, the stage fails. A closure cannot declare its ends. Use
+    /// [feedback](crate::Graph::feedback) channel. If there is such a cycle, `start` returns an
+    /// error. An end that is not declared is detected when the stage uses it. If the stages then
+    /// form an unintended cycle, the stage fails. A closure cannot declare its ends. Use
     /// [`with_ends`](crate::with_ends) to create a stage from a closure and declared ends.
     ///
     /// # Examples

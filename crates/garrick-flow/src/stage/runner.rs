@@ -22,17 +22,17 @@ use crate::wait::{Lines, Verdict, Wait};
 pub(crate) enum Outcome {
     /// The stage returned [`Wait::done`], or is a source and was stopped.
     Done,
-    /// The stage was dropped with its graph, before it had ended.
+    /// The stage was dropped together with its graph before it had ended.
     Dropped,
-    /// The stage panicked, with this message.
+    /// The stage panicked with the contained message.
     Panicked(String),
 }
 
-/// A runner's view of its graph.
+/// The parts of a graph that the runner of one stage uses.
 pub(crate) struct Env {
-    /// Number of the stage.
+    /// Id of the stage.
     pub(crate) id: StageId,
-    /// True if the stage ends as soon as the stop of the graph is agreed.
+    /// True if the stage ends as soon as all stages have agreed to stop the graph.
     pub(crate) is_source: bool,
     /// The channels of the graph.
     pub(crate) lines: Lines,
@@ -40,15 +40,15 @@ pub(crate) struct Env {
     pub(crate) loops: Loops,
     /// Index of the loop that the stage is in, if any.
     pub(crate) in_loop: Option<usize>,
-    /// Addresses and votes of the stages.
+    /// The addresses of the stages, and their votes on stopping the graph.
     pub(crate) post: Arc<Post>,
     /// Receives the answers of the stages about what they are waiting for.
     pub(crate) roll_call: Arc<RollCall>,
-    /// Vote and restart records of the stage.
+    /// The stage's current vote and its restarts.
     pub(crate) desk: Desk,
     /// Counters of the stage.
     pub(crate) work: Work,
-    /// Called once, after the stage has ended and was dropped.
+    /// Callback that is called once, after the stage has ended and was dropped.
     pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
 }
 
@@ -61,7 +61,7 @@ impl Env {
     }
 
     /// Checks whether a loop can stop now that this stage has ended. The stage may have been the
-    /// last to send into that loop.
+    /// last one outside of the loop that could send into it.
     fn look_at_loops(&self) {
         for each in self.loops.iter() {
             each.look(&self.lines, &self.post);
@@ -69,21 +69,21 @@ impl Env {
     }
 }
 
-/// Steps a stage.
+/// Runs the steps of one stage.
 pub(crate) struct Runner<S: Stage> {
-    /// The stage. `None` once it has ended.
+    /// The stage, or `None` after it has ended.
     stage: Option<S>,
-    /// The stage's graph. `None` once it was notified that the stage has ended.
+    /// The stage's graph, or `None` after the graph was notified of the end of the stage.
     env: Option<Env>,
-    /// The wait that the last step returned.
+    /// The condition for the next step, which the last step returned.
     wait: Wait,
-    /// The vote that the stage cast last. [`Paper::NotAsked`] before the first vote.
+    /// The last vote of the stage, or [`Paper::NotAsked`] before the first vote.
     vote: Paper,
-    /// True while the stage's loop counts it as resting.
+    /// True while the stage's loop counts the stage as resting.
     rests: bool,
-    /// Time at which the grace of the stage's loop is over, once the grace has begun.
+    /// Time at which the grace period of the stage's loop ends, if the period has begun.
     grace: Cell<Option<Nanos>>,
-    /// Outcome of the stage if it ends now.
+    /// Outcome that the stage would have if it ended now.
     outcome: Outcome,
 }
 
@@ -105,8 +105,8 @@ impl<S: Stage> Runner<S> {
         self.env.as_mut()
     }
 
-    /// Checks whether the next step is due. A step is due if the wait is over, or if the stage has
-    /// to vote on stopping the graph.
+    /// Checks whether the next step is due. A step is due if its condition is met, or if the stage
+    /// has to vote on stopping the graph.
     pub(crate) fn look(&self, now: impl Fn() -> Nanos) -> Verdict {
         let Some(env) = &self.env else {
             return Verdict::Done;
@@ -122,8 +122,8 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Returns the time at which the grace of the stage's loop is over, if the grace has begun.
-    /// Closes the feedback channels if that time has come.
+    /// Returns the time at which the grace period of the stage's loop ends, if the period has
+    /// begun. Closes the feedback channels if the period is over.
     fn grace_left(&self, env: &Env, now: impl Fn() -> Nanos) -> Option<Nanos> {
         let its_loop = &env.loops[env.in_loop?];
         if !env.post.is_ending() || its_loop.grace() == Nanos::MAX || its_loop.is_cut() {
@@ -196,14 +196,14 @@ impl<S: Stage> Runner<S> {
         true
     }
 
-    /// Registers the stage to be woken by all channels of its wait.
+    /// Registers the stage to be woken by all channels that it waits for.
     pub(crate) fn arm(&self) {
         if let Some(env) = &self.env {
             self.wait.arm(&env.lines, env.id);
         }
     }
 
-    /// Records that the stage rests now.
+    /// Records that the stage goes to sleep now.
     pub(crate) fn rested(&mut self, now: impl Fn() -> Nanos) {
         if let Some(env) = &mut self.env {
             env.work.rested(self.wait.lack(&env.lines), now);
@@ -235,7 +235,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Casts the vote of the last step, if it has changed.
+    /// Publishes the vote of the last step, if it differs from the vote before.
     #[cold]
     fn cast(&mut self) {
         let Some(env) = &mut self.env else { return };
@@ -254,7 +254,7 @@ impl<S: Stage> Runner<S> {
 }
 
 impl<S: Stage> Drop for Runner<S> {
-    /// Ends the stage, for any reason. Closes its channel ends first, then notifies the graph.
+    /// Ends the stage: closes its channel ends first, and then notifies the graph.
     fn drop(&mut self) {
         let Some(mut env) = self.env.take() else {
             return;

@@ -1,4 +1,4 @@
-//! A stage as a task of a simulation.
+//! Runs a stage as a task of a simulation.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use super::work::WorkReader;
 use super::{Stage, StageTask};
 use crate::post::{Post, Wake};
 
-/// The name of the type of all simulated stages. No type of Rust has this name.
+/// The type name that traces show for all simulated stages. No Rust type has this name.
 pub const SIMULATED_STAGE: &str = "pipeline stage";
 
-/// The kind of message by which a stage takes its next step.
+/// The kind of the message that a stage sends to itself to take its next step.
 pub const STEP: &str = "step";
 
-/// The kind of message by which an end of a channel wakes a stage.
+/// The kind of the message by which the other end of a channel wakes a stage.
 pub const WAKE: &str = "wake";
 
-/// The failure of a stage that a thread outside of the simulation has woken.
+/// The error text for a stage that was woken by a thread outside of the simulation.
 const FOREIGN_WAKE: &str = "another thread has woken this stage, so two runs may differ: in a \
      simulation, a stage can await actors and channels, but no I/O, no timers of other executors, \
      and no threads";
 
-/// Called with the name of a stage that has failed, and the reason.
+/// A callback that gets the name of a failed stage and the reason of the failure.
 pub(crate) type OnFailure = Arc<dyn Fn(&str, String) + Send + Sync>;
 
 /// Runs a stage in a simulation, with the same code that runs a stage on a thread.
@@ -74,7 +74,8 @@ impl<S: Stage> SimulatedTask<S> {
 }
 
 impl Watched {
-    /// Reports a restart, and a wake-up by another thread, since the last call.
+    /// Reports restarts, and wake-ups by threads outside of the simulation, since the last call of
+    /// this method.
     fn look(&mut self) {
         if self.post.take_foreign_wake() {
             tell(&self.on_failure, &self.name, FOREIGN_WAKE);
@@ -89,7 +90,7 @@ impl Watched {
     }
 }
 
-/// Reports a failure, unless the simulation has chosen it.
+/// Reports a failure, unless the simulation has caused it.
 fn tell(on_failure: &OnFailure, name: &str, words: &str) {
     if !words.contains(CHOSEN_PANIC) {
         on_failure(name, words.to_owned());

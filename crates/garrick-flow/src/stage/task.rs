@@ -1,4 +1,5 @@
-//! A stage as a task of the scheduler. Each message makes it check its wait again.
+//! Runs a stage as a task of the scheduler. Each message makes the stage check whether its next
+//! step is due.
 
 use garrick_sched::{Flow, Nanos, Task, Turn};
 
@@ -12,7 +13,7 @@ use crate::wait::Verdict;
 pub(crate) struct StageTask<S: Stage> {
     /// The stage.
     runner: Runner<S>,
-    /// True while a [`Wake::Again`] is in flight. Other messages then have no effect.
+    /// True while a [`Wake::Again`] is in flight. During this time, other messages have no effect.
     queued: bool,
     /// Time of the earliest [`Wake::Timer`] that is in flight.
     timer: Option<Nanos>,
@@ -37,7 +38,8 @@ impl<S: Stage> StageTask<S> {
         self.rest_or_go_on(turn)
     }
 
-    /// Rests if the wait is not over. Otherwise sends a [`Wake::Again`] to itself.
+    /// Sends a [`Wake::Again`] to the task itself if the next step is due. Otherwise lets the stage
+    /// sleep.
     fn rest_or_go_on(&mut self, turn: &Turn<'_, Wake>) -> Flow {
         let now = || turn.now();
         let mut verdict = self.runner.look(now);
@@ -70,7 +72,7 @@ impl<S: Stage> StageTask<S> {
         Flow::Continue
     }
 
-    /// Makes sure that a [`Wake::Timer`] arrives at `deadline` or before.
+    /// Makes sure that a [`Wake::Timer`] arrives no later than `deadline`.
     fn set_timer(&mut self, deadline: Nanos, turn: &Turn<'_, Wake>) {
         if self.timer.is_none_or(|timer| timer > deadline) {
             self.timer = Some(deadline);

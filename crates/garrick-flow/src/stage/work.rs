@@ -1,4 +1,4 @@
-//! Work of a stage, counted by its task and read by monitors.
+//! Counters of a stage's work, written by its task and read by monitors.
 //!
 //! The time of a stage is not measured step by step. The clock is read when the stage is woken and
 //! when it goes to rest. The time from waking to resting counts as busy. The time from resting to
@@ -13,12 +13,12 @@
 //! ```
 //!
 //! Readers see the time of the current activity before the activity ends. Each kind of activity has
-//! a [`Watch`] in a single word, which runs while the stage has this activity. If the watch runs, a
-//! reader adds the time of its own clock. So the stage writes these words only when its activity
-//! changes.
+//! a stopwatch ([`Watch`]) in a single word, which runs while the stage has this activity. If the
+//! stopwatch runs, a reader adds the time that has passed according to its own clock. So the stage
+//! writes its stopwatches only when its activity changes.
 //!
 //! Busy time is wall-clock time: if the system gives the core to another thread meanwhile, the time
-//! of that thread counts as well.
+//! of the other thread counts as well.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,18 +35,18 @@ const STEPS: usize = 0;
 const RESTS: usize = 1;
 const SLOW: usize = 2;
 const RESTARTS: usize = 3;
-/// Index of the first watch. There is one watch for each [`Doing`].
+/// Index of the first stopwatch. There is one stopwatch for each [`Doing`].
 const WATCHES: usize = 4;
 const COUNTS: usize = WATCHES + 4;
 
 thread_local! {
-    /// Time up to which the time of this thread has been assigned to stages. `None` if the thread
-    /// may have rested since then.
+    /// Moment up to which the time of this thread has been assigned to stages. `None` if the thread
+    /// may have slept after this moment.
     static SINCE: Cell<Option<Nanos>> = const { Cell::new(None) };
 }
 
-/// Activity of a stage whose time is measured. The value is the distance of its watch from the
-/// first watch.
+/// Activity of a stage whose time is measured. The value is the index of its stopwatch, relative to
+/// the first stopwatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doing {
     /// The stage takes steps.
@@ -96,7 +96,7 @@ impl Watch {
         Self((self.0 >> 1).wrapping_add(now) << 1)
     }
 
-    /// Returns the total time that the watch has run up to `now`.
+    /// Returns the total time for which the stopwatch has run up to `now`.
     fn total(self, now: Nanos) -> Nanos {
         let total = if self.runs() {
             self.stopped(now).0
@@ -111,10 +111,10 @@ impl Watch {
 /// The clock of a stage, which readers on other threads can read.
 #[derive(Debug, Default)]
 struct Time {
-    /// Moment at which the clock of the stage's thread was 0. Written by the first step that the
-    /// stage takes on a thread, and read by monitors. Not set for a stage that is stepped by hand.
+    /// Moment when the clock of the stage's thread was 0. Written by the first step that the stage
+    /// takes on a thread, and read by monitors. Not set for a stage that is stepped by hand.
     zero: OnceLock<Instant>,
-    /// Current time of a stage that is stepped by hand. Written by its stepper, read by monitors.
+    /// Current time of a stage that a test steps by hand. Written by the test, read by monitors.
     by_hand: AtomicU64,
     /// True if the stage runs in a simulation. In this case, `by_hand` contains the time of the
     /// last wake-up, because readers cannot read the clock of a simulation.
@@ -130,12 +130,12 @@ impl Time {
         }
     }
 
-    /// Returns true if readers can read the clock of a step.
+    /// Returns true if monitors can read the clock that the stage uses.
     fn is_known(&self, clock: Clock<'_>) -> bool {
         matches!(clock, Clock::Fixed(_)) || self.zero.get().is_some()
     }
 
-    /// Reads the clock of a step, and makes the clock available to readers.
+    /// Reads the clock of the stage, and makes this clock available to monitors.
     fn read(&self, clock: Clock<'_>) -> Nanos {
         let now = clock.now();
         #[cfg(feature = "sim")]
@@ -155,21 +155,22 @@ impl Time {
     }
 }
 
-/// Counts the work of a stage.
+/// Counts and times the work of a stage.
 #[derive(Debug)]
 pub(crate) struct Work {
-    /// Counters written by the stage's task, and read through [`WorkReader`].
+    /// Counters that the stage's task writes, and that monitors read through [`WorkReader`].
     counts: Tally<COUNTS>,
-    /// Clock of the stage, which the readers share.
+    /// Clock of the stage, which monitors can read as well.
     time: Arc<Time>,
     /// True if the stage shares its thread with other stages.
     is_shared: bool,
     /// Minimum duration of a slow step, if slow steps are counted.
     slow: Option<Nanos>,
-    /// The activity whose watch runs, and the time at which it began. `None` before the first step,
-    /// after the end, and while the stage is due but other stages use its thread.
+    /// The current activity, and the time at which it began. `None` before the first step, after
+    /// the end, and while the next step is due but other stages use the thread.
     doing: Option<(Doing, Nanos)>,
-    /// Time at which the current step began. Exact only if the clock is read after each step.
+    /// Time at which the current step began. The time is exact only if the clock is read after each
+    /// step.
     began: Nanos,
 }
 
@@ -193,8 +194,8 @@ pub(crate) struct Done {
 }
 
 impl Work {
-    /// Creates counters at zero. `slow` is the minimum duration of a slow step, if slow steps are
-    /// counted. In that case each step reads the clock.
+    /// Creates counters at zero. `slow` is the minimum duration of a slow step, or `None` if slow
+    /// steps are not counted. If they are counted, each step reads the clock.
     pub(crate) fn new(is_shared: bool, slow: Option<Duration>) -> Self {
         Self {
             counts: Tally::new(),
@@ -252,7 +253,8 @@ impl Work {
         }
     }
 
-    /// Records that the stage rests now. `lack` is the kind of thing that the stage waits for.
+    /// Records that the stage goes to sleep now. `lack` is the kind of thing that the stage waits
+    /// for.
     pub(crate) fn rested(&mut self, lack: Lack, now: impl FnOnce() -> Nanos) {
         self.counts.add(RESTS, 1);
         SINCE.set(None);
@@ -271,7 +273,7 @@ impl Work {
         self.counts.add(RESTARTS, 1);
     }
 
-    /// Records that the stage has ended now. Its thread may rest after that.
+    /// Records that the stage has ended now. After the call, its thread may sleep.
     pub(crate) fn left(&mut self, now: impl FnOnce() -> Nanos) {
         SINCE.set(None);
         if self.doing.is_some() {
@@ -289,7 +291,7 @@ impl Work {
         }
     }
 
-    /// Stops the watch that runs, and starts the watch of `next`.
+    /// Stops the stopwatch that runs, and starts the stopwatch of the activity `next`.
     fn turn_to(&mut self, next: Option<Doing>, now: Nanos) {
         if let Some((doing, _)) = self.doing {
             self.set(doing, |watch| watch.stopped(now));
@@ -307,7 +309,7 @@ impl Work {
         self.counts.add(index, after.wrapping_sub(before));
     }
 
-    /// Counts the step that ends at `now` as slow, if it took long enough.
+    /// Counts the step that ends at `now` as slow if it took long enough.
     fn count_slow(&mut self, now: Nanos) {
         if let (Some((Doing::Works, _)), Some(slow)) = (self.doing, self.slow) {
             self.counts
@@ -350,8 +352,8 @@ mod tests {
         unreachable!("the clock was read")
     }
 
-    /// Returns the number of steps, the number of rests, and the busy, starved and back-pressured
-    /// time of `work` at `now`.
+    /// Returns how many steps `work` has counted until `now`, how often the stage slept, and its
+    /// busy, starved and back-pressured time.
     fn at(work: &Work, now: Nanos) -> (u64, u64, [Nanos; 3]) {
         let reader = work.reader();
         reader.set_time(now);

@@ -1,4 +1,4 @@
-//! Fan-out of each value to all outputs.
+//! Sends each value to all outputs.
 
 use std::fmt;
 
@@ -9,7 +9,8 @@ use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 pub struct Broadcast<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// Number of values, and of free slots, at which the stage is woken.
+    /// Number of values in the input, and of free slots in each output, at which the stage is
+    /// woken.
     wanted: usize,
 }
 

@@ -1,17 +1,17 @@
-//! A stage between two channels, with its own buffer.
+//! A stage that maps values from one channel to another through its own buffer.
 
 use std::fmt;
 
 use crate::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring};
 
-/// A stage that takes a batch from one channel, maps it, and sends the results. Created by
-/// [`Map::buffered`](super::Map::buffered).
+/// A stage that copies a batch from one channel into its buffer, maps the batch, and sends the
+/// results to another channel. Created by [`Map::buffered`](super::Map::buffered).
 pub struct Buffered<In, Out, F> {
     pub(super) input: Receiver<In>,
     pub(super) output: Sender<Out>,
     pub(super) each: F,
     pub(super) buffer: Buffer<In>,
-    /// Number of values, and of free slots, at which the stage is woken.
+    /// Number of values in the input, and of free slots in the output, at which the stage is woken.
     pub(super) wanted: usize,
 }
 

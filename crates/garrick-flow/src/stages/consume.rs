@@ -1,4 +1,4 @@
-//! A sink that passes batches to a closure.
+//! A stage without outputs that passes batches of values to a closure.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use crate::{Cx, Receiver, Restarts, Stage, Wait, Wiring, restarting};
 pub struct Consume<T, F> {
     input: Receiver<T>,
     each: F,
-    /// Number of values at which the stage is woken.
+    /// Number of values in the input at which the stage is woken.
     wanted: usize,
 }
 
-/// Creates a stage that passes the values of `input` to `each`, batch by batch and in place. Each
-/// batch is dropped after the call.
+/// Creates a stage that passes the values of `input` to `each`, batch by batch and in place. The
+/// values are dropped after `each` has returned.
 ///
 /// # Examples
 ///
@@ -66,8 +66,8 @@ impl<T, F> Consume<T, F> {
     /// closure in its initial state.
     ///
     /// After a restart, the closure is called again with the batch for which it panicked, so part
-    /// of its work on that batch may be done twice. Variables that the closure owns have their
-    /// initial values again. For state that outlives a panic, use [`restarting`].
+    /// of the work on this batch may be done twice. Variables that the closure owns are reset to
+    /// their initial values. For state that outlives a panic, use [`restarting`].
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Round-robin fan-out.
+//! A stage that sends its batches to several outputs in turn.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ pub struct Distribute<T> {
     outputs: Senders<T>,
     /// Index of the output that is tried first in the next step.
     next: usize,
-    /// Number of values, and of free slots, at which the stage is woken.
+    /// Number of values in the input, and of free slots in one output, at which the stage is woken.
     wanted: usize,
 }
 
-/// Creates a stage that sends each batch of `input` to one of the outputs, round-robin. Use it to
-/// distribute work over several stages of the same kind.
+/// Creates a stage that sends each batch of `input` to one of the outputs, round-robin. Use this
+/// stage to distribute work over several stages of the same kind.
 ///
-/// A full output is skipped, so it does not block the other outputs. So a faster receiver gets more
-/// values. An output whose receiver is gone is always skipped. The stage ends when all receivers
-/// are gone. Values are moved directly from channel to channel.
+/// A full output is skipped, so it does not block the other outputs, and a faster receiver gets
+/// more values. An output whose receiver is gone is always skipped. The stage ends when all
+/// receivers are gone. Values are moved directly from channel to channel.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! A sink that creates a future from each value.
+//! A stage without outputs that creates a future from each value, and runs the future.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 use crate::channel::{Ringer, Side};
 use crate::{Cx, Receiver, Stage, Wait, Wiring};
 
-/// A stage that creates a future from each value, and waits for that future. Created by
+/// A stage that creates a future from each value, and waits until the future is ready. Created by
 /// [`for_each_async`].
 pub struct ForEachAsync<T, F, Fut> {
     input: Receiver<T>,
@@ -17,7 +17,8 @@ pub struct ForEachAsync<T, F, Fut> {
     slots: Vec<Slot<Fut>>,
 }
 
-/// Slot for a future. It is allocated once, so that no value needs an allocation.
+/// Slot for one pending future. The slot is allocated once and reused, so that no value needs an
+/// allocation.
 struct Slot<Fut> {
     /// The pending future, if there is one.
     future: Pin<Box<Option<Fut>>>,
@@ -33,8 +34,8 @@ struct Slot<Fut> {
 ///
 /// The futures are started in the order of the values. If the futures are slow, for example because
 /// an actor's mailbox is full, values stay in the channel, and the sources slow down. While no
-/// future can continue, the stage rests. The values that were passed to pending futures have left
-/// the channel. They are lost if the stage fails.
+/// future can continue, the stage sleeps. A value that was passed to a pending future has left the
+/// channel, and is lost if the stage fails.
 ///
 /// # Examples
 ///
@@ -78,8 +79,8 @@ impl<T, F, Fut> ForEachAsync<T, F, Fut> {
         self
     }
 
-    /// Starts as many futures as possible, and polls the futures that were woken. Returns the
-    /// number of values taken, at most a batch.
+    /// Starts as many futures as possible, and polls the futures that were woken. Takes at most one
+    /// batch of values, and returns the number of values taken.
     fn work(&mut self) -> usize
     where
         F: FnMut(T) -> Fut,

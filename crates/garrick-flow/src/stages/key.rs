@@ -1,12 +1,13 @@
-//! Mapping of keys to channels.
+//! Maps the key of a value to a channel.
 
 use std::hash::{Hash, Hasher};
 
-/// An odd number whose bits look random. It is derived from the golden ratio.
+/// An odd number whose bits look random, derived from the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A multiplicative hash. It takes a few instructions per word, and gives equal results in every
-/// run. It gives no protection against keys that are chosen to collide in one channel.
+/// A multiplicative hash function. The function takes a few instructions per word, and returns the
+/// same results in every run. It gives no protection against keys that are chosen to collide in one
+/// channel.
 #[derive(Default)]
 struct KeyHasher(u64);
 
@@ -59,7 +60,7 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// Returns the index, below `channels`, of the channel that `key` belongs to.
+/// Returns the index of the channel that `key` belongs to, which is less than `channels`.
 #[inline]
 pub(super) fn channel_of(key: &impl Hash, channels: usize) -> usize {
     let mut hasher = KeyHasher::default();

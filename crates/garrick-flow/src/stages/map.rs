@@ -1,4 +1,4 @@
-//! A stage between two channels.
+//! A stage that maps values from one channel to another.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Map<In, Out, F> {
     input: Receiver<In>,
     output: Sender<Out>,
     each: F,
-    /// Number of values, and of free slots, at which the stage is woken.
+    /// Number of values in the input, and of free slots in the output, at which the stage is woken.
     wanted: usize,
 }
 
@@ -68,8 +68,9 @@ impl<In, Out, F> Map<In, Out, F> {
         self.wait_for(half)
     }
 
-    /// Makes the stage take each batch out of its channel before it maps the values, instead of
-    /// working in place. The documentation of [`Buffer`] describes when this is useful.
+    /// Makes the stage copy each batch from the channel into a buffer before it maps the values,
+    /// instead of working in place. The documentation of [`Buffer`] describes when a buffer is
+    /// useful.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Fan-in of several channels.
+//! A stage that moves the values of several channels into one.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ pub struct Merge<T> {
     output: Sender<T>,
     /// Index of the input that is read first in the next step.
     next: usize,
-    /// Number of values, and of free slots, at which the stage is woken.
+    /// Number of values in an input, and of free slots in the output, at which the stage is woken.
     wanted: usize,
 }
 
 /// Creates a stage that moves the values of all `inputs` into `output`. The values of each input
 /// keep their order.
 ///
-/// The inputs are read round-robin, one batch from each, and an empty input is skipped. So between
-/// two batches from the same input, the stage moves at most one batch from every other input. While
-/// the output is full, all inputs wait. The stage ends when all inputs are finished.
+/// The stage reads one batch from each input in turn, and skips empty inputs. So between two
+/// batches from the same input, the stage moves at most one batch from every other input. While the
+/// output is full, all inputs wait. The stage ends when all inputs are finished.
 ///
 /// # Examples
 ///
@@ -47,9 +47,8 @@ pub fn merge<T>(inputs: Receivers<T>, output: Sender<T>) -> Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Sets the number of values that the stage waits for. When the stage has nothing to do, it
-    /// waits until at least one input has `count` values and the output has `count` free slots. The
-    /// default is 1.
+    /// Makes the stage wait for `count` values in at least one input, and for `count` free slots in
+    /// the output, when it has nothing to do. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;

@@ -7,9 +7,9 @@
 //! [`from_stream`] and [`from_async`] are sources that wait for futures. [`for_each_async`] is a
 //! sink that waits for futures.
 //!
-//! Each stage works in batches. Their maximum size is the [`batch`](crate::Sender::batch) size of
-//! the stage's channel. By default, a resting stage is woken by the first value or free slot, so
-//! that no value is delayed. `wait_for` and `half_full` reduce the number of wake-ups. `restarting`
+//! Each stage works in batches. A batch has at most the [`batch`](crate::Sender::batch) size of the
+//! stage's channel. By default, a resting stage is woken by the first value or free slot, so that
+//! no value is delayed. `wait_for` and `half_full` reduce the number of wake-ups. `restarting`
 //! makes a stage restart after a panic. [`map`] works in place, in the slots of its channels,
 //! unless it is [`buffered`](Map::buffered).
 
@@ -39,8 +39,8 @@ pub use stream::{FromAsync, FromStream, from_async, from_stream};
 
 use crate::Wait;
 
-/// Returns the wait after a step that moved `count` values. If the step moved any, another batch
-/// may be ready, so the stage checks again before it rests.
+/// Returns the condition for the next step after a step that moved `count` values. If the step
+/// moved any values, another batch may be ready, so the stage checks again before it sleeps.
 fn next(count: usize, rest: Wait) -> Wait {
     if count > 0 { Wait::again() } else { rest }
 }

@@ -1,4 +1,4 @@
-//! Fan-out by key.
+//! A stage that distributes values over several channels by their keys.
 
 use std::fmt;
 use std::hash::Hash;
@@ -12,13 +12,13 @@ pub struct Partition<T, F> {
     input: Receiver<T>,
     outputs: Senders<T>,
     key: F,
-    /// Output channel of each value that is about to be moved, in order. This is a field so that
-    /// its memory is reused.
+    /// The plan: the index of the output channel for each of the next values, in order. The vector
+    /// is a field so that its memory is reused.
     plan: Vec<u32>,
-    /// Free slots of each output channel after the plan is carried out. This is a field so that its
-    /// memory is reused.
+    /// Number of free slots that each output channel will have after the plan is carried out. The
+    /// vector is a field so that its memory is reused.
     room: Vec<usize>,
-    /// Number of free slots at which the stage is woken.
+    /// Number of free slots in a full output at which the stage is woken.
     wanted: usize,
 }
 
@@ -29,7 +29,7 @@ pub struct Partition<T, F> {
 /// so the output of a key is the same in every run. If one output is full, it blocks all outputs:
 /// the first value for the full output and all values behind it stay in the input. If some keys are
 /// much more frequent than others, create the outputs with more slots. If the receiver of an output
-/// is gone, the stage ends, since the values for this output must not go to another one.
+/// is gone, the stage ends, because the values for this output must not go to another one.
 ///
 /// Values are moved directly from channel to channel, one batch at a time.
 ///
@@ -76,8 +76,8 @@ impl<T, F> Partition<T, F> {
         self
     }
 
-    /// Plans where the next values go, until a channel has no more room. If the plan is smaller
-    /// than a batch because a channel is full, returns that channel.
+    /// Plans which output channel each of the next values goes to, for at most a batch. If an
+    /// output channel is full before that, the plan ends, and the method returns this channel.
     fn plan<K: Hash>(&mut self) -> Option<usize>
     where
         F: FnMut(&T) -> K,
@@ -99,7 +99,7 @@ impl<T, F> Partition<T, F> {
         None
     }
 
-    /// Moves the values of the plan.
+    /// Moves the planned values to their output channels.
     fn carry_out(&mut self) {
         if self.plan.is_empty() {
             return;

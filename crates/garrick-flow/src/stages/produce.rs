@@ -42,9 +42,9 @@ pub fn produce<I: IntoIterator>(output: Sender<I::Item>, values: I) -> Produce<I
 
 /// Creates a source that sends the values of an iterator, and restarts when the iterator panics.
 ///
-/// `make` is called at the start and after each panic. Its argument is the number of values sent so
-/// far. It returns an iterator over the values that have not been sent yet. The source ends when an
-/// iterator ends.
+/// `make` is called at the start and after each panic. The argument of `make` is the number of
+/// values sent so far. `make` returns an iterator over the values that have not been sent yet. The
+/// source ends when an iterator ends.
 ///
 /// The values that an iterator yielded before a panic are sent. So if each iterator starts with the
 /// first value that has not been sent yet, no value is lost or sent twice.

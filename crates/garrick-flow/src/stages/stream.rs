@@ -14,7 +14,7 @@ use crate::{AsyncSender, Cx, Sender, Stage, Wait, Wiring};
 pub struct FromStream<S: Stream> {
     output: Sender<S::Item>,
     stream: Pin<Box<S>>,
-    /// Makes this stage take a step.
+    /// Waker for the stream, which makes this stage take a step.
     waker: Waker,
     /// Number of free slots at which the stage is woken.
     wanted: usize,
@@ -28,7 +28,7 @@ pub struct FromStream<S: Stream> {
 ///
 /// # Examples
 ///
-/// The channel of one graph is the source of another graph:
+/// In this example, the values of a channel of one graph are the source of another graph:
 ///
 /// ```
 /// use garrick_flow::{AsyncReceiver, Graph, stages};
@@ -64,9 +64,9 @@ impl<S: Stream> FromStream<S> {
         self
     }
 
-    /// Sends the values that are ready, at most a batch. Returns the number of values sent, and the
-    /// result of the last poll. `Ready(false)` means that the stream has ended, and `Pending` that
-    /// the stage must wait for it.
+    /// Sends the values that the stream has ready, but at most a batch. Returns the number of
+    /// values sent, and the result of the last poll. The result is `Ready(false)` if the stream has
+    /// ended, and `Pending` if the stage must wait for the stream.
     fn send(&mut self) -> (usize, Poll<bool>) {
         let mut cx = Context::from_waker(&self.waker);
         let mut poke = self.output.poke(self.output.batch());
@@ -110,9 +110,9 @@ where
 pub struct FromAsync<F> {
     /// The future, which owns the sender.
     future: Pin<Box<F>>,
-    /// The sender's channel.
+    /// The channel of the sender that the future owns.
     line: Arc<Line>,
-    /// Makes this stage take a step.
+    /// Waker for the future, which makes this stage take a step.
     waker: Waker,
 }
 

@@ -20,8 +20,8 @@ pub enum Seen {
     Done,
 }
 
-/// A driver that steps one stage by hand, without threads. The test holds the other ends of the
-/// stage's channels, and sets the stage's clock.
+/// A driver that runs the steps of one stage on the test's thread. The test holds the other ends of
+/// the stage's channels, and sets the stage's clock.
 ///
 /// # Examples
 ///
@@ -51,13 +51,13 @@ pub enum Seen {
 pub struct StageDriver<'a, S> {
     /// The graph that the stage's channels belong to.
     graph: &'a Graph,
-    /// The stage. `None` once it has ended.
+    /// The stage, or `None` after it has ended.
     stage: Option<S>,
-    /// The wait that the last step returned.
+    /// The condition for the next step, which the last step returned.
     wait: Wait,
-    /// Vote and restart records of the stage.
+    /// The stage's current vote and its restarts.
     desk: Desk,
-    /// The time.
+    /// The current time of the stage's clock.
     now: Nanos,
 }
 
@@ -74,7 +74,7 @@ impl<'a, S: Stage> StageDriver<'a, S> {
     }
 
     /// Takes a step, even if no step is due, and returns the state of the stage after the step. If
-    /// the stage has already ended, takes no step and returns [`Seen::Done`].
+    /// the stage has already ended, the method takes no step, and returns [`Seen::Done`].
     ///
     /// # Panics
     ///

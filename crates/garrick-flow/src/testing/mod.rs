@@ -1,10 +1,10 @@
 //! Tools to test stages and graphs without threads.
 //!
 //! A [`StageDriver`] steps one stage, and the test holds the other ends of its channels. A
-//! [`Stepper`] holds a whole graph. It takes one step of one stage at a time, on the caller's
-//! thread. The stage is chosen round-robin, at random from a seed, or by name. Both types have a
-//! clock that the test sets. So a test controls the order of all steps and the time at which each
-//! step is taken, and can reproduce a failure.
+//! [`Stepper`] runs a whole graph. The stepper takes one step of one stage at a time, on the
+//! caller's thread. The stage is chosen round-robin, at random from a seed, or by name. Both types
+//! have a clock that the test sets. So a test controls the order of all steps and the time at which
+//! each step is taken, and can reproduce a failure.
 
 mod driver;
 mod stepper;

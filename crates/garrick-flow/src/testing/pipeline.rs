@@ -22,8 +22,8 @@ pub struct Pipeline {
 }
 
 impl Graph {
-    /// Creates the stages of the graph as tasks of a node of a simulation. `on_failure` is called
-    /// with the name of each stage that panics, and the reason.
+    /// Creates the stages of the graph as tasks of one node of a simulation. If a stage panics,
+    /// `on_failure` is called with its name and the reason.
     ///
     /// # Errors
     ///
@@ -67,10 +67,12 @@ impl Pipeline {
     }
 
     /// Makes the stage called `name` panic once, in a step that the simulation chooses. A
-    /// [`restarting`](crate::restarting) stage panics at the start of that step. Any other stage
-    /// panics at the end of that step. The panic is not a failure of the run.
+    /// [`restarting`](crate::restarting) stage panics at the start of the chosen step. Any other
+    /// stage panics at the end of the chosen step. The panic does not count as a failure of the
+    /// run.
     ///
-    /// Each call adds a panic. If the stage ends first, there is no panic.
+    /// Each call of this method adds one panic. If the stage ends before the chosen step, there is
+    /// no panic.
     ///
     /// # Errors
     ///

@@ -12,13 +12,14 @@ use crate::graph::{AnyStage, Graph, Opened, Report, Sample};
 use crate::stage::{Clock, Runner};
 use crate::wait::Verdict;
 
-/// Number of steps after which [`Stepper::run_until_idle`] assumes that a graph never becomes idle.
+/// Number of steps after which [`Stepper::run_until_idle`] panics, because the graph probably never
+/// becomes idle.
 pub const STEPS_MAX: u64 = 10_000_000;
 
 /// A tool that runs a graph step by step on the calling thread, with a clock set by the test.
 ///
 /// Stages take steps round-robin in the order in which they were added, or in a random order
-/// ([`seeded`](Self::seeded)). Teams and cores have no effect here.
+/// ([`seeded`](Self::seeded)). Teams and cores have no effect in a stepper.
 ///
 /// # Examples
 ///
@@ -46,11 +47,11 @@ pub const STEPS_MAX: u64 = 10_000_000;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Stepper {
-    /// The stages by number. `None` for a stage that has ended.
+    /// The stages, indexed by their ids. An entry is `None` if the stage has ended.
     stages: Vec<Option<Runner<AnyStage>>>,
     /// State that the stages share.
     opened: Opened,
-    /// The time.
+    /// The current time of the stepper's clock.
     now: Nanos,
     /// The order in which stages take steps.
     order: Order,
@@ -58,9 +59,10 @@ pub struct Stepper {
 
 /// The rule by which a [`Stepper`] chooses the next stage.
 enum Order {
-    /// Round-robin. The next stage is the first due stage whose number is at least this number.
+    /// Round-robin. The next stage is the first due stage whose id is at least the contained
+    /// number.
     Turns(usize),
-    /// Random. The value is the state of the random number generator.
+    /// Random. The contained value is the state of the random number generator.
     Chance(u64),
 }
 
@@ -78,8 +80,8 @@ impl Stepper {
     ///
     /// # Panics
     ///
-    /// Panics if [`Graph::start`] would return an error because of the graph's shape: if stages
-    /// form a cycle without a feedback channel, or if a feedback channel does not lead back.
+    /// Panics if stages form a cycle without a feedback channel, or if a feedback channel does not
+    /// lead back. [`Graph::start`] would return an error for such a graph.
     #[track_caller]
     pub fn new(graph: Graph) -> Self {
         let (opened, stages) = match Opened::by_hand(graph) {
@@ -139,8 +141,8 @@ impl Stepper {
     ///
     /// # Panics
     ///
-    /// Panics after [`STEPS_MAX`] steps. The graph then probably has a source that never ends, or a
-    /// stage that never rests.
+    /// Panics after [`STEPS_MAX`] steps. After so many steps, the graph probably has a source that
+    /// never ends, or a stage that never sleeps.
     #[track_caller]
     pub fn run_until_idle(&mut self) -> u64 {
         let steps = self.run(STEPS_MAX);
@@ -169,8 +171,8 @@ impl Stepper {
     }
 
     /// Makes the stage called `name` panic in its next step. The message of the panic is `words`. A
-    /// [`restarting`](crate::restarting) stage panics at the start of that step. Any other stage
-    /// panics at the end of that step.
+    /// [`restarting`](crate::restarting) stage panics at the start of its next step. Any other
+    /// stage panics at the end of its next step.
     ///
     /// # Errors
     ///
@@ -200,8 +202,8 @@ impl Stepper {
         post.overrule();
     }
 
-    /// Returns the number of messages in channel number `channel`. Channels are numbered from 0 in
-    /// the order of their creation.
+    /// Returns the number of messages in the channel with the index `channel`. The channels are
+    /// indexed from 0, in the order of their creation.
     ///
     /// # Panics
     ///
@@ -235,7 +237,7 @@ impl Stepper {
             .collect()
     }
 
-    /// Returns the number of the stage with the given name that has not ended.
+    /// Returns the id of the stage with the given name, if this stage has not ended.
     fn find(&self, name: &str) -> Result<usize, NoSuchStage> {
         let name_of = |number| self.opened.monitor.name_of(number);
         let numbers = 0..self.stages.len();
@@ -250,7 +252,7 @@ impl Stepper {
         })
     }
 
-    /// Chooses one of the stages that are `due`. Returns `None` if there are none.
+    /// Chooses one of the stages in `due`. Returns `None` if `due` is empty.
     fn choose(&mut self, due: &[usize]) -> Option<usize> {
         match &mut self.order {
             Order::Turns(next) => {
@@ -281,7 +283,7 @@ impl Stepper {
         seen
     }
 
-    /// Returns the state of a stage. Drops the stage if it has no next step.
+    /// Returns the state of a stage. If the stage has no next step, drops it.
     fn look_at(&mut self, stage: usize) -> Seen {
         let Some(runner) = &mut self.stages[stage] else {
             return Seen::Done;

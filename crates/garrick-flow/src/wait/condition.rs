@@ -1,4 +1,4 @@
-//! A single condition of a wait.
+//! A single condition of a [`Wait`](super::Wait).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,27 +8,28 @@ use garrick_sched::Nanos;
 use crate::channel::{Line, Met, Side};
 use crate::post::StageId;
 
-/// The kind of thing that a resting stage waits for. If it waits for several kinds, the greatest
-/// value counts.
+/// The kind of thing that a sleeping stage waits for. If the stage waits for several kinds, the
+/// greatest value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lack {
     /// Something other than a channel, such as a timer or a future.
     Other,
     /// Messages in a channel.
     Messages,
-    /// Room in a channel. This kind takes precedence over messages, because a stage without room
-    /// could not use more messages.
+    /// Free slots in a channel. This kind takes precedence over messages, because a stage without
+    /// free slots could not use more messages.
     Room,
 }
 
-/// A single condition of a wait.
+/// A single condition of a [`Wait`](super::Wait).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
-    /// A condition on `len` channels, beginning with number `first`, at their ends on `side`. It is
-    /// met if `count` values can be taken, or `count` slots can be filled, at `need` of these ends.
+    /// A condition on `len` channels, the first of which has the index `first`. The condition is
+    /// met if `count` values can be taken, or `count` slots can be filled, at the ends on `side` of
+    /// `need` of these channels.
     Ends {
         side: Side,
-        /// Short form of the number of the channels' graph.
+        /// Short form of the id of the graph that the channels belong to.
         graph: u16,
         first: u32,
         len: u32,
@@ -44,8 +45,8 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    /// Returns true if all channels of the condition belong to a graph. `of` is the short form of
-    /// the graph's number.
+    /// Returns true if all channels of the condition belong to the graph whose id has the short
+    /// form `of`.
     pub(super) fn is_of(&self, of: u16) -> bool {
         match *self {
             Self::Ends { graph, len, .. } => graph == of || len == 0,
@@ -76,8 +77,8 @@ impl Condition {
         }
     }
 
-    /// Returns true if this is an unmet condition on channels, and it can be met only through
-    /// channels for which `is_inside` returns true.
+    /// Returns true if this is an unmet condition on channels, and only channels for which
+    /// `is_inside` returns true can change that.
     pub(super) fn is_up_to(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Self::Ends { side, count, .. } = *self else {
             return false;
@@ -104,7 +105,8 @@ impl Condition {
         })
     }
 
-    /// Counts a stall at each channel of the condition that is not ready.
+    /// Counts, for each channel of the condition that is not ready, that a stage went to sleep
+    /// because of it.
     pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Self::Ends { side, count, .. } = *self {
             let lines = self.lines(lines).iter();
@@ -123,7 +125,7 @@ impl Condition {
         }
     }
 
-    /// Returns the channels that an [`Ends`](Self::Ends) condition concerns.
+    /// Returns the channels of an [`Ends`](Self::Ends) condition.
     fn lines<'a>(&self, lines: &'a [Arc<Line>]) -> &'a [Arc<Line>] {
         match *self {
             Self::Ends { first, len, .. } => &lines[first as usize..][..len as usize],
@@ -132,8 +134,9 @@ impl Condition {
     }
 }
 
-/// Checks whether `need` of the channels are ready. Channels that are over do not count. If fewer
-/// than `need` channels remain, all of these must be ready.
+/// Checks whether `need` of the channels are ready. A channel from which nothing more can be taken,
+/// or to which nothing more can be sent, does not count. If fewer than `need` channels remain, all
+/// of them must be ready.
 #[inline]
 fn look_at_all(lines: &[Arc<Line>], side: Side, need: u32, count: u64) -> Met {
     let (mut ready, mut open) = (0, 0);

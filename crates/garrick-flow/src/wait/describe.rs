@@ -1,4 +1,4 @@
-//! Descriptions of waits, which show why a graph makes no progress.
+//! Describes in words what a stage waits for, to show why a graph makes no progress.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::{Condition, Kind, Lines, Wait};
 use crate::channel::Side;
 
 impl Wait {
-    /// Describes the wait in words. `name_of` returns the name of a stage.
+    /// Describes the [`Wait`] in words. `name_of` returns the name of a stage.
     pub(crate) fn describe(&self, lines: &Lines, name_of: &dyn Fn(u32) -> String) -> String {
         let terms = match &self.0 {
             Kind::Again => return "nothing".to_owned(),
@@ -54,8 +54,8 @@ impl Condition {
     }
 }
 
-/// Describes the count that the end on `side` of a channel waits for. Includes the user of the
-/// other end, if it is known.
+/// Describes how many values or free slots the end on `side` of a channel waits for. Names the
+/// stage at the other end, if this stage is known.
 fn end(
     side: Side,
     channel: u32,

@@ -1,9 +1,9 @@
 //! Conditions that a stage waits for.
 //!
 //! A [`Wait`] is a plain value that consists of a few conditions. Each condition refers to a
-//! channel by its number. The code that evaluates a wait passes the graph's channels in, so a wait
-//! needs neither borrows nor counted references. The channels of a bundle have consecutive numbers,
-//! so one condition can refer to all of them.
+//! channel by its index in the graph. The code that evaluates a `Wait` passes the graph's channels
+//! in, so a `Wait` needs neither borrows nor counted references. The channels of a bundle have
+//! consecutive indices, so one condition can refer to all of them.
 
 mod condition;
 mod terms;
@@ -25,24 +25,24 @@ use crate::post::StageId;
 /// Maximum number of conditions that a [`Wait`] can combine.
 pub const CONDITIONS_MAX: usize = 6;
 
-/// Reason why a stage fails that waits for a channel of another graph.
+/// Error message for a stage that fails because it waits for a channel of another graph.
 const OTHER_GRAPH: &str = "the stage waits for a channel of another graph: create the channel by the graph of the \
      stage, or use an `AsyncSender` or `AsyncReceiver`";
 
-/// The channels of a graph, by number.
+/// The channels of a graph, ordered by index.
 pub(crate) type Lines = Arc<[Arc<Line>]>;
 
 /// The condition for the next step of a stage.
 ///
 /// A wait combines at most [`CONDITIONS_MAX`] conditions on channels, on bundles, or on time. A
-/// condition on a bundle counts as one condition. `and` and `or` apply to the whole wait on their
+/// condition on a bundle counts as one condition. `and` and `or` apply to the whole `Wait` on their
 /// left: `a.or(b).and(c)` is `(a or b) and c`.
 ///
 /// A closed channel does not keep a stage waiting. If the sender is gone, a condition on the
 /// receiver counts as met, even if no values are left. If the receiver is gone, a condition on the
 /// sender counts as met. If no more values can be taken from a channel or sent to it, the whole
-/// wait is over, regardless of its other conditions. The next step should then end the stage, or at
-/// least not wait for that channel again.
+/// wait is over, regardless of its other conditions. After such an event, the next step should end
+/// the stage, or at least not wait for that channel again.
 ///
 /// # Examples
 ///
@@ -66,16 +66,17 @@ enum Kind {
     Again,
     /// There is no next step.
     Done,
-    /// The next step follows when all conditions of any one term are met.
+    /// The next step follows when all conditions of at least one term are met.
     For(Terms),
 }
 
-/// Result of evaluating a wait.
+/// Result of checking whether the next step of a stage is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The next step is due.
     Due,
-    /// The next step is not due. Contains the earliest time that the wait depends on, if any.
+    /// The next step is not due. Contains the earliest time at which it may become due, if the
+    /// stage waits for a time.
     NotYet(Option<Nanos>),
     /// There is no next step.
     Done,
@@ -167,8 +168,8 @@ impl Wait {
         Self::ends(side, (line.id, 1), 1, Some(line), count)
     }
 
-    /// Waits for `need` of the `len` channels that begin with number `first`. All of them have the
-    /// properties of `line`.
+    /// Waits for `need` of the `len` channels that begin with the index `first`. All of these
+    /// channels have the same properties as `line`.
     fn ends(
         side: Side,
         (first, len): (u32, u32),
@@ -188,7 +189,7 @@ impl Wait {
         })
     }
 
-    /// Waits until the bell at one end of a channel is rung.
+    /// Waits until the bell at one end of a channel is rung, for example by the waker of a future.
     pub(crate) fn rung(line: &Line, side: Side) -> Self {
         let channel = line.id;
         Self::of(Condition::Rung { side, channel })
@@ -204,8 +205,8 @@ impl Wait {
         Self::of(Condition::Until(deadline))
     }
 
-    /// Does not wait, but lets other stages run before the next step: the other stages of the team,
-    /// and the stages that are waiting for stages of the team.
+    /// Takes the next step without waiting. Before this step, the other stages of the team can run,
+    /// and so can the stages that are waiting for stages of the team.
     pub fn again() -> Self {
         Self(Kind::Again)
     }
@@ -262,8 +263,8 @@ impl Wait {
         Self(Kind::For(terms))
     }
 
-    /// Checks that all channels of the wait belong to a graph. `graph` is the short form of its
-    /// number.
+    /// Checks that all channels of this `Wait` belong to the graph whose id has the short form
+    /// `graph`.
     ///
     /// # Errors
     ///
@@ -278,7 +279,8 @@ impl Wait {
         }
     }
 
-    /// Starts the timers at `now()`, which is called only if there are timers.
+    /// Converts delays into points in time, beginning at `now()`. The function `now` is called only
+    /// if there are timers.
     pub(crate) fn begin(&mut self, now: impl Fn() -> Nanos) {
         let Kind::For(terms) = &mut self.0 else {
             return;
@@ -318,8 +320,8 @@ impl Wait {
         Verdict::NotYet(earliest)
     }
 
-    /// Returns true if every term waits for a channel that is not ready and for which `is_inside`
-    /// returns true.
+    /// Returns true if every term waits for at least one channel that is not ready, and for which
+    /// `is_inside` returns true.
     pub(crate) fn is_stuck(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Kind::For(terms) = &self.0 else {
             return false;
@@ -329,8 +331,8 @@ impl Wait {
             && matches!(self.look(lines, || 0), Verdict::NotYet(_))
     }
 
-    /// Registers `stage` to be woken by all channels of the wait. The caller must check the wait
-    /// again after this call.
+    /// Registers `stage` to be woken by all channels of this `Wait`. After the call, the caller
+    /// must check again whether the next step is due.
     pub(crate) fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
         if let Kind::For(terms) = &self.0 {
             terms
@@ -340,7 +342,8 @@ impl Wait {
         }
     }
 
-    /// Counts a stall at each channel that keeps the stage waiting.
+    /// Counts, for each channel that keeps the stage waiting, that the stage went to sleep because
+    /// of it.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {
             let conditions = terms.used().iter();

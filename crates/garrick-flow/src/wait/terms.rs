@@ -1,15 +1,15 @@
-//! Combined conditions.
+//! Combines the conditions of a [`Wait`](super::Wait).
 
 use super::CONDITIONS_MAX;
 use super::condition::Condition;
 
-/// Combination of conditions. The terms are combined by "or", and the conditions of a term by
+/// A combination of conditions: the terms are combined by "or", and the conditions of a term by
 /// "and".
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     /// The conditions of all terms, one term after another. Only the first `len` are used.
     conditions: [Condition; CONDITIONS_MAX],
-    /// Bit `i` is set if condition `i` is the first of its term.
+    /// Bit `i` is set if the condition with the index `i` is the first one of a term.
     firsts: u8,
     /// Number of conditions.
     len: u8,

@@ -1,4 +1,4 @@
 //! Helpers that several scenarios use.
 
-/// Result of a scenario.
+/// Result type of a test scenario.
 pub(crate) type Result = std::result::Result<(), Box<dyn std::error::Error>>;

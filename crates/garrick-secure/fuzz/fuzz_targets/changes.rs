@@ -1,4 +1,5 @@
-//! An attacker in the middle who tries everything that reaches new code.
+//! Fuzz target: an attacker in the middle changes streams, and the fuzzer selects the changes that
+//! reach new code.
 #![no_main]
 #![allow(dead_code, reason = "what the tests share with this is more than it needs")]
 

@@ -1,15 +1,16 @@
-//! The buffer passes successive bytes to actors that request them. If the buffer has too few bytes,
-//! it lets the source read more.
+//! The buffer is an actor that passes received bytes, in order, to other actors that request them.
+//! If the buffer has too few bytes, it lets the source, the actor that reads from the transport,
+//! read more.
 //!
 //! ```text
 //!    [ held by others ][ bytes      ][ room ]      one allocation, unless more room is needed
 //!    given out         ^ given next  ^ the source reads to here
 //! ```
 //!
-//! Bytes are passed on by splitting off the memory that they were read into. The memory is reused
-//! from the front once no references to it exist. While the source reads, it owns the memory. So
-//! bytes are copied in one case only: if the memory behind the beginning of a frame is too small
-//! for the rest of the frame.
+//! The buffer passes bytes on by splitting off the memory that they were read into. When no
+//! references to this memory exist any more, it is reused from the front. While the source reads,
+//! it owns the memory. So bytes are copied in only one case: if the memory behind the beginning of
+//! a frame is too small for the rest of the frame.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -26,7 +27,7 @@ use crate::patience::{Alarm, Patience};
 /// Initial and minimum capacity in bytes. A connection with little traffic keeps the minimum.
 const ROOM_BYTES_MIN: usize = 2 * 1024;
 
-/// A message to the buffer.
+/// A message to the buffer, the actor that passes received bytes on.
 pub(super) enum Msg {
     Get(Get),
     Filled(Filled),
@@ -36,19 +37,19 @@ pub(super) enum Msg {
     Rung(u64),
 }
 
-/// Request for a number of bytes.
+/// A request for a number of bytes.
 pub(super) struct Get {
     pub(super) bytes: usize,
-    /// Bytes that the requester already has. They are returned with the answer, because a behavior
-    /// cannot own data that it will change.
+    /// Bytes that the requester already has. The answer returns them, because a behavior cannot own
+    /// data that it will change.
     pub(super) held: BytesMut,
-    /// True if the requested bytes are the beginning of a frame. In that case the last frame is
-    /// complete.
+    /// True if the requested bytes are the beginning of a frame. In this case, the frame before it
+    /// is complete.
     pub(super) begins: bool,
     pub(super) to: Address<Got>,
 }
 
-/// Answer to a [`Get`].
+/// The answer to a [`Get`].
 pub(super) enum Got {
     Bytes {
         held: BytesMut,
@@ -60,7 +61,7 @@ pub(super) enum Got {
     },
 }
 
-/// Result of a read of the source.
+/// Result of a read by the source, the actor that reads from the transport.
 pub(super) struct Filled {
     pub(super) buffer: BytesMut,
     /// Number of bytes in the buffer before the read.
@@ -71,14 +72,14 @@ pub(super) struct Filled {
 
 /// The buffer actor.
 pub(super) struct Buffer {
-    /// Bytes that have been read and not passed on. Empty while the source reads, because the
-    /// source owns them then.
+    /// Bytes that have been read, but not passed on. Empty while the source reads, because the
+    /// source owns the memory during this time.
     bytes: BytesMut,
     /// Pending requests, in order.
     asked: VecDeque<Get>,
     /// Number of frames that the listener holds.
     places_taken: u32,
-    /// Room for the next read, in bytes.
+    /// Maximum number of bytes for the next read.
     room_bytes: usize,
     is_filling: bool,
     has_ended: bool,
@@ -137,7 +138,7 @@ impl Buffer {
         let _ = cx.send(&get.to, Got::Bytes { held, bytes });
     }
 
-    /// Lends the memory to the source.
+    /// Passes the memory to the source, which reads into it.
     fn fill(&mut self, get: &Get, cx: &Context<'_, Msg>) {
         let missing = get.bytes - self.bytes.len();
         // A frame begins with its first byte, which must be reported to start the time limit of the
@@ -166,7 +167,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Doubles the room if the last read has filled it. Halves the room if most of it was unused.
+    /// Doubles the maximum for the next read if the last read has reached it. Halves the maximum if
+    /// the last read was much shorter.
     fn fit_room(&mut self, read: usize, is_full: bool) {
         if is_full {
             self.room_bytes = (2 * self.room_bytes).min(self.options.read_bytes_max);
@@ -207,7 +209,7 @@ impl Actor for Buffer {
     }
 }
 
-/// Sets the timer, if there is one.
+/// Sets the given timer, if there is one.
 fn set(alarm: Option<Alarm>, cx: &Context<'_, Msg>) {
     if let Some(alarm) = alarm {
         let _ = cx.send_after(alarm.delay, &cx.address(), Msg::Rung(alarm.number));

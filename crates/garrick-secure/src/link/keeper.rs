@@ -1,4 +1,4 @@
-//! The keeper opens a connection, and closes it exactly once.
+//! The keeper is the actor that opens a connection, and closes it exactly once.
 
 use std::mem;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::key::{PreSharedKey, Role};
 use crate::options::Options;
 use crate::writer::{Write, Writer};
 
-/// A message to the keeper.
+/// A message to the keeper, the actor that opens and closes a connection.
 pub(super) enum Msg {
     Begin(Box<(Transport, PreSharedKey, Role)>),
     /// The peer has proven that it has the key.
     Opened(Box<(Session, Sink)>),
-    /// No more payloads will be written.
+    /// The program will send no more payloads.
     Finish,
-    /// All payloads and the last frame are written.
+    /// All payloads and the last frame have been written.
     Said,
     /// The peer has announced that it will send no more payloads.
     Heard,
@@ -48,7 +48,7 @@ pub(super) struct Keeper {
     options: Options,
     source: Option<Address<Fill>>,
     open: Option<Open>,
-    /// Watches the listener.
+    /// The watch on the listener, which notifies the keeper when the listener stops.
     watch: Option<Watch>,
 }
 
@@ -120,7 +120,7 @@ impl Keeper {
         });
     }
 
-    /// Spawns the scribe, and passes a writer to the listener.
+    /// Spawns the scribe, the actor that writes, and passes a [`Writer`] to the listener.
     fn spawn_scribe(&self, sealer: Sealer, sink: Sink, cx: &Context<'_, Msg>) -> Address<Write> {
         let room = Room::new(self.options.queue);
         let start = scribe::Start {
@@ -139,7 +139,7 @@ impl Keeper {
         scribe
     }
 
-    /// Handles a message. Returns the outcome of the connection if it is over.
+    /// Handles a message. Returns the outcome of the connection if the connection is over.
     fn handle(&mut self, msg: Msg, cx: &Context<'_, Msg>) -> Option<Result<(), Error>> {
         match msg {
             Msg::Begin(begin) => self.begin(*begin, cx),

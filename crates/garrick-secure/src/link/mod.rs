@@ -1,4 +1,4 @@
-//! A connection as a small graph of actors.
+//! The actors of a connection.
 //!
 //! ```text
 //!              bytes               n bytes              Frame
@@ -13,14 +13,14 @@
 //!               keeper: spawns and watches all actors, reports the end once, and stops all actors
 //! ```
 //!
-//! The buffer passes n successive bytes to the actor that requested them. The behavior of the
-//! reader encodes its position in a frame. The source reads only when the buffer has too few bytes.
-//! The source reads into memory that it borrows from the buffer. While the listener holds too many
-//! frames, the buffer does not begin another frame. The source and the scribe are async actors. The
-//! other three are plain actors.
+//! The buffer passes the next n bytes to the actor that requested them. The current behavior of the
+//! reader corresponds to its position in a frame. The source reads from the transport only when the
+//! buffer has too few bytes. It reads into memory that it borrows from the buffer. While the
+//! listener holds too many frames, the buffer does not begin another frame. The source and the
+//! scribe, which writes, are async actors. The other three actors are plain actors.
 //!
-//! All errors are sent to the keeper. It reports the first error, and stops the other actors. Other
-//! connections are not affected.
+//! All errors are sent to the keeper, which reports the first error, and stops the other actors.
+//! Other connections are not affected.
 
 mod timely;
 mod transport;

@@ -95,7 +95,7 @@ pub fn open(
 }
 
 impl Connection {
-    /// Closes the connection at once. Its last event then contains
+    /// Closes the connection at once. The last event of the connection then contains
     /// [`Error::Closed`](crate::Error::Closed). Data that is not yet written is lost, and the peer
     /// is not notified. For an orderly shutdown, call [`Writer::finish`](crate::Writer::finish).
     pub fn close(&self) {

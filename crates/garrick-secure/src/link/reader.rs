@@ -1,4 +1,5 @@
-//! The reader takes length, body and tag one after another, with a behavior for each part.
+//! The reader is the actor that receives the length, the body and the tag of each frame, with a
+//! separate behavior for each part.
 //!
 //! ```text
 //!    length(sequence) --- 4 bytes, checked ---> body(sequence) --- n bytes ---> tag(sequence)
@@ -6,8 +7,8 @@
 //!        +------------ sequence + 1 ---- 32 bytes, checked, body decrypted ---------+
 //! ```
 //!
-//! A behavior only stores the number of the expected frame. The body is part of the request for its
-//! tag, and returns with the answer.
+//! A behavior stores only the number of the expected frame. The reader sends the body together with
+//! its request for the tag, and gets the body back with the answer.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub(super) struct Known {
     pub(super) keeper: Address<keeper::Msg>,
 }
 
-/// The next behavior. `None` after the last frame.
+/// The next behavior, or `None` after the last frame.
 type Step = Result<Option<Behavior<Got>>, Error>;
 
 /// Creates a reader that waits for the first length.
@@ -96,8 +97,8 @@ fn tag(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
     })
 }
 
-/// Returns the bytes that the requester already had, and the requested bytes. Returns an error if
-/// the stream has ended.
+/// Returns the bytes that the reader already had, and the bytes that it requested. Returns an error
+/// if the stream has ended.
 fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Error> {
     match got {
         Got::Bytes { held, bytes } => Ok((held, bytes)),
@@ -106,8 +107,8 @@ fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Erro
 }
 
 impl Known {
-    /// Switches to the next behavior. Stops after the last frame, and reports an error to the
-    /// keeper.
+    /// Switches to the next behavior. Stops the reader after the last frame or an error. Reports an
+    /// error to the keeper.
     fn step(
         &self,
         cx: &mut BehaviorContext<'_, Got>,

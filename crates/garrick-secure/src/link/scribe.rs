@@ -1,4 +1,5 @@
-//! The scribe seals payloads and writes them. Waiting payloads are written together.
+//! The scribe is the actor that encrypts payloads and writes them to the transport. Payloads that
+//! wait at the same time are written together.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -18,16 +19,16 @@ use crate::frame::{Kind, Sealer};
 use crate::options::Options;
 use crate::writer::Write;
 
-/// Minimum number of sealed bytes in a batch, unless no more payloads are waiting.
+/// Number of encrypted bytes after which a batch is written, even if more payloads are waiting.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Maximum capacity for sealed bytes that is kept while there is nothing to write.
+/// Maximum capacity of the buffer for encrypted bytes while there is nothing to write.
 const KEPT_BYTES_MAX: usize = 4 * 1024;
 
-/// Number of sealed bytes after which the scribe yields to other actors.
+/// Number of encrypted bytes after which the scribe lets other actors run.
 const SHARE_BYTES: usize = 256 * 1024;
 
-/// Arguments of the actor.
+/// Arguments of the scribe, the actor that writes.
 pub(super) struct Start {
     pub(super) sink: Sink,
     pub(super) sealer: Sealer,
@@ -36,21 +37,21 @@ pub(super) struct Start {
     pub(super) keeper: Address<keeper::Msg>,
 }
 
-/// State of the actor.
+/// State of the scribe, the actor that writes.
 struct Scribe {
     sink: Sink,
     sealer: Sealer,
     options: Options,
     cx: AsyncContext<Write>,
-    /// Sealed bytes that are not yet written.
+    /// Encrypted bytes that have not been written yet.
     out: BytesMut,
-    /// Replies that are sent once `out` is written.
+    /// Replies to send when all bytes of `out` have been written.
     written: Vec<Reply<()>>,
-    /// Number of bytes written in this turn.
+    /// Number of bytes that the scribe has written since it last let other actors run.
     share: usize,
 }
 
-/// Runs the scribe actor.
+/// Runs the scribe, the actor that writes.
 pub(super) async fn run(mut mailbox: Incoming<Write>, start: Start) {
     let cx = mailbox.context();
     let keeper = start.keeper;
@@ -99,8 +100,8 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, shut).await
     }
 
-    /// Writes the payloads that already had a place when the writer was finished. When the scribe
-    /// holds all places, all payloads have been written.
+    /// Writes the payloads that already had a place in the queue when the writer was finished. When
+    /// the scribe itself holds all places of the queue, all payloads have been written.
     async fn write_rest(
         &mut self,
         mailbox: &mut Incoming<Write>,
@@ -125,7 +126,8 @@ impl Scribe {
         }
     }
 
-    /// Seals a payload and frees its place. Returns false if no more payloads will come.
+    /// Encrypts a payload, and frees its place in the queue. Returns false if no more payloads will
+    /// come.
     fn seal(&mut self, write: Write) -> Result<bool, Error> {
         let Write::Payload {
             payload,
@@ -141,7 +143,7 @@ impl Scribe {
         Ok(true)
     }
 
-    /// Writes all sealed bytes.
+    /// Writes all encrypted bytes.
     async fn flush(&mut self) -> Result<(), Error> {
         let mut from = 0;
         while from < self.out.len() {
@@ -173,7 +175,7 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, write).await
     }
 
-    /// Releases memory that is no longer needed. Yields to other actors after a share of bytes.
+    /// Releases memory that is no longer needed. Lets other actors run after [`SHARE_BYTES`] bytes.
     async fn rest(&mut self) {
         self.share += self.out.len();
         self.out.clear();

@@ -1,5 +1,5 @@
-//! The source is the actor that reads from the transport. First it performs the greeting, then it
-//! reads bytes on demand.
+//! The source is the actor that reads from the transport. The source first performs the greeting,
+//! and then reads bytes on demand.
 
 use std::io;
 
@@ -16,16 +16,17 @@ use crate::greeting::{Greeting, HELLO_BYTES, PROOF_BYTES, Session};
 use crate::key::{PreSharedKey, Role};
 use crate::options::Options;
 
-/// Request for bytes.
+/// A request to read bytes.
 pub(super) struct Fill {
-    /// Buffer to append to. The source adds at most as many bytes as the buffer has room for.
+    /// Buffer to which the source appends the bytes that it reads. The source reads at most as many
+    /// bytes as the buffer has room for.
     pub(super) buffer: BytesMut,
     /// Minimum number of bytes to read.
     pub(super) least: usize,
     pub(super) to: Address<buffer::Msg>,
 }
 
-/// Arguments of the actor.
+/// Arguments of the source, the actor that reads from the transport.
 pub(super) struct Start {
     pub(super) transport: Transport,
     pub(super) key: PreSharedKey,
@@ -34,7 +35,7 @@ pub(super) struct Start {
     pub(super) keeper: Address<keeper::Msg>,
 }
 
-/// Runs the source actor.
+/// Runs the source, the actor that reads from the transport.
 pub(super) async fn run(mut mailbox: Incoming<Fill>, start: Start) {
     let cx = mailbox.context();
     let keeper = start.keeper.clone();
@@ -110,7 +111,7 @@ async fn write(sink: &mut Sink, bytes: &[u8]) -> Result<(), Error> {
     sink.flush().await.map_err(failed)
 }
 
-/// Reads the `N` bytes of this part of the greeting.
+/// Reads the `N` bytes of one part of the greeting.
 async fn read<const N: usize>(source: &mut Source, part: Part) -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     let mut have = 0;
@@ -131,7 +132,7 @@ async fn read<const N: usize>(source: &mut Source, part: Part) -> Result<[u8; N]
     Ok(bytes)
 }
 
-/// Reads until the buffer contains `until` bytes. Returns false if the stream ends before that.
+/// Reads until the buffer contains `until` bytes. Returns false if the stream ends first.
 async fn fill(source: &mut Source, buffer: &mut BytesMut, until: usize) -> Result<bool, Error> {
     while buffer.len() < until {
         match source.read_buf(buffer).await {

@@ -1,4 +1,4 @@
-//! Time limit for a future.
+//! Limits the time that a future may take.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

@@ -1,20 +1,21 @@
-//! Modified streams, checked against an oracle.
+//! Tests modified streams against an oracle.
 //!
 //! Each iteration creates a stream of frames, modifies it, and sends it to a connection in pieces.
-//! The exact outcome is known. The listener receives the frames that lie completely before the
-//! first modified byte, and no others. Then the connection ends with an error. If nothing was
-//! modified, the only error is that the stream ended without an end frame.
+//! The exact outcome is known. The listener receives only the frames that lie completely before the
+//! first modified byte, and then the connection ends with an error. If nothing was modified, the
+//! only error is that the stream ended without an end frame.
 //!
-//! All choices are derived from input bytes. `fuzz.rs` beside this file generates them at random.
-//! The fuzzer of `crates/garrick-secure/fuzz` selects them by the code that they reach.
+//! All choices are derived from input bytes. `fuzz.rs` in this folder generates these bytes at
+//! random. The fuzzer in `crates/garrick-secure/fuzz` selects the bytes by the code that they
+//! reach.
 
 use bytes::BytesMut;
 use garrick_secure::{Error, Event, Greeting, Options, Role, Suite};
 
 use super::stand::{Stand, key, sealed};
 
-/// Choices derived from input bytes. When the bytes are used up, each further choice is the first
-/// alternative.
+/// A sequence of choices, derived from input bytes. When the bytes are used up, each further choice
+/// is the first alternative.
 struct Choices<'a>(&'a [u8]);
 
 impl Choices<'_> {
@@ -22,7 +23,7 @@ impl Choices<'_> {
         self.0.split_off_first().copied().unwrap_or_default()
     }
 
-    /// Returns a number below `bound`, or 0.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     fn below(&mut self, bound: usize) -> usize {
         let bytes = [self.byte(), self.byte(), self.byte()];
         let number = bytes
@@ -50,7 +51,7 @@ impl Choices<'_> {
     }
 }
 
-/// Modifies a stream. Sometimes does nothing.
+/// Modifies a stream, or sometimes leaves it as it is.
 fn tamper(choices: &mut Choices<'_>, stream: &mut Vec<u8>) {
     for _ in 0..choices.below(4) {
         let range = choices.range(stream);
@@ -123,7 +124,7 @@ fn heard(events: &[Event]) -> Vec<Result<Vec<u8>, Error>> {
     events.iter().map(what).collect()
 }
 
-/// Checks the outcome against the oracle.
+/// Compares the outcome of a connection with the outcome that the oracle predicts.
 fn check(
     original: &[u8],
     stream: &[u8],
@@ -170,7 +171,7 @@ fn stranger(stand: &Stand, choices: &mut Choices<'_>) {
     assert!(side.closed().is_err());
 }
 
-/// Runs an iteration with these bytes as choices.
+/// Runs one iteration, with choices that are derived from `bytes`.
 ///
 /// # Panics
 /// Panics if the outcome is wrong.

@@ -1,4 +1,4 @@
-//! Sealing and opening, without actors.
+//! Tests how frames are encrypted, checked and decrypted, without actors.
 
 use bytes::BytesMut;
 use garrick_secure::{

@@ -1,4 +1,4 @@
-//! An attacker in the middle who tries everything, at random.
+//! Tests an attacker in the middle who changes streams at random.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

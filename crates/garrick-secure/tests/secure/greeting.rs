@@ -1,4 +1,4 @@
-//! Authentication: accepted and rejected peers.
+//! Tests which peers the greeting accepts and rejects.
 
 use garrick_secure::{
     Error, Event, Greeting, HELLO_BYTES, Options, PROOF_BYTES, Part, PreSharedKey, Role, Suite,

@@ -1,4 +1,4 @@
-//! Connections from the perspective of their users, and of an attacker in the middle.
+//! Tests connections from the perspective of their users, and of an attacker in the middle.
 
 mod changes;
 mod frames;

@@ -1,4 +1,4 @@
-//! Regular connections, and their ends.
+//! Tests connections without errors, and how they end.
 
 use bytes::Bytes;
 use garrick_actor::{Next, NoReply, Reply, behavior};
@@ -9,7 +9,7 @@ use tokio::io::duplex;
 
 use super::stand::{Side, Stand, key, sealed, sealed_end};
 
-/// Opens two connected sides made of actors, over a pipe of this size.
+/// Opens two sides of a connection, both made of actors, over a pipe of the given size.
 fn pair(stand: &Stand, pipe_bytes: usize, options: &Options) -> (Side, Side) {
     let (near, far) = duplex(pipe_bytes);
     let client = stand.open(Transport::of(near), Role::Client, options.clone());

@@ -1,4 +1,4 @@
-//! Connections over TCP, with two multithreaded systems.
+//! Tests connections over TCP between two multithreaded systems.
 
 use std::sync::mpsc::channel;
 
@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::stand::key;
 
-/// Number of payloads sent there and back, of up to 200,000 bytes.
+/// Number of payloads, of up to 200,000 bytes, that are sent to the other side and back.
 const PAYLOADS: usize = 60;
 
 fn driver() -> Runtime {
@@ -35,7 +35,7 @@ fn transport(stream: TcpStream) -> Transport {
     Transport::new(read, write)
 }
 
-/// Sends back every received payload.
+/// Sends every payload that arrives back to the peer.
 async fn echo(mut events: Incoming<Event>) {
     let mut writer = None;
     while let Some(event) = events.recv().await {

@@ -17,13 +17,13 @@ use garrick_secure::{
 use garrick_testkit::ByHand;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 
-/// A system of this thread.
+/// A sponsor that runs actors on the test's thread, with a clock that the test sets.
 pub(crate) struct Stand {
     pub(crate) local: Local,
     clock: Arc<ByHand>,
 }
 
-/// A side of a connection that is made of actors, and all of its events.
+/// One side of a connection, which is made of actors, and all events of this side.
 pub(crate) struct Side {
     pub(crate) connection: Connection,
     pub(crate) events: Receiver<Event>,
@@ -33,7 +33,7 @@ pub(crate) struct Side {
 /// A peer without actors: it sends and receives bytes.
 pub(crate) struct Raw(Option<DuplexStream>);
 
-/// Returns the key of all scenarios.
+/// Returns the key that all tests use.
 pub(crate) fn key() -> PreSharedKey {
     PreSharedKey::new([7; 32])
 }
@@ -52,7 +52,7 @@ impl Stand {
         (0..16).for_each(|_| self.local.run());
     }
 
-    /// Advances the time.
+    /// Advances the simulated clock.
     pub(crate) fn advance(&self, by: Duration) {
         self.clock.advance(by);
         self.run();
@@ -74,15 +74,15 @@ impl Stand {
         }
     }
 
-    /// Opens a server made of actors, and its peer.
+    /// Opens a server that is made of actors. Also returns its peer.
     pub(crate) fn server(&self, options: Options) -> (Side, Raw) {
         let (near, far) = duplex(1 << 20);
         let side = self.open(Transport::of(near), Role::Server, options);
         (side, Raw(Some(far)))
     }
 
-    /// Opens a server made of actors. Returns also its writer, and its peer, which has proven that
-    /// it has the key.
+    /// Opens a server that is made of actors. Also returns the server's writer, and its peer, which
+    /// has already proven that it has the key.
     pub(crate) fn greeted(&self, options: Options) -> (Side, Writer, Raw, Session) {
         let suite = options.suite;
         let (side, mut raw) = self.server(options);
@@ -94,7 +94,7 @@ impl Stand {
 }
 
 impl Side {
-    /// Returns the events since the last call.
+    /// Returns the events since the last call of this method.
     pub(crate) fn told(&self) -> Vec<Event> {
         self.events.try_iter().collect()
     }
@@ -115,7 +115,7 @@ impl Side {
         }
     }
 
-    /// Returns the outcome of the connection. Panics if there was another event.
+    /// Returns the outcome of the connection. Panics if there was any other event.
     pub(crate) fn closed(&self) -> Result<(), Error> {
         match self.told().as_slice() {
             [Event::Closed(outcome)] => {
@@ -128,8 +128,8 @@ impl Side {
 }
 
 impl Raw {
-    /// Sends these bytes. The pipe is large enough. Does nothing if the other side has closed the
-    /// connection.
+    /// Sends the given bytes, for which the pipe has enough room. Does nothing if the other side
+    /// has closed the connection.
     pub(crate) fn say(&mut self, bytes: &[u8]) {
         let mut task = Context::from_waker(Waker::noop());
         let stream = Pin::new(self.0.as_mut().expect("it has not hung up"));
@@ -157,7 +157,7 @@ impl Raw {
         }
     }
 
-    /// Closes the sending direction only.
+    /// Closes only the direction to the other side.
     pub(crate) fn half_close(&mut self) {
         let mut task = Context::from_waker(Waker::noop());
         let stream = Pin::new(self.0.as_mut().expect("it has not hung up"));

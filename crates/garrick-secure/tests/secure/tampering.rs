@@ -1,5 +1,5 @@
-//! Attacks by a man in the middle: tampering with frames ends the connection, with the reason, and
-//! no other connection.
+//! Tests attacks by a man in the middle. If frames are changed, the connection ends with an error
+//! that contains the reason. No other connection is affected.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, duplex};
 
 use super::stand::{Raw, Side, Stand, sealed};
 
-/// A connection beside the attacked connection.
+/// A second connection, which must not be affected by the attack on the first one.
 struct Witness {
     side: Side,
     raw: Raw,
@@ -43,7 +43,7 @@ impl Witness {
     }
 }
 
-/// Returns the error of a connection that receives these bytes and no more.
+/// Returns the error of a connection that receives the given bytes and then the end of the stream.
 fn end_of(stand: &Stand, say: impl FnOnce(&mut Session) -> BytesMut) -> Error {
     let (side, _writer, mut raw, mut session) = stand.greeted(Options::default());
     raw.say(&say(&mut session));
@@ -53,7 +53,7 @@ fn end_of(stand: &Stand, say: impl FnOnce(&mut Session) -> BytesMut) -> Error {
     side.closed().unwrap_err()
 }
 
-/// Payload whose frame has 4 bytes of length, 17 of body, 32 of tag.
+/// A payload of 16 bytes. Its frame has 4 bytes of length, 17 bytes of body and 32 bytes of tag.
 const PAYLOAD: &[u8; 16] = b"sixteen bytes ..";
 const BODY_BYTES: usize = PAYLOAD.len() + 1;
 const FRAME_BYTES: usize = LENGTH_BYTES + BODY_BYTES + TAG_BYTES;

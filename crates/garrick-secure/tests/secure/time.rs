@@ -1,4 +1,4 @@
-//! Slow peers, with a simulated clock.
+//! Tests slow peers, with a simulated clock.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::stand::{Stand, sealed};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Longer than the maximum delay of a timer.
+/// A time that is longer than the maximum delay of a timer.
 const MOMENT: Duration = Duration::from_millis(1);
 
 #[test]

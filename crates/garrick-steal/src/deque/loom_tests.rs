@@ -1,4 +1,5 @@
-//! Models of small deques, in all interleavings and with all allowed stale reads.
+//! Loom models of small deques, which run in all interleavings and with all stale reads that the
+//! memory model allows.
 //!
 //! Each value is a [`Track`], so that loom reports leaks. Each slot is a loom cell, which fails if
 //! two threads access it without an order. At the end, each model checks that every value was taken
@@ -89,8 +90,8 @@ fn spawn(
     thread::spawn(move || f(&stealer))
 }
 
-/// Returns true if the only value can be taken twice or get lost, when the owner pops it while a
-/// thief steals it.
+/// Returns true if a deque's only value can be taken twice or get lost when the owner pops it while
+/// a thief steals it.
 fn last_value_goes_astray(fence: Asymmetric) -> bool {
     // Not a panic in the model: loom cannot unwind through a model that is meant to fail.
     let astray = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -113,14 +114,14 @@ fn the_last_value_goes_to_one() {
     assert!(!last_value_goes_astray(FENCE));
 }
 
-/// Shows that the heavy side of the pair of fences is needed.
+/// Shows that the heavy fence, which is the thief's fence, is needed.
 #[test]
 fn the_last_value_goes_astray_without_the_heavy_side() {
     assert!(last_value_goes_astray(Asymmetric::heavy_missing()));
 }
 
-/// Shows that the light side of the pair of fences is needed. The light side is a hardware fence
-/// or, with `membarrier(2)`, a compiler fence.
+/// Shows that the light fence, which is the owner's fence, is needed. The light fence is a hardware
+/// fence or, with `membarrier(2)`, a compiler fence.
 #[test]
 fn the_last_value_goes_astray_without_the_light_side() {
     assert!(last_value_goes_astray(Asymmetric::light_missing()));
@@ -150,7 +151,7 @@ fn two_thieves_and_an_owner_share_two() {
     });
 }
 
-/// Tests that a claim of two of three values shrinks if the owner pops faster.
+/// Tests that a thief that has claimed two of three values gives one up if the owner pops faster.
 #[test]
 fn a_claim_shrinks() {
     model(|| {
@@ -163,8 +164,8 @@ fn a_claim_shrinks() {
 }
 
 /// Tests that the owner's store of the tail, in a push or in a pop, makes the slots visible to a
-/// thief. The owner's fence is not needed for this, so the owner has no fence in this model. Both
-/// may then take value 1, which does not matter here.
+/// thief. The owner's fence is not needed for this purpose, so the owner has no fence in this
+/// model. Without the fence, both threads may take value 1, which does not matter here.
 #[test]
 fn a_lowered_tail_publishes_the_slots_below() {
     model(|| {

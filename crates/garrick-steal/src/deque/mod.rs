@@ -4,7 +4,7 @@
 //! the Cilk-5 Multithreaded Language*, 1998), with three changes:
 //! - The thief's half of the fence is a `membarrier(2)` ([`garrick_core::fence`]).
 //! - A thief claims up to half of the deque at a time.
-//! - A third count, `done`, records which values the thieves have finished copying.
+//! - A third counter, `done`, records which values the thieves have finished copying.
 //!
 //! The `README.md` in this folder explains the terms, the steps and the race, and sketches the
 //! proof.
@@ -83,7 +83,7 @@ pub fn bounded<T>(capacity: usize) -> Worker<T> {
 }
 
 /// Creates a [`bounded`] deque that uses `fence` as its pair of fences. Use this function to
-/// measure or test a pair that [`Asymmetric::detect`] does not return on this system.
+/// measure or test a pair of fences that [`Asymmetric::detect`] does not return on this system.
 ///
 /// # Examples
 ///
@@ -106,8 +106,8 @@ pub fn bounded_with_fence<T>(capacity: usize, fence: Asymmetric) -> Worker<T> {
 
 /// Creates a deque that grows when it is full, so that [`Worker::push`] never fails.
 ///
-/// The deque starts with room for at least `capacity_min` values. It doubles its capacity when it
-/// is full, and never shrinks.
+/// The deque starts with room for at least `capacity_min` values. When the deque is full, it
+/// doubles its capacity. It never shrinks.
 ///
 /// # Examples
 ///
@@ -139,8 +139,8 @@ fn growing_with_fence<T>(capacity_min: usize, fence: Asymmetric) -> Worker<T> {
 pub enum Steal<T> {
     /// There was nothing to steal.
     Empty,
-    /// Another thread was holding the lock of the deque: another thief, or the owner in a slow
-    /// path. A new attempt may succeed.
+    /// Another thread held the lock of the deque: another thief, or the owner in a slow path. A new
+    /// attempt may succeed.
     Busy,
     /// The stolen value or values.
     Success(T),

@@ -1,4 +1,5 @@
-//! All operations on one thread, compared with a `VecDeque`. The tests also count the drops.
+//! Compares all operations of the deque, on one thread, with those of a `VecDeque`. The tests also
+//! count the drops of values.
 use std::{
     cell::Cell,
     collections::VecDeque,
@@ -48,7 +49,7 @@ struct Pair {
     next: u32,
 }
 
-/// Capacity of the thief's deque. It is so small that thefts fill the deque.
+/// Capacity of the thief's deque. The capacity is so small that thefts fill the deque.
 const THIEF_CAPACITY: usize = 5;
 
 impl Pair {
@@ -212,7 +213,7 @@ fn stealers_outlive_the_worker() {
     assert_eq!(stealer.len(), 1);
 }
 
-/// A value that counts its drops, and panics when it is dropped if the flag is set.
+/// A value that counts its drops, and panics in its destructor if its flag is set.
 struct Fuse<'a>(&'a Cell<u32>, bool);
 
 impl Drop for Fuse<'_> {

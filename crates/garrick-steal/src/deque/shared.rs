@@ -13,24 +13,24 @@ use garrick_core::prim::{
 };
 
 /// Number of times that the owner tries to take the lock before it yields its core. A thief holds
-/// the lock for about one `membarrier(2)`, which takes at least 2 µs. If a thief holds it much
-/// longer, the thief was preempted.
+/// the lock for about one `membarrier(2)`, which takes at least 2 µs. If a thief holds the lock
+/// much longer, the thief was preempted.
 const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 
-/// State that both sides access. The three parts have different readers and writers, so each part
-/// has its own cache line.
+/// State that the owner and the thieves access. The three parts have different readers and writers,
+/// so each part has its own cache line.
 ///
-/// The counts wrap like a `usize`, not at the number of slots. [`Buffer::read`] and
-/// [`Buffer::write`] convert a count into an index by a mask.
+/// The counts wrap around at the maximum of `usize`, not at the number of slots. [`Buffer::read`]
+/// and [`Buffer::write`] convert a count into an index by a mask.
 pub(super) struct Shared<T> {
-    /// One past the count of the newest value. Written by the owner, read by thieves. A pop lowers
-    /// the tail before it is known whether the pop gets the value. So the tail may be one below
-    /// `head` for a moment.
+    /// Position after the newest value. Written by the owner, read by thieves. A pop lowers the
+    /// tail before it is known whether the pop gets the value. So the tail may be one below `head`
+    /// for a moment.
     pub(super) tail: CachePadded<AtomicUsize>,
 
-    /// Count of the oldest value that is not claimed. Written under the lock, read by the owner in
-    /// each pop. A thief raises the head before it is known whether the thief gets the values. So
-    /// the head may be above `tail` for a moment.
+    /// Position of the oldest value that is not claimed. Written under the lock, read by the owner
+    /// in each pop. A thief raises the head before it is known whether the thief gets the values.
+    /// So the head may be above `tail` for a moment.
     pub(super) head: CachePadded<AtomicUsize>,
 
     /// The lock and the state that it guards.
@@ -41,16 +41,16 @@ struct StealSide<T> {
     /// True while the lock is held, by a thief or by the owner in a slow path.
     locked: AtomicBool,
 
-    /// Count below which all values have been copied out, so that the owner may write to their
-    /// slots again. Written under the lock, read by any thread at any time. Never too high. Equal
-    /// to `head` while the lock is free.
+    /// Position below which all values have been copied out, so that the owner may write to their
+    /// slots again. The position may be too low, but is never too high. While the lock is free, it
+    /// is equal to `head`. Written under the lock, read by any thread at any time.
     done: AtomicUsize,
 
-    /// Slots. Replaced by the owner and read by thieves, both under the lock. The owner has its own
-    /// copy.
+    /// The slots. The owner replaces the buffer under the lock, and thieves read it under the lock.
+    /// The owner has its own copy of the pointer.
     buffer: UnsafeCell<Buffer<T>>,
 
-    /// Pair of fences. Never changes. Read by thieves. The owner has its own copy.
+    /// The pair of fences, which never changes. Read by thieves. The owner has its own copy.
     fence: Asymmetric,
 }
 
@@ -87,7 +87,7 @@ impl<T> Shared<T> {
         distance(self.head.load(Relaxed), self.tail.load(Relaxed))
     }
 
-    /// Returns true if all values have been copied out by thieves or popped.
+    /// Returns true if all values have been popped, or copied out by thieves.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         let done = self.done();
@@ -96,8 +96,8 @@ impl<T> Shared<T> {
         distance(done, self.tail.load(Acquire)) == 0
     }
 
-    /// Returns the count below which all values have been copied out. The owner may reuse the slots
-    /// of these values.
+    /// Returns the position below which all values have been copied out. The owner may reuse the
+    /// slots of these values.
     #[inline]
     pub(super) fn done(&self) -> usize {
         // Acquire: pairs with the Release in `Guard::set_done`; the thief has read every slot below
@@ -121,7 +121,8 @@ impl<T> Shared<T> {
         taken.then(|| Guard { shared: self })
     }
 
-    /// Waits for the lock and takes it. Only the owner calls this, because a thief never waits.
+    /// Waits for the lock and takes it. Only the owner calls this method, because a thief never
+    /// waits.
     #[cold]
     pub(super) fn lock(&self) -> Guard<'_, T> {
         let mut spins = 0;
@@ -154,11 +155,11 @@ impl<T> Drop for Shared<T> {
     }
 }
 
-/// Values and buffer of a deque whose last handle was dropped. Created only by the drop of
-/// [`Shared`], which owns them.
+/// The remaining values and the buffer of a deque whose last handle was dropped. Created only when
+/// [`Shared`], which owns them, is dropped.
 struct Left<T> {
     buffer: Buffer<T>,
-    /// Count of the oldest value.
+    /// Position of the oldest value.
     head: usize,
     /// Number of remaining values.
     len: usize,
@@ -188,8 +189,8 @@ impl<T> Drop for Left<T> {
     }
 }
 
-/// Guard of the steal lock. The thread that holds it may change `head` and `done`, and use the
-/// buffer.
+/// Guard of the steal lock. The thread that holds the lock may change `head` and `done`, and may
+/// use the buffer.
 pub(super) struct Guard<'a, T> {
     shared: &'a Shared<T>,
 }
@@ -242,7 +243,7 @@ impl<T> Drop for Guard<'_, T> {
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// Pointer to an array of slots. The number of slots is a power of two. The pointer can be copied.
-/// The protocol determines which thread may access which slot through its copy.
+/// The protocol of the deque determines which slots a thread may access through its copy.
 pub(super) struct Buffer<T> {
     slots: NonNull<Slot<T>>,
     mask: usize,
@@ -283,7 +284,7 @@ impl<T> Buffer<T> {
         drop(unsafe { Box::from_raw(slots.as_ptr()) });
     }
 
-    /// Writes `value` to slot number `count`, modulo the number of slots.
+    /// Writes `value` to the slot with the index `count` modulo the number of slots.
     ///
     /// # Safety
     ///
@@ -299,7 +300,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Moves the value out of slot number `count`, modulo the number of slots.
+    /// Moves the value out of the slot with the index `count` modulo the number of slots.
     ///
     /// # Safety
     ///
@@ -330,8 +331,8 @@ pub(super) fn slot_count(capacity: usize) -> usize {
     capacity.next_power_of_two()
 }
 
-/// Returns the distance from `from` to `to`, or 0 if `to` is behind `from`. While a claim or a pop
-/// is in progress, `to` can be behind for a moment.
+/// Returns the distance from the position `from` to the position `to`, or 0 if `to` is behind
+/// `from`. While a claim or a pop is in progress, `to` can be behind for a moment.
 #[inline(always)]
 pub(super) fn distance(from: usize, to: usize) -> usize {
     (to.wrapping_sub(from) as isize).max(0) as usize

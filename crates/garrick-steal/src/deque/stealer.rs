@@ -1,4 +1,5 @@
-//! The thieves' side of the deque: claim, fence, shrink, copy.
+//! The thieves' side of the deque. A thief claims values, passes a fence, gives up the values that
+//! the owner has popped, and copies the rest.
 use std::fmt;
 
 use garrick_core::prim::{
@@ -11,19 +12,20 @@ use super::{
     shared::{Buffer, Guard, Shared, distance},
 };
 
-/// Maximum number of values that one theft takes. Copying this many values takes about as long as
-/// the barrier before the copy. Both happen under the lock, for which the owner may have to wait.
+/// Maximum number of values that one theft takes. To copy so many values takes about as long as the
+/// barrier before the copy. The barrier and the copy happen under the lock, for which the owner may
+/// have to wait.
 const THEFT_MAX: usize = 1024;
 
-/// A handle that takes the oldest values of a deque. It is for the *thieves*, which are all threads
-/// except the owner of the [`Worker`]. Each thief has its own clone.
+/// A handle that takes the oldest values of a deque. All threads except the owner of the [`Worker`]
+/// are *thieves*, and use such handles. Each thief has its own clone.
 ///
 /// Each theft costs a fence, or a `membarrier(2)`, which also interrupts the owner. This cost is
 /// wasted if the owner pops the last value during the theft. So a thief should take many values in
 /// one theft, and should not steal from an owner that has only a few values.
 ///
-/// A thief that finds no value should back off, and then park. Checking for values is cheap for the
-/// thief, but it moves a cache line away from the owner's core. The check is not a fence, so it
+/// A thief that finds no value should back off, and then park. A check for values is cheap for the
+/// thief, but moves a cache line away from the owner's core. The check contains no fence, so it
 /// might miss a value that the owner has just pushed. A thief that parks must synchronize with the
 /// owner in another way, so that the owner wakes it.
 pub struct Stealer<T> {
@@ -55,7 +57,7 @@ impl<T> Stealer<T> {
     /// `into`, oldest first.
     ///
     /// At most 1024 values are stolen. If `into` is bounded, at most as many values are pushed as
-    /// it has room for. If `into` is the worker of this same deque, only the oldest value is taken.
+    /// it has room for. If `into` is the worker of the same deque, only the oldest value is taken.
     ///
     /// # Examples
     ///
@@ -85,8 +87,8 @@ impl<T> Stealer<T> {
         })
     }
 
-    /// Steals half of the values, rounded up, but at most `count_max` and at most 1024. Appends
-    /// them to `into`, oldest first. Returns the number of values stolen.
+    /// Steals half of the values, rounded up, but at most `count_max` and at most 1024. Appends the
+    /// stolen values to `into`, oldest first, and returns their number.
     ///
     /// # Examples
     ///
@@ -129,15 +131,15 @@ impl<T> Stealer<T> {
 
     /// Returns true if all values have been taken, and no thief is still copying a value.
     ///
-    /// A value that the owner or a thief is about to return counts as taken. If this returns true,
-    /// all writes that were made before the last value was taken are visible.
+    /// A value that the owner or a thief is about to return counts as taken. If the method returns
+    /// true, all writes that were made before the last value was taken are visible.
     #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.shared.is_drained()
     }
 
-    /// Claims up to half of the values, but at most `count_max`, and settles the claim. The settled
-    /// claim may be empty.
+    /// Claims up to half of the values, but at most `count_max`. Returns the values that finally
+    /// belong to the thief, which may be none.
     fn claim(&self, count_max: usize) -> Steal<Claim<'_, T>> {
         let shared = &*self.shared;
         // No lock and no barrier for a deque that looks empty.
@@ -169,16 +171,16 @@ fn half(len: usize) -> usize {
     len.div_ceil(2).min(THEFT_MAX)
 }
 
-/// Values that a thief has claimed, oldest first. Dropping the claim gives back the values that the
-/// thief has not taken, even if the thief panics between two steps.
+/// Values that a thief has claimed, oldest first. When the claim is dropped, the values that the
+/// thief has not taken go back to the deque, even if the thief panics between two steps.
 struct Claim<'a, T> {
-    /// Guard of the steal lock. Released last, after `Claim::drop`.
+    /// Guard of the steal lock. The lock is released last, after `Claim::drop` has run.
     guard: Guard<'a, T>,
     /// Copy of the buffer, valid while this thief holds the lock.
     buffer: Buffer<T>,
-    /// Count of the first value that has not been taken.
+    /// Position of the first value that has not been taken.
     next: usize,
-    /// One past the count of the last value that belongs to this thief.
+    /// Position after the last value that belongs to this thief.
     end: usize,
 }
 
@@ -193,13 +195,13 @@ impl<'a, T> Claim<'a, T> {
         }
     }
 
-    /// Raises `head` past the next `count` values. They do not belong to the thief yet.
+    /// Moves `head` past the next `count` values, which do not belong to the thief yet.
     fn open(&mut self, count: usize) {
         self.guard.set_head(self.next.wrapping_add(count));
     }
 
     /// Settles a claim of `count` values. The thief keeps the values below `tail`, which was read
-    /// after the fence, and gives the others back.
+    /// after the fence. The other values go back to the deque.
     fn settle(&mut self, count: usize, tail: usize) {
         let left = distance(self.next, tail).min(count);
         self.end = self.next.wrapping_add(left);
@@ -210,7 +212,7 @@ impl<'a, T> Claim<'a, T> {
         }
     }
 
-    /// Takes only the oldest value.
+    /// Takes the oldest value of the claim, and gives the other values back to the deque.
     fn first(mut self) -> Steal<T> {
         self.next().map_or(Steal::Empty, Steal::Success)
     }
@@ -261,7 +263,7 @@ mod tests {
     use super::*;
     use crate::deque::{Full, bounded};
 
-    /// Creates a worker with four values, and returns it with the state that it shares with
+    /// Creates a worker with four values. Returns the worker, and the state that it shares with
     /// thieves.
     fn four() -> (Worker<u32>, Arc<Shared<u32>>) {
         let mut worker = bounded(4);
@@ -278,8 +280,8 @@ mod tests {
         claim
     }
 
-    /// Tests that the owner can pop a value that a settled claim does not keep, even while the
-    /// thief still holds the lock and copies the other values.
+    /// Tests that the owner can pop a value that a thief has given up, even while the thief still
+    /// holds the lock and copies the other values.
     #[test]
     fn a_claim_is_shrunk_before_its_values_are_copied() {
         let (mut worker, shared) = four();

@@ -1,9 +1,10 @@
 //! Tests with real threads and real fences: each value is seen exactly once.
 //!
 //! A run stops when enough values were stolen. If the machine is too busy to run the thieves at the
-//! same time as the owner, the run stops after a maximum number of values. This takes about a
-//! second in a release build. The owner keeps the deque almost empty, because only then do owner
-//! and thieves race. Without the heavy side of the fence, one in five stolen values is seen twice.
+//! same time as the owner, the run stops after a maximum number of values. Such a run takes about a
+//! second in a release build. The owner keeps the deque almost empty, because the owner and the
+//! thieves race only for the last values. Without the heavy side of the fence, one in five stolen
+//! values is seen twice.
 use std::{
     collections::HashSet,
     sync::{
@@ -20,10 +21,11 @@ const VALUES_MAX: u64 = if cfg!(debug_assertions) {
 } else {
     20_000_000
 };
-/// Number of stolen values after which a broken fence would have been detected hundreds of times.
+/// Number of stolen values after which a run stops. A broken fence would be detected hundreds of
+/// times before that.
 const STOLEN_ENOUGH: u64 = 50_000;
 const CAPACITY: usize = 64;
-/// Maximum number of values that the owner pushes before it pops about as many.
+/// Maximum number of values that the owner pushes before it pops about the same number.
 const BURST_MAX: u64 = 4;
 
 /// Method by which a thief steals.
@@ -34,9 +36,9 @@ enum Theft {
     HalfInto,
 }
 
-/// Marks each value, and detects a second mark.
+/// Records each value that was seen, and detects if a value is seen twice.
 struct Ledger {
-    /// Marks, one bit per value.
+    /// One bit for each value, which is set when the value is seen.
     marks: Vec<AtomicU64>,
     seen_twice: AtomicU64,
     stolen: AtomicU64,
@@ -71,7 +73,7 @@ impl Ledger {
     }
 }
 
-/// Pushes values in small bursts and pops in between. Returns the number of values pushed.
+/// Pushes values in small bursts, and pops values in between. Returns the number of values pushed.
 fn own(worker: &mut Worker<u64>, ledger: &Ledger) -> u64 {
     let mut value = 0;
     while value < VALUES_MAX && ledger.stolen.load(Relaxed) < STOLEN_ENOUGH {
@@ -170,8 +172,8 @@ fn three_thieves_and_a_growing_deque() {
     }
 }
 
-/// Tests growth during thefts. Each round starts a new deque with one slot, so that both often
-/// happen at the same time.
+/// Tests growth during thefts. Each round starts a new deque with one slot, so that growth and
+/// thefts often happen at the same time.
 #[test]
 fn growth_beside_two_thieves() {
     const DEQUES: u64 = 100;

@@ -27,24 +27,26 @@ use super::{
 pub struct Worker<T> {
     /// State shared with the thieves.
     shared: Arc<Shared<T>>,
-    /// The owner's copy of `Shared::tail`. Exact whenever no method is running.
+    /// The owner's copy of `Shared::tail`. The copy is exact while no method of the owner is
+    /// running.
     tail: usize,
-    /// Upper bound of `tail`: the value of `done` that was last read, plus the capacity. The real
-    /// bound may be higher.
+    /// Tail at which the deque may be full, so that the owner must read `done` again: the last
+    /// `done` that it has read, plus the capacity.
     full_at: usize,
-    /// The owner's copy of the buffer. Always exact, because only the owner replaces it.
+    /// The owner's copy of the pointer to the buffer. The copy is always current, because only the
+    /// owner replaces the buffer.
     buffer: Buffer<T>,
     /// The owner's copy of the pair of fences, so that the fast path does not load the shared pair.
     fence: Asymmetric,
-    /// Maximum number of values. At most the number of slots.
+    /// Maximum number of values in the deque, which is at most the number of slots.
     capacity: usize,
-    /// Behaviour of a full deque.
+    /// Behaviour of a push to a full deque.
     growth: Growth,
     /// Makes the worker `Send` but not `Sync`, because it has only one owner.
     not_sync: PhantomData<Cell<T>>,
 }
 
-/// Behaviour of a full deque.
+/// Behaviour of a push to a full deque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
     /// A push returns its value as an error.
@@ -122,7 +124,7 @@ impl<T> Worker<T> {
 
     /// Takes the oldest value, as a thief does. Returns `None` if there is none.
     ///
-    /// This costs an atomic read-modify-write, but needs no fence.
+    /// The call costs an atomic read-modify-write operation, but no fence.
     ///
     /// # Examples
     ///
@@ -141,7 +143,8 @@ impl<T> Worker<T> {
     /// Moves up to `count_max` of the oldest values to the end of `into`, oldest first. Returns the
     /// number of values moved.
     ///
-    /// The synchronization costs only as much as in a single [`pop_oldest`](Self::pop_oldest).
+    /// The synchronization of the whole call costs only as much as that of a single
+    /// [`pop_oldest`](Self::pop_oldest).
     ///
     /// # Examples
     ///
@@ -160,8 +163,8 @@ impl<T> Worker<T> {
     }
 
     /// Takes up to `count_max` of the oldest values, and calls `each` with each of them. Returns
-    /// the number of values taken. Updates `full_at`. If a thief is stealing, waits for
-    /// it first.
+    /// the number of values taken, and updates `full_at`. If a thief is stealing, waits for the
+    /// thief first.
     pub(super) fn take_oldest(&mut self, count_max: usize, mut each: impl FnMut(T)) -> usize {
         if self.shared.done() == self.tail {
             self.full_at = self.tail.wrapping_add(self.capacity);
@@ -199,13 +202,15 @@ impl<T> Worker<T> {
         self.len() == 0
     }
 
-    /// Returns the maximum number of values. For a growing deque, this is the current capacity.
+    /// Returns the maximum number of values in the deque. For a growing deque, returns the current
+    /// capacity.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Starts the counts of an empty deque at `count` instead of 0, to test wrapping.
+    /// Starts the positions of an empty deque at `count` instead of 0, to test positions that wrap
+    /// around.
     #[cfg(all(test, not(garrick_loom)))]
     pub(super) fn start_at(&mut self, count: usize) {
         assert!(self.is_empty(), "only an empty deque can start elsewhere");
@@ -224,7 +229,7 @@ impl<T> Worker<T> {
     }
 
     /// Makes room for `count` more values if possible. Returns the number of values for which there
-    /// is now room.
+    /// is room now.
     pub(crate) fn make_room_for(&mut self, count: usize) -> usize {
         if self.room() < count {
             self.make_room(count);
@@ -259,9 +264,8 @@ impl<T> Worker<T> {
         self.full_at.wrapping_sub(self.tail)
     }
 
-    /// Reads which values the thieves have finished copying. Grows the deque if there is still not
-    /// enough room and the deque may grow. Returns the number of values for which there is now
-    /// room.
+    /// Reads which values the thieves have finished copying. If there is still not enough room,
+    /// grows the deque if it may grow. Returns the number of values for which there is room now.
     #[cold]
     fn make_room(&mut self, count: usize) -> usize {
         self.full_at = self.shared.done().wrapping_add(self.capacity);
@@ -297,8 +301,8 @@ impl<T> Worker<T> {
         self.full_at = head.wrapping_add(capacity);
     }
 
-    /// Finishes the pop of value number `tail`, which a thief may have claimed. The lowered tail is
-    /// already published.
+    /// Finishes the pop of the value at the position `tail`, which a thief may have claimed. The
+    /// lowered tail is already published.
     #[cold]
     fn pop_contended(&mut self, tail: usize) -> Option<T> {
         let old_tail = tail.wrapping_add(1);
@@ -313,7 +317,8 @@ impl<T> Worker<T> {
         value
     }
 
-    /// Waits until no claim is open, and takes value number `tail` if no thief has taken it.
+    /// Waits until no claim is open. Then takes the value at the position `tail`, if no thief has
+    /// taken it.
     fn pop_under_lock(&self, tail: usize) -> Option<T> {
         let guard = self.shared.lock();
         let is_ours = guard.head() != tail.wrapping_add(1);

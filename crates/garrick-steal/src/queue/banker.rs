@@ -1,10 +1,10 @@
-//! A banker's queue: an unbounded queue. Senders push to a stack. The receiver takes the whole
-//! stack at once and reverses it.
+//! A banker's queue, which is unbounded. Senders push to a stack. The receiver takes the whole
+//! stack at once, and reverses it.
 //!
-//! The algorithm is the queue of two lists by Hood and Melville (1981). Okasaki analysed it and
-//! gave it its name. The rear list is a stack as in Treiber, "Systems Programming: Coping with
-//! Parallelism" (1986). No single node is popped from the shared stack, so the stack has no ABA
-//! problem.
+//! The algorithm is the queue of two lists by Hood and Melville (1981). Okasaki analysed this
+//! queue, and called it a banker's queue. The rear list is a stack as in Treiber, "Systems
+//! Programming: Coping with Parallelism" (1986). No single node is popped from the shared stack, so
+//! the stack has no ABA problem.
 //!
 //! ```text
 //!     shared, newest first                        the receiver's own, oldest first
@@ -17,8 +17,8 @@
 //!     spare <-- empty nodes, up to 64 at a time, which senders reuse
 //! ```
 //!
-//! `head` has two special values, which are not pointers to nodes: DOZING and CLOSED. DOZING means
-//! that the stack is empty and that the next sender must wake the receiver.
+//! `head` has two special values that are not pointers to nodes: DOZING and CLOSED. DOZING means
+//! that the stack is empty, and that the next sender must wake the receiver.
 //!
 //! `push` is lock-free. `try_pop` is wait-free, and takes amortized O(1) per value. There can be
 //! any number of [`Producer`]s. A producer belongs to one thread at a time, because it has its own
@@ -39,8 +39,8 @@ use super::wait::{Doorbell, Doze, Sleeper, Waiter};
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 
 /// Maximum number of empty nodes that the consumer collects before it passes them to the producers.
-/// Passing a chain of nodes costs two atomic operations. A larger number spreads this cost over
-/// more nodes. A smaller number wastes less memory.
+/// Passing a chain of nodes costs two atomic operations. A larger maximum spreads this cost over
+/// more nodes. A smaller maximum wastes less memory.
 const SPENT_MAX: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
 /// A type that selects the [banker's queue](self) in code that is generic over [`Queue`].
@@ -57,8 +57,8 @@ impl Queue for Banker {
 }
 
 struct Node<T> {
-    /// Next node of the chain. In the stack, this is the next older node. Written by the owner of
-    /// the node before the node is published.
+    /// Next node of the chain. In the stack, the next node is the next older one. Written by the
+    /// owner of the node before the node is published.
     next: UnsafeCell<*mut Node<T>>,
 
     /// Value of the node. Initialized while the node is in the stack or in `ready`. Uninitialized
@@ -67,12 +67,12 @@ struct Node<T> {
 }
 
 struct Shared<T> {
-    /// Newest node, or null, DOZING or CLOSED. Producers push nodes, and the consumer takes all
-    /// nodes at once.
+    /// Pointer to the newest node, or null, DOZING or CLOSED. Producers push nodes, and the
+    /// consumer takes all nodes at once.
     head: CachePadded<AtomicPtr<Node<T>>>,
 
-    /// Chain of empty nodes, or null. The consumer stores a chain here if there is none. A producer
-    /// takes the whole chain.
+    /// Chain of empty nodes, or null. If there is no chain, the consumer stores one in this field.
+    /// A producer takes the whole chain.
     spare: CachePadded<AtomicPtr<Node<T>>>,
 
     doorbell: Doorbell,
@@ -91,7 +91,7 @@ pub struct Consumer<T> {
     waiter: Waiter,
 }
 
-/// The consumer, without the state for waiting.
+/// The consumer, without the state that it needs to wait.
 struct Inbox<T> {
     shared: Arc<Shared<T>>,
     /// Nodes taken from the stack, oldest first.
@@ -233,8 +233,8 @@ impl<T> Producer<T> {
     ///
     /// # Safety
     ///
-    /// The caller owns the chain, and its nodes are full. If this returns true, the stack owns the
-    /// nodes.
+    /// The caller owns the chain, and its nodes are full. If the function returns true, the stack
+    /// owns the nodes.
     #[inline]
     unsafe fn publish(&self, newest: *mut Node<T>, oldest: *mut Node<T>) -> bool {
         debug_assert!(is_node(newest) && is_node(oldest), "a chain has two ends");
@@ -389,7 +389,7 @@ impl<T> Inbox<T> {
         true
     }
 
-    /// Keeps an empty node for the producers, or frees the node if there are already enough such
+    /// Keeps an empty node for the producers, or frees the node if there are already enough empty
     /// nodes.
     #[inline]
     fn recycle(&mut self, node: *mut Node<T>) {
@@ -419,7 +419,7 @@ impl<T> Inbox<T> {
         true
     }
 
-    /// Returns the number of nodes on the stack. Takes O(nodes).
+    /// Returns the number of nodes on the stack, in time proportional to this number.
     fn stack_len(&self) -> usize {
         // Acquire: pairs with the Release in `Producer::publish`; we follow the links.
         let mut node = self.shared.head.load(Acquire);
@@ -486,8 +486,8 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.inbox, Some(timeout))
     }
 
-    /// Returns the exact number of values. Takes O(n) for the n values that were pushed since the
-    /// receiver last took the stack.
+    /// Returns the exact number of values. The time is proportional to the number of values that
+    /// were pushed since the receiver last took the stack.
     fn len(&self) -> usize {
         self.inbox.ready_len + self.inbox.stack_len()
     }
@@ -536,11 +536,12 @@ impl<T> Drop for Inbox<T> {
     }
 }
 
-/// Nodes of a consumer that was dropped. Created only by that drop, which owns them.
+/// Nodes of a consumer that was dropped. Created only when the consumer, which owns the nodes, is
+/// dropped.
 struct Left<T> {
     /// Chains of full nodes.
     full: [*mut Node<T>; 2],
-    /// Chain of empty nodes.
+    /// Chain of nodes without values.
     spent: *mut Node<T>,
 }
 

@@ -3,8 +3,8 @@
 
 use std::{error::Error, fmt};
 
-/// The error returned by a send if the queue is closed or the receiver was dropped. Contains the
-/// value, or the values, that were not sent.
+/// The error returned by a send if the queue is closed or the receiver was dropped. The error
+/// contains the values that were not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 

@@ -1,7 +1,7 @@
 //! A locked queue: a ring under a mutex, which can be bounded.
 //!
-//! This is the simplest of the queues. It can be bounded: senders then wait while the queue is
-//! full. It also serves as a baseline for the other queues.
+//! The locked queue is the simplest of the queues, and the baseline for the others. If it is
+//! bounded, senders wait while it is full.
 //!
 //! ```text
 //!     senders --lock--> [ VecDeque | who sleeps ] <--lock-- receiver
@@ -40,9 +40,9 @@ impl Queue for Locked {
 struct State<T> {
     values: VecDeque<T>,
     senders: usize,
-    /// Number of senders that are asleep on `not_full`.
+    /// Number of senders that sleep on the condition variable `not_full`.
     senders_asleep: usize,
-    /// True while the receiver is asleep on `not_empty`.
+    /// True while the receiver sleeps on the condition variable `not_empty`.
     is_receiver_asleep: bool,
     /// True once the receiver was dropped.
     is_closed: bool,
@@ -58,7 +58,7 @@ struct Shared<T> {
     /// Condition variable on which senders wait until there is room or the receiver was dropped.
     not_full: Condvar,
 
-    /// Maximum number of values. Never changes.
+    /// Maximum number of values in the queue, which never changes.
     capacity: usize,
 }
 

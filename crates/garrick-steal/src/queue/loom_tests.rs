@@ -1,6 +1,6 @@
-//! Models of the two lock-free queues, through the traits. Under loom, a chunk has only one or two
-//! slots, and the banker's queue passes back each single node. So a few pushes reach all code
-//! paths.
+//! Loom models of the two lock-free queues, which use the queues through their traits. Under loom,
+//! a chunk has only one or two slots, and the banker's queue passes back each empty node
+//! separately. So a few pushes reach all code paths.
 
 use garrick_core::prim::{
     Arc,
@@ -11,8 +11,8 @@ use loom::thread;
 use super::*;
 use crate::testing::long;
 
-/// Runs `model` in all schedules with at most three preemptions. More preemptions take minutes and
-/// have found no other errors.
+/// Runs `model` in all schedules with at most three preemptions. Runs with more preemptions take
+/// minutes, and have found no other errors.
 fn check(model: impl Fn() + Sync + Send + 'static) {
     check_with(3, model);
 }
@@ -24,14 +24,15 @@ fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 }
 
 /// Lets the threads that were just spawned run first. loom remembers only the last access to each
-/// atomic. Suppose that this thread reads an atomic before a pusher reads and then exchanges it.
-/// loom would then not try the order in which the exchange comes first. If the pusher runs first,
-/// loom tries all other orders, too.
+/// atomic. If this thread reads an atomic before a pusher reads and then exchanges it, loom does
+/// not try the order in which the exchange comes first. If the pusher runs first, loom tries all
+/// orders.
 fn let_pushers_begin() {
     thread::yield_now();
 }
 
-/// Counts its own drops. The value is boxed, so that the test detects a read of a stale value.
+/// A value that counts its drops. The value is boxed, so that the test detects a read of a stale
+/// value.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -40,7 +41,8 @@ impl Drop for Counted {
     }
 }
 
-/// Tries `tries` times to pop the next numbers. Returns the next number expected.
+/// Tries `tries` times to pop a value, and asserts that the values are consecutive numbers. Returns
+/// the next expected number.
 fn pop_some(receiver: &mut impl Receiver<Box<usize>>, tries: usize, mut next: usize) -> usize {
     for _ in 0..tries {
         if let Some(value) = receiver.try_pop() {
@@ -119,8 +121,8 @@ fn two_batches<Q: Queue>() {
     });
 }
 
-/// After `pushed` pushes and `popped` pops, three more pops make some memory available for reuse.
-/// At the same time, another thread pushes and may reuse the memory.
+/// Tests the reuse of memory. After `pushed` pushes and `popped` pops, three more pops make some
+/// memory available for reuse. At the same time, another thread pushes, and may reuse this memory.
 fn recycling<Q: Queue>(pushed: usize, popped: usize) {
     loom::model(move || {
         let (sender, mut receiver) = Q::channel();

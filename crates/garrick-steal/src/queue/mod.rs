@@ -14,9 +14,9 @@
 //!
 //! All queues are unbounded, except [`locked::bounded`]. Dropping the receiver closes the queue:
 //! the remaining values are dropped, and each later push returns its value as an error. After the
-//! last sender has been dropped, the receiver can still take the remaining values. Once the queue
-//! is then empty, [`Receiver::pop_timeout`] returns the error [`Closed`](PopTimeoutError::Closed),
-//! and all other pops return no value. A waiting receiver is parked and uses no CPU time.
+//! last sender has been dropped, the receiver can still take the remaining values. If the queue is
+//! then empty, [`Receiver::pop_timeout`] returns the error [`Closed`](PopTimeoutError::Closed), and
+//! all other pops return no value. A waiting receiver is parked and uses no CPU time.
 //!
 //! The traits use static dispatch. Code that is generic over [`Queue`] is compiled for each chosen
 //! queue.
@@ -41,8 +41,8 @@ pub use chunked::Chunked;
 pub use error::{PopTimeoutError, SendError, TrySendError};
 pub use locked::Locked;
 
-/// A trait for code that is generic over the queue that it uses. [`Banker`], [`Chunked`] and
-/// [`Locked`] implement it.
+/// A trait for code that can use different queues. [`Banker`], [`Chunked`] and [`Locked`] implement
+/// it.
 ///
 /// Values must be `'static`, so that the sender and the receiver can be moved to other threads.
 ///
@@ -81,7 +81,7 @@ pub trait Queue {
 pub trait Sender<T>: Clone + Send {
     /// Appends a value to the queue. Waits only if the queue is bounded and full.
     ///
-    /// If the receiver is dropped during a push, the push may succeed. The value is then dropped
+    /// If the receiver is dropped during a push, the push may succeed, and the value is dropped
     /// with the queue.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ pub trait Sender<T>: Clone + Send {
     /// Returns the value if the receiver was dropped.
     fn push(&self, value: T) -> Result<(), SendError<T>>;
 
-    /// Appends all values to the queue, in order. This costs less per value than
+    /// Appends all values to the queue, in order. A batch costs less per value than single calls of
     /// [`push`](Self::push).
     ///
     /// All items are taken from the iterator before the first value is pushed.
@@ -116,8 +116,8 @@ pub trait Receiver<T>: Send {
         into.len() - len_before
     }
 
-    /// Waits until there is a value, and takes the oldest one. Returns `None` once the queue is
-    /// empty and all senders were dropped.
+    /// Waits until there is a value, and takes the oldest one. Returns `None` if the queue is empty
+    /// and all senders were dropped.
     fn blocking_pop(&mut self) -> Option<T>;
 
     /// Waits at most `timeout` for a value, and takes the oldest one.

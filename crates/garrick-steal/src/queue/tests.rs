@@ -1,4 +1,4 @@
-//! A test suite for all three queues, through their traits.
+//! Tests of all three queues, which use the queues through their traits.
 
 use std::collections::VecDeque;
 use std::sync::{
@@ -14,10 +14,10 @@ use super::*;
 
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Number of values that is large enough to pass through several chunks of each class.
+/// Number of values, which is large enough to fill several chunks of each length class.
 const MANY: usize = 5_000;
 
-/// Counts its own drops.
+/// A value that counts its drops.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -108,7 +108,7 @@ fn every_value_is_dropped_once<Q: Queue>() {
     }
 }
 
-/// A value that panics when it is dropped, if the flag is set.
+/// A value whose destructor panics if the flag is set.
 struct Fragile(bool);
 
 impl Drop for Fragile {
@@ -130,7 +130,7 @@ fn a_panic_in_drop_breaks_nothing<Q: Queue>() {
     assert!(sender.push(Fragile(false)).is_err());
 }
 
-/// A value that counts its drop, and panics when it is dropped if the flag is set.
+/// A value that counts its drop, and whose destructor panics if the flag is set.
 struct Fuse(Arc<AtomicUsize>, bool);
 
 impl Drop for Fuse {
@@ -167,8 +167,8 @@ fn timeouts<Q: Queue>() {
     late.join().unwrap().unwrap();
 }
 
-/// Tests two threads that exchange requests and replies. Each waits for the other, so both really
-/// sleep. A lost wake-up makes the test hang.
+/// Tests two threads that exchange requests and replies. Each thread waits for the other, so both
+/// threads really sleep. A lost wake-up makes the test hang.
 fn waking<Q: Queue>() {
     let rounds = if cfg!(debug_assertions) {
         5_000
@@ -241,7 +241,8 @@ fn send_mixed(sender: &impl Sender<(usize, Box<usize>)>, me: usize, count: usize
     }
 }
 
-/// Tests that each value is dropped once or returned if the receiver is dropped during pushes.
+/// Tests a receiver that is dropped during pushes: each value is either dropped once or returned to
+/// its sender.
 fn closing_under_load<Q: Queue>() {
     let rounds = if cfg!(debug_assertions) { 50 } else { 500 };
     for round in 0..rounds {

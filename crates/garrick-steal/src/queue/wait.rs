@@ -1,8 +1,8 @@
-//! Waiting of the receiver of a lock-free queue, and its wake-up by the senders.
+//! Lets the receiver of a lock-free queue wait, and lets the senders wake it.
 //!
-//! To *ring* means to wake the receiver. If each push rang, it would cost an additional
-//! read-modify-write. So the receiver *dozes* before it parks: it sets a mark in the word that each
-//! push must change anyway. A push rings only if it finds the mark.
+//! To *ring* means to wake the receiver. If each push rang, each push would cost an additional
+//! read-modify-write operation. To avoid this, the receiver *dozes* before it parks: it sets a mark
+//! in the word that each push must change anyway. A push rings only if it finds the mark.
 //!
 //! ```text
 //!     receiver                                        sender
@@ -13,7 +13,7 @@
 //!
 //! Both sides use a read-modify-write on the same word, so one of them comes first. Either the
 //! receiver sees the push and does not park, or the push sees the mark and rings. If the ring comes
-//! before the park, the parker keeps it as its token.
+//! before the park, the parker stores it as a token, and does not sleep.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ use garrick_core::prim::{
 
 use super::PopTimeoutError;
 
-/// Part of a queue's shared state, with which senders wake the receiver.
+/// The part of a queue's shared state by which senders wake the receiver.
 pub(super) struct Doorbell {
     /// Number of senders. Written by senders, read by the receiver.
     senders: AtomicUsize,
@@ -40,7 +40,7 @@ pub(super) struct Doorbell {
 /// Result of a receiver's attempt to doze.
 #[must_use]
 pub(super) enum Doze {
-    /// The mark is set, and the next push rings.
+    /// The mark is set, so the next push wakes the receiver.
     Marked,
     /// The mark is not set, because a value was pushed or a push is in progress.
     Disturbed,
@@ -53,21 +53,21 @@ pub(super) trait Sleeper<T> {
     /// Sets the mark if no value was pushed since the last pop.
     fn doze(&mut self) -> Doze;
 
-    /// Clears the mark, or leaves it set if that costs less. The waiter calls this after each
-    /// sleep.
+    /// Clears the mark, or leaves it set if that costs less. The waiter calls this method after
+    /// each sleep.
     fn rise(&mut self);
 
     fn doorbell(&self) -> &Doorbell;
 }
 
-/// Parker and spin of a waiting receiver.
+/// The means by which a receiver waits: a parker, and a limit for spinning.
 pub(super) struct Waiter {
     parker: Parker,
     spin: Spin,
 }
 
 impl Doorbell {
-    /// Creates a doorbell with one sender, and the waiter that the doorbell wakes.
+    /// Creates a doorbell that counts one sender, and the waiter that the doorbell wakes.
     pub(super) fn new() -> (Self, Waiter) {
         let waiter = Waiter {
             parker: Parker::new(),
@@ -98,8 +98,8 @@ impl Doorbell {
         }
     }
 
-    /// Returns true if there is a sender. If this returns false, a later pop sees all values that
-    /// were pushed.
+    /// Returns true if there is a sender. After a return value of false, a later pop sees all
+    /// values that were pushed.
     pub(super) fn has_senders(&self) -> bool {
         // Acquire: pairs with the Release in `remove_sender`, of all senders: they form one release
         // sequence.
@@ -108,7 +108,8 @@ impl Doorbell {
 }
 
 impl Waiter {
-    /// Pops a value. Waits for a value if necessary, but for at most `timeout` if it is `Some`.
+    /// Pops a value. Waits for a value if necessary. If `timeout` is `Some`, waits no longer than
+    /// this time.
     #[inline]
     pub(super) fn pop<T>(
         &mut self,

@@ -16,9 +16,9 @@
 //! Because of the two fences (Dekker's pattern), either the sender sees the waiting receiver or the
 //! receiver sees the value. A woken receiver counts as *searching* until it has found a value or
 //! goes back to waiting. While a receiver is searching, no other receiver is woken. If the last
-//! searching receiver stops and there are more values, it wakes the next receiver. So there are
-//! never more wake-ups in progress than values, and a sequence of values wakes the workers one
-//! after another.
+//! searching receiver stops its search and there are more values, it wakes the next receiver. So
+//! there are never more wake-ups in progress than values, and a sequence of values wakes the
+//! workers one after another.
 //!
 //! A woken future does not count as searching, because it is not known when the future will be
 //! polled. But a future, too, wakes the next receiver when its own search is over.
@@ -40,21 +40,21 @@ const WAITING_MASK: u64 = (1 << 32) - 1;
 /// Number added to the word for each thread that was woken and has not found a value yet.
 const SEARCHING: u64 = 1 << 32;
 const SEARCHING_MASK: u64 = CLOSED - SEARCHING;
-/// Bit that is set once the channel is closed.
+/// Bit that is set when the channel is closed.
 const CLOSED: u64 = 1 << 63;
 
 pub(super) struct Bell {
     /// The word in the diagram of the [module](self). `waiting` changes only under the lock.
     word: AtomicU64,
 
-    /// The waiting sleepers. `waiting` in the word is the number of these sleepers. Accessed by
-    /// threads that start or stop waiting, and by threads that wake sleepers.
+    /// The waiting receivers or senders. The part `waiting` of the word is their number. Accessed
+    /// by threads that start or stop waiting, and by threads that wake others.
     list: Mutex<List>,
 }
 
 struct List {
-    /// Sleepers in the order of their tickets. A sleeper that is removed leaves a hole. The holes
-    /// are removed when there are more holes than sleepers.
+    /// Waiting threads and futures (sleepers), in the order of their tickets. A sleeper that is
+    /// removed leaves a hole. The holes are removed when there are more holes than sleepers.
     waiting: VecDeque<(Ticket, Option<Sleeper>)>,
     /// Number of holes in the list.
     holes: usize,
@@ -62,7 +62,7 @@ struct List {
 }
 
 impl List {
-    /// Removes and returns the sleeper that joined first.
+    /// Removes and returns the sleeper that has waited for the longest time.
     fn first(&mut self) -> Option<Sleeper> {
         while let Some((_, sleeper)) = self.waiting.pop_front() {
             if sleeper.is_some() {
@@ -73,7 +73,7 @@ impl List {
         None
     }
 
-    /// Removes and returns the sleeper at index `place`. Takes O(1) on average.
+    /// Removes and returns the sleeper at the index `place`, in constant time on average.
     fn take(&mut self, place: usize) -> Option<Sleeper> {
         let sleeper = self.waiting.get_mut(place)?.1.take();
         self.holes += 1;
@@ -85,7 +85,7 @@ impl List {
     }
 }
 
-/// Identifies a sleeper in the list.
+/// Identifier of a waiting thread or future in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
 
@@ -95,22 +95,22 @@ pub(super) enum Sleeper {
     Task(Waker),
 }
 
-/// The result of a wait: the kind of the wake-up.
+/// The result of a wait: the way in which the waiting thread or future was woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Call {
-    /// The sleeper was not woken.
+    /// The waiting thread or future was not woken.
     None,
-    /// A thread was woken for a value. When it has finished, it must call [`Bell::answer`], which
-    /// may wake another sleeper.
+    /// A thread was woken for a value. When the thread has finished, it must call [`Bell::answer`],
+    /// which may wake another thread or future.
     Thread,
-    /// A future was woken for a value. When it has finished, it must call [`Bell::answer`], which
-    /// may wake another sleeper.
+    /// A future was woken for a value. When the future has finished, it must call [`Bell::answer`],
+    /// which may wake another thread or future.
     Task,
 }
 
 impl Sleeper {
-    /// Returns the number to add to the word when the sleeper is woken.
+    /// Returns the number that a wake-up of this kind adds to the word of the bell.
     fn searching(&self) -> u64 {
         match self {
             Self::Thread(_) => SEARCHING,
@@ -144,28 +144,28 @@ impl Bell {
         self.word.load(Relaxed) & CLOSED != 0
     }
 
-    /// Returns true if no receiver is waiting or searching, and the bell is open. A sender then has
-    /// nothing more to do.
+    /// Returns true if no receiver is waiting or searching, and the bell is open. In this case, a
+    /// sender has nothing more to do.
     #[inline(always)]
     pub(super) fn is_quiet(&self) -> bool {
         // Relaxed: the caller's fence orders it.
         self.word.load(Relaxed) == 0
     }
 
-    /// Returns true if a sleeper is waiting. The sender must then [`ring`](Self::ring).
+    /// Returns true if a thread or future is waiting, so that the sender must [`ring`](Self::ring).
     #[inline]
     pub(super) fn is_awaited(&self) -> bool {
         // Relaxed: the caller's fence orders it.
         self.word.load(Relaxed) & WAITING_MASK != 0
     }
 
-    /// Returns the number of waiting sleepers.
+    /// Returns the number of waiting threads and futures.
     pub(super) fn waiting(&self) -> usize {
         // Relaxed: a hint.
         (self.word.load(Relaxed) & WAITING_MASK) as usize
     }
 
-    /// Wakes one waiting sleeper, unless a thread is already searching.
+    /// Wakes one waiting thread or future, unless a thread is already searching for a value.
     #[cold]
     pub(super) fn ring(&self) {
         // SeqCst: pairs with the one in `answer`: either it finds our value, or we see that it no
@@ -195,8 +195,8 @@ impl Bell {
         sleeper.wake();
     }
 
-    /// Adds a sleeper to the list. `call` is the result of its previous wait. After this call, the
-    /// caller must pass a heavy fence and check every place again before it sleeps.
+    /// Adds a thread or future to the list of those that wait. `call` is the result of its previous
+    /// wait. Before the caller sleeps, it must pass a heavy fence and check every place again.
     pub(super) fn enlist(&self, sleeper: Sleeper, call: Call) -> Ticket {
         let mut list = self.lock();
         let ticket = list.next;
@@ -214,8 +214,8 @@ impl Bell {
         ticket
     }
 
-    /// Removes a sleeper from the list. Returns `woken` if the sleeper was woken in the meantime,
-    /// and [`Call::None`] otherwise.
+    /// Removes a thread or future from the list of those that wait. Returns `woken` if it was woken
+    /// in the meantime, and [`Call::None`] otherwise.
     pub(super) fn withdraw(&self, ticket: Ticket, woken: Call) -> Call {
         let mut list = self.lock();
         let found = (list.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
@@ -232,9 +232,9 @@ impl Bell {
         Call::None
     }
 
-    /// Finishes a call: a woken receiver or sender has found a value or room, or gives up. Wakes
-    /// the next sleeper if a sleeper is waiting, no thread is searching, and `has_work` returns
-    /// true.
+    /// Records that a woken receiver or sender has ended its search: it has found a value or room,
+    /// or gives up. If no thread is searching and `has_work` returns true, wakes the next thread or
+    /// future that waits.
     pub(super) fn answer(&self, call: Call, has_work: impl FnOnce() -> bool) {
         let searching = match call {
             Call::None => return,
@@ -253,15 +253,15 @@ impl Bell {
         }
     }
 
-    /// Closes the bell. Returns true if it was open. The caller must then call
+    /// Closes the bell. If the bell was open, returns true, and the caller must call
     /// [`wake_all`](Self::wake_all).
     pub(super) fn close(&self) -> bool {
         // Relaxed: the caller's heavy fence orders it.
         self.word.fetch_or(CLOSED, Relaxed) & CLOSED == 0
     }
 
-    /// Wakes all waiting sleepers. A sleeper that joins the list after this call sees all writes
-    /// that the caller made before this call.
+    /// Wakes all waiting threads and futures. If one joins the list later, it sees all writes that
+    /// the caller made before this call.
     ///
     /// A waker is user code. Even if one waker panics, the other wakers are called.
     pub(super) fn wake_all(&self) {
@@ -281,8 +281,8 @@ impl Bell {
     }
 }
 
-/// Guard of sleepers that were removed from the list and must be woken. Dropping it wakes them,
-/// even if one of their wakers panics.
+/// Threads and futures that were removed from the list and must be woken. When the guard is
+/// dropped, it wakes all of them, even if one of their wakers panics.
 struct Woken(VecDeque<(Ticket, Option<Sleeper>)>);
 
 impl Woken {

@@ -1,5 +1,5 @@
-//! The queue that all handles share. It holds the overflow of the workers and the values from
-//! outside senders.
+//! The global queue, which all handles share. It contains the values that did not fit into the
+//! workers' deques, and the values of senders that are not workers.
 //!
 //! The queue is a ring under a lock, because values go through it in batches. One lock for 128
 //! values costs less than an atomic claim for each value. Two counts let other threads check the
@@ -25,27 +25,28 @@ use super::Capacity;
 pub(super) struct Global<T> {
     queue: Mutex<Queue<T>>,
 
-    /// Number of values pushed so far. Wraps like a `usize`. Written under the lock, read by any
+    /// Number of values pushed so far, which wraps around. Written under the lock, read by any
     /// thread.
     pushed: CachePadded<AtomicUsize>,
 
-    /// Number of values taken so far. Wraps like a `usize`. Written under the lock, read by any
+    /// Number of values taken so far, which wraps around. Written under the lock, read by any
     /// thread.
     taken: CachePadded<AtomicUsize>,
 
-    /// Maximum number of values. Never changes.
+    /// Maximum number of values in the queue, which never changes.
     capacity: usize,
 }
 
 struct Queue<T> {
     values: VecDeque<T>,
-    /// Number of places that are reserved for overflows in progress.
+    /// Number of values that workers are about to move from their full deques to the queue, and for
+    /// which room is reserved.
     reserved: usize,
-    /// True once the channel is closed to outside senders.
+    /// True if the queue no longer accepts values from senders that are not workers.
     is_closed: bool,
 }
 
-/// The reason why values from outside were rejected.
+/// The reason why the queue rejected the values of a sender that is not a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     Full,
@@ -99,8 +100,9 @@ impl<T> Global<T> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves up to `count` places for a worker, which must then call
-    /// [`push_reserved`](Self::push_reserved). Returns the number of places reserved.
+    /// Reserves room for up to `count` values of a worker, which must then call
+    /// [`push_reserved`](Self::push_reserved). Returns the number of values for which room was
+    /// reserved.
     pub(super) fn reserve(&self, count: usize) -> usize {
         if !self.is_bounded() {
             return count;
@@ -111,8 +113,8 @@ impl<T> Global<T> {
         granted
     }
 
-    /// Appends `values` and gives up the `reserved` places. There are at most as many values as
-    /// reserved places.
+    /// Appends `values`, and releases the room for `reserved` values. There must be no more values
+    /// than reserved room.
     pub(super) fn push_reserved(&self, values: &mut Vec<T>, reserved: usize) {
         let mut queue = self.lock();
         if self.is_bounded() {
@@ -123,7 +125,8 @@ impl<T> Global<T> {
         self.count_pushed(count);
     }
 
-    /// Appends values from outside until the queue is full. The remaining values stay in `values`.
+    /// Appends values of a sender that is not a worker, until the queue is full. The remaining
+    /// values stay in `values`.
     pub(super) fn push_outside(&self, values: &mut VecDeque<T>) -> Result<(), Refusal> {
         let mut queue = self.lock();
         if queue.is_closed {
@@ -139,7 +142,8 @@ impl<T> Global<T> {
         }
     }
 
-    /// Appends one value from outside. Returns the value and the reason if the value was rejected.
+    /// Appends one value of a sender that is not a worker. If the value is rejected, returns the
+    /// value and the reason.
     pub(super) fn push_one(&self, value: T) -> Result<(), (T, Refusal)> {
         let mut queue = self.lock();
         if queue.is_closed {
@@ -173,7 +177,7 @@ impl<T> Global<T> {
         self.count_taken(count);
     }
 
-    /// Closes the queue. From now on, it rejects values from outside.
+    /// Closes the queue, so that it rejects values of senders that are not workers.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
     }

@@ -11,9 +11,9 @@ use super::{
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
 
-/// One of this many receives is fair. A fair receive takes an oldest value, so that old values are
-/// received even if new values arrive fast. The number is a power of two, because the fast path
-/// divides the count of receives by it.
+/// Number of receives of which one is fair. A fair receive takes the oldest value of a queue, so
+/// that old values are received even if new values arrive fast. The number is a power of two,
+/// because the fast path divides the count of receives by it.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
 
 /// Returns true if the next receive after `received` receives is fair.
@@ -23,27 +23,27 @@ fn is_fair(received: u64) -> bool {
 }
 
 pub(super) struct Hand<T> {
-    /// Deque of this worker.
+    /// This worker's own deque.
     deque: deque::Worker<T>,
     pub(super) shared: Arc<Shared<T>>,
-    /// Mark that counts the values and batches that arrive in this worker's deque, so that other
-    /// threads notice them. Written by this worker.
+    /// Counter of the values and batches that arrive in this worker's deque, by which other threads
+    /// notice them. Written by this worker.
     mark: Arc<CachePadded<Mark>>,
     /// Copy of the shared pair of fences.
     fence: Asymmetric,
-    /// True if the last fair receive tried the global queue. Fair receives try the global queue and
-    /// the old end of the worker's own deque alternately.
+    /// True if the last fair receive tried the global queue. Fair receives alternate between the
+    /// global queue and the oldest value of the worker's own deque.
     is_far_end_next: bool,
-    /// Number of this worker.
+    /// Index of this worker.
     pub(super) id: usize,
-    /// Number of the worker from which the last theft succeeded. Initially this worker's own
-    /// number.
+    /// Index of the worker from which this worker last stole values. At first, this worker's own
+    /// index.
     victim: usize,
-    /// Maximum number of values that are moved at a time: half of the capacity of the deque, but at
+    /// Maximum number of values that are moved at a time: half of the deque's capacity, but at
     /// least 1.
     half: usize,
     tally: Tally,
-    /// Values that are being moved between two places. Empty between calls.
+    /// Values that are being moved between two queues. Empty between calls.
     batch: Vec<T>,
     /// Buffer for [`Shared::verdict`].
     marks: Vec<u64>,
@@ -122,7 +122,8 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Takes the newest value of this worker's deque. A fair receive takes an oldest value instead.
+    /// Takes the newest value of this worker's deque. A fair receive takes the oldest value of a
+    /// queue instead.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<T> {
         let received = self.tally.received.get();
@@ -155,7 +156,7 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Finishes the move that began with `mark`.
+    /// Finishes a move of values. `mark` is the counter that the beginning of the move returned.
     fn moved(&mut self, mark: u64) {
         self.tally.other_comings.add(1);
         self.mark.end(mark);
@@ -166,8 +167,7 @@ impl<T> Hand<T> {
         self.take_oldest().or_else(|| self.deque.pop())
     }
 
-    /// Takes an oldest value, alternately from the global queue and from the old end of this
-    /// worker's deque.
+    /// Takes the oldest value of the global queue or of this worker's deque, alternately.
     fn take_oldest(&mut self) -> Option<T> {
         self.is_far_end_next = !self.is_far_end_next;
         if self.is_far_end_next {
@@ -181,8 +181,8 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Takes this worker's share of the global queue. Returns the oldest value and keeps the
-    /// others.
+    /// Takes this worker's share of the values in the global queue. Returns the oldest value, and
+    /// keeps the other values in this worker's deque.
     fn take_share(&mut self) -> Option<T> {
         if self.shared.global.len() == 0 {
             return None;

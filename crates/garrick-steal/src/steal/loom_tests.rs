@@ -1,4 +1,5 @@
-//! Models of small channels, in all interleavings and with all allowed stale reads.
+//! Loom models of small channels, which run in all interleavings and with all stale reads that the
+//! memory model allows.
 //!
 //! Each value is a [`Track`], so that loom reports leaks. A lost wake-up makes a thread wait
 //! forever, which loom reports as a deadlock.
@@ -23,7 +24,8 @@ use super::*;
 use crate::testing::assert_each_once;
 
 /// Runs `f` with at most `preemptions_max` preemptions of each thread, or fewer if
-/// `LOOM_MAX_PREEMPTIONS` is lower. With one more, a model of three threads takes minutes.
+/// `LOOM_MAX_PREEMPTIONS` is lower. With one more preemption, a model of three threads takes
+/// minutes.
 fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions_max);
@@ -34,8 +36,8 @@ fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
 /// Runs both closures at the same time: `first` on this thread, or `second` if `is_swapped`.
 ///
 /// Loom runs this thread until it must wait, and then tries other orders of conflicting accesses.
-/// It remembers only the last access to each word. If the spawned thread reads a word and then
-/// writes it, loom forgets an earlier read by this thread. It then never tries the orders in which
+/// Loom remembers only the last access to each word. If the spawned thread reads a word and then
+/// writes it, loom forgets an earlier read by this thread. So loom never tries the orders in which
 /// this thread reads later. So a model in which one thread reads and another thread counts must be
 /// run in both ways.
 fn beside<A: 'static, B: 'static>(
@@ -84,8 +86,8 @@ fn drain(worker: &mut Worker<Value>) -> Vec<u32> {
         .collect()
 }
 
-/// Tests an owner and a thief that try to take the only value. The loser may report that the
-/// channel is empty only because the other thread has the value.
+/// Tests an owner and a thief that try to take the only value. One of them gets the value, and the
+/// other one may report that the channel is empty.
 #[test]
 fn the_last_value_goes_to_one() {
     model(3, || {
@@ -113,8 +115,8 @@ fn overflow_beside_a_thief() {
     });
 }
 
-/// Tests that a bounded global queue returns the values for which it has no room. They are not
-/// lost.
+/// Tests that a bounded global queue returns the values for which it has no room, so that these
+/// values are not lost.
 #[test]
 fn a_full_channel_gives_back() {
     model(2, || {
@@ -146,9 +148,9 @@ fn close_beside_a_send() {
     });
 }
 
-/// Values that were sent are received although a third thread closes the channel. The draining
-/// thread notices the close only by its reads. It is not a worker, because a worker passes a fence
-/// whenever it looks at its own deque.
+/// Tests that values that were sent are received although a third thread closes the channel. The
+/// thread that drains the channel notices the close only by its reads. This thread is not a worker,
+/// because a worker passes a fence whenever it checks its own deque.
 #[test]
 fn close_by_a_third() {
     model(2, || {
@@ -164,8 +166,8 @@ fn close_by_a_third() {
     });
 }
 
-/// Dropping the last handle closes the channel. The values that earlier handles have sent are
-/// drained.
+/// Tests that dropping the last handle closes the channel, and that the values that earlier handles
+/// have sent are received.
 #[test]
 fn leaving_beside_a_send() {
     model(2, || {
@@ -181,7 +183,7 @@ fn leaving_beside_a_send() {
     });
 }
 
-/// An outside sender sends while another thread closes the channel.
+/// Tests a sender that is not a worker and sends while another thread closes the channel.
 #[test]
 fn close_beside_an_outside_send() {
     model(3, || {
@@ -218,7 +220,7 @@ fn who_parks_is_woken_by_an_outside_sender() {
     });
 }
 
-/// Dropping the last handle that can send wakes a waiting receiver.
+/// Tests that dropping the last handle that can send wakes a waiting receiver.
 #[test]
 fn who_parks_hears_of_the_close() {
     model(3, || {
@@ -230,8 +232,8 @@ fn who_parks_hears_of_the_close() {
     });
 }
 
-/// Two sleepers and two values. While a woken thread is searching, no other thread is woken. So the
-/// woken thread must wake the next one.
+/// Tests two sleeping threads and two values. While a woken thread is searching, no other thread is
+/// woken, so the woken thread must wake the next one.
 #[test]
 fn a_searcher_wakes_the_next() {
     model(1, || {
@@ -247,8 +249,8 @@ fn a_searcher_wakes_the_next() {
     });
 }
 
-/// Two sleepers and two values, with the bell alone. Either the sender sees that no thread is
-/// searching any more, or the thread that was searching sees the sent value.
+/// Tests the bell without a channel: two sleeping threads and two values. Either the sender sees
+/// that no thread is searching any more, or the thread that was searching sees the sent value.
 #[test]
 fn a_searcher_that_stops_misses_nothing() {
     model(3, || {
@@ -273,8 +275,8 @@ fn a_searcher_that_stops_misses_nothing() {
     });
 }
 
-/// A thief takes two values and keeps one of them in its deque. It must wake a sleeping thread for
-/// that value.
+/// Tests a thief that takes two values and keeps one of them in its deque. The thief must wake a
+/// sleeping thread for the kept value.
 #[test]
 fn what_a_thief_keeps_is_announced() {
     model(2, || {
@@ -294,7 +296,7 @@ fn what_a_thief_keeps_is_announced() {
     });
 }
 
-/// A thread that makes room wakes a sender that waits for room.
+/// Tests that a thread that makes room wakes a sender that waits for room.
 #[test]
 fn who_waits_for_room_is_woken() {
     model(2, || {
@@ -308,8 +310,8 @@ fn who_waits_for_room_is_woken() {
     });
 }
 
-/// A thread puts a new value into one place before it takes the old value out of another place. So
-/// the channel is never empty, and must not be reported as empty.
+/// Tests a thread that puts a new value into one queue before it takes the old value out of another
+/// one. The channel is never empty, so no thread may report that it is empty.
 #[test]
 fn empty_means_all_at_one_moment() {
     for is_swapped in [false, true] {
@@ -330,8 +332,8 @@ fn empty_means_all_at_one_moment() {
     }
 }
 
-/// A value is sent to the global queue from outside before the value in a deque is taken. So the
-/// channel is never empty.
+/// Tests a channel that is never empty: a value is sent to the global queue before the value in a
+/// deque is taken.
 #[test]
 fn empty_is_not_said_while_a_value_comes_from_outside() {
     for is_swapped in [false, true] {
@@ -353,9 +355,9 @@ fn empty_is_not_said_while_a_value_comes_from_outside() {
     }
 }
 
-/// All values move from the global queue to a worker's deque at once. The channel is never empty.
-/// The thread that checks it is not a worker, and takes no lock if it sees no value. So it must
-/// notice the move by the counts of the queue.
+/// Tests a channel that is never empty, while all values move from the global queue to a worker's
+/// deque at once. The thread that checks the channel is not a worker, and takes no lock if it sees
+/// no value. So this thread must notice the move by the counters of the queue.
 #[test]
 fn empty_is_not_said_while_values_move() {
     for is_swapped in [false, true] {
@@ -377,8 +379,8 @@ fn empty_is_not_said_while_values_move() {
     }
 }
 
-/// Values that a thief moves are not missed. The thief takes two of three values and keeps one of
-/// them in its deque. In between, this value is in no place.
+/// Tests that the values that a thief moves are not missed. The thief takes two of three values,
+/// and keeps one of them in its deque. In between, the kept value is in none of the queues.
 #[test]
 fn empty_is_not_said_during_a_theft() {
     for is_swapped in [false, true] {
@@ -394,7 +396,7 @@ fn empty_is_not_said_during_a_theft() {
     }
 }
 
-/// Unparks the polling thread.
+/// A waker that unparks the polling thread.
 struct Unpark(Unparker);
 
 impl Wake for Unpark {
@@ -425,7 +427,7 @@ fn a_future_is_woken() {
     });
 }
 
-/// A future that is dropped after it was woken wakes the next waiting thread.
+/// Tests that a future that is dropped after it was woken wakes the next waiting thread.
 #[test]
 fn a_future_that_gives_up_wakes_the_next() {
     model(2, || {

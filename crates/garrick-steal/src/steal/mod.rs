@@ -2,15 +2,15 @@
 //! from other workers if it has none.
 //!
 //! The design comes from `BeamDequeChannel` in the Zig library zig-beam: a bounded deque for each
-//! worker, a global queue for the overflow, and stealing. The deque comes from [`crate::deque`]. It
-//! uses the THE protocol (Frigo, Leiserson, Randall, 1998), and its owner needs no
-//! read-modify-write. Garrick adds three features:
+//! worker, a global queue for the overflow, and stealing. The deque comes from [`crate::deque`].
+//! This deque uses the THE protocol (Frigo, Leiserson, Randall, 1998), and its owner needs no
+//! read-modify-write operation. Garrick adds three features:
 //! - A receiver can detect that the whole channel is empty.
 //! - Sleeping receivers are woken.
 //! - Fair receives protect old values from starvation.
 //!
-//! Three modules document the details: `shared` for emptiness and closing, `bell` for wake-ups, and
-//! `global` for the global queue.
+//! Three modules document the details: `shared` describes how the channel is closed and known to be
+//! empty, `bell` describes wake-ups, and `global` describes the global queue.
 //!
 //! ```text
 //!     Sender --+                                      +--> Receiver
@@ -24,10 +24,10 @@
 //! ```
 //!
 //! A worker receives the newest value of its own deque. If its deque is empty, it takes a share of
-//! the global queue. If that is empty too, it steals half of another worker's deque, oldest first.
-//! Every 64th receive is *fair*: it takes the oldest value of the global queue or of the worker's
-//! own deque. Fair receives alternate between these two. There is no order between values that
-//! different threads receive. Code should not rely on any order.
+//! the global queue. If the global queue is empty too, the worker steals half of another worker's
+//! deque, oldest first. Every 64th receive is *fair*: it takes the oldest value of the global queue
+//! or of the worker's own deque. Fair receives alternate between these two values. There is no
+//! order between values that different threads receive, and code should not rely on any order.
 //!
 //! | operation | progress |
 //! | --- | --- |
@@ -41,8 +41,8 @@
 //! **Guarantees**
 //! - Each value is received once, or dropped once with the last handle.
 //! - The results "empty" and "closed" mean that all deques and the global queue were empty at one
-//!   and the same moment. If values are being moved between two of them during a receive, the
-//!   receive waits until the move has finished.
+//!   and the same moment. If values are being moved between two of these queues during a receive,
+//!   the receive waits until the move has finished.
 //! - Each sent value wakes one of the waiting receivers, unless a woken receiver is already
 //!   searching. In that case, the searching receiver wakes the next receiver if there are more
 //!   values.
@@ -124,7 +124,7 @@ use stats::Tally;
 /// The capacity of the global queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capacity {
-    /// The global queue holds at most this number of values. The number must be at least 1. A
+    /// The global queue holds at most the contained number of values, which must be at least 1. A
     /// worker cannot send while its own deque and the global queue are both full.
     Bounded(usize),
     /// The global queue has no limit.

@@ -1,5 +1,5 @@
-//! All operations of all handles on one thread, compared with lists. The tests also count the
-//! drops.
+//! Compares all operations of all handles, on one thread, with those of plain lists. The tests also
+//! count the drops of values.
 use std::{cell::Cell, collections::HashSet, rc::Rc, time::Duration};
 
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The channel under test, and its expected values in any place.
+/// The channel under test, and the values that it must contain.
 struct Pair {
     channel: Channel<Counted>,
     present: HashSet<u32>,
@@ -136,7 +136,7 @@ impl Pair {
         }
     }
 
-    /// Checks the result of a send of the value numbered `next`.
+    /// Checks the result of sending the value `next`.
     fn went(&mut self, sent: Result<(), TrySendError<Counted>>) {
         let next = self.next;
         match sent {

@@ -16,14 +16,14 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 /// Maximum number of values that [`Sender::send_many`] moves to the global queue at a time.
 const BATCH_MAX: usize = 256;
 
-/// A handle that sends to a work-stealing channel. It is for threads that are not workers.
+/// A handle that sends to a work-stealing channel, for threads that are not workers.
 ///
 /// The values go to the global queue. All clones send to the same channel.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// A handle that receives from a work-stealing channel. It is for threads that are not workers.
+/// A handle that receives from a work-stealing channel, for threads that are not workers.
 ///
 /// Each receive takes a single value from the channel. All clones receive from the same channel.
 ///
@@ -34,10 +34,10 @@ pub struct Receiver<T> {
     waiter: Waiter,
 }
 
-/// State of an outside receiver without its waiter.
+/// A receiver that is not a worker, without the state that it needs to wait.
 struct Prowler<T> {
     shared: Arc<Shared<T>>,
-    /// Number of the worker from which the last theft succeeded.
+    /// Index of the worker from which this receiver last stole a value.
     victim: usize,
     /// Buffer for [`Shared::verdict`].
     marks: Vec<u64>,
@@ -120,7 +120,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends all values in order. This costs less per value than [`send`](Self::send).
+    /// Sends all values in order. A batch costs less per value than single calls of
+    /// [`send`](Self::send).
     ///
     /// Takes the items from `values` in batches of up to 256, and sends each batch before it takes
     /// the next one.
@@ -153,15 +154,15 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Closes the channel for all handles. After that, no more values can be sent. The values in
-    /// the channel can still be received.
+    /// Closes the channel for all handles. After the call, no more values can be sent, but the
+    /// values in the channel can still be received.
     ///
     /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
         self.shared.close()
     }
 
-    /// Returns true if the channel is closed. It may still hold values.
+    /// Returns true if the channel is closed. A closed channel may still contain values.
     pub fn is_closed(&self) -> bool {
         self.shared.bell.is_closed()
     }
@@ -208,7 +209,7 @@ impl<T> Receiver<T> {
         self.prowler.try_take()
     }
 
-    /// Waits until there is a value, and receives it. Returns `None` once the channel is closed and
+    /// Waits until there is a value, and receives it. Returns `None` if the channel is closed and
     /// empty.
     ///
     /// # Examples
@@ -249,15 +250,15 @@ impl<T> Receiver<T> {
         Recv::new(&mut self.prowler)
     }
 
-    /// Closes the channel for all handles. After that, no more values can be sent. The values in
-    /// the channel can still be received.
+    /// Closes the channel for all handles. After the call, no more values can be sent, but the
+    /// values in the channel can still be received.
     ///
     /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
         self.prowler.shared.close()
     }
 
-    /// Returns true if the channel is closed. It may still hold values.
+    /// Returns true if the channel is closed. A closed channel may still contain values.
     pub fn is_closed(&self) -> bool {
         self.prowler.shared.bell.is_closed()
     }

@@ -2,8 +2,8 @@
 //!
 //! A *place* is the deque of a worker or the global queue. Checking one place after another does
 //! not prove that the channel is empty. While a thread checks the second place, a value may arrive
-//! in the first place, and the second place may lose its last value. So each place has a mark,
-//! which changes with every value that arrives:
+//! in the first place, and the last value of the second place may be taken. So each place has a
+//! mark, which is a counter that changes with every value that arrives:
 //!
 //! ```text
 //!     read all marks      m1  m2  m3        odd: a value is moving there, so the check fails
@@ -12,13 +12,13 @@
 //!                                           empty place stayed empty, and in the end all were empty
 //! ```
 //!
-//! This is the double collect of Afek and others, "Atomic Snapshots of Shared Memory" (1993). A
-//! mark never has the same value twice.
+//! This check is the double collect of Afek and others, "Atomic Snapshots of Shared Memory" (1993).
+//! A mark never has the same value twice.
 //!
 //! A value that is *moved* between two places is in neither place for a while. So a worker that
 //! moves a batch makes its mark odd before it takes the batch, and even again when the batch is in
 //! the new place. A value that is *sent* is first pushed, and then the mark changes. If a check
-//! happens in between, the send has not returned yet. So the send counts as later than the check.
+//! happens in between, the send has not returned yet, so the send counts as later than the check.
 //!
 //! **Close.** A send pushes the value to the deque, passes a light fence, and checks if the channel
 //! is closed. A close marks the channel as closed, passes a heavy fence, and then marks it as
@@ -44,8 +44,8 @@ use super::{
 use crate::deque::Stealer;
 
 pub(super) struct Shared<T> {
-    /// The waiting receivers, and the flag that the channel is closed. Every send reads this field.
-    /// So the field has its own cache line, which changes seldom.
+    /// The waiting receivers, and the flag that the channel is closed. Every send reads this field,
+    /// so the field has its own cache line, which rarely changes.
     pub(super) bell: CachePadded<Bell>,
 
     /// The senders that are waiting for room in the global queue.
@@ -53,10 +53,10 @@ pub(super) struct Shared<T> {
 
     pub(super) global: Global<T>,
 
-    /// One place for each worker, in the order of their numbers. Never changes.
+    /// One place for each worker, ordered by the indices of the workers. The list never changes.
     pub(super) places: Box<[Place<T>]>,
 
-    /// Pair of fences. Never changes. The deques use the same pair.
+    /// The pair of fences, which never changes. The deques use the same pair.
     pub(super) fence: Asymmetric,
 
     /// True once the channel is closed and all sends that did not see the close are visible. Read
@@ -77,17 +77,18 @@ pub(super) struct Place<T> {
     pub(super) stats: TallyReader,
 }
 
-/// A counter that changes with each value that arrives in a worker's deque. Odd while the worker
-/// moves a batch. Written by the worker, read by threads that check if all places are empty.
+/// A counter that changes with each value that arrives in a worker's deque. The counter is odd
+/// while the worker moves a batch. Written by the worker, read by threads that check if all places
+/// are empty.
 pub(super) struct Mark(AtomicU64);
 
-/// The result of a check of all places.
+/// The result of a check of all deques and the global queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Verdict {
-    /// All places were empty at one moment.
+    /// All deques and the global queue were empty at one moment.
     Empty,
-    /// All places were empty at one moment, and no more values can arrive.
+    /// All deques and the global queue were empty at one moment, and no more values can arrive.
     Closed,
     /// There was a value, or a value arrived or moved during the check.
     Unclear,
@@ -98,8 +99,8 @@ impl Mark {
         Self(AtomicU64::new(0))
     }
 
-    /// Records that a value has arrived. Only the owner of the mark calls the methods that write to
-    /// it.
+    /// Records that a value has arrived. Only the worker that owns the mark may call the methods
+    /// that write to it.
     #[inline(always)]
     pub(super) fn came(&self) {
         // Relaxed: only the owner writes it.
@@ -159,16 +160,17 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Returns roughly the number of values in all places.
+    /// Returns the approximate number of values in all deques and the global queue.
     pub(super) fn len(&self) -> usize {
         let local = |place: &Place<T>| place.stealer.len();
         self.global.len() + self.places.iter().map(local).sum::<usize>()
     }
 
-    /// Checks all places one after another. Returns true if a place has a value.
+    /// Checks all deques and the global queue one after another. Returns true if one of them has a
+    /// value.
     ///
-    /// If the caller has passed a fence that pairs with the fence of a sender, the check does not
-    /// miss a value that this sender sent before its fence.
+    /// Suppose that the caller has passed a fence that pairs with the fence of a sender. The check
+    /// then does not miss a value that this sender sent before its fence.
     pub(super) fn has_work(&self) -> bool {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }
@@ -179,7 +181,8 @@ impl<T> Shared<T> {
         self.is_settled() || self.has_work()
     }
 
-    /// Checks if all places are empty at one moment. Uses `marks` as a buffer.
+    /// Checks whether all deques and the global queue were empty at one moment. Uses `marks` as a
+    /// buffer.
     pub(super) fn verdict(&self, marks: &mut Vec<u64>) -> Verdict {
         // Read before the check. Otherwise a value could still arrive after the check and before
         // the close.
@@ -215,7 +218,7 @@ impl<T> Shared<T> {
     ///
     /// No fence is needed here. A sender first joins the waiting senders, and then checks for room
     /// under the same lock. If the sender checks before the caller makes room, the caller sees the
-    /// waiting sender. If the sender checks after that, the sender sees the room.
+    /// waiting sender. If the sender checks later, it sees the room.
     #[inline]
     pub(super) fn announce_room(&self) {
         if self.global.is_bounded() && self.room.is_awaited() {

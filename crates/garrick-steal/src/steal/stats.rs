@@ -1,4 +1,4 @@
-//! The counts of a worker. Only this worker writes them.
+//! The counts of a worker, which only this worker writes.
 use garrick_core::count::{Counter, CounterReader};
 
 /// The counts of one worker since the channel was created.
@@ -21,23 +21,23 @@ pub struct Stats {
     pub sent: u64,
     /// Number of values that the worker has received.
     pub received: u64,
-    /// Number of values that the worker has stolen from other workers. Includes stolen values that
-    /// the worker has not received yet.
+    /// Number of values that the worker has stolen from other workers, including stolen values that
+    /// it has not received yet.
     pub stolen: u64,
     /// Number of values that the worker has moved from its own deque to the global queue.
     pub overflowed: u64,
 }
 
-/// The counters that a worker writes. There is no counter for the values sent. Their number is
-/// computed from the worker's mark, which counts all values and batches that were added to its
+/// The counters that a worker writes. There is no counter for sent values. Their number is computed
+/// from the worker's mark, which counts all values and batches that were added to the worker's
 /// deque.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// Number to subtract from the count of the mark to get the number of values sent: the moves,
-    /// and the values that were taken back after a close.
+    /// Number to subtract from the mark to get the number of sent values. This number counts the
+    /// moves, and the values that were taken back after a close.
     pub(super) other_comings: Counter,
 }
 
@@ -62,7 +62,7 @@ impl Tally {
 }
 
 impl TallyReader {
-    /// Returns the counts of a worker. `came` is the count of the worker's mark.
+    /// Returns the counts of a worker. `came` is the value of the worker's mark.
     pub(super) fn get(&self, came: u64) -> Stats {
         Stats {
             // Other comings are counted before the mark shows them, so `sent` is never too high.

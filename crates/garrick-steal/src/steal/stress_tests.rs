@@ -2,8 +2,8 @@
 //! work. "Empty" is never reported while there is a value.
 //!
 //! By default, the numbers of values are small, so that the tests are fast. `GARRICK_STEAL_STRESS`
-//! sets the number of values that the test of exact accounting sends. For example,
-//! `GARRICK_STEAL_STRESS=500000000` leads to 10^9 operations.
+//! sets the number of values for the test that checks that each value is received exactly once. For
+//! example, `GARRICK_STEAL_STRESS=500000000` leads to 10^9 operations.
 use std::{
     env,
     sync::{
@@ -30,8 +30,9 @@ fn values() -> u64 {
     })
 }
 
-/// Received values: their number, their sum, and the sum of their squares, all wrapping. If a value
-/// was lost and another value was received twice, at least one of the three results is wrong.
+/// A summary of received values: their number, their sum, and the sum of their squares, all
+/// wrapping. If a value was lost and another value was received twice, at least one of the three
+/// results is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Account {
     count: u64,
@@ -153,7 +154,8 @@ fn those_who_wait_are_woken() {
     }
 }
 
-/// One value goes from worker to worker. Each worker that is woken for it must find it.
+/// Tests one value that goes from worker to worker. Each worker that is woken for the value must
+/// find it.
 #[test]
 fn one_value_wakes_one_after_the_other() {
     const ROUNDS: u64 = if cfg!(debug_assertions) {
@@ -185,8 +187,8 @@ fn one_value_wakes_one_after_the_other() {
     assert_eq!(count, ROUNDS + 1);
 }
 
-/// A thread always sends a value before it takes one out. So no other thread may find the channel
-/// empty.
+/// Tests a thread that always sends a value before it takes one out. No other thread may find the
+/// channel empty.
 #[test]
 fn empty_is_never_said_of_a_channel_that_is_not() {
     const ROUNDS: u64 = if cfg!(debug_assertions) {
@@ -224,7 +226,7 @@ fn empty_is_never_said_of_a_channel_that_is_not() {
     juggling.join().unwrap();
 }
 
-/// The last handle drops each remaining value once.
+/// Tests that the last handle drops each remaining value once.
 #[test]
 fn values_are_dropped_once() {
     let values: Vec<Arc<u64>> = (0..3000).map(Arc::new).collect();

@@ -1,4 +1,4 @@
-//! Tests on one thread. Each checks one rule of the channel.
+//! Tests of the channel on one thread, each of which checks one rule.
 use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -94,7 +94,7 @@ fn a_lone_value_is_found_wherever_it_is() {
     assert_eq!(channel.workers[0].try_recv(), Err(TryRecvError::Empty));
 }
 
-/// A worker that always has a newer value in its own deque still receives older values.
+/// Tests that a worker that always has a newer value in its own deque still receives older values.
 #[test]
 fn the_oldest_does_not_starve() {
     let mut channel = unbounded(1, 8);
@@ -202,7 +202,7 @@ fn values_of_any_size_pass() {
     assert_eq!(receive_all(&mut channel.workers[0]).len(), 10);
 }
 
-/// Counts how often it is woken.
+/// A waker that counts how often it is woken.
 #[derive(Default)]
 struct Wakes(AtomicUsize);
 
@@ -293,7 +293,7 @@ fn a_future_hears_of_the_close() {
     );
 }
 
-/// Panics when it is woken.
+/// A waker that panics when it is woken.
 struct Fuse;
 
 impl Wake for Fuse {
@@ -319,8 +319,8 @@ fn all_hear_of_the_close_although_a_waker_panics() {
     assert_eq!(polled, Poll::Ready(None));
 }
 
-/// Each value wakes one of the waiting receivers. No more receivers are woken than there are
-/// values.
+/// Tests that each value wakes one of the waiting receivers, and that no more receivers are woken
+/// than there are values.
 #[test]
 fn as_many_are_woken_as_there_are_values() {
     const WAITERS: usize = 8;

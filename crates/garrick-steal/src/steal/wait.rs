@@ -1,4 +1,4 @@
-//! Waiting for a value or for room, by a thread or a future.
+//! Lets a thread or a future wait for a value or for room.
 use std::{
     future::Future,
     pin::Pin,
@@ -22,20 +22,20 @@ use crate::queue::PopTimeoutError;
 const LOOKS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 64 };
 
 /// Number of times that a thread yields its core before it parks. If there are few cores, a value
-/// often arrives in the meantime, which saves a wake-up.
+/// often arrives while the thread yields, which saves a wake-up.
 const YIELDS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 2 };
 
 /// A handle that searches for values.
 pub(super) trait Hunter<T> {
-    /// Searches every place once, one after another. Takes a value if it finds one.
+    /// Searches every deque and the global queue once. Takes a value if it finds one.
     fn look(&mut self) -> Option<T>;
 
-    /// Checks if all places are empty at one moment.
+    /// Checks whether all deques and the global queue were empty at one moment.
     fn verdict(&mut self) -> Verdict;
 
     fn shared(&self) -> &Shared<T>;
 
-    /// Searches for a value until it finds one or all places were empty at one moment.
+    /// Searches until it finds a value, or until the whole channel was empty at one moment.
     #[cold]
     fn try_take(&mut self) -> Result<T, TryRecvError> {
         let mut attempt = 0;
@@ -53,7 +53,7 @@ pub(super) trait Hunter<T> {
     }
 }
 
-/// Parker and spin of a handle.
+/// The means by which a handle waits: a parker, and a limit for spinning.
 pub(super) struct Waiter {
     parker: Parker,
     spin: Spin,
@@ -80,7 +80,8 @@ impl Waiter {
         }
     }
 
-    /// Waits until there is a value, and receives it. Waits for at most `timeout` if it is `Some`.
+    /// Waits until there is a value, and receives it. If `timeout` is `Some`, waits no longer than
+    /// this time.
     #[cold]
     pub(super) fn recv<T>(
         &mut self,
@@ -97,8 +98,8 @@ impl Waiter {
     }
 
     /// Alternately searches for a value and sleeps. A search may miss a value that is being moved
-    /// between two places. That does no harm, because the thread that moves the value wakes a
-    /// waiting receiver. On return, `call` records if this thread was woken for a value.
+    /// between two queues. This does no harm, because the thread that moves the value wakes a
+    /// waiting receiver. On return, `call` tells whether this thread was woken for a value.
     fn search<T>(
         &mut self,
         hunter: &mut impl Hunter<T>,
@@ -127,8 +128,8 @@ impl Waiter {
         }
     }
 
-    /// Searches for a value several times. First spins between the searches if there are spare
-    /// cores, and then yields the core.
+    /// Searches for a value several times. Between the searches, spins at first if there are spare
+    /// cores, and later yields the core.
     fn look_a_while<T>(&mut self, hunter: &mut impl Hunter<T>) -> Option<T> {
         let awake = hunter
             .shared()
@@ -145,9 +146,9 @@ impl Waiter {
         })
     }
 
-    /// Sleeps until `bell` wakes this thread, but for at most `left` if it is `Some`. Does not
-    /// sleep if `is_disturbed` returns true after the thread was added to the list. The result
-    /// records if the thread was woken.
+    /// Sleeps until `bell` wakes this thread. If `left` is `Some`, sleeps no longer than this time.
+    /// Does not sleep if `is_disturbed` returns true after the thread was added to the list. The
+    /// result tells whether the thread was woken.
     pub(super) fn sleep<T>(
         &mut self,
         shared: &Shared<T>,
@@ -171,8 +172,8 @@ impl Waiter {
     }
 }
 
-/// A future that receives a value. Created by `recv_async`. It resolves to `None` once the channel
-/// is closed and empty.
+/// A future that receives a value. Created by `recv_async`. The future resolves to `None` if the
+/// channel is closed and empty.
 ///
 /// # Cancel safety
 ///
@@ -181,7 +182,7 @@ impl Waiter {
 /// future wakes another receiver.
 ///
 /// A future that is forgotten (`mem::forget`) stays in the list of waiting receivers. A value that
-/// is sent after that may wake the forgotten future instead of another receiver.
+/// is sent later may wake the forgotten future instead of another receiver.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Recv<'a, T> {
     hunter: &'a mut (dyn Hunter<T> + Send + 'a),
@@ -197,7 +198,7 @@ impl<'a, T> Recv<'a, T> {
         }
     }
 
-    /// Leaves the list of waiting receivers. The result records if the future was woken.
+    /// Leaves the list of waiting receivers. The result tells whether the future was woken.
     fn rise(&mut self) -> Call {
         let bell = &self.hunter.shared().bell;
         self.ticket
@@ -211,7 +212,7 @@ impl<'a, T> Recv<'a, T> {
     }
 
     /// Searches for a value, and joins the waiting receivers if there is none. On return, `call`
-    /// records if this future was woken for a value.
+    /// tells whether this future was woken for a value.
     fn search(&mut self, cx: &Context<'_>, call: &mut Call) -> Poll<Option<T>> {
         loop {
             if let Some(value) = self.hunter.look() {

@@ -40,8 +40,8 @@ impl<T> Worker<T> {
     /// Sends `value` to the worker's own deque. If the deque is full, half of its values first move
     /// to the global queue.
     ///
-    /// Waits only if the deque is full. In that case, this call might have to wait for one thief to
-    /// finish and for the lock of the global queue.
+    /// Waits only if the deque is full. In this case, the call may have to wait until one thief has
+    /// finished, and for the lock of the global queue.
     ///
     /// # Errors
     ///
@@ -125,8 +125,8 @@ impl<T> Worker<T> {
     /// deque is empty, takes the oldest value of the global queue. If the global queue is also
     /// empty, steals the oldest value of another worker.
     ///
-    /// Every 64th receive takes an old value instead. These receives alternate between the oldest
-    /// value of the global queue and the oldest value of the worker's own deque.
+    /// Every 64th receive takes an old value instead: alternately the oldest value of the global
+    /// queue and the oldest value of the worker's own deque.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Waits until there is a value, and receives it. Returns `None` once the channel is closed and
+    /// Waits until there is a value, and receives it. Returns `None` if the channel is closed and
     /// empty.
     ///
     /// # Examples
@@ -188,15 +188,15 @@ impl<T> Worker<T> {
         Recv::new(&mut self.hand)
     }
 
-    /// Closes the channel for all handles. After that, no more values can be sent. The values in
-    /// the channel can still be received.
+    /// Closes the channel for all handles. After the call, no more values can be sent, but the
+    /// values in the channel can still be received.
     ///
     /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
         self.hand.shared.close()
     }
 
-    /// Returns true if the channel is closed. It may still hold values.
+    /// Returns true if the channel is closed. A closed channel may still contain values.
     pub fn is_closed(&self) -> bool {
         self.hand.shared.bell.is_closed()
     }
@@ -216,8 +216,8 @@ impl<T> Worker<T> {
         self.hand.len()
     }
 
-    /// Returns the number that identifies the worker. Workers are numbered from 0. The number is
-    /// the index of the worker in the result of [`Receiver::stats`].
+    /// Returns the index of the worker, counted from 0. The result of [`Receiver::stats`] uses the
+    /// same indices.
     pub fn id(&self) -> usize {
         self.hand.id
     }

@@ -73,7 +73,7 @@ pub enum Probe {
     /// [`Node::slow`](crate::Node::slow) of the stage or group.
     Slow,
     /// Time in seconds that the running turn of an actor has occupied its worker so far. If several
-    /// actors of a group are running, this is the longest time.
+    /// actors of a group are running, the value is the longest of their times.
     HeldSeconds,
     /// Number of actors in a group that are now blocked in a call of
     /// [`cx.blocking`](garrick_actor::Context::blocking). During such a call, the worker runs other
@@ -81,18 +81,20 @@ pub enum Probe {
     Away,
     /// Time in seconds that an actor has been blocked in a call of
     /// [`cx.blocking`](garrick_actor::Context::blocking) so far. If several actors of a group are
-    /// blocked, this is the longest time.
+    /// blocked, the value is the longest of their times.
     AwaySeconds,
-    /// 1 if a stage has failed, and otherwise 0. Always 0 for a group of actors.
+    /// 1 if a stage has failed, and otherwise 0. The value is always 0 for a group of actors.
     Failed,
     /// Number of actors of a group that failed in the [window](crate::Settings::window) and were
-    /// not restarted. For a sponsor, this is [`SponsorStatus::lost`](crate::SponsorStatus::lost).
+    /// not restarted. For a sponsor, the value is
+    /// [`SponsorStatus::lost`](crate::SponsorStatus::lost).
     Lost,
     /// Largest number of restarts of a single actor of a group in the
     /// [window](crate::Settings::window).
     RestartsOfOne,
-    /// Number of groups that an open journal could not write since its last successful write: the
-    /// [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of the journal.
+    /// Number of groups of turns that an open journal could not write since its last successful
+    /// write: the [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of the
+    /// journal.
     FailingGroups,
     /// 1 if a journal could not be opened, or if an I/O error has broken its log. Otherwise 0.
     Broken,
@@ -130,12 +132,12 @@ pub(super) struct Found<'a> {
     pub(super) id: &'a str,
     pub(super) name: Name<'a>,
     pub(super) value: f64,
-    /// For a value of a journal, a clause that states the reason.
+    /// For a value of a journal, a clause that says what is wrong with the journal.
     pub(super) why: Option<String>,
 }
 
-/// Name of an item. The name of an edge is composed only on demand, since most names are never
-/// shown.
+/// Name of an item. The name of an edge is composed only when it is needed, because most names are
+/// never shown.
 #[derive(Clone, Copy)]
 pub(super) enum Name<'a> {
     Is(&'a str),
@@ -143,7 +145,7 @@ pub(super) enum Name<'a> {
 }
 
 impl Name<'_> {
-    /// Returns the name. An edge without a name is called `sender -> receiver`.
+    /// Returns the name of the item. An edge without a name is called `sender -> receiver`.
     pub(super) fn text(self) -> String {
         let (snapshot, edge) = match self {
             Self::Is(name) => return name.to_owned(),
@@ -161,7 +163,8 @@ impl Name<'_> {
 
 impl Probe {
     /// Returns the name that [`Alert::probe`](crate::Alert::probe) contains for this kind of value.
-    /// If the snapshot has a field for the value, this is the field's name, for example `fill_p80`.
+    /// If the snapshot has a field for the value, the name is that of the field, for example
+    /// `fill_p80`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",
@@ -378,8 +381,8 @@ fn why(journal: &JournalStatus, probe: Probe) -> String {
     }
 }
 
-/// Raises the level of the item `id` to `level`, unless its level is already worse. Sponsors and
-/// the process have no level.
+/// Sets the alert level of the item `id` to `level`, unless the item's level is already worse. Does
+/// nothing for sponsors and the process, which have no level.
 pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
     let nodes = snapshot.nodes.iter_mut().filter(|node| node.id == id);
     nodes.for_each(|node| node.level = node.level.max(level));

@@ -9,25 +9,25 @@ use crate::window::Nanos;
 use super::probe::{Found, mark};
 use super::{Threshold, Transition, text};
 
-/// The thresholds, and the values that are or recently were beyond them.
+/// The thresholds, and the values that are beyond a threshold or recently were.
 #[derive(Debug)]
 pub(crate) struct Rules {
     thresholds: Vec<Threshold>,
-    /// Values that are beyond a threshold, even if not yet for long enough to raise an alert. The
-    /// key is the index of the threshold, and the identifier of the item that has the value. Other
-    /// values have no entry, so the map never has more entries than there are watched values.
+    /// Values that are beyond a threshold, with or without an alert. The key is the index of the
+    /// threshold and the identifier of the item that has the value. Other values have no entry, so
+    /// the map never has more entries than there are watched values.
     cases: HashMap<(usize, String), Case>,
 }
 
 /// A value that is beyond a threshold, or recently was.
 #[derive(Debug, Clone)]
 struct Case {
-    /// Worse level that the value has reached but not yet held for long enough, and the time when
-    /// it reached that level.
+    /// A level that the value has reached, but not yet held for long enough to raise an alert, and
+    /// the time when it reached this level.
     rising: Option<(Level, Nanos)>,
-    /// Alert with the level that currently applies.
+    /// The alert, with the level that currently applies.
     alert: Alert,
-    /// Number of the last snapshot that has the value.
+    /// Number of the last snapshot that contains the value.
     seen: u64,
 }
 
@@ -40,8 +40,8 @@ impl Rules {
         }
     }
 
-    /// Compares `snapshot` with the thresholds. Sets its alerts and levels, and returns the
-    /// transitions.
+    /// Compares the values of `snapshot` with the thresholds. Sets the alerts and levels of the
+    /// snapshot, and returns the changes of alerts.
     pub(crate) fn judge(&mut self, snapshot: &mut Snapshot, now: Nanos) -> Vec<Transition> {
         let mut transitions = Vec::new();
         let at = Moment {
@@ -93,8 +93,8 @@ impl Rules {
     }
 }
 
-/// Returns the sort key of an alert. The worst alerts come first. Alerts of equal level are sorted
-/// by age, the oldest first.
+/// Returns the sort key of an alert. The worst alerts come first. Alerts of the same level are
+/// sorted by age, the oldest first.
 fn order_of(alert: &Alert) -> (Reverse<Level>, u64, &str, &str) {
     (
         Reverse(alert.level),
@@ -146,8 +146,8 @@ fn judge_one(
     })
 }
 
-/// Returns the level that applies if the value is at `level` now. A worse level applies only after
-/// the value has held it for long enough.
+/// Returns the level that applies to a value that is at `level` now. A level that is worse than
+/// before applies only after the value has held it for long enough.
 fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
     let was = case.alert.level;
     if level <= was {
@@ -205,8 +205,8 @@ mod tests {
         }
     }
 
-    /// Passes one edge with one fill per second to `rules`, and returns the levels of the
-    /// transitions.
+    /// Passes an edge to `rules` once per second, each time with the next fill. Returns the levels
+    /// of the transitions.
     fn levels(rules: &mut Rules, fills: &[u64]) -> Vec<(usize, Level)> {
         let mut changes = Vec::new();
         for (second, &fill) in fills.iter().enumerate() {

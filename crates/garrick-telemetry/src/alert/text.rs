@@ -3,9 +3,9 @@
 use super::probe::Probe;
 use crate::snapshot::Level;
 
-/// Returns a sentence about `value`, a value of the item `name`. For a journal, `why` is a clause
-/// about what is wrong. `beyond` is `above` or `below`:
-/// the side of `limit` on which values are bad.
+/// Returns a sentence about `value`, which belongs to the item `name`. For a journal, `why` is a
+/// clause that says what is wrong. `beyond` is the side of `limit` on which values are bad: `above`
+/// or `below`.
 pub(super) fn sentence(
     probe: Probe,
     (name, why): (&str, &str),
@@ -121,7 +121,7 @@ fn fact(probe: Probe, of: &str, value: f64) -> String {
     }
 }
 
-/// Returns a value of `probe` with its unit.
+/// Formats a value of the kind `probe` with its unit.
 fn amount(probe: Probe, value: f64) -> String {
     match probe {
         Probe::Fill | Probe::FillP80 | Probe::FillP95 | Probe::Busy | Probe::Idle => {
@@ -157,7 +157,7 @@ fn counted(value: f64, word: &str) -> String {
     format!("{} {word}{plural}", number(value))
 }
 
-/// Formats a number with three significant digits, and all digits before the point.
+/// Formats a number with three significant digits, or more if the integer part has more digits.
 fn number(value: f64) -> String {
     let digits = match value.abs() {
         100.0.. => 0,

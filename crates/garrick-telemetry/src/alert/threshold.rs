@@ -7,11 +7,11 @@ use crate::snapshot::Level;
 use super::glob;
 use super::probe::{Found, Of, Probe};
 
-/// Default distance that a value must return past a threshold before its alert ends, as a share of
-/// the threshold.
+/// Default distance from the threshold that a value must have on the good side before its alert
+/// ends, as a share of the threshold.
 const HYSTERESIS: f64 = 0.05;
 
-/// Default time that a value must stay beyond a threshold.
+/// Default time that a value must stay beyond a threshold before an alert begins.
 const HELD: Duration = Duration::from_secs(2);
 
 /// Default limit for the number of messages in one mailbox. More messages cause a warning.
@@ -21,33 +21,34 @@ const LONG_MAILBOX: f64 = 10_000.0;
 /// metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
-/// Default limit for the number of restarts of one actor in the window. More restarts are a crash
-/// loop. A supervisor with the default limit (3 restarts within 5 s) gives up before its child
-/// reaches 5 restarts within 5 s, but not if the restarts are spread over more than 5 s.
+/// Default limit for the number of restarts of one actor in the window. An actor with more restarts
+/// is in a crash loop. A supervisor with the default limit (3 restarts within 5 s) gives up before
+/// this if the restarts are fast. It does not give up if they are spread over more than 5 s.
 const CRASH_LOOP: f64 = 4.5;
 
-/// Time in seconds for which a full channel must be stalled to cause a warning. Most receivers that
-/// collect messages pause for a shorter time.
+/// Time in seconds for which the receiver of a full channel must take nothing to cause a warning.
+/// Receivers that collect messages usually pause for a shorter time.
 const STALLED_SECONDS: f64 = 5.0;
 
-/// Time in seconds for which a turn must wait for the disk to cause a warning. A disk that works
-/// writes many groups in this time.
+/// Time in seconds for which a turn must wait for the disk to cause a warning. A working disk
+/// writes many groups of turns in this time.
 const OLDEST_WAIT_SECONDS: f64 = 5.0;
 
-/// Time in seconds without a renewal after which another member causes a warning. Members renew
-/// their memberships each second, and are removed after 5 s.
+/// Time in seconds after which a member of a cluster that does not renew its membership causes a
+/// warning. Members renew their memberships each second, and are removed after 5 s without a
+/// renewal.
 const SILENT_SECONDS: f64 = 3.0;
 
-/// Time in seconds until the end of a lease below which the lease causes a warning. A node that
-/// renews its lease in time has at least 3.5 s left.
+/// Remaining time in seconds below which a lease causes a warning. If a node renews its lease in
+/// time, at least 3.5 s remain.
 const LEASE_SECONDS: f64 = 1.5;
 
-/// Time for which a shard must have no owner to cause a warning. After the loss of a node, the
-/// others take its shards over within about 6 s.
+/// Time for which a shard must have no owner to cause an alert. After the loss of a node, the other
+/// nodes take its shards over within about 6 s.
 const UNOWNED: Duration = Duration::from_secs(10);
 
 /// An upper or lower limit for a kind of value. An alert begins when a value has been beyond the
-/// limit for 2 s. This time can be changed with [`for_at_least`](Self::for_at_least).
+/// limit for 2 s, or for the time that [`for_at_least`](Self::for_at_least) has set.
 ///
 /// # Examples
 ///
@@ -65,14 +66,14 @@ const UNOWNED: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     probe: Probe,
-    /// True if low values are bad.
+    /// True if the threshold is a lower limit, so that low values are bad.
     below: bool,
-    /// Limit for a warning.
+    /// Limit beyond which a value causes a warning.
     warning: f64,
-    /// Limit for critical values.
+    /// Limit beyond which a value causes a critical alert, if there is one.
     critical: Option<f64>,
     of: Of,
-    /// Pattern for names and identifiers.
+    /// Pattern for the names and identifiers of the items to check.
     named: String,
     held: Duration,
     hysteresis: f64,
@@ -135,9 +136,9 @@ impl Threshold {
         Self { held, ..self }
     }
 
-    /// Sets how far a value must return past the limit before the alert ends, as a share of the
-    /// limit. The default is 0.05: an alert for values above 100 ends when the value is at most 95.
-    /// The share is clamped to the range 0 to 1.
+    /// Sets how far a value must be on the good side of the limit before the alert ends, as a share
+    /// of the limit. The default is 0.05: an alert for values above 100 ends when the value is at
+    /// most 95. The share is clamped to the range 0 to 1.
     #[must_use]
     pub fn hysteresis(self, share: f64) -> Self {
         // NaN counts as 0.
@@ -166,7 +167,7 @@ impl Threshold {
     /// - A member of a cluster that has not renewed its membership for more than 3 s causes a
     ///   warning. A member that was removed, because it was silent, causes a critical alert.
     /// - A node of this process whose lease ends in less than 1.5 s causes a warning. If the lease
-    ///   has ended, or the membership is lost, it causes a critical alert.
+    ///   has ended, or the membership is lost, the node causes a critical alert.
     /// - A link to another node that is down causes a critical alert.
     /// - A link that has lost messages in the window causes a warning.
     /// - A kind of entities with shards that have had no owner for 10 s causes a critical alert.
@@ -218,7 +219,7 @@ impl Threshold {
         self.held
     }
 
-    /// Returns the word that describes values beyond the threshold.
+    /// Returns the word for the side of the threshold on which values are bad: `above` or `below`.
     pub(super) fn beyond(&self) -> &'static str {
         if self.below { "below" } else { "above" }
     }
@@ -229,7 +230,8 @@ impl Threshold {
             && (self.named == "*" || is_named(&found.name.text()) || is_named(found.id))
     }
 
-    /// Returns the level of `value`, given the previous level of that value.
+    /// Returns the alert level of `value`. The result depends on the previous level, because an
+    /// alert ends only some distance from the threshold.
     pub(super) fn judge(&self, value: f64, was: Level) -> Level {
         let beyond = |limit: f64, level| self.is_beyond(value, limit, was >= level);
         if self
@@ -244,8 +246,8 @@ impl Threshold {
         }
     }
 
-    /// Returns true if `value` is beyond `limit`. If the value was beyond the limit before (`was`),
-    /// it must return a little past the limit.
+    /// Returns true if `value` is beyond `limit`. A value that was beyond the limit before (`was`)
+    /// still counts as beyond until it is on the good side by some distance.
     fn is_beyond(&self, value: f64, limit: f64, was: bool) -> bool {
         let slack = if was {
             limit.abs() * self.hysteresis
@@ -259,7 +261,7 @@ impl Threshold {
         }
     }
 
-    /// Returns the limit for `level`.
+    /// Returns the limit beyond which a value has the level `level`.
     pub(super) fn limit(&self, level: Level) -> f64 {
         match level {
             Level::Critical => self.critical.unwrap_or(self.warning),

@@ -1,4 +1,4 @@
-//! Sentences about pipelines.
+//! Sentences about the bottlenecks of pipelines.
 
 use super::{LOAD_MIN, STUCK_SECONDS, Stage, is_full};
 use crate::snapshot::{Edge, State};
@@ -63,9 +63,9 @@ pub(super) fn no_bottleneck(stages: &[Stage<'_>]) -> String {
     })
 }
 
-/// The channels on one side of a stage, in words.
+/// A description of the inputs or the outputs of a stage.
 struct Side {
-    /// Subject of a sentence, such as `its input` or `2 of its 3 inputs`.
+    /// Subject of a sentence about the channels, such as `its input` or `2 of its 3 inputs`.
     subject: String,
     is_plural: bool,
     is_full: bool,
@@ -95,7 +95,7 @@ fn side(edges: &[&Edge], word: &str) -> Option<Side> {
     })
 }
 
-/// Returns the rest of a sentence, which says whether the inputs and outputs of a stage are full.
+/// Returns the part of a sentence that says whether the inputs and outputs of a stage are full.
 fn ends(input: Option<Side>, output: Option<Side>) -> String {
     let not = |side: &Side| if side.is_full { "" } else { " not" };
     let full = |side: &Side| format!("{} {}{} full", side.subject, side.verb(), not(side));

@@ -1,4 +1,4 @@
-//! The metrics of `/metrics` as observable instruments of OpenTelemetry.
+//! Exports the metrics of `/metrics` as observable instruments of OpenTelemetry.
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{AsyncInstrument, Meter};
@@ -10,12 +10,12 @@ use crate::metrics::{Exported, FAMILIES, Family, Kind};
 /// exports at `/metrics`. For example, the instrument for `garrick_channel_messages_total` is
 /// `garrick.channel.messages`.
 ///
-/// These metrics of `/metrics` have no instrument: histograms, dead letters by type and reason,
+/// Some metrics at `/metrics` have no instrument: histograms, dead letters by type and reason,
 /// restarts of single children, and the metrics that the program itself records.
 ///
-/// The instruments read the newest snapshot each time the meter's provider collects metrics. They
-/// keep clones of `view` until the provider is dropped. After the telemetry has stopped, the
-/// instruments still report the last snapshot.
+/// The instruments read the newest snapshot each time the meter's provider collects metrics. The
+/// instruments keep clones of `view` until the provider is dropped. After the telemetry has
+/// stopped, the instruments still report the last snapshot.
 ///
 /// # Examples
 ///

@@ -1,18 +1,19 @@
-//! Snapshots and alerts as events of `tracing`.
+//! Exports snapshots and alerts as events of the crate `tracing`.
 
 use std::time::Duration;
 
 use crate::alert::Transition;
 use crate::snapshot::{Level, Snapshot};
 
-/// Target of all events.
+/// The `tracing` target of all events.
 const TARGET: &str = "garrick::telemetry";
 
 /// Creates an observer that sends events to `tracing`, with the target `garrick::telemetry`.
 ///
-/// The observer sends an event for each change of an alert: at level `WARN` for a warning, at
-/// `ERROR` for a critical alert, and at `INFO` for the end of an alert. Every `interval`, it also
-/// sends a summary at level `INFO`, and an event for each node and channel at level `DEBUG`.
+/// The observer sends an event for each change of an alert. The level is `WARN` for a warning,
+/// `ERROR` for a critical alert, and `INFO` for the end of an alert. At each `interval`, the
+/// observer also sends a summary at level `INFO`, and an event for each node and channel at level
+/// `DEBUG`.
 ///
 /// # Examples
 ///

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use super::StartError;
 
-/// Maximum number of ports tried, including the first.
+/// Maximum number of ports that are tried, including the first one.
 pub(super) const PORTS_MAX: u16 = 100;
 
 /// Listens on `address`, or on one of the following `ports - 1` ports.

@@ -83,7 +83,7 @@ impl Builder {
 
     /// Sets whether the server tries the next 99 ports, one after another, if its port is in use.
     ///
-    /// By default, the server tries them only if no [`address`](Self::address) was set.
+    /// By default, the server tries these ports only if no [`address`](Self::address) was set.
     #[must_use]
     pub fn next_free_port(mut self, next: bool) -> Self {
         self.next_free_port = Some(next);
@@ -153,24 +153,25 @@ impl Builder {
         self
     }
 
-    /// Sets how long a client may leave sent data unread. After that, its connection is closed. The
-    /// default is 30 s.
+    /// Sets how long a client may leave sent data unread. After this time, the connection is
+    /// closed. The default is 30 s.
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout;
         self
     }
 
-    /// Sets how long a client may take to send a request. After that, its connection is closed. The
-    /// time starts when the client connects, and again after each response. The default is 10 s.
+    /// Sets how long a client may take to send a request. After this time, the connection is
+    /// closed. The time starts when the client connects, and starts again after each response. The
+    /// default is 10 s.
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
         self.head_timeout = timeout;
         self
     }
 
-    /// Sets how long an event stream may send nothing. After that, it sends a heartbeat, which
-    /// keeps the connection open. The default is 15 s.
+    /// Sets how long an event stream may send nothing. After this time, the stream sends a
+    /// heartbeat, which keeps the connection open. The default is 15 s.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat;
@@ -267,7 +268,7 @@ impl Builder {
     }
 }
 
-/// A server that holds its port but does not run yet.
+/// A server that listens on its port, but does not answer requests yet.
 struct Server {
     address: SocketAddr,
     options: Options,
@@ -308,7 +309,7 @@ impl Sampling {
         (sampling, hub)
     }
 
-    /// Takes samples when they are due or requested, until the thread has to stop.
+    /// Takes samples when they are due or requested, until the sampling thread must stop.
     fn run(mut self) {
         let mut due = Instant::now();
         while let Some(taken) = self.orders.wait_until(due) {
@@ -333,9 +334,9 @@ impl Sampling {
         self.hub.publish(snapshot, &transitions);
     }
 
-    /// Returns the time of the next sample. It is one interval after the last due time, so that
-    /// delays do not accumulate. If that time has already passed, the next sample is one interval
-    /// after the current time.
+    /// Returns the time of the next sample: one interval after the time at which the last sample
+    /// was due, so that delays do not accumulate. If this time has already passed, the next sample
+    /// is due one interval from now.
     fn next_after(&self, due: Instant) -> Instant {
         let now = Instant::now();
         if self.sampler.is_idle() {

@@ -15,9 +15,9 @@ pub enum StartError {
     Settings(SettingsError),
     /// The access token has a forbidden length, or contains a forbidden character.
     Token(TokenError),
-    /// All ports that were tried are in use. The first of them is the requested port.
+    /// All ports that were tried, beginning with the requested one, are in use.
     PortInUse {
-        /// The requested address. Its port was tried first.
+        /// The requested address, whose port was tried first.
         address: SocketAddr,
         /// Number of consecutive ports that were tried.
         tried: u16,

@@ -5,7 +5,7 @@
 //!                                        sleeps between two samples             sleeps until a request arrives
 //! ```
 //!
-//! The sampling thread sleeps between two samples. It sleeps longer when nothing is watched. The
+//! The sampling thread sleeps between two samples, and sleeps longer when nothing is watched. The
 //! serving thread sleeps while no client sends a request or waits for events.
 
 mod error;
@@ -63,11 +63,11 @@ pub struct Telemetry {
     /// Address of the server, if there is one.
     address: Option<SocketAddr>,
     orders: Arc<Orders>,
-    /// Number of identifiers assigned to sources. Written by the callers of `watch`.
+    /// Number of identifiers that have been assigned to sources. Written by the callers of `watch`.
     numbered: AtomicU64,
-    /// True once the server has to stop.
+    /// True if the server must stop.
     ending: watch::Sender<bool>,
-    /// The threads. Empty once they have been joined.
+    /// The threads of the telemetry. Empty after they have been joined.
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -137,8 +137,8 @@ impl Telemetry {
         id
     }
 
-    /// Stops watching the source `id`. The next snapshot no longer contains the values of the
-    /// source. Does nothing if the source is not watched.
+    /// Stops watching the source with the identifier `id`. The next snapshot no longer contains the
+    /// values of the source. Does nothing if the source is not watched.
     pub fn forget(&self, id: SourceId) {
         self.orders.give(Order::Forget(id));
     }

@@ -1,4 +1,5 @@
-//! Orders for the sampling thread, and the condition variable on which it waits.
+//! The queue of orders for the sampling thread, and the condition variable on which this thread
+//! waits.
 
 use std::mem::take;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,23 +11,23 @@ use crate::sampler::SourceId;
 
 /// An order for the sampling thread.
 pub(super) enum Order {
-    /// Watches a source.
+    /// An order to watch a source.
     Watch(SourceId, Foreign<Box<dyn Source>>),
-    /// Stops watching a source.
+    /// An order to stop watching a source.
     Forget(SourceId),
 }
 
-/// Orders that the thread has not taken yet.
+/// Orders that the sampling thread has not taken yet.
 #[derive(Default)]
 struct State {
     orders: Vec<Order>,
-    /// Number of requested samples.
+    /// Number of samples that have been requested so far.
     asked: u64,
-    /// Value of `asked` when the last finished sample began.
+    /// Number of samples that had been requested when the last finished sample began.
     answered: u64,
-    /// True once the thread has to stop.
+    /// True if the sampling thread must stop.
     stop: bool,
-    /// True once the thread has stopped.
+    /// True if the sampling thread has stopped.
     ended: bool,
 }
 
@@ -34,16 +35,17 @@ struct State {
 #[derive(Default)]
 pub(super) struct Orders {
     state: Mutex<State>,
-    /// Notified when there is work for the thread.
+    /// Condition variable that is notified when there is work for the sampling thread.
     given: Condvar,
-    /// Notified when a sample is finished.
+    /// Condition variable that is notified when a sample is finished.
     done: Condvar,
 }
 
-/// Orders that the thread takes from the queue.
+/// The orders that the sampling thread takes from the queue.
 pub(super) struct Taken {
     pub(super) orders: Vec<Order>,
-    /// Value of `State::asked`, to be passed to `Orders::answer` after the sample.
+    /// Number of samples that have been requested so far. The sampling thread passes this number to
+    /// `Orders::answer` after the next sample.
     pub(super) asked: u64,
 }
 
@@ -52,7 +54,7 @@ impl Orders {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an order, and wakes the thread.
+    /// Adds an order, and wakes the sampling thread.
     pub(super) fn give(&self, order: Order) {
         self.lock().orders.push(order);
         self.given.notify_one();
@@ -72,13 +74,14 @@ impl Orders {
         }
     }
 
-    /// Stops the thread after the current sample.
+    /// Tells the sampling thread to stop after the current sample.
     pub(super) fn stop(&self) {
         self.lock().stop = true;
         self.given.notify_one();
     }
 
-    /// Sleeps until `due`, or until there is work. Returns `None` if the thread has to stop.
+    /// Sleeps until `due`, or until there is work. Returns the orders, or `None` if the sampling
+    /// thread must stop.
     pub(super) fn wait_until(&self, due: Instant) -> Option<Taken> {
         let mut state = self.lock();
         loop {
@@ -98,13 +101,14 @@ impl Orders {
         }
     }
 
-    /// Records that a sample is finished. `asked` is the number of requests when that sample began.
+    /// Records that a sample is finished. `asked` is the number of samples that had been requested
+    /// when this sample began.
     pub(super) fn answer(&self, asked: u64) {
         self.lock().answered = asked;
         self.done.notify_all();
     }
 
-    /// Records that the thread stops, and wakes all threads that wait for it.
+    /// Records that the sampling thread has stopped, and wakes all threads that wait for a sample.
     pub(super) fn end(&self) {
         self.lock().ended = true;
         self.done.notify_all();

@@ -1,4 +1,4 @@
-//! The page at `/`. It consists of plain files, which are embedded unchanged.
+//! The page at `/`, which consists of plain files that are embedded unchanged.
 //!
 //! ```text
 //!   index.html -- theme.js                  light or dark, before the first paint
@@ -21,11 +21,11 @@
 /// A file of the page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asset {
-    /// Path on the server.
+    /// Path of the file on the server.
     pub(crate) path: &'static str,
-    /// Media type.
+    /// Media type of the file.
     pub(crate) media_type: &'static str,
-    /// Contents.
+    /// Contents of the file.
     pub(crate) bytes: &'static [u8],
 }
 
@@ -42,7 +42,8 @@ const fn asset(path: &'static str, media_type: &'static str, bytes: &'static [u8
     }
 }
 
-/// All files of the page. They contain no data about the process, so they need no token.
+/// All files of the page. The files contain no data about the process, so a client needs no token
+/// to read them.
 pub(crate) const ASSETS: &[Asset] = &[
     asset("/", HTML, include_bytes!("index.html")),
     asset("/page/style.css", STYLE, include_bytes!("style.css")),
@@ -74,7 +75,7 @@ mod tests {
         ASSETS.iter().map(move |asset| (asset.path, text(asset)))
     }
 
-    /// Returns the word before the next quote after each `mark`.
+    /// Returns, for each `mark` in the text, the word between the mark and the next quote.
     fn quoted<'a>(text: &'a str, mark: &str) -> Vec<&'a str> {
         let parts = text.split(mark).skip(1);
         parts.filter_map(|part| part.split('"').next()).collect()

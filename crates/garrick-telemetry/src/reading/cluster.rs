@@ -15,7 +15,8 @@ pub struct MemberReading {
     pub name: String,
     /// Incarnation of the node, or 0 if it is unknown.
     pub incarnation: u64,
-    /// Number of the membership of the node. 0 if the node is not a member.
+    /// Number of the node's current membership, which grows each time the node loses its
+    /// membership. 0 if the node is not a member.
     pub epoch: u64,
     /// State of the member.
     pub state: MemberState,
@@ -48,12 +49,12 @@ pub struct OwnMemberReading {
     pub claimed_shards: u64,
     /// Total number of shards that the node has handed over.
     pub handed_over_shards: u64,
-    /// Reason why the last failed change of a record failed. `None` if no change has failed.
+    /// Reason why a change of the cluster's records last failed. `None` if no change has failed.
     pub failure: Option<String>,
 }
 
-/// The values of a link between two nodes of a cluster in a [`Reading`](super::Reading). A message
-/// is a message, an answer or the refusal of a question.
+/// The values of a link between two nodes of a cluster in a [`Reading`](super::Reading). Answers
+/// and refusals of questions count as messages.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinkReading {
     /// Identifier of the link. The same rules apply as for
@@ -65,10 +66,10 @@ pub struct LinkReading {
     pub peer: String,
     /// State of the link.
     pub state: LinkState,
-    /// Time since the link has changed its state, in nanoseconds.
+    /// Time since the last change of the link's state, in nanoseconds.
     pub state_nanos: u64,
-    /// Time since the last frame has arrived from the other node, in nanoseconds. `None` if no
-    /// frame has arrived.
+    /// Time since the last frame arrived from the other node, in nanoseconds. `None` if no frame
+    /// has arrived.
     pub silent_nanos: Option<u64>,
     /// Incarnation of the other node, or 0 if it is unknown.
     pub incarnation: u64,
@@ -130,7 +131,7 @@ pub struct KindReading {
     pub created: u64,
     /// Total number of entities that were stopped because they were idle.
     pub passivated: u64,
-    /// Number of shards of the kind in the cluster. 0 if the node does not know it yet.
+    /// Number of shards of the kind in the cluster. 0 if the node does not know this number yet.
     pub shards: u64,
     /// Number of shards that the node owns.
     pub owned_shards: u64,

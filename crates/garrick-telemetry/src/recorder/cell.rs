@@ -1,4 +1,4 @@
-//! Values of series. Threads change them by atomic operations, without locks.
+//! The values of series, which threads change by atomic operations, without locks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,7 +17,8 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    /// Creates a counter or gauge of 0, or an empty histogram with the given limits.
+    /// Creates a counter or gauge with the value 0, or an empty histogram whose buckets have the
+    /// given limits.
     pub(super) fn new(kind: MetricKind, limits: &Arc<[f64]>) -> Self {
         match kind {
             MetricKind::Counter => Self::Counter(Arc::default()),

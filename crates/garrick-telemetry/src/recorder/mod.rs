@@ -6,8 +6,9 @@
 //!                        sampler  <--read-- Registry
 //! ```
 //!
-//! A handle changes its cell by an atomic operation. A lookup of a handle by its key takes a read
-//! lock. The first use of a key takes a write lock. The number of series is bounded.
+//! A handle changes the value of its series by an atomic operation. To look up a handle by its key,
+//! a thread takes a read lock. The first use of a key takes a write lock. The number of series is
+//! bounded.
 
 mod refusals;
 
@@ -34,11 +35,11 @@ const SERIES_MAX: usize = 1000;
 /// Maximum number of limits of a histogram's buckets.
 const LIMITS_MAX: usize = 64;
 
-/// A recorder for the crate [`metrics`](https://docs.rs/metrics). It stores the metrics that the
-/// program itself records. Clones share their metrics.
+/// A recorder for the crate [`metrics`](https://docs.rs/metrics), which stores the metrics that the
+/// program itself records. Clones of a recorder share their metrics.
 ///
-/// After [`install`](Self::install), the macros `counter!`, `gauge!` and `histogram!` of that crate
-/// record their values here, in actors, in stages and anywhere else.
+/// After [`install`](Self::install), the macros `counter!`, `gauge!` and `histogram!` of the crate
+/// `metrics` record their values in this recorder, in actors, in stages and anywhere else.
 /// [`Builder::recorder`](crate::Builder::recorder) makes telemetry show them.
 ///
 /// The first use of a name with certain labels creates a *series*, which exists from then on. By
@@ -111,7 +112,7 @@ impl Recorder {
         }
     }
 
-    /// Returns a builder. It can set the maximum number of series, and the buckets of histograms.
+    /// Returns a builder, which can set the maximum number of series and the buckets of histograms.
     pub fn builder() -> RecorderBuilder {
         RecorderBuilder {
             series_max: SERIES_MAX,
@@ -119,9 +120,9 @@ impl Recorder {
         }
     }
 
-    /// Installs this recorder for the process. From then on, the macros of the crate `metrics` send
-    /// all values to it. Values that were recorded before are lost. A process can have only one
-    /// recorder.
+    /// Installs this recorder for the process. After the call, the macros of the crate `metrics`
+    /// send all values to this recorder. Values that were recorded before are lost. A process can
+    /// have only one recorder.
     ///
     /// # Errors
     ///
@@ -137,7 +138,7 @@ impl Recorder {
         self.registry().read()
     }
 
-    /// Returns the number of refused uses for each reason.
+    /// Returns how many uses of metrics were refused, for each reason.
     pub(crate) fn refused(&self) -> BTreeMap<String, u64> {
         self.shared.refusals.by_reason()
     }
@@ -152,7 +153,8 @@ impl Recorder {
         registry.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the cell of `key`, or `None` if this use of the key is refused.
+    /// Returns the value of the series with the given `key`, or `None` if this use of the key is
+    /// refused.
     fn cell(&self, kind: MetricKind, key: &Key) -> Option<Cell> {
         let found = self.registry().find(kind, key).cloned();
         if found.is_some() {
@@ -226,9 +228,9 @@ impl RecorderBuilder {
     /// limit belongs to the bucket below this limit. The limits must be 1 to 64 finite numbers in
     /// ascending order. The recorder adds a last bucket for all values above the last limit.
     ///
-    /// By default, there are 16 limits from 1 us to 10 s if the name ends in `_seconds`, or if the
-    /// histogram is described with `Unit::Seconds` before its first use. Otherwise the limits are
-    /// the powers of 4 from 1 to 1,048,576.
+    /// By default, a histogram of seconds has 16 limits from 1 us to 10 s. A histogram counts
+    /// seconds if its name ends in `_seconds`, or if it is described with `Unit::Seconds` before
+    /// its first use. Otherwise the limits are the powers of 4 from 1 to 1,048,576.
     #[must_use]
     pub fn buckets(mut self, name: &str, limits: &[f64]) -> Self {
         self.buckets.push((name.to_owned(), limits.to_vec()));

@@ -7,16 +7,17 @@ use garrick_core::text::beginning;
 
 use super::refusals::{LABELS_MAX, NAME_MAX, Refusal};
 
-/// Maximum length of the value of a label in bytes. Longer values are cut.
+/// Maximum length of the value of a label in bytes. Longer values are truncated.
 const VALUE_MAX: usize = 256;
 
-/// Maximum length of a description in bytes. Longer descriptions are cut.
+/// Maximum length of a description in bytes. Longer descriptions are truncated.
 const HELP_MAX: usize = 1024;
 
-/// Prefixes of the names that telemetry itself exports.
+/// Prefixes of the metrics that telemetry itself exports. Metrics of the program must not have
+/// these prefixes.
 const RESERVED: [&str; 2] = ["garrick_", "process_"];
 
-/// Names and values of labels, in the order of the names.
+/// Names and values of labels, sorted by name.
 pub(crate) type Labels = BTreeMap<String, String>;
 
 /// Returns the name of a metric with each forbidden character replaced by `_`.
@@ -32,8 +33,8 @@ pub(super) fn metric(name: &str) -> Result<Cow<'_, str>, Refusal> {
     Ok(mended)
 }
 
-/// Returns labels with names that Prometheus accepts, and with values that are not too long. If
-/// several names become equal, the last value counts.
+/// Converts labels, so that Prometheus accepts their names, and truncates long values. If several
+/// names become equal, the last value is used.
 ///
 /// # Errors
 ///
@@ -52,7 +53,7 @@ pub(super) fn labels<'a>(
     Ok(mended)
 }
 
-/// Returns a description. Cuts it if it is too long.
+/// Returns a description, truncated if it is too long.
 pub(super) fn help(text: &str) -> &str {
     beginning(text, HELP_MAX)
 }

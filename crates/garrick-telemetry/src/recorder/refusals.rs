@@ -1,4 +1,4 @@
-//! Uses of metrics that were refused.
+//! Counts the uses of metrics that were refused.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -61,10 +61,11 @@ impl Refusal {
     }
 }
 
-/// Numbers of refused uses.
+/// The number of refused uses for each reason.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
-    /// Number for each reason. Written by the threads that use metrics, read by the sampler.
+    /// Number of refused uses for each reason. Written by the threads that use metrics, read by the
+    /// sampler.
     counts: [AtomicU64; Refusal::ALL.len()],
 }
 
@@ -82,7 +83,7 @@ impl Refusals {
         }
     }
 
-    /// Returns the number of refused uses for each reason.
+    /// Returns how many uses of metrics were refused, for each reason.
     pub(super) fn by_reason(&self) -> BTreeMap<String, u64> {
         let reasons = Refusal::ALL.into_iter();
         reasons

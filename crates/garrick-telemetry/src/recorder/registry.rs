@@ -16,16 +16,16 @@ use super::names::{self, Labels};
 use super::refusals::Refusal;
 use crate::snapshot::{Metric, MetricKind, MetricSeries};
 
-/// Maximum number of handles per allowed series. Several spellings of a name or a label can select
-/// the same series, and each spelling has its own handle.
+/// Maximum number of handles, as a multiple of the maximum number of series. Several spellings of a
+/// name or a label can select the same series, and each spelling has its own handle.
 const HANDLES_PER_SERIES: usize = 2;
 
-/// Limits of the buckets of histograms of seconds.
+/// Default limits of the buckets of a histogram that measures seconds.
 const SECONDS: &[f64] = &[
     1e-6, 1e-5, 1e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// Limits of the buckets of other histograms: powers of 4.
+/// Default limits of the buckets of any other histogram: powers of 4.
 const NUMBERS: &[f64] = &[
     1.0,
     4.0,
@@ -40,20 +40,20 @@ const NUMBERS: &[f64] = &[
     1_048_576.0,
 ];
 
-/// Description of a metric that the program does not describe.
+/// Description that is exported for a metric that the program has not described.
 const NO_HELP: &str = "No description.";
 
 /// A family: all series of one metric.
 #[derive(Debug)]
 struct Family {
-    /// Name as it is exported, with the `_total` of a counter.
+    /// Name that is exported. For a counter, the name ends in `_total`.
     name: Arc<str>,
     kind: MetricKind,
     help: Arc<str>,
     /// Limits of the buckets, if the family is a histogram.
     limits: Arc<[f64]>,
     series: Vec<(Arc<Labels>, Cell)>,
-    /// Position of each series in `series`, by its labels.
+    /// Index of each series in `series`, by the labels of the series.
     positions: HashMap<Arc<Labels>, usize>,
 }
 
@@ -71,19 +71,20 @@ pub(super) struct Registry {
     /// Number of series of all families.
     series: usize,
     families: Vec<Family>,
-    /// Positions in `families`, by each name that a family uses.
+    /// Index of each family in `families`, by all names that the family uses.
     names: HashMap<String, usize>,
     /// Descriptions, by the names of their metrics without `_total`.
     descriptions: HashMap<String, Description>,
     /// Limits of buckets that the program has set, by the names of histograms.
     limits: HashMap<String, Arc<[f64]>>,
-    /// The cells by the keys that were used, one map for each kind.
+    /// The values of the series, by the keys that were used. There is one map for each kind of
+    /// metric.
     handles: [HashMap<Key, Cell>; 3],
 }
 
 impl Registry {
-    /// Creates a registry without series. `limits` has the limits of the buckets of histograms, by
-    /// the converted names of the histograms.
+    /// Creates a registry without series. `limits` contains the limits of the buckets of
+    /// histograms, by the converted name of each histogram.
     pub(super) fn new(series_max: usize, limits: HashMap<String, Arc<[f64]>>) -> Self {
         Self {
             series_max,
@@ -101,12 +102,12 @@ impl Registry {
         self.series_max
     }
 
-    /// Returns the cell of a key that was used before.
+    /// Returns the value of the series with a key that was used before.
     pub(super) fn find(&self, kind: MetricKind, key: &Key) -> Option<&Cell> {
         self.handles[kind as usize].get(key)
     }
 
-    /// Returns the cell of a key. Adds the cell if the key is new.
+    /// Returns the value of the series with the given key. If the key is new, adds it.
     ///
     /// # Errors
     ///
@@ -140,8 +141,8 @@ impl Registry {
         Ok(self.families[family].add(labels))
     }
 
-    /// Returns the position of the family with the name `base`, or `None` if there is none. Returns
-    /// [`Refusal::Kind`] if another family uses this name.
+    /// Returns the index of the family with the name `base`, or `None` if there is none. Returns
+    /// [`Refusal::Kind`] if another family already uses a name that this family needs.
     fn known(&self, kind: MetricKind, base: &str) -> Result<Option<usize>, Refusal> {
         let same = self.names.get(base).copied();
         let same = same.filter(|at| self.families[*at].is(kind, base));
@@ -244,7 +245,7 @@ fn series_of(labels: Arc<Labels>, cell: &Cell) -> MetricSeries {
     }
 }
 
-/// Returns `name` without the `_total` of a counter.
+/// Returns the name of a counter without `_total`, and other names unchanged.
 fn base_of(kind: MetricKind, name: &str) -> &str {
     match kind {
         MetricKind::Counter => name.strip_suffix("_total").unwrap_or(name),

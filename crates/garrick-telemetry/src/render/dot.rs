@@ -1,14 +1,14 @@
-//! A snapshot as a graph in the language of Graphviz.
+//! Renders a snapshot as a graph in the language of Graphviz.
 //!
 //! The color of an edge shows how full its channel was. The width of an edge grows with the number
 //! of digits of its rate. A node with an alert has a frame in the alert's color. An edge with an
-//! alert is drawn in that color. A feedback channel is dashed.
+//! alert is drawn in the alert's color. A feedback channel is dashed.
 
 use std::fmt::Write as _;
 
 use crate::snapshot::{Edge, Level, Node, Snapshot, State};
 
-/// Renders `snapshot`.
+/// Renders `snapshot` as a graph for Graphviz.
 pub(crate) fn render(snapshot: &Snapshot) -> String {
     let mut text = String::from("digraph G {\n  rankdir=LR;\n");
     text.push_str(
@@ -76,7 +76,8 @@ fn add_edge(text: &mut String, window: f64, edge: &Edge) {
     );
 }
 
-/// Returns the node at one end of `edge`. Adds a dot for an end that is not known yet.
+/// Returns the node at one end of `edge`. If this node is not known yet, adds a dot to the graph
+/// instead.
 fn end(text: &mut String, edge: &Edge, which: &str) -> String {
     let known = if which == "from" {
         &edge.from
@@ -91,7 +92,7 @@ fn end(text: &mut String, edge: &Edge, which: &str) -> String {
     id
 }
 
-/// Returns the color of an edge, from grey to red by its filled share.
+/// Returns the color of an edge, which depends on its alert and on its filled share.
 fn color(edge: &Edge) -> &'static str {
     match edge.fill_p80 {
         _ if edge.level == Level::Critical => "red",
@@ -104,8 +105,8 @@ fn color(edge: &Edge) -> &'static str {
     }
 }
 
-/// Returns the pen width of an edge. It is 1 if there are no messages. It grows by 1 for each power
-/// of ten above one message per second.
+/// Returns the pen width of an edge: 1 if there are no messages, and 1 more for each power of ten
+/// above one message per second.
 fn width(rate: f64) -> f64 {
     1.0 + rate.max(1.0).log10()
 }

@@ -1,4 +1,4 @@
-//! Writer of the text format 0.0.4 of Prometheus, and of OpenMetrics 1.0.0.
+//! A writer for two formats of metrics: the text format 0.0.4 of Prometheus, and OpenMetrics 1.0.0.
 //!
 //! The formats differ in four points: the position of `_total`, the escapes in help texts, the
 //! content type, and the marker at the end.
@@ -15,8 +15,8 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format that the `Accept` header prefers, or the text format if there is no
-    /// preference.
+    /// Returns the format that the `Accept` header prefers, or the Prometheus text format if there
+    /// is no preference.
     pub(crate) fn of(accept: &str) -> Self {
         let (mut text, mut open) = (0.0f32, 0.0f32);
         for range in accept.split(',') {
@@ -54,7 +54,7 @@ pub(crate) enum Type {
     Histogram,
 }
 
-/// The counts of a histogram.
+/// The buckets, counts and sum of a histogram to write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts<'a> {
     /// Upper limits of the buckets, in ascending order. A value that is equal to a limit belongs to
@@ -67,7 +67,7 @@ pub(crate) struct Counts<'a> {
     pub(crate) sum: f64,
 }
 
-/// A text under construction. The samples of a family must follow its head.
+/// A text that is being written. The head of a family must be written before its samples.
 #[derive(Debug)]
 pub(crate) struct Exposition {
     text: String,
@@ -75,7 +75,7 @@ pub(crate) struct Exposition {
 }
 
 impl Exposition {
-    /// Begins a text.
+    /// Begins a text in the given format.
     pub(crate) fn new(format: Format) -> Self {
         Self {
             text: String::with_capacity(16 * 1024),
@@ -159,7 +159,7 @@ impl Exposition {
         text.push('\n');
     }
 
-    /// Finishes the text.
+    /// Finishes and returns the text.
     pub(crate) fn end(mut self) -> String {
         if self.format == Format::OpenMetrics {
             self.text.push_str("# EOF\n");

@@ -1,4 +1,4 @@
-//! Renderings of a snapshot as text for other programs.
+//! Renders a snapshot as text for other programs.
 
 mod exposition;
 

@@ -1,4 +1,4 @@
-//! A snapshot in the text formats of Prometheus.
+//! Renders a snapshot in the text formats of Prometheus.
 
 use crate::metrics::{Exported, FAMILIES, Family, Kind, Labels, node_labels, sponsor_labels};
 use crate::snapshot::{Edge, Histogram, Metric, MetricKind, Snapshot};
@@ -7,10 +7,10 @@ use super::exposition::{Counts, Exposition, Format, Type};
 
 use super::trouble;
 
-/// Name of the histogram of batch sizes, which is exported only in these formats.
+/// Name of the histogram of batch sizes, which is exported only to Prometheus.
 const BATCHES: &str = "garrick_channel_batch_messages";
 
-/// Names of the histograms of durations, which are exported only in these formats, too.
+/// Names of the histograms of durations, which are exported only to Prometheus.
 const TURNS: &str = "garrick_node_turn_seconds";
 const WAITS: &str = "garrick_node_wait_seconds";
 const SPONSOR_WAITS: &str = "garrick_sponsor_wait_seconds";
@@ -26,7 +26,7 @@ pub struct MetricsText {
 }
 
 /// Renders all metrics of `snapshot` as the text that telemetry's own server returns at `/metrics`.
-/// With this function, another server can return the same text.
+/// Use this function to return the same text from another server.
 ///
 /// `accept` is the `Accept` header of the request, or `""` if it has none. The format is
 /// OpenMetrics 1.0.0 if the header prefers it, and otherwise the Prometheus text format 0.0.4.
@@ -146,7 +146,7 @@ fn add_waits(to: &mut Exposition, exported: &Exported<'_>) {
     add_histograms(to, SPONSOR_WAITS, help, waits);
 }
 
-/// Adds the histograms of one name, unless there are none.
+/// Adds all histograms that have the given name, unless there are none.
 fn add_histograms<'a>(
     to: &mut Exposition,
     name: &str,

@@ -1,4 +1,4 @@
-//! Dead letters and restarted children in the formats of Prometheus.
+//! Renders dead letters and restarted children in the formats of Prometheus.
 
 use std::collections::BTreeMap;
 

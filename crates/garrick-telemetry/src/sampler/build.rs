@@ -19,8 +19,8 @@ use crate::window::{At, Meter};
 use super::labels::Labels;
 use super::track::{Track, Tracks};
 
-/// Maximum number of actors with long mailboxes in a snapshot, and maximum number of busy actors in
-/// it.
+/// Maximum number of actors that a snapshot lists for each of three reasons: a long mailbox, an old
+/// message, or much busy time.
 const ACTORS_MAX: usize = 20;
 
 /// Adds the contents of `reading` to `snapshot`. Moves the names out of the reading, so that they
@@ -66,8 +66,7 @@ pub(super) fn add(
     give_labels(snapshot, first, labels);
 }
 
-/// Sets the labels of the nodes, channels and sponsors, beginning with those at the positions
-/// `first`.
+/// Sets the labels of the nodes, channels and sponsors from the indices `first` on.
 fn give_labels(snapshot: &mut Snapshot, first: (usize, usize, usize), labels: &mut Labels) {
     for node in &mut snapshot.nodes[first.0..] {
         node.label = labels.of(&node.id, ("node", &node.place), &node.name);
@@ -97,7 +96,8 @@ fn name_of(nodes: &HashMap<&str, &str>, edge: &Edge) -> String {
     }
 }
 
-/// Sorts the actors, the longest mailbox first, and removes the actors that do not stand out.
+/// Sorts the actors by the lengths of their mailboxes, the longest first, and removes the actors
+/// that do not stand out.
 pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
     let busy = |actor: &ActorStatus| actor.busy.unwrap_or_default();
     let oldest = |actor: &ActorStatus| actor.oldest_seconds.unwrap_or_default();
@@ -111,8 +111,8 @@ pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
     });
 }
 
-/// Sorts the actors by an amount, and returns the largest amount that is not among the first
-/// [`ACTORS_MAX`].
+/// Sorts the actors by an amount, the largest first, and returns the amount of the first actor
+/// after the first [`ACTORS_MAX`].
 fn amount_below(actors: &mut [ActorStatus], amount: impl Fn(&ActorStatus) -> f64) -> f64 {
     actors.sort_by(|a, b| amount(b).total_cmp(&amount(a)));
     actors.get(ACTORS_MAX).map_or(0.0, amount)
@@ -122,7 +122,7 @@ pub(super) fn id_of(source: u64, id: &str) -> String {
     format!("{source}.{id}")
 }
 
-/// Records the counts from which rates are computed.
+/// Records the counts of a reading, from which the rates are computed.
 fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>) {
     track.messages.push(at.pace, at.now, messages);
     track.turns.push(at.pace, at.now, turns);
@@ -131,8 +131,8 @@ fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>
     }
 }
 
-/// Records a total time in nanoseconds. Returns its growth over the window as a share of the
-/// window, at most 1.
+/// Records a total time in nanoseconds. Returns the growth of this total within the window, as a
+/// share of the window of at most 1.
 fn push_share(meter: &mut Meter, at: At, nanos: Option<u64>) -> Option<f64> {
     meter.push(at.pace, at.now, nanos?);
     meter.rate().map(|nanos| (nanos / 1e9).min(1.0))
@@ -206,7 +206,7 @@ fn actor_of(source: u64, actor: ActorReading, track: &mut Track, at: At) -> Acto
     }
 }
 
-/// Creates a node that has only the values of the track's meters.
+/// Creates a node with only those values that the track has computed.
 fn rates(track: &Track) -> Node {
     Node {
         messages: track.messages.total(),
@@ -221,12 +221,12 @@ pub(super) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Returns the growth of the track's time over the window, in seconds per second.
+/// Returns the growth of the track's busy time within the window, in seconds per second.
 fn share(track: &Track) -> Option<f64> {
     track.nanos.rate().map(|nanos| nanos / 1e9)
 }
 
-/// Returns the total time in seconds, or `None` if the source does not know it now.
+/// Returns a total time in seconds, or `None` if the source does not know it now.
 fn total_seconds(meter: &Meter, nanos: Option<u64>) -> Option<f64> {
     nanos.map(|_| seconds(meter.total()))
 }

@@ -13,12 +13,12 @@ use crate::window::{At, Meter};
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
     links: HashMap<String, LinkTrack>,
-    /// Entities of each kind that were created.
+    /// Numbers of entities that were created, by kind.
     kinds: HashMap<String, Meter>,
 }
 
-/// Adds the members, links and kinds of one source to `snapshot`. Forgets the past of links and
-/// kinds that are gone.
+/// Adds the members, links and kinds of one source to `snapshot`. Drops the past counts of links
+/// and kinds that are gone.
 pub(super) fn add(
     snapshot: &mut Snapshot,
     source: u64,
@@ -73,7 +73,8 @@ fn local_of(labels: &mut Labels, source: u64, local: &str) -> String {
     labels.of(&id, ("local", ""), local)
 }
 
-/// Formats the incarnation of a node. Readers of JSON may not have numbers of 64 bits.
+/// Formats the incarnation of a node as text, because some readers of JSON do not support integers
+/// of 64 bits.
 fn incarnation(number: u64) -> String {
     if number == 0 {
         String::new()

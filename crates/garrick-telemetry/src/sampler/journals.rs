@@ -12,7 +12,7 @@ use crate::window::{At, Meter};
 /// Past counts of the journals of one source, by identifier.
 pub(super) type Journals = HashMap<String, JournalTrack>;
 
-/// Adds the journals of one source to `snapshot`. Forgets the past of journals that are gone.
+/// Adds the journals of one source to `snapshot`. Drops the past counts of journals that are gone.
 pub(super) fn add(
     snapshot: &mut Snapshot,
     source: u64,

@@ -13,17 +13,18 @@ use garrick_core::text;
 /// Maximum length of a label in bytes, not counting the number that makes the label unique.
 const LABEL_MAX: usize = 80;
 
-/// The scope in which a label is unique: the kind of its owner, and the owner's place.
+/// The scope in which a label is unique: the kind of the item with this label, and the place of the
+/// item.
 pub(super) type Scope<'a> = (&'static str, &'a str);
 
 /// A label in use.
 #[derive(Debug)]
 struct Given {
     scope: (&'static str, String),
-    /// Display name from which the label was made.
+    /// Display name from which the label was derived.
     name: String,
     label: String,
-    /// Number of the last sample that contains the owner.
+    /// Number of the last sample that contains the owner of the label.
     seen: u64,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// Begins a sample.
+    /// Records that the next sample begins.
     pub(super) fn begin(&mut self) {
         self.looks += 1;
     }
@@ -84,7 +85,8 @@ impl Labels {
         }
     }
 
-    /// Finishes a sample. Frees the labels of owners that the sample does not contain.
+    /// Records the end of a sample. Frees the labels of nodes, channels and sponsors that the
+    /// sample does not contain.
     pub(super) fn end(&mut self) {
         let Self {
             given,
@@ -102,8 +104,8 @@ impl Labels {
     }
 }
 
-/// Removes modules from the names of types within `name`, and the braces around `closure`. Cuts a
-/// name that is too long. Does not change other text, such as the name of a stage.
+/// Removes modules from the names of types within `name`, and removes the braces around `closure`.
+/// Truncates a name that is too long. Other text, such as the name of a stage, is not changed.
 pub(super) fn short(name: &str) -> String {
     let name = name.replace("{{closure}}", "closure");
     let words = name.split_inclusive(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':')));

@@ -1,4 +1,4 @@
-//! Turns of a group of actors by kind of message, and their rates.
+//! Counts the turns of a group of actors by the kinds of their messages, and computes rates.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,16 @@ use crate::window::{At, Meter, Nanos};
 
 use super::labels::short;
 
-/// Maximum number of kinds of a group, not counting `other`.
+/// Maximum number of kinds of messages that are counted separately for a group of actors. All
+/// others are counted as `other`.
 const KINDS_MAX: usize = 32;
 
-/// Past counts of the kinds of a group.
+/// Past counts of the kinds of messages of one group of actors.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     by_name: BTreeMap<String, Kind>,
-    /// Time of the last sample. A kind that appears later had no turns until then.
+    /// Time of the last sample. A kind that first appears in a later sample had no turns until this
+    /// time.
     last: Option<Nanos>,
 }
 
@@ -28,7 +30,7 @@ struct Kind {
     longest_nanos: u64,
 }
 
-/// The counts of a kind in one reading.
+/// The counts of a kind of message in one reading.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     turns: u64,
@@ -37,8 +39,8 @@ struct Counts {
 }
 
 impl Kinds {
-    /// Records a reading. Returns the state of each kind, the kind with the most time in the window
-    /// first.
+    /// Records a reading. Returns the values of each kind. The kind that took the most time in the
+    /// window comes first.
     pub(super) fn push(&mut self, at: At, readings: &[MessageReading]) -> Vec<MessageStatus> {
         let counts = by_name(readings);
         self.by_name.retain(|name, _| counts.contains_key(name));
@@ -83,7 +85,8 @@ fn by_name(readings: &[MessageReading]) -> BTreeMap<String, Counts> {
 }
 
 impl Kind {
-    /// Creates a kind without turns at the time of the last sample, if there was one.
+    /// Creates the past counts of a new kind, with no turns at the time of the last sample, if
+    /// there was one.
     fn begun(last: Option<At>) -> Self {
         let mut kind = Self::default();
         if let Some(last) = last {

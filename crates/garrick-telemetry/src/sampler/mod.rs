@@ -5,8 +5,8 @@
 //!                                                      \----> transitions
 //! ```
 //!
-//! The sampler has no clock and no thread. Its owner calls it and passes the time.
-//! [`Telemetry`](crate::Telemetry) calls it on a dedicated thread. Tests call it directly.
+//! The sampler has no clock and no thread. Its owner calls the sampler and passes the time.
+//! [`Telemetry`](crate::Telemetry) calls the sampler on a dedicated thread. Tests call it directly.
 
 mod labels;
 mod messages;
@@ -56,7 +56,8 @@ pub struct SourceId(pub(crate) u64);
 /// The time of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moment {
-    /// Time since the start of the telemetry. It must not decrease from one snapshot to the next.
+    /// Time since the start of the telemetry. This time must not decrease from one snapshot to the
+    /// next.
     pub uptime: Duration,
     /// Calendar time of the snapshot: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
@@ -101,7 +102,7 @@ pub struct Sampler {
     rules: Rules,
     /// History, shared with readers that request it while a source is being read.
     history: Arc<Mutex<History>>,
-    /// Failures and trees, shared in the same way.
+    /// Failures and trees, shared with readers that request them while a source is being read.
     book: SharedBook,
     /// Number of sources that panicked.
     failed: u64,
@@ -126,7 +127,7 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// Returns an error if an interval or window in `settings` is out of range.
+    /// Returns an error if the interval or the window in `settings` is out of range.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
         Ok(Self {
@@ -154,7 +155,7 @@ impl Sampler {
         id
     }
 
-    /// Watches `source` under an identifier that was assigned elsewhere.
+    /// Watches `source` under an identifier that the caller has assigned.
     pub(crate) fn watch_as(&mut self, id: SourceId, source: Foreign<Box<dyn Source>>) {
         self.numbered = self.numbered.max(id.0 + 1);
         self.sources.push(Watched {

@@ -9,12 +9,12 @@ use crate::window::{Meter, Nanos, Pace};
 pub(super) struct Own {
     recorder: Recorder,
     /// Past values of each series of each metric, except for gauges. A recorder only appends
-    /// metrics and series, so positions do not change.
+    /// metrics and series, so their indices do not change.
     past: Vec<Vec<Meter>>,
 }
 
 impl Own {
-    /// Creates a reader of `recorder` without past values.
+    /// Creates a reader of the metrics of `recorder`, without past values.
     pub(super) fn new(recorder: Recorder) -> Self {
         Self {
             recorder,

@@ -39,10 +39,10 @@ impl Default for Settings {
 /// The error returned when an interval or a window is out of range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
-    /// Name of the setting.
+    /// Name of the setting that is out of range.
     what: &'static str,
     given: Duration,
-    /// Allowed range.
+    /// Allowed range of the setting.
     least: Duration,
     most: Duration,
 }

@@ -6,43 +6,43 @@ use crate::window::{Meter, Nanos, Recent};
 
 use super::messages::Kinds;
 
-/// Past counts of one stage, channel, group or sponsor.
+/// Past counts of one stage, channel, group of actors or sponsor.
 #[derive(Debug, Default)]
 pub(super) struct Track {
-    /// Messages.
+    /// Past numbers of messages.
     pub(super) messages: Meter,
-    /// Turns or steps.
+    /// Past numbers of turns or steps.
     pub(super) turns: Meter,
-    /// Nanoseconds of work. For a sponsor, nanoseconds for which its threads were parked.
+    /// Past totals of busy time in nanoseconds. For a sponsor, the time for which its threads
+    /// slept.
     pub(super) nanos: Meter,
-    /// Nanoseconds for which a stage waited for messages.
+    /// Past totals of the time for which a stage waited for messages, in nanoseconds.
     pub(super) starved: Meter,
-    /// Nanoseconds for which a stage waited for room in a channel.
+    /// Past totals of the time for which a stage waited for room in a channel, in nanoseconds.
     pub(super) back_pressured: Meter,
-    /// Time since which a channel has been full while its receiver took nothing. `None` if messages
-    /// flow.
+    /// Time at which a full channel's receiver stopped taking messages. `None` if messages flow.
     pub(super) stalled: Option<Nanos>,
-    /// Filled share of a channel, or messages in the mailboxes of a group.
+    /// Past filled shares of a channel, or past numbers of messages in the mailboxes of a group.
     pub(super) fills: Recent<f64>,
-    /// Turns of a group of actors, by kind of message.
+    /// Past numbers of turns of a group of actors, by kind of message.
     pub(super) by_kind: Kinds,
-    /// Highest values of the counts that have no rate.
+    /// Highest values so far of those counts from which no rate is computed.
     highs: [u64; 5],
-    /// Number of the last sample that has a value.
+    /// Number of the last sample that contains the item.
     seen: u64,
 }
 
 /// Past counts of one journal.
 #[derive(Debug, Default)]
 pub(super) struct JournalTrack {
-    /// Number of times that the journal had been opened when the counts began.
+    /// Value of the journal's open counter when the counts began.
     pub(super) openings: u64,
     pub(super) groups: Meter,
     pub(super) turns: Meter,
     pub(super) events: Meter,
-    /// Bytes that were written to the disk.
+    /// Past numbers of bytes that were written to the disk.
     pub(super) written: Meter,
-    /// Nanoseconds in which groups were written and synced.
+    /// Past totals of the time in which groups were written and synced, in nanoseconds.
     pub(super) writing: Meter,
     pub(super) notices: Meter,
 }
@@ -50,12 +50,12 @@ pub(super) struct JournalTrack {
 /// Past counts of one link.
 #[derive(Debug, Default)]
 pub(super) struct LinkTrack {
-    /// Messages.
+    /// Past numbers of messages.
     pub(super) sent: Meter,
     pub(super) sent_bytes: Meter,
     pub(super) received: Meter,
     pub(super) received_bytes: Meter,
-    /// Lost messages.
+    /// Past numbers of lost messages.
     pub(super) lost: Meter,
 }
 
@@ -68,8 +68,8 @@ pub(super) struct Tracks {
 }
 
 impl Track {
-    /// Returns the maximum of `count` and all earlier values of that count. `index` selects one of
-    /// the counts without a rate.
+    /// Returns the maximum of `count` and all earlier values of the same count. `index` selects one
+    /// of the counts from which no rate is computed.
     pub(super) fn high(&mut self, index: usize, count: u64) -> u64 {
         self.highs[index] = self.highs[index].max(count);
         self.highs[index]
@@ -77,19 +77,20 @@ impl Track {
 }
 
 impl Tracks {
-    /// Begins a sample.
+    /// Records that the next sample begins.
     pub(super) fn begin(&mut self) {
         self.looks += 1;
     }
 
-    /// Returns the past counts of `id`, and marks them as seen in this sample.
+    /// Returns the past counts of the item `id`, and marks them as seen in the current sample.
     pub(super) fn of(&mut self, id: &str) -> &mut Track {
         let track = self.tracks.entry(id.to_owned()).or_default();
         track.seen = self.looks;
         track
     }
 
-    /// Finishes a sample. Drops the past counts of items that the sample does not contain.
+    /// Records the end of a sample. Drops the past counts of items that the sample does not
+    /// contain.
     pub(super) fn end(&mut self) {
         let looks = self.looks;
         self.tracks.retain(|_, track| track.seen == looks);

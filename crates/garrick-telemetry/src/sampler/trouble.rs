@@ -35,8 +35,8 @@ pub(super) fn take(
     }
 }
 
-/// Writes the newest failures and the summary of the trees to `snapshot`. Writes the losses of the
-/// window to its nodes and sponsors.
+/// Writes the newest failures and the summary of the trees to `snapshot`. For each node and
+/// sponsor, writes how many actors were lost in the window.
 pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos) {
     let mut book = book.lock();
     snapshot.recent_failures = book.newest();

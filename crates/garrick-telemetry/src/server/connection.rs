@@ -13,14 +13,15 @@ use crate::hub::Counted;
 use super::Site;
 use super::patient::Patient;
 
-/// Maximum size of the buffers for a client: one for the head of a request, and one for unread
-/// responses.
+/// Maximum size of each of a client's two buffers: one for the head of a request, and one for
+/// unread responses.
 const BUFFER_BYTES_MAX: usize = 16 * 1024;
 
 /// Maximum number of headers of a request.
 const HEADERS_MAX: usize = 64;
 
-/// Responds to the requests of one client until it disconnects, is too slow, or the server stops.
+/// Responds to the requests of one client until the client disconnects or is too slow, or until the
+/// server stops.
 pub(super) async fn serve(stream: TcpStream, routes: Router, site: Arc<Site>, counted: Counted) {
     // Without this option, small events would wait for more data.
     let _ = stream.set_nodelay(true);

@@ -7,9 +7,9 @@
 //!   :                                 after a while without data
 //! ```
 //!
-//! A stream has no queue. It waits for its interval, then sends the newest snapshot and skips
-//! earlier ones. With many streams the interval of each stream grows. So all streams together send
-//! at most a few hundred messages per second.
+//! A stream has no queue. The stream waits for its interval, then sends the newest snapshot, and
+//! skips earlier ones. If there are many streams, the interval of each stream grows, so that all
+//! streams together send at most a few hundred messages per second.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -28,10 +28,10 @@ use crate::hub::{Bytes, Counted, Frame};
 
 use super::Site;
 
-/// Default interval of a stream.
+/// Default time between two snapshots of a stream.
 pub(super) const EVERY: Duration = Duration::from_secs(1);
 
-/// Minimum and maximum interval that a client may request.
+/// Minimum and maximum time between two snapshots that a client may request.
 pub(super) const EVERY_RANGE: (Duration, Duration) =
     (Duration::from_millis(50), Duration::from_secs(60));
 
@@ -48,14 +48,14 @@ const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 struct Events {
     site: Arc<Site>,
     newest: watch::Receiver<Arc<Frame>>,
-    /// Number of the next transition to send.
+    /// Number of the next change of an alert to send.
     transition: u64,
     /// Minimum time between two snapshots.
     every: Duration,
     /// Time at which the last snapshot was sent.
     sent: Option<Instant>,
-    /// Messages to send before anything else. There are at most as many as the hub keeps
-    /// transitions, plus a snapshot.
+    /// Messages to send before anything else. The list contains at most one snapshot, and the
+    /// changes of alerts that the hub keeps.
     ready: VecDeque<Bytes>,
     /// Counts this stream until it is dropped.
     _counted: Counted,
@@ -68,7 +68,7 @@ enum Woken {
     News,
 }
 
-/// Returns a response that sends a snapshot every `every`.
+/// Returns a response that sends snapshots, with the time `every` between two of them.
 pub(super) fn respond(site: &Arc<Site>, every: Duration) -> Response {
     let events = Events {
         newest: site.hub.subscribe(),
@@ -107,8 +107,8 @@ impl Events {
         }
     }
 
-    /// Waits until the server stops, the heartbeat is due, or there is a new snapshot and the
-    /// interval is over.
+    /// Waits for one of three events: the server stops, a heartbeat is due, or there is a new
+    /// snapshot and the time between two snapshots has passed.
     async fn wait(&mut self) -> Woken {
         let Some(sent) = self.sent else {
             return Woken::News;

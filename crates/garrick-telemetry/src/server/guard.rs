@@ -1,4 +1,4 @@
-//! Middleware of all routes: access checks, and headers of every response.
+//! Middleware that checks the access to routes, and adds headers to every response.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -51,9 +51,10 @@ pub(super) async fn panics(request: Request, next: Next) -> Response {
 /// Rejects requests for another host.
 ///
 /// By DNS rebinding, a page from another site can make its own host name resolve to this machine.
-/// Then it could read everything that a browser on this machine can reach. However, its requests
-/// still contain the name of its own host. So if there is no token and only this machine can
-/// connect, the requested host must be an IP address or `localhost`.
+/// Without this check, the page could read everything that a browser on this machine can reach.
+/// However, the requests of the page still contain the name of its own host. So if there is no
+/// token and only this machine can connect, the requested host must be an IP address or
+/// `localhost`.
 pub(super) async fn host(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     if site.options.is_local && site.options.token.is_none() && !names_this_machine(&request) {
         let text = "the Host header must be an IP address or localhost\n";
@@ -113,7 +114,8 @@ fn given_token(request: &Request) -> Option<&str> {
     parameter(request.uri().query()?, "token")
 }
 
-/// Returns the value of `name` in a query. The values used here need no escaping.
+/// Returns the value of the parameter `name` in a query. The value is not unescaped, because no
+/// value of this server needs escaping.
 pub(super) fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs

@@ -5,9 +5,9 @@
 //!                  \-- no ---> 503, or nothing at all
 //! ```
 //!
-//! The resources of each client are limited. There are limits for the number of connections, and
-//! for the size and duration of a request's head. There are also limits for the time that sent data
-//! may stay unread, and for the size of its buffer. Bodies of requests are never read.
+//! The server limits the number of connections, the size of a request's head, and the time in which
+//! a client must send this head. It also limits the time for which sent data may stay unread, and
+//! the size of the buffer for unread data. Bodies of requests are never read.
 
 mod events;
 mod guard;
@@ -35,21 +35,22 @@ pub use token::TokenError;
 /// without a response.
 const TOLD_MAX: u64 = 64;
 
-/// Time to wait if the system has no socket available for another connection.
+/// Time to wait if the operating system cannot provide a socket for another connection.
 const NO_SOCKETS: Duration = Duration::from_millis(100);
 
-/// When the server stops, time for which clients can still receive their current responses.
+/// Time for which clients can still receive their current responses after the server has been told
+/// to stop.
 const END: Duration = Duration::from_millis(500);
 
 /// Configuration of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    /// Token that a client has to send, if any.
+    /// Token that a client must send, if any.
     pub(crate) token: Option<Token>,
     /// Maximum number of connections.
     pub(crate) connections_max: u64,
-    /// Maximum time that a client may take to send the head of a request. It begins when the client
-    /// can send.
+    /// Maximum time that a client may take to send the head of a request. The time begins when the
+    /// client may send.
     pub(crate) head_timeout: Duration,
     /// Maximum time that a client may leave sent data unread.
     pub(crate) write_timeout: Duration,
@@ -64,12 +65,12 @@ pub(crate) struct Options {
 pub(crate) struct Site {
     pub(crate) hub: Arc<Hub>,
     pub(crate) options: Options,
-    /// True once the server has to stop.
+    /// True if the server must stop.
     pub(crate) ending: watch::Receiver<bool>,
 }
 
 impl Site {
-    /// Waits until the server has to stop.
+    /// Waits until the server is told to stop.
     async fn ended(&self) {
         let mut ending = self.ending.clone();
         // A dropped sender also means the end.
@@ -95,7 +96,7 @@ pub(crate) fn prepare(listener: TcpListener) -> io::Result<Prepared> {
     Ok(Prepared { runtime, listener })
 }
 
-/// A server that holds all its system resources but does not run yet.
+/// A server that has all its system resources, but does not run yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     runtime: runtime::Runtime,

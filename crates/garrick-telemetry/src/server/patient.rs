@@ -19,7 +19,7 @@ pub(super) struct Patient {
     patience: Duration,
     /// Timer that expires when a write has waited too long.
     alarm: Pin<Box<Sleep>>,
-    /// True while a write is waiting. The timer is checked only then.
+    /// True while a write is waiting. The timer is checked only while this is true.
     waits: bool,
 }
 

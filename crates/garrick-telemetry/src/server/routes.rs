@@ -25,7 +25,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// Response to requests for unknown paths.
 const NOT_FOUND: &str = "no page has this path; the paths are / /graph.json /graph.dot /history.json /failures.json /tree.json /metrics /events /health\n";
 
-/// Returns all routes with all middleware.
+/// Returns the router with all routes and all middleware.
 pub(super) fn routes(site: &Arc<Site>) -> Router {
     guarded(data(site).merge(open(site)), site)
 }
@@ -44,7 +44,7 @@ fn data(site: &Arc<Site>) -> Router {
         .with_state(Arc::clone(site))
 }
 
-/// Returns the routes that reveal nothing about the process except that it runs.
+/// Returns the routes that need no token, because they only reveal that the process runs.
 fn open(site: &Arc<Site>) -> Router {
     let mut router = Router::new().route("/health", get(health));
     for asset in ASSETS {

@@ -1,12 +1,12 @@
-//! Token for access to the server.
+//! The token that gives a client access to the server.
 
 use std::fmt;
 use std::hint::black_box;
 
-/// Maximum length. Longer tokens would be no safer.
+/// Maximum length of a token. Longer tokens would not be safer.
 const LENGTH_MAX: usize = 256;
 
-/// A token that a client has to send.
+/// A token that a client must send.
 ///
 /// A token consists of letters, digits, `-`, `.`, `_` and `~`. None of them needs escaping in a URL
 /// or in a header.

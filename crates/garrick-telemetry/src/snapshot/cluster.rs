@@ -37,7 +37,7 @@ pub enum LinkState {
     /// The nodes are connected, but some frames were lost. The nodes have not agreed yet on which
     /// frames these were.
     Gap,
-    /// The other node was silent for too long, and nothing has arrived from it since.
+    /// The other node was silent for too long, and still sends nothing.
     Down,
     /// The other node has left.
     Left,
@@ -60,7 +60,8 @@ pub struct MemberStatus {
     pub state: MemberState,
     /// Incarnation of the node, as a decimal number.
     pub incarnation: String,
-    /// Number of the membership of the node. 0 if the node is not a member.
+    /// Number of the node's current membership, which grows each time the node loses its
+    /// membership. 0 if the node is not a member.
     pub epoch: u64,
     /// Time since the member was last seen to renew its membership, in seconds. `None` if the node
     /// is gone.
@@ -93,12 +94,12 @@ pub struct OwnMember {
     pub claimed_shards: u64,
     /// Number of shards that the node has handed over.
     pub handed_over_shards: u64,
-    /// Reason why the last failed change of a record failed. `None` if no change has failed.
+    /// Reason why a change of the cluster's records last failed. `None` if no change has failed.
     pub failure: Option<String>,
 }
 
-/// A link from a node of this process to another node, and its measured values. A message is a
-/// message, an answer or the refusal of a question. Totals count from the start of the link.
+/// A link from a node of this process to another node, and its measured values. Answers and
+/// refusals of questions count as messages. Totals count from the start of the link.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkStatus {
     /// Identifier of the link. No other item of the process ever has the same identifier.
@@ -113,10 +114,10 @@ pub struct LinkStatus {
     pub level: Level,
     /// State of the link.
     pub state: LinkState,
-    /// Time since the link has changed its state, in seconds.
+    /// Time since the last change of the link's state, in seconds.
     pub state_seconds: f64,
-    /// Time since the last frame has arrived from the other node, in seconds. `None` if no frame
-    /// has arrived.
+    /// Time since the last frame arrived from the other node, in seconds. `None` if no frame has
+    /// arrived.
     pub silent_seconds: Option<f64>,
     /// Incarnation of the other node, as a decimal number.
     pub incarnation: String,
@@ -144,8 +145,8 @@ pub struct LinkStatus {
     pub received_rate: f64,
     /// Total number of sent frames that the other node has reported as lost.
     pub lost_frames: u64,
-    /// Total number of messages that were lost: in frames that the other node has reported as lost,
-    /// or still on this node when the other node was lost.
+    /// Total number of lost messages. These are the messages in frames that the other node has
+    /// reported as lost, and those that still waited on this node when the other node was lost.
     pub lost_messages: u64,
     /// Number of messages that were lost in the window.
     pub new_lost_messages: u64,
@@ -184,7 +185,7 @@ pub struct KindStatus {
     pub label: String,
     /// Severity of the kind's most severe alert, or [`Level::Ok`] if it has no alert.
     pub level: Level,
-    /// True if the node runs entities of the kind. Otherwise the node only sends messages to them.
+    /// True if the node runs entities of the kind. If it does not, it only sends messages to them.
     pub is_hosted: bool,
     /// Number of entities that run on the node.
     pub entities: u64,
@@ -194,7 +195,7 @@ pub struct KindStatus {
     pub created_rate: f64,
     /// Total number of entities that were stopped because they were idle.
     pub passivated: u64,
-    /// Number of shards of the kind in the cluster. 0 if the node does not know it yet.
+    /// Number of shards of the kind in the cluster. 0 if the node does not know this number yet.
     pub shards: u64,
     /// Number of shards that the node owns.
     pub owned_shards: u64,

@@ -1,4 +1,4 @@
-//! A pipeline as a source.
+//! A source that reads the counters of a pipeline.
 
 use garrick_flow::{ChannelSample, Monitor, StageSample, StageState};
 

@@ -1,4 +1,4 @@
-//! The actors of a sponsor that stand out.
+//! Finds the actors of a sponsor that stand out, because they are busy or have long mailboxes.
 
 use garrick_sched::{Nanos, TaskId, TaskSample};
 
@@ -12,7 +12,7 @@ const KEPT: Nanos = 10_000_000_000;
 /// Maximum number of actors in the list. A sample contains at most 60 actors.
 const LISTED_MAX: usize = 256;
 
-/// Actors that recent samples contain, with their total busy times.
+/// The actors in recent samples, with their total busy times.
 #[derive(Debug, Default)]
 pub(super) struct Outstanding {
     actors: Vec<Listed>,
@@ -95,7 +95,7 @@ impl Listed {
     }
 }
 
-/// Returns the label of a task. If it has no label, returns its type and its identity as a number.
+/// Returns the label of a task. If the task has no label, returns its type and its id.
 fn name_of(task: &TaskSample) -> String {
     let label = task.label.as_deref().map(str::to_owned);
     label.unwrap_or_else(|| format!("{} {}", short(task.name), task.task))

@@ -1,7 +1,7 @@
-//! A sponsor as a source: its workers, and its actors by type.
+//! A source that reads a sponsor: its workers, and its actors by type.
 //!
 //! The counts of a turn are added only when the turn returns, so they do not show a long turn while
-//! it runs. Therefore each worker publishes the kind of the actor that it runs. A sample of the
+//! it runs. Therefore each worker publishes the type of the actor that it runs. A sample of the
 //! worker also contains the duration of the turn so far.
 
 use std::collections::HashMap;
@@ -21,15 +21,15 @@ use super::outstanding::Outstanding;
 use crate::trouble::LetterReading;
 
 /// A source that reads the counters of a system of actors, or of another sponsor.
-/// [`IntoSource`](crate::IntoSource) creates it from a handle.
+/// [`IntoSource`](crate::IntoSource) creates this source from a handle.
 pub struct SponsorSource {
     sample: Box<dyn FnMut() -> Sample + Send>,
-    /// State of each kind, by its name.
+    /// The state of each type of actor, by the name of the type.
     kinds: HashMap<&'static str, Kind>,
     outstanding: Outstanding,
 }
 
-/// State of a kind of actor.
+/// The running turns of one type of actor.
 #[derive(Debug, Default)]
 struct Kind {
     /// Sum of the times that the running turns have taken so far, in nanoseconds.
@@ -43,7 +43,7 @@ struct Kind {
 }
 
 impl SponsorSource {
-    /// Creates a source that calls `sample`.
+    /// Creates a source that gets its values by calling `sample`.
     pub(super) fn new(sample: impl FnMut() -> Sample + Send + 'static) -> Self {
         Self {
             sample: Box::new(sample),
@@ -95,7 +95,7 @@ impl Source for SponsorSource {
 }
 
 impl Kind {
-    /// Resets the values that apply to one moment only.
+    /// Resets the values that describe a single moment, such as the times of running turns.
     fn begin(&mut self) {
         (self.under_way, self.held) = (0, 0);
         (self.away, self.away_longest) = (0, 0);
@@ -134,7 +134,7 @@ fn message_of(message: &MessageSample) -> MessageReading {
     }
 }
 
-/// Returns durations whose sum is `total` nanoseconds.
+/// Returns a histogram of durations whose sum is `total` nanoseconds.
 fn histogram(durations: &Durations, total: Nanos) -> Histogram {
     static LIMITS: LazyLock<Arc<[f64]>> = LazyLock::new(|| {
         // The last class has no limit.

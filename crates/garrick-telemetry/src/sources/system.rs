@@ -1,4 +1,4 @@
-//! A system of actors as a source: its sponsor, its failures, and its supervision trees.
+//! A source that reads a system of actors: its sponsor, its failures, and its supervision trees.
 
 use std::fmt;
 
@@ -10,20 +10,20 @@ use super::sponsor::SponsorSource;
 use crate::reading::{Reading, Source};
 use crate::trouble::{ChildStatus, Effect, FailureReading, TreeReading};
 
-/// Average number of children that a reading contains if the trees change all the time. Larger
-/// trees are read less often.
+/// Maximum number of children that are read per reading, on average. If larger trees change all the
+/// time, they are not read in each reading.
 const CHILDREN_PER_READING: usize = 500;
 
-/// A source that reads a system of actors. [`IntoSource`](crate::IntoSource) creates it from a
-/// handle.
+/// A source that reads a system of actors. [`IntoSource`](crate::IntoSource) creates this source
+/// from a handle.
 pub struct SystemSource {
     sponsor: SponsorSource,
     handle: Handle,
     /// Number of the newest failure that was read.
     failures: u64,
-    /// Number of changes of the trees at the time of their last reading.
+    /// Value of the counter of changes when the trees were last read.
     changes: u64,
-    /// Number of readings to come in which the trees are not read, even if they have changed.
+    /// Number of following readings that skip the trees, even if the trees have changed.
     rests: usize,
 }
 
@@ -101,7 +101,7 @@ fn failure_of(record: FailureRecord, place: &str, now: Nanos) -> FailureReading 
     }
 }
 
-/// Converts the state of a root.
+/// Converts the state of a supervisor that is the root of a tree.
 fn tree_of(tree: Snapshot, now: Nanos) -> TreeReading {
     let state = match tree.state {
         ChildState::GivenUp => ChildStatus::GivenUp,
@@ -118,7 +118,7 @@ fn tree_of(tree: Snapshot, now: Nanos) -> TreeReading {
     with_children(reading, tree, now)
 }
 
-/// Adds the children of the supervisor `tree` to its reading.
+/// Adds the children of the supervisor `tree` to the reading of this supervisor.
 fn with_children(reading: TreeReading, tree: Snapshot, now: Nanos) -> TreeReading {
     let is_up = tree.state == ChildState::Up;
     let all = |children: Vec<SnapshotOf>| {

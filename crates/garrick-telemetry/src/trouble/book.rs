@@ -1,5 +1,5 @@
-//! The failures and trees that telemetry remembers. The sampler writes them. Requests for
-//! `/failures.json` and `/tree.json` read them.
+//! The failures and supervision trees that telemetry remembers. The sampler writes them, and
+//! requests for `/failures.json` and `/tree.json` read them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,11 +19,11 @@ const FAILURES_MAX: usize = 256;
 /// Maximum number of failures in a snapshot.
 const SHOWN_MAX: usize = 32;
 
-/// Maximum number of bytes of a reason in a snapshot. A longer reason is cut off.
+/// Maximum number of bytes of a reason in a snapshot. A longer reason is truncated.
 const SHOWN_REASON_BYTES_MAX: usize = 200;
 
-/// Maximum number of failures of the last window from which losses are counted. If there are more
-/// failures, the oldest are not counted.
+/// Maximum number of failures in the last window that are used to count lost actors. If there are
+/// more failures, the oldest ones are not used.
 const COUNTED_MAX: usize = 1024;
 
 /// Maximum number of restarted children in a snapshot.
@@ -35,13 +35,13 @@ const MILLISECOND: Nanos = 1_000_000;
 #[derive(Debug)]
 struct Counted {
     at: Nanos,
-    /// Source and group of the actor that failed.
+    /// The source, and the group of actors, that the failed actor belongs to.
     group: (u64, String),
     path: Option<String>,
     effect: Effect,
 }
 
-/// Failures of a group of actors in the last window.
+/// Counts of the failures of a group of actors in the last window.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Losses {
     /// Number of actors that failed and were not restarted.
@@ -61,11 +61,11 @@ pub(crate) struct Book {
     counted: VecDeque<Counted>,
     /// Trees of each source, and their summary.
     trees: BTreeMap<u64, (Vec<SupervisorStatus>, Supervision)>,
-    /// Number of changes of the trees so far.
+    /// Number of times that the trees have changed so far.
     changes: u64,
 }
 
-/// A book that the sampler and the readers share.
+/// The failures and trees, shared by the sampler and the readers.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct SharedBook(Arc<Mutex<Book>>);
 
@@ -126,7 +126,7 @@ impl Book {
         self.changes += 1;
     }
 
-    /// Forgets everything about a source.
+    /// Removes all failures and trees of a source.
     pub(crate) fn forget(&mut self, source: u64) {
         self.failures.retain(|(of, _)| *of != source);
         self.counted.retain(|counted| counted.group.0 != source);
@@ -135,7 +135,8 @@ impl Book {
         }
     }
 
-    /// Returns the losses since `begin`, by source and group of actors. Forgets older failures.
+    /// Returns the number of actors that were lost since `begin`, by source and group of actors.
+    /// Drops older failures.
     pub(crate) fn losses_since(&mut self, begin: Nanos) -> HashMap<(u64, String), Losses> {
         self.counted.retain(|counted| counted.at >= begin);
         let mut losses: HashMap<(u64, String), Losses> = HashMap::new();

@@ -18,8 +18,8 @@ pub struct FailureReading {
     pub reason: String,
     /// Effect of the failure on the actor.
     pub effect: Effect,
-    /// If [`effect`](Self::effect) is [`Effect::Restarted`], the number of restarts of the actor so
-    /// far, including this restart. Otherwise 0.
+    /// Number of restarts of the actor so far, including the restart after this failure. 0 if
+    /// [`effect`](Self::effect) is not [`Effect::Restarted`].
     pub restarts: u64,
     /// Time in nanoseconds between the failure and the reading.
     pub age_nanos: u64,

@@ -9,8 +9,9 @@ pub enum Effect {
     /// The actor was dropped. It had no supervisor, or was about to stop anyway.
     #[default]
     Stopped,
-    /// The code that failed continues to be used. It belongs to an actor that survives panics, such
-    /// as a router, or it belongs to no actor, such as a [door](garrick_actor::door).
+    /// The code that failed continues to be used. The code belongs to an actor that survives
+    /// panics, such as a router, or to a function that senders call, such as a
+    /// [door](garrick_actor::door).
     Continued,
     /// The supervisor of the actor let it continue.
     Resumed,
@@ -37,15 +38,15 @@ pub struct RecentFailure {
     pub reason: String,
     /// Effect of the failure on the actor.
     pub effect: Effect,
-    /// If [`effect`](Self::effect) is [`Effect::Restarted`], the number of restarts of the actor so
-    /// far, including this restart. Otherwise 0.
+    /// Number of restarts of the actor so far, including the restart after this failure. 0 if
+    /// [`effect`](Self::effect) is not [`Effect::Restarted`].
     pub restarts: u64,
 }
 
 /// The failures that telemetry remembers: the content of `/failures.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FailureReport {
-    /// Failures, the newest first. At most 256.
+    /// The last failures, at most 256. The newest failure comes first.
     pub failures: Vec<RecentFailure>,
 }
 
@@ -78,7 +79,8 @@ pub struct Supervision {
     /// Number that grows whenever a tree changes. While the number stays the same, `/tree.json` has
     /// the same content.
     pub changes: u64,
-    /// Children that were restarted, the children with the most restarts first. At most 100.
+    /// The children with the most restarts, at most 100. The child with the most restarts comes
+    /// first.
     pub restarted: Vec<RestartedChild>,
 }
 
@@ -149,7 +151,7 @@ pub struct SupervisorStatus {
 /// All supervision trees: the content of `/tree.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TreeReport {
-    /// Value of [`Supervision::changes`] for these trees.
+    /// The value of [`Supervision::changes`] when the trees were read.
     pub changes: u64,
     /// Roots of the trees. All trees of one system together list at most 10,000 children.
     pub trees: Vec<SupervisorStatus>,

@@ -1,4 +1,4 @@
-//! A process in which everything happens that metrics can tell of.
+//! A process in which everything happens that metrics can show.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
@@ -8,19 +8,22 @@ use garrick_actor::{Actor, Context, Next, Reply, System, behavior};
 use garrick_flow::{Graph, Running, Slots, stages};
 use garrick_telemetry::{Alert, Telemetry};
 
-/// A pipeline and a system of actors that are watched by one telemetry.
+/// A pipeline and a system of actors, both watched by the same telemetry.
 pub struct Busy {
     pub telemetry: Telemetry,
-    /// Makes the pipeline send a number. The pipeline ends if it is dropped.
+    /// Sender that makes the pipeline send a number. When this sender is dropped, the pipeline
+    /// ends.
     pub numbers: Sender<u64>,
-    /// Lets the turns continue that hold a worker, and that are away from their worker.
+    /// Senders that let the waiting turns continue: those that hold a worker, and those that block
+    /// in `cx.blocking`.
     pub leaves: [Sender<()>; 2],
     _running: Running,
     _tree: Tree,
     _system: System,
 }
 
-/// Reports that something has begun, and waits for permission to continue.
+/// A pair of channel ends. An actor reports by the first one that its turn has begun, and waits at
+/// the second one for permission to continue.
 type Pass = (Sender<()>, Receiver<()>);
 
 fn wait((told, may_go): Pass) {
@@ -29,7 +32,7 @@ fn wait((told, may_go): Pass) {
     let _ = may_go.recv();
 }
 
-/// Waits within its turn.
+/// An actor that waits within its turn, and so holds its worker.
 struct Holds;
 
 impl Actor for Holds {
@@ -41,7 +44,7 @@ impl Actor for Holds {
     }
 }
 
-/// Waits away from its worker.
+/// An actor that waits in `cx.blocking`, and so does not hold its worker.
 struct Blocks;
 
 impl Actor for Blocks {
@@ -53,14 +56,14 @@ impl Actor for Blocks {
     }
 }
 
-/// Request to [`Frail`].
+/// A message to [`Frail`].
 enum Request {
     Fail,
     Wait(Pass),
     Answer(Reply<()>),
 }
 
-/// Fails on request.
+/// An actor that fails on request.
 struct Frail;
 
 impl Actor for Frail {
@@ -132,7 +135,7 @@ fn pipeline() -> (Sender<u64>, Running) {
     (numbers, graph.start().expect("threads"))
 }
 
-/// Makes a new actor begin to wait. Sending to the returned sender lets the actor continue.
+/// Spawns an actor that begins to wait. Returns a sender that lets the actor continue.
 fn hold<A: Actor<Msg = Pass> + Send>(system: &System, actor: A) -> Sender<()> {
     let ((told, begun), (leave, may_go)) = (mpsc::channel(), mpsc::channel());
     let actor = system.spawn(actor).expect("the system is there");
@@ -148,7 +151,7 @@ fn fail_and_restart(system: &System, tree: &Tree) {
     frail.ask(Request::Answer).wait().expect("it was restarted");
 }
 
-/// Makes an actor fail that has another message in its mailbox.
+/// Makes an actor fail while another message is in its mailbox.
 fn leave_a_dead_letter(system: &System) {
     let frail = system.spawn(Frail).expect("the system is there");
     let ((told, begun), (leave, may_go)) = (mpsc::channel(), mpsc::channel());
@@ -203,7 +206,8 @@ impl Busy {
         }
     }
 
-    /// Takes samples until the turn that holds a worker is a long one, which is an alert too.
+    /// Takes samples until the turn that holds a worker has caused an alert, because it is a long
+    /// turn.
     pub fn wait_for_alerts(&self) {
         let is_long = |alert: &Alert| alert.probe == "held_seconds";
         while !self.telemetry.latest().alerts.iter().any(is_long) {

@@ -14,15 +14,15 @@ use garrick_telemetry::{
     Builder, ChannelReading, HeldReading, Reading, SponsorReading, StageReading, State, Telemetry,
 };
 
-/// Time limit that no operation reaches. Prevents a broken server from hanging the test.
+/// Time limit that no operation reaches, unless a broken server would hang the test.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns a builder for any free port.
+/// Returns a builder for telemetry on any free port.
 pub fn anywhere() -> Builder {
     Telemetry::builder().address(([127, 0, 0, 1], 0).into())
 }
 
-/// Starts telemetry at any free port.
+/// Starts telemetry on any free port.
 pub fn start(builder: Builder) -> Telemetry {
     builder.start().expect("there is a free port")
 }
@@ -58,7 +58,8 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends `bytes` and reads one answer, if one arrives before the server closes the connection.
+/// Sends `bytes`, and reads one answer. Returns no answer if the server closes the connection
+/// first.
 pub fn exchange(address: SocketAddr, bytes: &[u8]) -> Option<Answer> {
     let mut stream = connect(address);
     // A server that rejects the beginning does not have to read the rest.
@@ -73,8 +74,8 @@ pub fn get_with(address: SocketAddr, path: &str, headers: &str) -> Answer {
     exchange(address, request.as_bytes()).expect("an answer")
 }
 
-/// Sends `GET path` to a server of any kind, which may not be there yet. Returns the status and the
-/// body, or `None` if nobody answers.
+/// Sends `GET path` to any server, which may not have started yet. Returns the status and the body,
+/// or `None` if there is no answer.
 pub fn try_get(address: SocketAddr, path: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -93,7 +94,7 @@ pub fn get(address: SocketAddr, path: &str) -> Answer {
     get_with(address, path, "")
 }
 
-/// Reads status, headers and a body of known length.
+/// Reads the status, the headers, and a body whose length a header contains.
 pub fn read_answer(reader: &mut impl BufRead, is_head: bool) -> Option<Answer> {
     let first = line(reader)?;
     let status = first.split(' ').nth(1)?.parse().ok()?;
@@ -159,7 +160,7 @@ impl Events {
         Self { reader }
     }
 
-    /// Returns the next event; `None` at the end of the stream.
+    /// Returns the next event, or `None` at the end of the stream.
     pub fn next(&mut self) -> Option<Event> {
         let mut event = Event::default();
         let mut begun = false;
@@ -195,7 +196,7 @@ pub fn drain(mut stream: TcpStream) -> usize {
     all.len()
 }
 
-/// A pipeline with the worst possible names.
+/// A pipeline whose names contain characters that each output format must escape.
 pub fn pipeline(reading: &mut Reading) {
     let stage = |id: &str, name: &str, messages| StageReading {
         id: id.to_owned(),

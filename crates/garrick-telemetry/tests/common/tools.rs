@@ -1,9 +1,10 @@
-//! Other programs that check what telemetry serves.
+//! Runs other programs that check the output of telemetry.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// Parses a page with the Prometheus project's own parser, and prints every sample.
+/// Script that parses a page of metrics with the Prometheus project's own parser, and prints every
+/// sample.
 const PARSE: &str = "
 import sys
 from prometheus_client.parser import text_string_to_metric_families as text
@@ -14,7 +15,7 @@ for family in parse(sys.stdin.read()):
         print(family.name, family.type, sample.name, sorted(sample.labels.items()), float(sample.value))
 ";
 
-/// Returns true if a tool is there. A missing tool is optional or not, as CONTRIBUTING describes.
+/// Returns true if a tool is installed. CONTRIBUTING describes when a missing tool is an error.
 pub fn is_there(program: &str, probe: &[&str]) -> bool {
     let there = Command::new(program).args(probe).output();
     let is_there = there.is_ok_and(|output| output.status.success());
@@ -28,7 +29,8 @@ pub fn is_there(program: &str, probe: &[&str]) -> bool {
     is_there
 }
 
-/// Runs a tool with `input`. Returns `None` if the tool is missing and optional.
+/// Runs a tool with `input`, and returns its output. Returns `None` if the tool is missing, and
+/// this is not an error.
 pub fn tool(program: &str, arguments: &[&str], probe: &[&str], input: &str) -> Option<Output> {
     if !is_there(program, probe) {
         return None;
@@ -56,7 +58,7 @@ pub fn parse(format: &str, page: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("it prints text"))
 }
 
-/// Checks a page with the linter of Prometheus.
+/// Checks a page of metrics with the linter of Prometheus.
 pub fn lint(page: &str) {
     let Some(output) = tool("promtool", &["check", "metrics"], &["--version"], page) else {
         return;
@@ -66,9 +68,9 @@ pub fn lint(page: &str) {
     assert!(output.status.success() && said.is_empty(), "{said}\n{page}");
 }
 
-/// Converts OpenMetrics to the text format, which is the only format that the linter reads: the
-/// heads of counters get the suffix of their samples, quotes in descriptions are not escaped, and
-/// the mark of the end vanishes.
+/// Converts OpenMetrics to the text format, which is the only format that the linter reads. The
+/// heads of counters get the suffix `_total`, quotes in descriptions are unescaped, and the mark at
+/// the end is removed.
 pub fn as_text_format(page: &str) -> String {
     let counters = page.lines().filter_map(|line| {
         let head = line.strip_prefix("# TYPE ")?;

@@ -1,4 +1,4 @@
-//! Blocking work whose result returns as a message.
+//! Tests blocking work whose result the actor receives as a message.
 
 use std::panic::panic_any;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -21,7 +21,7 @@ enum Msg {
     Done(Done),
 }
 
-/// Actor that runs given work, and reports its result.
+/// An actor that runs the given blocking work, and reports the result.
 struct Clerk(Sender<Done>);
 
 impl Actor for Clerk {

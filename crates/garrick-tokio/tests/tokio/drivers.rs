@@ -1,4 +1,4 @@
-//! Faulty drivers.
+//! Tests systems whose drivers are faulty.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -13,7 +13,7 @@ use garrick_tokio::Tokio;
 
 use super::later;
 
-/// Factory of tokio's drivers with a wrapper.
+/// A factory that wraps tokio's drivers in another driver.
 struct Wrapped(fn(Box<dyn Driver>) -> Box<dyn Driver>);
 
 impl Drivers for Wrapped {
@@ -22,7 +22,7 @@ impl Drivers for Wrapped {
     }
 }
 
-/// Panics in every third park and poll.
+/// A driver that panics in every third park or poll.
 struct Panics(Box<dyn Driver>, AtomicU32);
 
 impl Panics {
@@ -54,7 +54,7 @@ impl Driver for Panics {
     }
 }
 
-/// Wakes its worker all the time.
+/// A driver that wakes its worker all the time.
 struct Restless(Box<dyn Driver>);
 
 impl Driver for Restless {

@@ -1,4 +1,4 @@
-//! Systems that end while resources are open.
+//! Tests systems that end while resources are open.
 
 use std::io::Read;
 use std::net::TcpStream as Plain;
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use super::system;
 
-/// Reports its drop, and true if it happened in the context of a tokio runtime.
+/// A value that reports its drop, with true if it was dropped in the context of a tokio runtime.
 struct Guard(Sender<bool>);
 
 impl Drop for Guard {

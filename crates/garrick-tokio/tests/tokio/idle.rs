@@ -1,5 +1,5 @@
-//! Idle workers do not poll: a worker that sleeps in the driver uses no processor time, even with
-//! open resources.
+//! Tests that idle workers do not poll: a worker that sleeps in the driver uses no processor time,
+//! even with open resources.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

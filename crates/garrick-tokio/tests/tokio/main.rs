@@ -1,4 +1,4 @@
-//! Actors in tokio's driver, and addresses in tokio's tasks, by scenario.
+//! Tests of actors in tokio's driver, and of addresses in tokio's tasks.
 #![forbid(unsafe_code)]
 
 mod blocking;
@@ -24,7 +24,7 @@ fn system(workers: usize) -> System {
     builder.driver(Tokio::new()).start().unwrap()
 }
 
-/// Returns one of tokio's own timers.
+/// Returns a future that waits by one of tokio's own timers.
 fn later(delay: Duration) -> tokio::time::Sleep {
     tokio::time::sleep_until(tokio::time::Instant::now() + delay)
 }

@@ -1,4 +1,4 @@
-//! Systems inside and outside of tokio.
+//! Tests systems that are started and dropped inside and outside of a tokio runtime.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -85,7 +85,7 @@ fn a_system_may_be_dropped_and_fail_to_start_inside_of_a_runtime() {
     });
 }
 
-/// Drivers for three workers.
+/// A factory that creates drivers for three workers, and fails for the fourth one.
 struct Few;
 
 impl garrick_actor::system::Drivers for Few {

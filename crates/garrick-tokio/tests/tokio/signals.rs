@@ -1,4 +1,4 @@
-//! Signals to end a process. Each scenario runs in a process of its own: this test, started again.
+//! Tests signals that end a process. Each test starts its own test binary again as a child process.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -13,15 +13,15 @@ use super::system;
 
 const ROLE: &str = "GARRICK_TOKIO_SIGNALS";
 
-/// The signal that ends a process, with its number. Without the calls of Unix, only Ctrl-C is
-/// received.
+/// The signal that the tests send to end a process, and its number. In builds without Unix calls,
+/// only Ctrl-C is received.
 const LAST: (Signal, u32) = if cfg!(garrick_portable) {
     (Signal::INT, 2)
 } else {
     (Signal::TERM, 15)
 };
 
-/// A child process that plays a role, and its output.
+/// A child process that runs one test, and its output.
 struct Player {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -49,7 +49,7 @@ impl Player {
         player
     }
 
-    /// Reads until a line ends with this word.
+    /// Reads the child's output until a line ends with `word`.
     #[track_caller]
     fn hear(&mut self, word: &str) {
         let heard = self.lines.by_ref().map_while(Result::ok);
@@ -77,13 +77,13 @@ fn plays(test: &str) -> bool {
     std::env::var(ROLE).is_ok_and(|role| role == test)
 }
 
-/// Prints a word at once.
+/// Prints a word, and flushes the output.
 fn say(word: &str) {
     let mut out = std::io::stdout();
     writeln!(out, "{word}").and_then(|()| out.flush()).unwrap();
 }
 
-/// Reports that it is ready, once [`LAST`] does not end the process by itself any more.
+/// Reports that this process is ready as soon as it catches the signal [`LAST`].
 fn say_when_caught() {
     const CAUGHT: u64 = 1 << (LAST.1 - 1);
     std::thread::spawn(|| {
@@ -98,8 +98,8 @@ fn say_when_caught() {
     });
 }
 
-/// Spawns an actor whose first message waits for a line from the parent, with more messages behind
-/// it.
+/// Spawns an actor that waits for a line from the parent process in its first turn, while more
+/// messages wait in its mailbox.
 fn stuck(system: &System) -> Address<Reply<u32>> {
     let count = AtomicU32::new(0);
     let actor = system.spawn(behavior(move |reply: Reply<u32>, _| {
@@ -112,7 +112,7 @@ fn stuck(system: &System) -> Address<Reply<u32>> {
     actor.unwrap()
 }
 
-/// Ends a system with a stuck actor. Reports the signal and the kind of end.
+/// Shuts down a system with a stuck actor. Reports the signal, and how the shutdown ended.
 fn play_stuck() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,4 +1,4 @@
-//! Sockets and files inside actors.
+//! Tests sockets and files in actors.
 
 use std::sync::mpsc::channel;
 
@@ -35,7 +35,7 @@ async fn echo(mut stream: TcpStream) {
     }
 }
 
-/// Starts a client that sends `bytes` bytes, and reports the answer.
+/// Starts a client that sends `bytes` bytes to the echo server, and reports the answer.
 fn client(system: &System, port: u16, bytes: usize, told: impl Fn(Vec<u8>) + Send + 'static) {
     let client = system.spawn(move |_: Incoming<()>| async move {
         let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();

@@ -1,4 +1,5 @@
-//! Wakes from outside while the worker goes to sleep in the driver and returns: none is lost.
+//! Tests that no wake-up is lost if other threads wake a worker while it goes to sleep in the
+//! driver or returns from it.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -76,8 +77,8 @@ fn wakers_of_tokio_from_threads_and_own_timers() {
     });
 }
 
-/// Three kinds of wake meet in one worker: sockets, messages from outside, and its own tasks'
-/// messages.
+/// Tests three kinds of wake-ups of one worker at the same time: by sockets, by messages from other
+/// threads, and by messages of its own tasks.
 #[test]
 fn sockets_and_messages_at_once() {
     ends(|| {

@@ -1,4 +1,4 @@
-//! Time inside actors: tokio's and Garrick's own.
+//! Tests tokio's timers and Garrick's own timers in actors.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use tokio::time::{interval, timeout};
 
 use super::{later, system};
 
-/// Sends itself messages as long as it lives.
+/// An actor that sends messages to itself as long as it lives.
 struct Busy;
 
 impl Actor for Busy {

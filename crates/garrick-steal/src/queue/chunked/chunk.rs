@@ -1,4 +1,4 @@
-//! An array of slots. Each slot has a flag that shows if its value is ready.
+//! An array of slots. Each slot has a flag that shows whether its value is ready.
 
 use std::{mem::MaybeUninit, ptr};
 
@@ -19,7 +19,7 @@ const LENS: [usize; 3] = if cfg!(garrick_loom) {
     [128, 256, 512]
 };
 
-/// Length class of a chunk.
+/// Length class of a chunk, which determines its number of slots.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class(u8);
 
@@ -57,7 +57,8 @@ struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// A chunk of slots. Its alignment makes the low six bits of its address available for marks.
+/// A chunk of slots. Because of its alignment, the low six bits of its address are available for
+/// marks.
 #[repr(align(64))]
 pub(super) struct Chunk<T> {
     /// Next chunk. Set once by the producer that replaced this chunk in the tail. Read by the
@@ -92,7 +93,7 @@ impl<T> Chunk<T> {
     }
 
     /// Fills a slot. Takes a pointer instead of a reference, because the chunk may be freed before
-    /// this returns.
+    /// the function returns.
     ///
     /// # Safety
     ///
@@ -118,7 +119,7 @@ impl<T> Chunk<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the consumer, or owns the chunk.
+    /// The caller must be the consumer, or own the chunk.
     #[inline]
     pub(super) unsafe fn take(&self, index: usize) -> Option<T> {
         let slot = &self.slots[index];
@@ -143,7 +144,8 @@ impl<T> Chunk<T> {
         self.next.load(Acquire)
     }
 
-    /// Sets the next chunk. Takes a pointer for the same reason as [`write`](Self::write).
+    /// Sets the next chunk. Takes a pointer instead of a reference for the same reason as
+    /// [`write`](Self::write).
     ///
     /// # Safety
     ///
@@ -155,7 +157,7 @@ impl<T> Chunk<T> {
         unsafe { (*chunk).next.store(next, Release) };
     }
 
-    /// Prepares an empty chunk for reuse. Returns its class.
+    /// Prepares an empty chunk for reuse, and returns the length class of the chunk.
     pub(super) fn reset(&self) -> Class {
         debug_assert!(
             // Relaxed: as below.

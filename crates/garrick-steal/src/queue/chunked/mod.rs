@@ -18,11 +18,11 @@
 //! - After it has claimed a slot, it writes the value and sets the `ready` flag of the slot.
 //! - After it has replaced the chunk in `tail`, it sets the `next` of the chunk.
 //!
-//! The consumer leaves a chunk once it has seen all `ready` flags and the `next`. So no producer
-//! accesses the chunk any more. If all slots are claimed, a producer sees this in the word alone,
-//! because the marks include the length class of the chunk. So the producer does not access the
-//! chunk. A new chunk may have the address of a freed chunk. That does no harm, because the word
-//! always describes its *current* chunk.
+//! The consumer leaves a chunk after it has seen all `ready` flags and the `next` of the chunk.
+//! After that, no producer accesses the chunk any more. If all slots are claimed, a producer sees
+//! that from the word alone, because the marks include the length class of the chunk. So the
+//! producer does not access the full chunk. A new chunk may have the same address as a freed chunk.
+//! This does no harm, because the word always describes its *current* chunk.
 //!
 //! `push` is wait-free, except at the end of a chunk, where it is only lock-free: a producer that
 //! finds no free slot tries to install a new chunk. `try_pop` is wait-free. It returns `None` if
@@ -66,12 +66,12 @@ struct Shared<T> {
     /// its marks.
     tail: CachePadded<AtomicU64>,
 
-    /// Empty chunk of the largest class, or null. The consumer stores a chunk here if there is
-    /// none, and a producer takes it.
+    /// Empty chunk of the largest class, or null. If there is none, the consumer stores one in this
+    /// field, and a producer takes it.
     spare: CachePadded<AtomicPtr<Chunk<T>>>,
 
-    /// Oldest chunk after the consumer was dropped. Written by the drop of the consumer, read by
-    /// the drop of `Shared`.
+    /// Oldest chunk that was left when the consumer was dropped. Written by the destructor of the
+    /// consumer, read by the destructor of `Shared`.
     left_at: AtomicPtr<Chunk<T>>,
 
     doorbell: Doorbell,
@@ -88,12 +88,13 @@ pub struct Consumer<T> {
     waiter: Waiter,
 }
 
-/// The consumer without its waiter.
+/// The consumer, without the state that it needs to wait.
 struct Reader<T> {
     shared: Arc<Shared<T>>,
-    /// Oldest chunk. It is not freed until the reader leaves it.
+    /// Oldest chunk, which is not freed until the consumer leaves it.
     chunk: *mut Chunk<T>,
-    /// Next slot to read in `chunk`. Equal to the length of `chunk` if all slots have been read.
+    /// Index of the next slot to read in `chunk`, or the length of `chunk` if all slots have been
+    /// read.
     index: usize,
 }
 
@@ -143,7 +144,7 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
 }
 
 impl<T> Producer<T> {
-    /// Claims up to `count_max` contiguous slots, at least one. Returns the first slot and the
+    /// Claims at least one and at most `count_max` contiguous slots. Returns the first slot and the
     /// number of slots, or `None` if the queue is closed.
     fn claim_many(&self, count_max: usize) -> Option<(Tail, usize)> {
         // Relaxed: the exchange below acquires.
@@ -168,7 +169,8 @@ impl<T> Producer<T> {
         }
     }
 
-    /// Wakes the consumer if it was dozing when the slots were claimed. The slots must be ready.
+    /// Wakes the consumer if it was waiting when the slots were claimed. The values of these slots
+    /// must already be ready.
     #[inline]
     fn announce(&self, claimed: Tail) {
         if claimed.is_dozing() {
@@ -223,7 +225,7 @@ impl<T: Send> Sender<T> for Producer<T> {
 }
 
 impl<T> Shared<T> {
-    /// Installs a new chunk after a full chunk. Does nothing if another thread installs a new chunk
+    /// Replaces a full chunk with a new chunk in `tail`. Does nothing if another thread does this
     /// first, or if the queue is closed.
     #[cold]
     fn grow(&self) {
@@ -366,8 +368,8 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.reader, Some(timeout))
     }
 
-    /// Returns the number of values, including values whose push is in progress. Takes O(n) for n
-    /// chunks.
+    /// Returns the number of values, including values whose push is in progress. The time is
+    /// proportional to the number of chunks.
     fn len(&self) -> usize {
         // Relaxed: a hint; the chunks are reached by their `next`.
         let tail = Tail(self.reader.shared.tail.load(Relaxed));

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The index may exceed the length of the chunk, by one for each thread that found no free slot. If
-//! the index wrapped to 0, a slot would be claimed twice. The process is aborted long before that
-//! can happen ([`is_overrun`](Tail::is_overrun)). After the queue is closed, the index has no
+//! the index wrapped to 0, a slot would be claimed twice. The process is aborted long before the
+//! index can wrap ([`is_overrun`](Tail::is_overrun)). After the queue is closed, the index has no
 //! meaning and may wrap. The carry is then lost, and does not affect the other bits.
 
 use std::{fmt, ptr};
@@ -21,18 +21,18 @@ const INDEX_SHIFT: u32 = 48;
 const ADDRESS: u64 = (1 << INDEX_SHIFT) - (1 << 6);
 const CLASS: u64 = 0b11;
 
-/// Half of the range of the index.
+/// Maximum index before the process is aborted: half of the range of the index.
 const INDEX_MAX: usize = 1 << 15;
 
 impl Tail {
-    /// Number to add to the word to claim one slot.
+    /// Number that a producer adds to the word to claim one slot.
     pub(super) const ONE: u64 = 1 << INDEX_SHIFT;
 
-    /// Mark that is set if the consumer found no claimed slot. The next producer must wake the
-    /// consumer.
+    /// Mark that is set if the consumer has found no claimed slot. If the mark is set, the next
+    /// producer must wake the consumer.
     pub(super) const DOZING: u64 = 1 << 2;
 
-    /// Mark that is set once the consumer was dropped. From then on, the index has no meaning.
+    /// Mark that is set when the consumer is dropped. If the mark is set, the index has no meaning.
     pub(super) const CLOSED: u64 = 1 << 3;
 
     const MARKS: u64 = Self::DOZING | Self::CLOSED;
@@ -89,9 +89,9 @@ impl Tail {
         self.is_full() && !self.is_closed()
     }
 
-    /// Returns true if so many threads have found no free slot in the chunk that the index might
-    /// wrap. Each thread checks this before it adds again. So the other half of the index range
-    /// remains for threads that have not checked yet.
+    /// Returns true if the index might wrap, because very many threads have found no free slot in
+    /// the chunk. The limit is half of the range of the index. Each thread calls this method before
+    /// it adds again, so the other half remains for threads that have not checked yet.
     pub(super) fn is_overrun(self) -> bool {
         self.index() > INDEX_MAX
     }
@@ -106,7 +106,7 @@ impl Tail {
         self.class().len() - self.claimed()
     }
 
-    /// Returns the word after claiming `count` slots.
+    /// Returns the word with `count` more slots claimed.
     pub(super) fn claim(self, count: usize) -> Self {
         debug_assert!(count <= self.free(), "claimed beyond the chunk's end");
         Self(self.0 + count as u64 * Self::ONE)
