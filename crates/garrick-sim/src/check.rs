@@ -59,7 +59,7 @@ const FAULTS: u64 = 0x6661_756c_7473;
 const SETTINGS_VARIABLE: &str = "GARRICK_SIM";
 /// Environment variable with the seed of a single run.
 const SEED_VARIABLE: &str = "GARRICK_SIM_SEED";
-/// Environment variable with the path of a file of moves.
+/// Environment variable with the path of a file that contains the choices of a run.
 const MOVES_VARIABLE: &str = "GARRICK_SIM_CHOICES";
 
 /// The result of a setup: nothing, or an error that stops the check.
@@ -263,8 +263,9 @@ impl Check {
     /// Returns the failure if a property is broken, after the failing run was shortened.
     ///
     /// # Panics
-    /// Panics if the setup panics or makes a mistake, if the thread runs another simulation, or if
-    /// panics abort the process, because turns that fail need unwinding.
+    /// Panics if the setup panics or makes a mistake, or if the thread already runs another
+    /// simulation. Panics also if the program was built to abort on panics, because turns that fail
+    /// need unwinding.
     #[track_caller]
     pub fn run<S: Setup>(
         &self,
@@ -296,8 +297,8 @@ fn variable(name: &str) -> Option<String> {
 }
 
 impl Sim {
-    /// Checks a program in many runs. `setup` sets up each run, as in [`Check::run`]. The name of
-    /// the check is the name of the thread, which is the name of the test.
+    /// Checks a program in many runs. `setup` sets up each run, as in [`Check::run`]. The check
+    /// gets the name of the calling thread, which in a test is the name of the test.
     ///
     /// # Panics
     /// Panics with a report if a property is broken. Panics also for the reasons of
@@ -503,9 +504,10 @@ impl Runner<'_> {
         Ok(self.report)
     }
 
-    /// Returns the reduction for a search of all orders. If outages are possible, there is no
-    /// reduction, and each possible step is tried. The reason is that the races of a run show only
-    /// events that happened in the run, and an outage may not happen in it.
+    /// Returns the method that reduces the number of runs in a search of all orders. The best
+    /// method compares pairs of steps that happened in a run. If crashes or partitions are
+    /// possible, the search uses sleep sets instead, because a run may contain no crash and no
+    /// partition.
     fn reduction(&mut self, seed: u64) -> Reduction {
         let sim = self.set_up(seed);
         if sim.faults_and_links().0.have_outages() {
@@ -515,7 +517,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Follows the moves of a file.
+    /// Follows the recorded choices in a file.
     fn replay(mut self, path: &Path) -> Result<Report, Box<Failed>> {
         let text = fs::read_to_string(path)
             .unwrap_or_else(|error| panic!("{MOVES_VARIABLE}={}: {error}", path.display()));
@@ -543,7 +545,8 @@ impl Runner<'_> {
     }
 
     /// Follows `moves` in a run. If the run breaks the same property, returns the moves that were
-    /// made, without those that were not possible. Adds the number of returned moves to `steps`.
+    /// made, without those that were not possible. Adds the number of moves that each run has made
+    /// to `steps`.
     fn still_fails(
         &mut self,
         seed: u64,

@@ -69,13 +69,13 @@ impl Partition {
         self
     }
 
-    /// Returns true if two nodes are on different sides.
+    /// Returns true if two nodes are on different sides of the partition.
     pub(crate) fn separates(&self, one: &str, other: &str) -> bool {
         let has = |name: &str| self.nodes.iter().any(|node| node == name);
         has(one) != has(other)
     }
 
-    /// Returns the names of the nodes on one side.
+    /// Returns the names of the nodes that the partition cuts off.
     pub(crate) fn name(&self) -> String {
         self.nodes.join(", ")
     }
@@ -207,8 +207,8 @@ impl Faults {
     /// [`Sim::eventually`](crate::Sim::eventually) begins. By default, there are faults until
     /// nothing is left to do.
     ///
-    /// Use this method together with [`Sim::latency`](crate::Sim::latency). Without it, time passes
-    /// only when a step chooses so: see [`Faults::cease_after_steps`].
+    /// Use this method together with [`Sim::latency`](crate::Sim::latency). Without delays, time
+    /// passes only when the search chooses to fire a timer: see [`Faults::cease_after_steps`].
     pub fn cease_after(&mut self, time: Duration) -> &mut Self {
         self.end = Some(EndOfFaults::Time(garrick_sched::nanos(time)));
         self
@@ -237,7 +237,7 @@ impl Faults {
         })
     }
 
-    /// Returns the names of the nodes in the rules.
+    /// Returns the names of the nodes to which the rules apply.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let crashing = self.crashes.iter().map(|crash| &*crash.node);
         let cut = self
@@ -247,7 +247,8 @@ impl Faults {
         crashing.chain(cut.map(String::as_str))
     }
 
-    /// Returns true if nodes may crash, or partitions may begin, or if the faults cease.
+    /// Returns true if nodes may crash, or partitions may begin, or if the faults end before the
+    /// run.
     pub(crate) fn have_outages(&self) -> bool {
         !self.crashes.is_empty() || !self.partitions.is_empty() || self.end.is_some()
     }

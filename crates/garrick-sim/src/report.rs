@@ -122,7 +122,7 @@ impl Failed {
         (self.shrink_time, self.shrink_runs)
     }
 
-    /// Writes the trace, the diagram and the moves to files.
+    /// Writes the trace, the diagram and the choices to files.
     pub(crate) fn write_files(mut self, folder: Option<&Path>) -> Box<Self> {
         let recorded = Recorded {
             seed: self.seed,

@@ -38,7 +38,8 @@ pub struct Move {
 pub enum Then {
     /// The run ends.
     Ends,
-    /// The faults cease, and the run continues as long as properties are awaited.
+    /// The faults cease, and the run continues as long as properties that must become true have not
+    /// been true yet.
     Calm,
     /// The run continues to its end, without further faults.
     GoesOn,
@@ -109,7 +110,7 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
     pub(crate) end: End,
     pub(crate) moves: Vec<Move>,
-    /// Number of moves before the end of the list of moves, or before the faults ceased.
+    /// Number of moves that were made before the list of moves ended, or before the faults ceased.
     pub(crate) before_calm: usize,
     /// True if messages have times.
     pub(crate) has_times: bool,
@@ -125,7 +126,7 @@ struct Execution<'s, 't> {
     observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
-    /// Number of moves before the end of the list of moves, or before the faults ceased.
+    /// Number of moves that were made before the list of moves ended, or before the faults ceased.
     before_calm: Option<usize>,
     hash: u64,
     /// Number of facts at the last check of the properties.
@@ -289,8 +290,9 @@ impl Execution<'_, '_> {
         Ok(End::Cut)
     }
 
-    /// Runs without faults until nothing is left to do, or until each property that is awaited has
-    /// had enough time. `before` is the end of the part with faults.
+    /// Runs without faults until nothing is left to do, or until the time limits of all properties
+    /// that must become true have passed. `before` is the reason why the part with faults has
+    /// ended.
     fn run_calmly(&mut self, before: End) -> Result<End, Broken> {
         let facts = std::rc::Rc::clone(&self.sim.facts);
         self.sim.properties.begin_calm(&facts.borrow())?;
@@ -345,7 +347,8 @@ impl Execution<'_, '_> {
         self.run_wild(moves, Mode::Calm)
     }
 
-    /// Finds the choices that can be taken now, and passes new causes to the strategy.
+    /// Finds the choices that can be taken now, and tells the strategy which choices the last step
+    /// has caused.
     fn prepare(&mut self, mode: Mode, mut driver: Option<&mut Driver<'_>>) {
         let trace = &mut self.observers.trace;
         self.schedule.prepare(self.sim, mode, |sim| {
@@ -471,7 +474,7 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Passes new causes and new tasks to the strategy and the trace.
+/// Tells the strategy which choices were caused, and tells the trace which tasks were created.
 fn absorb(sim: &mut Sim, trace: Option<&mut Trace>, driver: &mut Option<&mut Driver<'_>>) {
     let caused = sim.simulation.caused();
     if let Some(Driver::Search(strategy, _)) = driver {

@@ -102,7 +102,7 @@ impl Content {
         loss
     }
 
-    /// Applies the changes that survive to the disk.
+    /// Makes the surviving changes durable.
     fn settle(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
         let total = self.pending.iter().map(Change::weight).sum();
         let mut survivors = Survivors::draw(rng, total, damage);

@@ -25,7 +25,7 @@ pub(super) struct Times {
     nodes: HashMap<TaskName, usize>,
     /// The stages of pipelines. They wake each other without a delay.
     stages: HashSet<TaskName>,
-    /// Time at which each task that uses a slow disk is free again.
+    /// For each task that uses a slow disk, the time at which it can handle a message again.
     busy: HashMap<TaskName, Nanos>,
     /// The receiver of the last choice.
     last: Option<TaskName>,

@@ -6,7 +6,7 @@
 //! place. If few operations overlap, the window is one word, regardless of the length of the
 //! history.
 
-/// The set of the operations that have a place.
+/// The set of the operations that already have a place in the order of the search.
 pub(super) struct Linearized {
     /// The number of operations of the part that have returned.
     split: usize,
@@ -41,12 +41,12 @@ impl Linearized {
         }
     }
 
-    /// Returns the operations with a place that have returned.
+    /// Returns those operations of the set that have returned.
     pub(super) fn returned(&self) -> Window {
         self.returned.window()
     }
 
-    /// Returns the pending operations with a place.
+    /// Returns the pending operations of the set.
     pub(super) fn pending(&self) -> Window {
         self.pending.window()
     }
@@ -61,8 +61,8 @@ struct Bits {
     end: usize,
 }
 
-/// A copy of a set that can be remembered: the words of a [`Bits`] that are neither full nor empty,
-/// and those between them.
+/// A compact copy of a set, for the memory of a search. Contains the words of a [`Bits`] from the
+/// first one that is not full to the last one that is not empty.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct Window {
     /// The number of words before the window. In all of these, every bit is set.

@@ -20,7 +20,7 @@ pub(super) fn assert_order<M: Model>(model: &M, history: &HistoryOf<M>, order: &
     assert_prefix(model, history, order);
 }
 
-/// Checks that an order is correct, except that operations may be missing.
+/// Checks that an order is correct, even if operations are missing from it.
 #[track_caller]
 pub(super) fn assert_prefix<M: Model>(model: &M, history: &HistoryOf<M>, order: &[Call]) {
     assert!(keeps_time(history, order), "{order:?} is against time");
