@@ -51,7 +51,8 @@ pub(crate) struct Commit {
     pub(crate) start: u32,
     /// Number of frames of the group before this one.
     pub(crate) count: u32,
-    /// Position of this frame. It distinguishes the frame from a copy of it in a payload.
+    /// Position of this frame. The position distinguishes the frame from a copy of the same bytes
+    /// in a payload.
     pub(crate) at: u32,
     /// If the group is a copy of the last group of the previous segment, the position of that
     /// group. Otherwise 0.

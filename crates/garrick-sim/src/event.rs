@@ -7,13 +7,13 @@ use garrick_sched::Choice;
 pub(crate) enum Event {
     /// The clock advances until the next timer fires.
     Time,
-    /// The node at an index crashes.
+    /// The node with this index crashes.
     Crash(usize),
-    /// The node at an index starts again.
+    /// The node with this index starts again after a crash.
     Restart(usize),
-    /// The partition at an index begins.
+    /// The partition with this index begins.
     Cut(usize),
-    /// The partition at an index heals.
+    /// The partition with this index heals.
     Heal(usize),
 }
 

@@ -33,8 +33,8 @@ type Start = Box<dyn FnMut(&Node)>;
 
 /// One run of a simulated program. The closure that is passed to [`Sim::check`] sets it up.
 pub struct Sim {
-    /// Declared first, so that it is dropped first and no facts are recorded while the tasks are
-    /// dropped.
+    /// Guard of the observer that records facts. This field is dropped first, so no facts are
+    /// recorded while the tasks are dropped.
     _observing: Observing,
     pub(crate) simulation: Simulation,
     pub(crate) clock: Clock,
@@ -43,7 +43,8 @@ pub struct Sim {
     /// Number of the current step.
     pub(crate) step: Rc<Cell<u32>>,
     nodes: Vec<Place>,
-    /// For each number in the simulation, the index of its node. Numbers are never reused.
+    /// For each number that a node has had in the simulation, the index of this node. Numbers are
+    /// never reused.
     indices: Vec<usize>,
     pub(crate) properties: Properties,
     faults: Faults,
@@ -62,7 +63,7 @@ pub struct Sim {
 /// A node with its number in the simulation.
 struct Place {
     node: Node,
-    /// Number in the simulation, which changes when the node starts again.
+    /// Number of the node in the simulation, which changes when the node starts again.
     number: usize,
     clock: NodeClock,
     start: Option<Start>,
@@ -368,7 +369,7 @@ impl Sim {
     }
 
     /// Keeps a value until the end of the run, for example a supervision tree, whose children stop
-    /// when it is dropped.
+    /// when the tree is dropped.
     pub fn keep(&mut self, value: impl Any) -> &mut Self {
         self.kept.push(Box::new(value));
         self

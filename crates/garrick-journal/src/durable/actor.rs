@@ -219,8 +219,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         }
     }
 
-    /// Records an event. It is applied to the state after the decision. If the turn is undone, the
-    /// event is discarded.
+    /// Records an event. The event is applied to the state after the decision. If the turn is
+    /// undone, the event is discarded.
     pub fn record(&mut self, event: A::Event) {
         self.recorded.push(Recorded::Event(event));
     }
@@ -230,7 +230,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     /// key.
     ///
     /// When the turn is durable, the actor receives the message that [`DurableActor::due`] returns
-    /// for the key. It receives the message again after each start, until a turn that calls
+    /// for the key. The actor receives the message again after each start, until a turn that calls
     /// [`Decide::complete`] or [`Decide::done`] is durable. So the effect takes place at least
     /// once. The service can recognize repetitions by [`Due::number`].
     ///
@@ -306,9 +306,9 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     /// its next start. Overdue reminders arrive in the order of their times.
     ///
     /// The actor receives the message again after each start, until a turn that calls
-    /// [`Decide::complete`] is durable. Call it in the turn that handles the message: then the
-    /// effects of that turn take place exactly once. The reminder replaces an effect or a reminder
-    /// with the same key.
+    /// [`Decide::complete`] is durable. Call `complete` in the turn that handles the message: then
+    /// the effects of that turn take place exactly once. The reminder replaces an effect or a
+    /// reminder with the same key.
     ///
     /// Times are measured by the clock of [`Context::date`]. If this clock is changed, reminders
     /// are early or late.

@@ -55,7 +55,7 @@ impl Journal {
     /// Returns the entity with a name. Spawn it like any other actor. Before its first message, it
     /// reads its state from the log.
     ///
-    /// There can be one entity with a name at a time. A second one fails when it starts.
+    /// Only one entity with the same name can run at a time. A second one fails when it starts.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by

@@ -107,9 +107,9 @@ impl Letters {
         self.inbox.insert(from, taken);
     }
 
-    /// Appends the encoding: the number of letters in 4 bytes, each with its receiver, its number
-    /// and its content, and then the number of senders in 4 bytes, each with its name, the number
-    /// of its last letter, and the answer.
+    /// Appends the encoding of all letters: the number of letters in 4 bytes, each with its
+    /// receiver, its number and its content, and then the number of senders in 4 bytes, each with
+    /// its name, the number of its last letter, and the answer.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let count = self.outbox.values().map(VecDeque::len).sum::<usize>();
         bytes.extend((count as u32).to_le_bytes());
@@ -144,7 +144,8 @@ impl Letters {
 }
 
 impl Taken {
-    /// Appends the encoding: the number, the kind of the answer, and the answer.
+    /// Appends the encoding of a handled letter: the number, the kind of the answer, and the
+    /// answer.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.number.to_le_bytes());
         bytes.extend(self.kind.tag.to_le_bytes());

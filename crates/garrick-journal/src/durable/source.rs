@@ -93,7 +93,8 @@ impl Source {
         }))
     }
 
-    /// Returns the initial state, and the number of the event after which it was saved.
+    /// Returns the saved state or the empty state, and the number of the event after which the
+    /// state was saved, or 0.
     fn begin<A: DurableActor>(
         &self,
         saved: Option<&Snapshot>,

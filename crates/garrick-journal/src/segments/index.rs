@@ -199,7 +199,7 @@ impl Index {
         Some(journal)
     }
 
-    /// Counts events of a segment that are no longer kept.
+    /// Subtracts `count` from the number of events of a segment that are kept.
     pub(super) fn leave(&mut self, segment: u32, count: u64) {
         if let Some(held) = self.held.get_mut(&segment) {
             held.live -= count;
@@ -216,7 +216,7 @@ impl Index {
         self.held.get(&segment).copied().unwrap_or_default()
     }
 
-    /// Forgets a segment without events.
+    /// Removes the counts of a segment in which no events are kept.
     pub(super) fn forget(&mut self, segment: u32) {
         let held = self.held.remove(&segment).unwrap_or_default();
         debug_assert!(held.live == 0, "no event is lost");

@@ -544,7 +544,7 @@ impl Chain {
         }
     }
 
-    /// Reads the groups of the segment that waits.
+    /// Reads the groups of the last segment so far, because its end is now known.
     fn end(&mut self, end: &End) -> Result<(), JournalError> {
         let Some(Waiting {
             number,

@@ -76,9 +76,9 @@ impl Times {
         }
     }
 
-    /// Returns the random delay of a message. The delay depends only on the seed, the pair and the
-    /// number of earlier messages of the pair. So the delay stays the same if other choices are
-    /// left out.
+    /// Returns the random delay of a message. The delay depends only on the seed, the pair of
+    /// sender and receiver, and the number of earlier messages of this pair. So the delay stays the
+    /// same if other choices are left out.
     fn draw_delay(&self, sim: &Sim, choice: Choice, sent: u64) -> Nanos {
         let Choice::Deliver { from, to } = choice else {
             return 0;
@@ -101,7 +101,7 @@ impl Times {
         draw_time(&mut rng, of_link.as_ref().unwrap_or(&self.delay))
     }
 
-    /// Records that the copies of the messages of a pair come from the same node.
+    /// Records that copies of messages from the task `from` come from the node of this task.
     pub(super) fn note_copy(&mut self, from: TaskName) {
         if let Some(&node) = self.nodes.get(&from) {
             self.nodes.insert(from.of_copies(), node);

@@ -1,5 +1,5 @@
-//! A log whose sync has failed. If it syncs again and trusts the second answer, a crash loses what
-//! it has confirmed, because the failed sync has dropped it.
+//! A log whose sync has failed. If the log syncs again and trusts the result of the second sync, a
+//! crash loses entries that the log has confirmed, because the failed sync has dropped them.
 
 use std::io;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Log {
         self.rewrite()
     }
 
-    /// Replaces the file by one with all entries.
+    /// Replaces the file by a new file with all entries.
     fn rewrite(&mut self) -> io::Result<()> {
         let mut result = Ok(());
         for _ in 0..TRIES {

@@ -1,4 +1,4 @@
-//! Slow disks, in the order of times.
+//! Slow disks, in runs whose messages have times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use garrick_sim::{Check, Sim};
 #[derive(Debug)]
 struct Wrote;
 
-/// The reader has heard of it.
+/// The reader has received the message of the writer.
 #[derive(Debug)]
 struct Heard;
 

@@ -89,8 +89,8 @@ fn book(
     }
 }
 
-/// Sets up the pipeline. The stage that books closes the batch if `is_right`, and otherwise the
-/// source.
+/// Sets up the pipeline. If `is_right` is true, the stage that books prices closes the batch.
+/// Otherwise, the source closes it.
 fn batch(sim: &mut Sim, is_right: bool) {
     let node = sim.node("shop");
     let till = node.spawn(Till::default()).unwrap();

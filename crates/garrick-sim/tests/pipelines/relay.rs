@@ -25,7 +25,7 @@ enum Event {
 struct Relay {
     output: AsyncSender<u64>,
     waiting: VecDeque<u64>,
-    /// True if nothing follows.
+    /// True if no more numbers follow.
     ends: bool,
     /// True if the actor passes on all numbers before it ends.
     is_right: bool,

@@ -1,5 +1,5 @@
 //! A server lends a lock for some seconds. A client that compares the end of the lease by the
-//! server's clock with its own clock works on when another one has the lock.
+//! server's clock with its own clock continues to work when another client has the lock.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ impl Actor for Server {
 struct Client {
     server: Address<Request>,
     version: Version,
-    /// Number of times that it asks for the lock.
+    /// Number of times that the client asks for the lock.
     tries: u32,
     /// Number of the lock, and the end of the lease by the client's clock.
     lease: Option<(u64, u64)>,

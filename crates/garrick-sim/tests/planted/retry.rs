@@ -124,7 +124,8 @@ fn a_lost_request_is_repeated() {
     });
 }
 
-/// Like `retry`, but with so many repetitions that all are never lost.
+/// A version of `retry` that repeats the request so often that the links never lose all
+/// repetitions.
 fn retry_many(sim: &mut Sim) {
     let server = sim.node("server").spawn(Server {
         done: Vec::new(),

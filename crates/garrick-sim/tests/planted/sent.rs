@@ -1,5 +1,6 @@
-//! A node crashes after it has sent its last messages. A protocol that believes that nothing comes
-//! from a crashed node is wrong. One that ignores the messages of earlier incarnations is right.
+//! A node crashes after it has sent its last messages. A protocol is wrong if it assumes that no
+//! message arrives from a crashed node. A protocol that ignores the messages of earlier
+//! incarnations is right.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::{assert_found, assert_right, find};
 #[derive(Debug)]
 struct Stored(u32);
 
-/// A message of this number has come.
+/// A message with this number has arrived.
 #[derive(Debug)]
 struct Came(u32);
 
@@ -122,7 +123,7 @@ fn nothing_arrives_after_a_crash_that_loses_everything() {
     });
 }
 
-/// Returns the numbers of the messages of the first incarnation that have come.
+/// Returns the numbers of the messages of the first incarnation that have arrived.
 fn came(facts: &Facts) -> Vec<u32> {
     let came = facts.seen::<Came>().map(|came| came.0);
     came.filter(|value| *value < 10).collect()

@@ -1,5 +1,6 @@
-//! An election by votes during a partition. A candidate that waits for a majority of all nodes is
-//! right, and one that is content with the votes that have come becomes a second leader.
+//! An election by votes during a partition. A candidate that waits for the votes of a majority of
+//! all nodes is right. A candidate that is content with the votes that have arrived becomes a
+//! second leader.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::{assert_found, assert_right, find};
 struct Leads;
 
 enum Event {
-    /// The node shall be a candidate after a time.
+    /// The node must become a candidate after this time.
     Plan(Duration, Vec<Address<Self>>),
     Begin(Vec<Address<Self>>),
     Ask(Address<Self>),

@@ -11,11 +11,11 @@ use crate::{assert_found, assert_right};
 #[derive(Debug)]
 struct Confirmed;
 
-/// The number of votes after the last one.
+/// The number of votes, including the latest one.
 #[derive(Debug)]
 struct Counted(u32);
 
-/// Keeps a number. It does not fail.
+/// An actor that keeps a number, and never fails.
 struct Store(u32);
 
 enum Change {

@@ -1,5 +1,5 @@
-//! A link repeats messages. A till that books each message twice is wrong, and one that recognizes
-//! the number of a booking is right.
+//! A link repeats messages. A till that books repeated messages twice is wrong. A till that
+//! recognizes the number of a booking is right.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{assert_found, assert_right, find};
 #[derive(Debug)]
 struct Sum(u32);
 
-/// The number of a booking has come.
+/// A booking with this number has arrived.
 #[derive(Debug)]
 struct Came(u32);
 
@@ -41,7 +41,7 @@ impl Actor for Till {
     }
 }
 
-/// Sends bookings, as many as it is told.
+/// An actor that sends as many bookings as each message tells it.
 struct Shop(Address<Booking>);
 
 impl Actor for Shop {

@@ -20,7 +20,7 @@ struct Started;
 #[derive(Debug)]
 struct Restored(Vec<u32>);
 
-/// Keeps copies. Its node does not crash.
+/// An actor that keeps copies. Its node does not crash.
 struct Copies(Vec<u32>);
 
 enum Copy {

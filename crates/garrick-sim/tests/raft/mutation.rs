@@ -17,7 +17,8 @@ pub(crate) enum Mutation {
     /// A follower takes over the leader's commit index without regard to how much of its own log
     /// is known to match.
     CommitsUnchecked,
-    /// A follower checks that there is an entry before the new ones, but not of which term.
+    /// A follower checks that there is an entry before the new ones, but does not check the term of
+    /// this entry.
     IgnoresPreviousTerm,
     /// A new leader removes the entries that it does not know to be committed.
     DiscardsAsLeader,

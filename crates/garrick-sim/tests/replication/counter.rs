@@ -13,9 +13,9 @@ enum Mistake {
     None,
     /// A merge adds the numbers, so it is not idempotent.
     AddsInMerge,
-    /// A merge takes the numbers that have come last, so it is not commutative.
+    /// A merge takes the numbers that have arrived last, so it is not commutative.
     TakesNewest,
-    /// All replicas count in the numbers of the first.
+    /// All replicas change the numbers of the first replica.
     SharesNumbers,
 }
 

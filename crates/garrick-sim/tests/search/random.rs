@@ -24,11 +24,12 @@ fn count<T: Strategy<Act>>(
     found.count() as u64
 }
 
-/// Steps of the rivals with four messages each, which have four chains.
+/// Number of steps of the system [`Rivals`] with four messages of each sender. There are four
+/// chains.
 const RIVAL_STEPS: u64 = 10;
 
-/// Returns true if the messages of the rivals arrive in blocks: two of the first one, two of the
-/// other one, and then, in alternation, the rest.
+/// Returns true if the messages of the system [`Rivals`] arrive from the senders `blocks`, in this
+/// order.
 fn in_blocks<T: Strategy<Act>>(strategy: &mut T, blocks: &[usize]) -> bool {
     arrivals(&run(&Rivals(4), strategy)) == blocks
 }

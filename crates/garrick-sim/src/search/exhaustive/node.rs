@@ -25,8 +25,9 @@ impl<A: Action> Node<A> {
         }
     }
 
-    /// Fills the node of a state that follows another one. An action that sleeps there also sleeps
-    /// here, unless the step between the two states has changed the same task.
+    /// Fills the node of a new state, which follows the state `before`. An action that sleeps in
+    /// `before` also sleeps in the new state, unless the step between the two states has changed
+    /// the same task.
     pub(super) fn fill(&mut self, enabled: &[A], before: Option<&mut Self>) {
         self.enabled.clear();
         self.enabled.extend_from_slice(enabled);

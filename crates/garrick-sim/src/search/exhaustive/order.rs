@@ -87,7 +87,7 @@ impl<A: Action> Order<A> {
         self.events[second].past.contains(first)
     }
 
-    /// Adds a step with its cause, which is `None` for the setup.
+    /// Adds a step and its cause. The cause is `None` if the setup has caused the step.
     pub(super) fn push(&mut self, action: A, cause: Option<usize>) {
         let mut past = self.needed(action, cause);
         let conflicts = self.conflicts(action);
@@ -103,7 +103,7 @@ impl<A: Action> Order<A> {
         });
     }
 
-    /// Adds a step and its past to a past.
+    /// Adds a step, and all steps that happen before it, to a set of steps.
     fn include(&self, past: &mut Past, step: usize) {
         past.unite(&self.events[step].past);
         past.insert(step);

@@ -49,7 +49,7 @@ impl<'a, A: Action> Sequence<'a, A> {
         self.initial(action).is_some() || self.actions().all(|other| commute(other, action))
     }
 
-    /// Removes the step at a place.
+    /// Removes the step at an index of the sequence.
     pub(super) fn remove(&mut self, place: usize) {
         self.steps.remove(place);
     }

@@ -120,7 +120,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Creates a server with what it finds on its disk. Its timeouts depend on `seed`.
+    /// Creates a server with the state that is on its disk. Its timeouts depend on `seed`.
     pub(crate) fn new(id: usize, cluster: Cluster, disk: Disk, seed: u64) -> Self {
         let state = disk.read();
         Self {
@@ -162,8 +162,8 @@ impl Server {
         term == self.state.term
     }
 
-    /// Becomes a follower. Only a leader sets its timer again, because the timer of other roles is
-    /// an election timeout already.
+    /// Becomes a follower. If this server was the leader, sets its timer again. In the other roles,
+    /// the timer is an election timeout already.
     fn follow(&mut self, cx: &Context<'_, Rpc>) {
         let led = matches!(self.role, Role::Leader { .. });
         self.role = Role::Follower;
@@ -190,8 +190,8 @@ impl Server {
         self.timer = cx.start_timer(after, &cx.address(), Rpc::Timeout).ok();
     }
 
-    /// Writes the persistent state. What a turn sends leaves at its end, so nobody hears of
-    /// anything that is not written.
+    /// Writes the persistent state. The messages of a turn are sent at its end, so they never
+    /// contain a state that is not written.
     fn save(&self) {
         let mut state = self.state.clone();
         if self.has(Mutation::ForgetsVote) {
