@@ -14,7 +14,7 @@ use garrick_sim::testing::Kit;
 
 const KIND: EventKind = EventKind { tag: 1, version: 1 };
 
-/// An actor with duties. It handles them only if `is_diligent` is true.
+/// An actor with effects and reminders. It handles them only if `is_diligent` is true.
 struct Clerk {
     is_diligent: bool,
 }
@@ -24,7 +24,7 @@ enum Command {
     Once(&'static str, Reply<bool>),
     /// Sets a reminder for a number of seconds from now.
     Remind(&'static str, u64, Reply<()>),
-    /// Cancels a duty.
+    /// Cancels an effect or a reminder.
     Cancel(&'static str, Reply<bool>),
     /// Requests an effect and discards the turn.
     Undo(&'static str),
@@ -33,7 +33,7 @@ enum Command {
     Handled(Reply<Vec<String>>),
 }
 
-/// The duty with this key was handled.
+/// The event of a clerk: the effect or reminder with this key was handled.
 struct Handled(String);
 
 impl Stored for Handled {
@@ -47,8 +47,8 @@ impl Stored for Handled {
     }
 }
 
-/// A fact: a clerk has received the message about a duty. Contains the key and the number of the
-/// duty.
+/// A fact: a clerk has received the message about an effect or a reminder. Contains its key and its
+/// number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Told(String, u64);
 
@@ -202,7 +202,8 @@ fn clerk(kit: &mut Kit, is_diligent: bool) -> Address<Command> {
     clerk
 }
 
-/// Returns the duties that clerks have been told, except the first `from` of them.
+/// Returns the effects and reminders of which clerks have received messages, except the first
+/// `from` of them.
 fn told(kit: &Kit, from: usize) -> Vec<(String, u64)> {
     kit.facts(|facts| {
         let told = facts.seen::<Told>().skip(from);

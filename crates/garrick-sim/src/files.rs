@@ -57,7 +57,7 @@ pub(crate) fn parse_seed(text: &str) -> Option<u64> {
 /// The content of a file that contains the choices of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Recorded {
-    /// Seed of the setup.
+    /// Seed of the run.
     pub(crate) seed: u64,
     /// Hash of the types of the actors.
     pub(crate) types: u64,

@@ -28,7 +28,7 @@ use crate::stage;
 /// Probability of an event that always happens, in per mille.
 const CERTAINLY: u32 = 1000;
 
-/// Starts the actors of a node.
+/// A function that starts the actors of a node.
 type Start = Box<dyn FnMut(&Node)>;
 
 /// One run of a simulated program. The closure that is passed to [`Sim::check`] sets it up.

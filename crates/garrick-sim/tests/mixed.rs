@@ -154,7 +154,7 @@ fn bounded(node: &Node) -> Address<u32> {
     .unwrap()
 }
 
-/// Spawns an actor that keeps odd numbers until an even one comes.
+/// Spawns an actor that keeps odd numbers until an even number arrives.
 fn stasher(node: &Node) -> Address<u32> {
     node.actor(behavior(|n: u32, cx| {
         if n % 2 == 1 {

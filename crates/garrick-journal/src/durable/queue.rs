@@ -30,7 +30,7 @@ const EVENT_BYTES: usize = 32;
 struct Value {
     kind: EventKind,
     is_whole: bool,
-    /// Position after the last byte.
+    /// Position after the last byte of the event, in the bytes of the list.
     end: usize,
 }
 

@@ -121,7 +121,7 @@ pub(super) struct Writer<'l> {
     /// Number of the segment, and its length before the group.
     segment: u32,
     start: u32,
-    /// Number of frames.
+    /// Number of frames in the group so far.
     count: u32,
     /// Changes of the index so far, except for the numbers of kept events.
     changes: Vec<Change>,

@@ -68,9 +68,9 @@ impl Journal {
 /// Counts of the events in a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Number of events that are kept.
+    /// Number of events in the segment that are kept.
     pub(super) live: u64,
-    /// Number of all events.
+    /// Number of all events in the segment.
     pub(super) written: u64,
 }
 

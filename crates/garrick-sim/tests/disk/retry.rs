@@ -11,11 +11,11 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// The log has confirmed this entry.
+/// A fact: the log has confirmed this entry.
 #[derive(Debug)]
 struct Confirmed(u8);
 
-/// The log has started with these entries.
+/// A fact: the log has started with these entries.
 #[derive(Debug)]
 struct Started(Vec<u8>);
 

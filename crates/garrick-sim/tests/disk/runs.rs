@@ -64,11 +64,11 @@ struct Appends {
     me: Option<Address<&'static str>>,
 }
 
-/// Text that was appended.
+/// A fact: this text was appended.
 #[derive(Debug)]
 struct Appended(#[expect(dead_code, reason = "formatted")] &'static str);
 
-/// The content of the file when the actor has started.
+/// A fact: the content of the file when the actor has started.
 #[derive(Debug)]
 struct Found(Vec<u8>);
 

@@ -11,7 +11,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A text was read from the log.
+/// A fact: this text was read from the log.
 #[derive(Debug)]
 struct Read(Vec<u8>);
 

@@ -83,7 +83,7 @@ fn results_are_those_of_threads_in_every_order() {
     });
 }
 
-/// A stage has been woken by a timer at this time of its clock.
+/// A fact: a timer has woken a stage at this time of the stage's clock.
 #[derive(Debug)]
 struct Rang(u64);
 
@@ -115,7 +115,7 @@ fn timers_of_stages_fire_in_virtual_time() {
     });
 }
 
-/// The pipeline has received a number.
+/// A fact: the pipeline has received a number.
 #[derive(Debug)]
 struct Received(u64);
 

@@ -12,7 +12,7 @@ use crate::{SEEDS, assert_found, assert_right};
 /// Number of orders of the batch.
 const ORDERS: u64 = 3;
 
-/// The total of the batch, when it was closed.
+/// A fact: the total of the batch when it was closed.
 #[derive(Debug)]
 struct Closed {
     total: u64,

@@ -1,5 +1,5 @@
-//! A pipeline moves items from a log to a store on another node, and commits how far it has come.
-//! If it commits an item before the store has it, a crash loses the item.
+//! A pipeline moves items from a log to a store on another node, and commits its position in the
+//! log. If it commits an item before the store has it, a crash loses the item.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use crate::{assert_found, assert_right};
 /// Number of items in the log.
 const ITEMS: u64 = 4;
 
-/// The store has this item.
+/// A fact: the store has this item.
 #[derive(Debug)]
 struct Stored(u64);
 

@@ -15,7 +15,7 @@ use garrick_sim::{Check, Node, Sim};
 
 use crate::assert_right;
 
-/// A number has arrived.
+/// A fact: this number has arrived.
 #[derive(Debug)]
 struct Came(u64);
 
@@ -41,7 +41,7 @@ fn sending(count: u64, to: Address<u64>) -> Graph {
     graph
 }
 
-/// Declares that the numbers below `count` have come in order.
+/// Declares that the numbers below `count` have arrived in order.
 fn all_come(sim: &mut Sim, count: u64) {
     sim.at_end("all come in order", move |facts| {
         facts.seen::<Came>().map(|came| came.0).eq(0..count)

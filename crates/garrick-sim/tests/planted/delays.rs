@@ -7,7 +7,7 @@ use garrick_sim::{Check, Sim};
 
 use crate::{assert_found, find};
 
-/// A message has arrived.
+/// A fact: a message with this number has arrived.
 #[derive(Debug)]
 struct Came(u32);
 

@@ -16,7 +16,7 @@ const PROPERTY: &str = "no client works with an old lock";
 /// Time between two pieces of work, and time after which a client tries again.
 const PAUSE: Duration = Duration::from_millis(350);
 
-/// A client works with the lock that has this number.
+/// A fact: a client works with the lock that has this number.
 #[derive(Debug)]
 struct Works(u64);
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use garrick_actor::{Actor, Address, Context};
 use garrick_sim::{Check, Choosing, Sim};
 
-/// Something that an actor has received, with its name.
+/// A fact: an actor has received this number. Contains the name of the actor.
 #[derive(Debug, Clone)]
 #[expect(dead_code, reason = "formatted")]
 struct Got(&'static str, u32);

@@ -9,11 +9,11 @@ use garrick_sim::{Check, Choosing, Crashed, Facts, Sim};
 
 use crate::{assert_found, assert_right, find};
 
-/// The store has this value.
+/// A fact: the store has this value.
 #[derive(Debug)]
 struct Stored(u32);
 
-/// A message with this number has arrived.
+/// A fact: a message with this number has arrived.
 #[derive(Debug)]
 struct Came(u32);
 

@@ -6,7 +6,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// The number of items after a sale.
+/// A fact: the number of items after a sale.
 #[derive(Debug)]
 struct Left(i32);
 

@@ -9,7 +9,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right, find};
 
-/// A node has become the leader.
+/// A fact: a node has become the leader.
 #[derive(Debug)]
 struct Leads;
 

@@ -7,11 +7,11 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A vote was confirmed.
+/// A fact: a vote was confirmed.
 #[derive(Debug)]
 struct Confirmed;
 
-/// The number of votes, including the latest one.
+/// A fact: the number of votes, including the latest one.
 #[derive(Debug)]
 struct Counted(u32);
 

@@ -8,11 +8,11 @@ use garrick_sim::{Check, Choosing, Fate, Sim};
 
 use crate::{assert_found, assert_right, find};
 
-/// Sum of the bookings, noted after each.
+/// A fact: the sum of the bookings after a new booking.
 #[derive(Debug)]
 struct Sum(u32);
 
-/// A booking with this number has arrived.
+/// A fact: a booking with this number has arrived.
 #[derive(Debug)]
 struct Came(u32);
 

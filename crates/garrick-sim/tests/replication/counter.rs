@@ -1,6 +1,6 @@
 //! A counter that counts up and down, the PN-Counter (Shapiro, Preguica, Baquero and Zawirski, "A
 //! comprehensive study of convergent and commutative replicated data types", 2011). Each replica
-//! has a number of increments and a number of decrements. A merge takes the greater ones.
+//! has a number of increments and a number of decrements. A merge takes the greater of two numbers.
 
 use garrick_sim::Sim;
 

@@ -54,7 +54,7 @@ pub(crate) struct Update<O> {
 /// The updates that a state contains.
 pub(crate) type Log<O> = BTreeMap<UpdateId, Arc<Update<O>>>;
 
-/// A replica has this state, which contains the updates of the log.
+/// A fact: a replica has this state, which contains the updates of the log.
 pub(crate) struct Held<D: Data> {
     replica: usize,
     pub(crate) data: D,

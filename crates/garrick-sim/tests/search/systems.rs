@@ -172,7 +172,7 @@ pub(crate) const REACTIONS: usize = 4 * KINDS * KINDS;
 /// Place of a reaction, its new state, and what it sends.
 type Listed<'a> = (usize, i64, &'a [(usize, i64)]);
 
-/// Makes reactions of which all but the listed ones do nothing.
+/// Makes a table of reactions. Reactions that are not listed do nothing.
 pub(crate) fn sparse(listed: &[Listed<'_>]) -> Vec<Reaction> {
     let nothing = Reaction {
         state: 0,

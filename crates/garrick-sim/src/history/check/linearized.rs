@@ -111,7 +111,7 @@ impl Bits {
 }
 
 impl Window {
-    /// Returns true if the other set contains this one.
+    /// Returns true if `other` contains all operations of this set.
     pub(super) fn is_subset(&self, other: &Self) -> bool {
         let end = self.start + 1 + self.rest.len();
         (other.start..end).all(|index| self.word(index) & !other.word(index) == 0)

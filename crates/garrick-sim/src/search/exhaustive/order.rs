@@ -51,7 +51,7 @@ impl Past {
 struct Event<A> {
     action: A,
     past: Past,
-    /// Earlier steps that race with this one.
+    /// Earlier steps that race with this step.
     races: Vec<usize>,
 }
 

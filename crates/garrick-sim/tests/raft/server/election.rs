@@ -29,7 +29,7 @@ impl Server {
         self.request_votes(cx);
     }
 
-    /// Asks the servers that have not voted for this one.
+    /// Asks the servers that have not voted for this server.
     fn request_votes(&mut self, cx: &Context<'_, Rpc>) {
         let Role::Candidate { votes, .. } = &self.role else {
             return;

@@ -75,7 +75,7 @@ pub(crate) struct Appended {
 enum Role {
     Follower,
     Candidate {
-        /// For each server, true if it has voted for this one.
+        /// For each server, true if it has voted for this server.
         votes: Vec<bool>,
         /// Number of times that the candidate still repeats its requests.
         repeats: u32,

@@ -8,15 +8,15 @@ use garrick_actor::{Actor, Address, Context};
 use super::replica::Request;
 use super::{Config, Member, UPDATES, Update};
 
-/// The writer has received the acknowledgement of an update.
+/// A fact: the writer has received the acknowledgement of an update.
 #[derive(Debug)]
 pub(super) struct Acknowledged(pub(super) Update);
 
-/// The reader begins a query.
+/// A fact: the reader begins a query.
 #[derive(Debug)]
 pub(super) struct Asked;
 
-/// The reader has received this history as the answer of its query.
+/// A fact: the reader has received this history as the answer to its query.
 #[derive(Debug)]
 pub(super) struct Answered(pub(super) Vec<Update>);
 

@@ -6,7 +6,7 @@ use super::clients::News;
 use super::master::Order;
 use super::{Config, Life, Member, Mistake, ReplicaId, Update};
 
-/// A replica has this history, after an update or when it installs a configuration.
+/// A fact: a replica has this history, after an update or when it installs a configuration.
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) id: ReplicaId,
@@ -94,7 +94,7 @@ impl Replica {
         }
     }
 
-    /// Handles an update of a client, which may come again after a crash.
+    /// Handles an update of a client. After a crash, the same update may arrive again.
     fn update(&mut self, entry: Entry, cx: &Context<'_, Request>) {
         if self.mistake == Mistake::AcknowledgesAtHead {
             acknowledge(&entry, cx);
