@@ -192,7 +192,7 @@ impl Check {
         }
     }
 
-    /// Sets the number of runs. `GARRICK_SIM` takes precedence.
+    /// Sets the number of runs. The environment variable `GARRICK_SIM` takes precedence.
     #[must_use]
     pub fn seeds(self, seeds: u64) -> Self {
         self.unless_set(|settings| settings.amount = Amount::Runs(seeds))
@@ -205,14 +205,15 @@ impl Check {
         self
     }
 
-    /// Sets the number of steps after which a run is cut off. The default is 10,000. `GARRICK_SIM`
-    /// takes precedence.
+    /// Sets the number of steps after which a run is cut off. The default is 10,000. The
+    /// environment variable `GARRICK_SIM` takes precedence.
     #[must_use]
     pub fn steps(self, steps: u32) -> Self {
         self.unless_set(|settings| settings.steps_max = steps)
     }
 
-    /// Sets the strategy. The default is a portfolio. `GARRICK_SIM` takes precedence.
+    /// Sets the strategy. The default is a portfolio, which is a mixture of strategies. The
+    /// environment variable `GARRICK_SIM` takes precedence.
     #[must_use]
     pub fn strategy(self, strategy: Choosing) -> Self {
         self.unless_set(|settings| settings.strategy = strategy)
@@ -257,15 +258,15 @@ impl Check {
 
     /// Runs the program until a property is broken, or until all runs are finished. `setup` sets up
     /// a run: it opens nodes, spawns actors and declares properties. `setup` is called for each
-    /// run. It must do the same each time, except for the parts that depend on [`Sim::seed`].
+    /// run. Each call must do the same, except for the parts that depend on [`Sim::seed`].
     ///
     /// # Errors
     /// Returns the failure if a property is broken, after the failing run was shortened.
     ///
     /// # Panics
-    /// Panics if the setup panics or makes a mistake, or if the thread already runs another
-    /// simulation. Panics also if the program was built to abort on panics, because turns that fail
-    /// need unwinding.
+    /// Panics if the setup panics or contains a mistake, such as a rule for an unknown node, or if
+    /// the thread already runs another simulation. Panics also if the program was built to abort on
+    /// panics, because turns that fail need unwinding.
     #[track_caller]
     pub fn run<S: Setup>(
         &self,
@@ -408,7 +409,7 @@ impl Runner<'_> {
         outcome
     }
 
-    /// Panics if another run with the same seed differs.
+    /// Executes another run with the same seed. Panics if the two runs differ.
     fn compare(&mut self, seed: u64, first: &Outcome) {
         let second = self.run_seed(seed);
         if first.hash == second.hash {

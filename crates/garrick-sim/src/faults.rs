@@ -9,19 +9,19 @@ use garrick_sched::{Circumstances, Nanos};
 use crate::chance::{check_per_mille, draws, nanos_of};
 use crate::search::Rng;
 
-/// Default probability, in per mille, that a crash loses the messages that the crashed node has
-/// sent to an actor and that have not arrived yet.
+/// Default probability, in per mille, that the connection from a crashed node to a receiver ends
+/// before the next message.
 const LOSES_SENT: u32 = 500;
 
-/// The turns that fail, the nodes that crash, and the partitions of the network.
-/// [`Sim::faults`](crate::Sim::faults) returns it.
+/// The turns that fail, the nodes that crash, and the partitions of the network, as returned by
+/// [`Sim::faults`](crate::Sim::faults).
 #[derive(Debug)]
 pub struct Faults {
     fails: Vec<Failing>,
     pub(crate) crashes: Vec<Crashing>,
     pub(crate) partitions: Vec<Partition>,
-    /// Probability, in per mille, that a crash loses the messages that the crashed node has sent to
-    /// an actor and that have not arrived yet.
+    /// Probability, in per mille, that the connection from a crashed node to a receiver ends before
+    /// the next message.
     pub(crate) loses_sent: u32,
     /// Moment at which all faults end. `None` if they end with the run.
     pub(crate) end: Option<EndOfFaults>,
@@ -203,8 +203,8 @@ impl Faults {
     }
 
     /// Ends all faults after a time: no turn fails, no message is lost, no node crashes, partitions
-    /// heal, and nodes that restart do so at once. At this moment, the time of
-    /// [`Sim::eventually`](crate::Sim::eventually) begins. By default, there are faults until
+    /// heal, and nodes that wait for their restart start at once. At this moment, the time limits
+    /// of [`Sim::eventually`](crate::Sim::eventually) begin. By default, there are faults until
     /// nothing is left to do.
     ///
     /// Use this method together with [`Sim::latency`](crate::Sim::latency). Without delays, time
@@ -214,8 +214,8 @@ impl Faults {
         self
     }
 
-    /// Ends all faults after a number of steps, like [`Faults::cease_after`]. A search of all
-    /// orders tries only one order of the steps after that.
+    /// Ends all faults after a number of steps, like [`Faults::cease_after`]. After the end of the
+    /// faults, a search of all orders tries only one order of the steps.
     pub fn cease_after_steps(&mut self, steps: u32) -> &mut Self {
         self.end = Some(EndOfFaults::Steps(steps));
         self

@@ -10,7 +10,7 @@ use garrick_sched::{Circumstances, Nanos, Simulation};
 use crate::chance::{check_per_mille, draws, nanos_of};
 use crate::search::Rng;
 
-/// The links between nodes. [`Sim::links`](crate::Sim::links) returns it.
+/// The links between nodes, as returned by [`Sim::links`](crate::Sim::links).
 ///
 /// Links delay, lose and repeat only messages between different nodes. Within a node, a message is
 /// never lost, and never arrives twice.

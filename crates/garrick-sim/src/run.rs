@@ -89,7 +89,7 @@ pub(crate) enum End {
     Idle,
     /// The limit of steps was reached.
     Cut,
-    /// The strategy or the list has ended the run.
+    /// The strategy has ended the run, or the list of moves has ended.
     Left,
     /// The faults have ceased before the end of the run.
     Ceased,
@@ -356,7 +356,7 @@ impl Execution<'_, '_> {
         });
     }
 
-    /// Lets time pass in a list of moves.
+    /// Lets time pass while a list of moves is followed.
     fn wait_until(&mut self, time: Nanos) {
         let trace = &mut self.observers.trace;
         self.schedule.wait_until(self.sim, time, |sim| {
@@ -364,7 +364,7 @@ impl Execution<'_, '_> {
         });
     }
 
-    /// Takes the step with an index in the enabled choices.
+    /// Takes the enabled choice at an index.
     fn take(&mut self, index: usize, fate: Fate) -> Result<(), Broken> {
         let (at, choice) = self.schedule.take(self.sim, index, fate);
         let step = self.moves.len() as u32;
@@ -417,8 +417,8 @@ impl Execution<'_, '_> {
         misplaced.map_or_else(|| self.check(), Err)
     }
 
-    /// Returns the circumstances of a choice and the label of its receiver, if an observer needs
-    /// them.
+    /// Returns the circumstances of a choice, such as its message, and the label of its receiver.
+    /// Returns `None` if no observer needs them.
     fn circumstances(&self, at: usize) -> Option<(Circumstances, Option<String>)> {
         let has_trace = self.observers.trace.is_some();
         if !has_trace && self.observers.coverage.is_none() {
@@ -460,7 +460,8 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Checks the properties.
+    /// Checks that no actor has failed. If facts were noted since the last call, checks the
+    /// properties, too.
     fn check(&mut self) -> Result<(), Broken> {
         if let Some(failure) = self.sim.take_failure() {
             return Err(failure);

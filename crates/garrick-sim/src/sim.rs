@@ -251,8 +251,8 @@ impl Sim {
         })
     }
 
-    /// Declares a property of the end of the run like [`Sim::at_end`]. The error of `check`
-    /// explains why it does not hold.
+    /// Declares a property that must hold at the end of the run, like [`Sim::at_end`]. If the
+    /// property does not hold, the error of `check` explains why.
     pub fn explained(
         &mut self,
         name: impl Into<String>,
@@ -424,7 +424,7 @@ impl Sim {
         self.simulation.spawn(self.nodes[index].number, task)
     }
 
-    /// Takes the failures that the simulation has not chosen, oldest first.
+    /// Removes and returns the failures that the simulation has not caused, oldest first.
     pub(crate) fn take_failures(&self) -> Vec<Failure> {
         self.failures.take()
     }
@@ -487,7 +487,7 @@ impl Sim {
         self.faults.partitions.iter().map(Partition::name).collect()
     }
 
-    /// Allows copies of the messages that links repeat.
+    /// Allows the simulation to copy the messages that links may repeat.
     pub(crate) fn allow_copies(&mut self) {
         self.links.allow_copies(&mut self.simulation);
     }
@@ -532,7 +532,7 @@ impl Sim {
             .any(|place| self.simulation.has_timers(place.number))
     }
 
-    /// Returns the earliest deadline of all nodes.
+    /// Returns the earliest deadline of the timers of all nodes.
     pub(crate) fn next_deadline(&self) -> Option<Nanos> {
         let of = |place: &Place| {
             let deadline = self.simulation.next_deadline(place.number);
@@ -548,8 +548,8 @@ impl Sim {
         }
     }
 
-    /// Returns the failure of an actor that the simulation has not chosen, if there was one and
-    /// failures are not allowed.
+    /// Returns a failure of an actor or a stage that the simulation has not caused. Returns `None`
+    /// if there was none, or if failures are allowed.
     #[inline]
     pub(crate) fn take_failure(&self) -> Option<Broken> {
         if self.stage_failures.are_any() || self.failures.are_any() {

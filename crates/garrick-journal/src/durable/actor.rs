@@ -20,9 +20,9 @@ use crate::event::EventKind;
 /// is repeated.
 ///
 /// A turn commits when its events are durable, that is, when they are safely on the disk. So no
-/// other actor, asker or socket ever sees an effect of a turn that could still be lost. Until then,
-/// the actor handles no other message, and its worker runs other actors. If the events cannot be
-/// written, the turn is undone and the actor fails.
+/// other actor, asker or socket ever sees an effect of a turn that could still be lost. Until its
+/// events are durable, the actor handles no other message, and its worker runs other actors. If the
+/// events cannot be written, the turn is undone and the actor fails.
 ///
 /// A turn that records no event commits at once, because the state that it reads is always durable.
 ///
@@ -152,9 +152,9 @@ pub trait DurableActor: Sized + Send + 'static {
         None
     }
 
-    /// Converts a letter into a message, which this actor then receives, and sends to the receiver
-    /// of the letter. [`Decide::post`] records letters. If this method returns `None`, which is the
-    /// default, the actor fails.
+    /// Converts a letter into a message to this actor itself. When this actor handles the message,
+    /// it sends the content to the receiver of the letter. [`Decide::post`] records letters. If
+    /// this method returns `None`, which is the default, the actor fails.
     fn letter(letter: Letter) -> Option<Self::Msg> {
         let _ = letter;
         None

@@ -343,8 +343,8 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Calls the actor's decision for a message. Returns the recorded events, if there are any and
-    /// the actor continues or stops.
+    /// Calls the actor's decision for a message. If the decision was not discarded and did not
+    /// fail, also returns the recorded events, if there are any.
     fn decide(
         &mut self,
         msg: A::Msg,

@@ -290,7 +290,7 @@ struct LastGroup {
     segment: u32,
     /// Position in the segment.
     at: usize,
-    /// The group in its form for the beginning of the next segment. Empty if there is no group.
+    /// The copy of the group with which the next segment begins. Empty if there is no group.
     copy: Vec<u8>,
 }
 
@@ -374,7 +374,7 @@ struct Needed {
 
 impl Needed {
     /// Finds the needed segments in a folder that contains files with these names. The header of
-    /// the newest segment names the oldest one. A crash cannot leave the header of that segment
+    /// the newest segment names the oldest needed segment. A crash cannot leave this header
     /// incomplete.
     fn find(files: &dyn Files, names: &[String]) -> Result<Self, JournalError> {
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();

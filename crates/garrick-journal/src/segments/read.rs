@@ -156,7 +156,7 @@ fn frame_at<'b, 'p>(
     Ok(window.frame_at(place))
 }
 
-/// Returns the length of the window that contains the first places, up to the first large gap
+/// Returns the number of bytes to read together: from the first place up to the first large gap
 /// between two places.
 fn length_of<'p>(places: impl Iterator<Item = &'p Place>) -> u64 {
     let mut places = places.copied();

@@ -69,7 +69,7 @@ impl Content {
         }
     }
 
-    /// Changes the length. A crash before the next sync undoes this.
+    /// Changes the length. A crash before the next sync undoes the change.
     pub(super) fn set_length(&mut self, length: usize) {
         if length != self.seen.len() {
             self.change(Change::Length(length));

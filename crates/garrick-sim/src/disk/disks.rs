@@ -13,7 +13,7 @@ use super::room::Room;
 use super::rule::Rule;
 use crate::chance::{check_per_mille, nanos_of};
 
-/// The disks of the nodes. [`Sim::disks`](crate::Sim::disks) returns it.
+/// The disks of the nodes, as returned by [`Sim::disks`](crate::Sim::disks).
 ///
 /// A disk without a rule has no faults and no limit. But a crash of its node always loses unsynced
 /// data.

@@ -36,7 +36,7 @@ pub(crate) enum Mode {
 /// Without times, these are all choices of the simulation. With times, these are the choices whose
 /// time has come. If there are no such choices, time passes until there are.
 pub(crate) struct Schedule {
-    /// `None` if any order is possible.
+    /// Times of the messages. `None` if any order is possible.
     times: Option<Times>,
     outages: Outages,
     /// Number of calls of [`Schedule::prepare`].
@@ -137,7 +137,7 @@ impl Schedule {
         self.filter(sim, mode);
     }
 
-    /// Finds the choices that can be taken now, if they are only some of all choices.
+    /// If only some of the choices can be taken now, finds them.
     fn filter(&mut self, sim: &Sim, mode: Mode) {
         let are_any_held = self.outages.are_any_held(sim);
         let has_times = self.times.is_some() && mode != Mode::Following;
@@ -345,7 +345,7 @@ fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
     Fate::Happens
 }
 
-/// Returns the task that a choice delivers to or starts.
+/// Returns the task that a choice starts, or to which it delivers a message.
 pub(crate) fn receiver_of(choice: Choice) -> Option<TaskName> {
     match choice {
         Choice::Start { task } => Some(task),

@@ -30,7 +30,7 @@ pub(super) struct Outages {
     cuts: Rules,
 }
 
-/// The outages of one kind.
+/// The outages of one kind: all crashes, or all partitions.
 struct Rules {
     all: Vec<Outage>,
     /// Number of outages that are in progress.

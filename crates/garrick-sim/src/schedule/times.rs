@@ -31,7 +31,7 @@ pub(super) struct Times {
     last: Option<TaskName>,
 }
 
-/// Messages of a pair.
+/// Messages of a pair of a sender and a receiver.
 #[derive(Default)]
 struct Pair {
     /// Number of messages of the pair so far.

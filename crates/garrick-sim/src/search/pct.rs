@@ -110,7 +110,7 @@ impl Pct {
         self.start(seed);
     }
 
-    /// Takes the length of the longest earlier run as the estimate.
+    /// Uses the length of the longest earlier run as the expected number of steps.
     fn estimate(&mut self) {
         self.longest = self.longest.max(self.step);
         if !self.is_length_fixed && self.longest > 0 {

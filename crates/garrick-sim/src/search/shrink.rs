@@ -77,7 +77,7 @@ impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T,
         Some(())
     }
 
-    /// Tries to leave out each piece of the size. Returns true if one could be left out.
+    /// Tries to leave out each piece of the given size. Returns true if a piece could be left out.
     fn pass(&mut self, size: usize) -> Option<bool> {
         let mut at = 0;
         let mut is_shorter = false;

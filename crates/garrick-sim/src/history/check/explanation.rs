@@ -37,7 +37,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns the explanation for a part that cannot be extended beyond a configuration.
+    /// Returns the explanation for a part whose order cannot be extended beyond a configuration.
     pub(super) fn new<M: Model>(
         model: &M,
         part: &Part<'_, M>,

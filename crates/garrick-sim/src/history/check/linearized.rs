@@ -52,7 +52,8 @@ impl Linearized {
     }
 }
 
-/// A bitset that knows its window.
+/// A bitset that knows its window: the words from the first one that is not full to the last one
+/// that is not empty.
 struct Bits {
     words: Vec<u64>,
     /// The index of the first word in which a bit is not set.

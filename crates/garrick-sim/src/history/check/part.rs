@@ -56,8 +56,8 @@ impl<'h, M: Model> Part<'h, M> {
     }
 }
 
-/// Splits a history into the parts of the object. Small parts come first: most faults are found in
-/// them without much work.
+/// Splits a history into the parts of the object. Small parts come first, because most faults are
+/// found in small parts without much work.
 pub(super) fn split<'h, M: Model>(model: &M, history: &'h HistoryOf<M>) -> Vec<Part<'h, M>> {
     let entries = || {
         let all = history.operations().iter().enumerate();

@@ -59,23 +59,23 @@ impl Remaining {
         event.map(|event| event / 2)
     }
 
-    /// Returns the first operation that may come next, among those that have returned.
+    /// Returns the first operation that has returned and may come next in the order.
     pub(super) fn first(&self) -> Option<usize> {
         self.events.first().and_then(invocation)
     }
 
-    /// Returns the operation that may come next and follows the given one, among those that have
-    /// returned.
+    /// Returns the first operation after the given one that has returned and may come next in the
+    /// order.
     pub(super) fn after(&self, number: usize) -> Option<usize> {
         self.events.after(2 * number).and_then(invocation)
     }
 
-    /// Returns the first pending operation that may come next.
+    /// Returns the first pending operation that may come next in the order.
     pub(super) fn first_pending(&self) -> Option<usize> {
         self.pending_from(self.pending.first())
     }
 
-    /// Returns the pending operation that may come next and follows the given one.
+    /// Returns the first pending operation after the given one that may come next in the order.
     pub(super) fn pending_after(&self, number: usize) -> Option<usize> {
         self.pending_from(self.pending.after(number - self.returned))
     }

@@ -138,7 +138,7 @@ impl<'a, M: Model> Search<'a, M> {
         Found::Order(self.order())
     }
 
-    /// Gives the candidate the next place, if that leads to new configurations.
+    /// Gives the next place in the order to the candidate, if that leads to new configurations.
     fn place(&mut self, number: usize) {
         let branch = |state| Branch {
             state,

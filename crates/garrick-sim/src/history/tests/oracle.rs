@@ -60,7 +60,7 @@ fn is_complete<M, R>(history: &History<M, R>, order: &[Call]) -> bool {
     })
 }
 
-/// Returns true if no operation returned before an earlier one in the order was invoked.
+/// Returns true if the order keeps the order in time of operations that do not overlap.
 fn keeps_time<M, R>(history: &History<M, R>, order: &[Call]) -> bool {
     let operation = |call: &Call| &history.operations()[call.index()];
     order.iter().enumerate().all(|(index, later)| {

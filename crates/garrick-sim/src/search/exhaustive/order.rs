@@ -82,7 +82,8 @@ impl<A: Action> Order<A> {
         &self.events[step].races
     }
 
-    /// Returns true if the first step happens before the second one, which is not earlier.
+    /// Returns true if the first step happens before the second one. The second step must not be
+    /// earlier in the run.
     pub(super) fn is_before(&self, first: usize, second: usize) -> bool {
         self.events[second].past.contains(first)
     }
@@ -140,7 +141,7 @@ impl<A: Action> Order<A> {
         }
     }
 
-    /// Returns the steps that happen before no other.
+    /// Returns the steps that happen before no other step.
     fn last(&self) -> Vec<usize> {
         let mut past = Past::default();
         let mut last = Vec::new();

@@ -32,7 +32,7 @@ impl<'a, A: Action> Sequence<'a, A> {
         self.steps.iter().map(|&step| self.order.action(step))
     }
 
-    /// Returns the place of the action in the sequence if the action is an *initial*, which means
+    /// Returns the index of the action in the sequence if the action is an *initial*, which means
     /// that moving it to the front changes no result.
     pub(super) fn initial(&self, action: A) -> Option<usize> {
         let found = self.actions().position(|other| other == action)?;
