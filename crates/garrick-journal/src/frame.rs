@@ -49,7 +49,7 @@ pub(crate) struct Commit {
     pub(crate) group: u64,
     /// Position in the segment of the first frame of the group.
     pub(crate) start: u32,
-    /// Number of frames of the group before this one.
+    /// Number of frames of the group before this frame.
     pub(crate) count: u32,
     /// Position of this frame. The position distinguishes the frame from a copy of the same bytes
     /// in a payload.
@@ -142,7 +142,7 @@ impl Flaw {
     }
 }
 
-/// Reads fields from the beginning of bytes.
+/// A reader of fields from the beginning of bytes.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -43,7 +43,7 @@ pub struct Start {
 pub struct Refused {
     /// The journal. None of its events in the group were appended.
     pub journal: JournalId,
-    /// Usually a [`JournalError::Conflict`].
+    /// The error, which is usually a [`JournalError::Conflict`].
     pub error: JournalError,
 }
 
@@ -69,7 +69,7 @@ pub struct LogSample {
     pub notices: u64,
     /// Text of the newest notice.
     pub notice: Option<Arc<str>>,
-    /// True if the log must be opened again.
+    /// True if the log is broken, so that it must be opened again.
     pub is_broken: bool,
     /// Text of the error that has broken the log.
     pub cause: Option<Arc<str>>,
@@ -168,7 +168,7 @@ pub trait Log: Send + Sync + 'static {
     /// Changes nothing that can be read. Called after each group. Errors become notices.
     fn tend(&self);
 
-    /// Returns true if the log must be opened again.
+    /// Returns true if the log is broken, so that it must be opened again.
     fn is_broken(&self) -> bool;
 
     /// Returns the counters of the log. If `waits` is false, returns `None` while another thread

@@ -202,8 +202,8 @@ fn clerk(kit: &mut Kit, is_diligent: bool) -> Address<Command> {
     clerk
 }
 
-/// Returns the effects and reminders of which clerks have received messages, except the first
-/// `from` of them.
+/// Returns the key and the number of each message about an effect or a reminder, except the first
+/// `from` messages.
 fn told(kit: &Kit, from: usize) -> Vec<(String, u64)> {
     kit.facts(|facts| {
         let told = facts.seen::<Told>().skip(from);

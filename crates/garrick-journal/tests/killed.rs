@@ -34,7 +34,7 @@ fn name_of(journal: u64) -> String {
     format!("journal/{journal}")
 }
 
-/// Returns the payload of an event, which its reader can check.
+/// Returns a payload for an event that the reader of the event can check.
 fn payload(journal: u64, number: u64) -> Vec<u8> {
     let length = mix(journal ^ number << 8) % 200;
     vec![(journal + number) as u8; length as usize]
@@ -135,7 +135,7 @@ fn kill_after(folder: &Path, groups: u64) -> Vec<u64> {
     acknowledged
 }
 
-/// Returns an empty folder, which is removed at the end.
+/// An empty folder, which is removed when it is dropped.
 struct Place(PathBuf);
 
 impl Place {

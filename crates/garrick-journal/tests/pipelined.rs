@@ -22,7 +22,7 @@ enum Command {
     /// Appends a number, and returns the length.
     Push(u64, Reply<usize>),
     Get(Reply<Vec<u64>>),
-    /// Appends a number and discards it.
+    /// Appends a number and discards the decision.
     Undo(u64, Reply<usize>),
     /// Appends a number and panics.
     Panic(u64, Reply<usize>),

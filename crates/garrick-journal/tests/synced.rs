@@ -61,7 +61,7 @@ impl DurableActor for Counter {
     }
 }
 
-/// Asks a counter, one question at a time, and prints each answer.
+/// An actor that asks a counter, one question at a time, and prints each answer.
 struct Client {
     number: u64,
     counter: Address<Reply<u64>>,

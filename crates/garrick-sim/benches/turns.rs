@@ -20,7 +20,8 @@ const TURNS: u64 = 400_000;
 /// Number of measurements of each contender.
 const ROUNDS: usize = 7;
 
-/// Passes a number on to the next actor of a ring, until it is zero.
+/// An actor that passes a number, reduced by 1, to the next actor of a ring, until the number is
+/// zero.
 struct Hop(Option<Address<Token>>);
 
 enum Token {

@@ -190,7 +190,7 @@ impl Clocks {
     }
 }
 
-/// The world of one node.
+/// The world of one node: its clock and its seeds.
 pub(crate) struct SimWorld {
     clock: NodeClock,
     /// Number from which the next seed is computed.

@@ -81,7 +81,7 @@ impl Partition {
     }
 }
 
-/// A probability with which turns of a type of actor fail.
+/// The probability that a turn fails, for one type of actor or for all types.
 #[derive(Debug)]
 struct Failing {
     /// Name of the type. `None` stands for all types.

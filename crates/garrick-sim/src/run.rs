@@ -33,7 +33,7 @@ pub struct Move {
     pub at: Nanos,
 }
 
-/// Determines how a run continues after a list of moves.
+/// The way in which a run continues after a list of moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// The run ends.

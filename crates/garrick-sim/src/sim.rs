@@ -69,7 +69,7 @@ struct Place {
     start: Option<Start>,
 }
 
-/// Receives the facts that actors record.
+/// An observer that receives the facts that actors record.
 struct Observer {
     facts: Rc<RefCell<Facts>>,
     clock: Clock,
@@ -525,7 +525,7 @@ impl Sim {
         self.simulation.settle();
     }
 
-    /// Returns true if a node has timers.
+    /// Returns true if any node has a timer.
     pub(crate) fn has_timers(&self) -> bool {
         self.nodes
             .iter()

@@ -24,7 +24,7 @@ impl Actor for Child {
     }
 }
 
-/// Asks a child until it has enough answers.
+/// An actor that asks a child until it has enough answers.
 struct Client {
     /// The supervision tree, which keeps the children running until it is dropped.
     _tree: Tree,

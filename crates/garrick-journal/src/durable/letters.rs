@@ -19,11 +19,11 @@ pub struct Letter {
     pub to: String,
     /// Number of the letter, which is greater than those of all earlier letters of the sender.
     pub number: u64,
-    /// The content.
+    /// The content of the letter.
     pub body: Vec<u8>,
 }
 
-/// The last letter that was handled for a sender, with the answer.
+/// The last handled letter of a sender, with the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) number: u64,
@@ -31,12 +31,12 @@ pub(super) struct Taken {
     pub(super) answer: Vec<u8>,
 }
 
-/// Letters that are not confirmed, and the last letters that were handled.
+/// Unconfirmed letters, and the last handled letter of each sender.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     /// Unconfirmed letters by receiver, oldest first: the number and the content of each.
     outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
-    /// Last letter that was handled, by sender.
+    /// Last handled letter of each sender.
     inbox: BTreeMap<String, Taken>,
 }
 
@@ -85,7 +85,7 @@ impl Letters {
         self.outbox.entry(to).or_default().push_back((number, body));
     }
 
-    /// Removes the oldest letter to a receiver, if it has the number.
+    /// Removes the oldest letter to a receiver, if the letter has this number.
     pub(super) fn deliver(&mut self, to: &str, number: u64) {
         let Some(line) = self.outbox.get_mut(to) else {
             return;
@@ -98,7 +98,7 @@ impl Letters {
         }
     }
 
-    /// Returns the last letter of a sender that was handled.
+    /// Returns the last handled letter of a sender.
     pub(super) fn last(&self, from: &str) -> Option<&Taken> {
         self.inbox.get(from)
     }

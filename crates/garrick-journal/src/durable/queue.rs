@@ -91,7 +91,7 @@ impl Encoded {
         Ok(())
     }
 
-    /// Appends the events of another list, which are later.
+    /// Appends the later events of another list.
     pub(super) fn append(&mut self, later: Self) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&later.bytes);

@@ -21,7 +21,7 @@ enum Change {
     Replaced(JournalId, VecDeque<Place>),
     /// The event with this number was copied from this place.
     Copied(JournalId, u64, Place),
-    /// The newest name of the journal was in this segment.
+    /// The newest frame with the name of the journal was in this segment.
     Named(JournalId, u32),
 }
 

@@ -135,13 +135,13 @@ impl Index {
         journal.places.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Counts further events of a segment, all of which are kept.
+    /// Adds events to the counts of a segment. All of these events are kept.
     pub(super) fn count(&mut self, segment: u32, events: u64) {
         self.held.entry(segment).or_default().live += events;
         self.count_written(segment, events);
     }
 
-    /// Counts further written events of a segment, without counting them as kept.
+    /// Adds written events to the counts of a segment, without counting them as kept.
     pub(super) fn count_written(&mut self, segment: u32, events: u64) {
         self.held.entry(segment).or_default().written += events;
     }

@@ -65,7 +65,8 @@ struct Reading {
 struct Read {
     name: Option<Arc<str>>,
     named_in: u32,
-    /// Number of the newest event when the newest name was written.
+    /// Number of the newest event at the time when the newest frame with the name of the journal
+    /// was written.
     newest: u64,
     /// Number of the newest event with the whole state, or 0.
     whole: u64,
@@ -288,7 +289,7 @@ struct Found {
 struct LastGroup {
     /// Number of the segment that contains the last group.
     segment: u32,
-    /// Position in the segment.
+    /// Position of the last group in the segment.
     at: usize,
     /// The copy of the group with which the next segment begins. Empty if there is no group.
     copy: Vec<u8>,

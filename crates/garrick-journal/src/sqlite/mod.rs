@@ -81,7 +81,8 @@ pub struct SqliteLog {
     /// Text of the error that has broken the log.
     cause: Mutex<Option<Arc<str>>>,
     notices: Mutex<Notices>,
-    /// Dropped last, so that the connections are closed before the lock is released.
+    /// Lock of the database. Dropped last, so that the connections are closed before the lock is
+    /// released.
     _lock: Option<LockedFile>,
 }
 

@@ -174,7 +174,7 @@ impl Writer {
     }
 }
 
-/// Returns the states of all journals of a log, which their snapshots and events give.
+/// Returns the states of all journals of a log, as computed from their snapshots and events.
 fn states(log: &mut SegmentLog) -> Result<BTreeMap<String, State>, JournalError> {
     let journals: Vec<_> = log
         .journals()

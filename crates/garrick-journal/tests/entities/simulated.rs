@@ -28,7 +28,7 @@ const CLIENTS: u64 = 3;
 /// Number of calls of a client.
 const CALLS: u32 = 6;
 
-/// Adds faults to a disk.
+/// A function that adds faults to a disk.
 pub(crate) type Rule = fn(DiskRule<'_>) -> DiskRule<'_>;
 
 pub(crate) type Program = fn(&mut Sim, Rule);
@@ -44,7 +44,7 @@ pub(crate) fn check(name: &str, program: Program, rule: Rule) {
     }
 }
 
-/// Records calls as facts of the simulation.
+/// A receiver of reports that records them as facts of the simulation.
 struct Noted;
 
 impl<O: Object> Sink<O> for Noted {

@@ -18,7 +18,7 @@ use times::Times;
 /// of all orders from other generators with the same seed.
 const FATES: u64 = 0x66_6174_6573;
 
-/// Selects the choices that are offered.
+/// The mode of a run, which selects the choices that are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// All choices, with faults.

@@ -37,7 +37,7 @@ pub(crate) fn assert_found(
     failed
 }
 
-/// Set in a process that repeats a test with one seed.
+/// Environment variable that is set in a process that repeats a test with one seed.
 const REPEATS: &str = "GARRICK_SIM_REPEATS";
 /// Lines before and after the trace in the output of a process that repeats a test.
 const BEGINS: &str = "trace begins\n";
@@ -67,8 +67,8 @@ fn of_other_process(test: &str, seed: u64) -> String {
     trace.to_owned()
 }
 
-/// Asserts that no property of a program is broken, and returns the report. Checks the number of
-/// seeds in the environment variable `GARRICK_SIM_RIGHT`, or `seeds`.
+/// Asserts that no property of a program is broken, and returns the report. The environment
+/// variable `GARRICK_SIM_RIGHT` sets the number of seeds. Without it, the number is `seeds`.
 #[track_caller]
 pub(crate) fn assert_right(
     name: &str,

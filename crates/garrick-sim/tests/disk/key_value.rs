@@ -20,7 +20,7 @@ struct Acknowledged(u8, u8);
 #[derive(Debug)]
 struct Loaded(BTreeMap<u8, u8>);
 
-/// Sets a key to a value.
+/// A message that sets a key to a value.
 struct Set(u8, u8);
 
 #[derive(Clone)]

@@ -24,7 +24,7 @@ enum Booking {
     Close,
 }
 
-/// Adds up the prices of a batch.
+/// An actor that adds up the prices of a batch.
 #[derive(Default)]
 struct Till {
     total: u64,

@@ -24,8 +24,8 @@ impl Actor for Server {
     }
 }
 
-/// Asks the server every 100 milliseconds, and gives up after a number of questions without an
-/// answer.
+/// An actor that asks the server every 100 milliseconds, and gives up after a number of questions
+/// without an answer.
 struct Client {
     server: Address<Reply<()>>,
     tries: u32,

@@ -1,4 +1,5 @@
-//! A mistake that needs times, among many messages that have nothing to do with it.
+//! A mistake that occurs only if messages have times, among many messages that do not contribute to
+//! it.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! A server lends a lock for some seconds. A client that compares the end of the lease by the
-//! server's clock with its own clock continues to work when another client has the lock.
+//! A server lends a lock for some seconds. One version of the client takes the end of the lease
+//! from the server's clock, and compares it with its own clock. Such a client may still work when
+//! another client has the lock.
 
 use std::time::Duration;
 

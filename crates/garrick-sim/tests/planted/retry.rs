@@ -8,7 +8,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A withdrawal of the server.
+/// A fact: the server has counted a withdrawal.
 #[derive(Debug)]
 struct Withdrawn;
 

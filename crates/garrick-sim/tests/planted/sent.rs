@@ -42,7 +42,7 @@ impl Actor for Store {
     }
 }
 
-/// Writes values of its incarnation when it starts.
+/// An actor that writes values of its incarnation when it starts.
 struct Writer {
     store: Address<Write>,
     incarnation: u32,

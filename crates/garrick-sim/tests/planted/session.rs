@@ -1,4 +1,4 @@
-//! An async actor reads a stock, waits, and then takes an item. Two of them sell the last item
+//! An async actor reads a stock, waits, and then takes an item. Two such actors sell the last item
 //! twice.
 
 use garrick_actor::{Actor, Context, Incoming, Reply};

@@ -39,7 +39,7 @@ const RIGHT_SEEDS: u64 = 150;
 const STEPS_MAX: usize = 100;
 
 /// Asserts that the search finds the mistake of a cluster, that the shortened run is short, and
-/// that its seed finds it again.
+/// that a search with its seed finds the mistake again.
 #[track_caller]
 fn assert_found(property: &str, settings: Settings) {
     let name = format!("raft that {:?}", settings.mutation);

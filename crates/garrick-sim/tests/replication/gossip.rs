@@ -209,7 +209,8 @@ impl<D: Data> Actor for Replica<D> {
 }
 
 /// Sets up replicas that begin with `data`, and gives each the updates of one list. Declares that
-/// replicas with the same updates have equal states, and that all have all updates at the end.
+/// replicas with the same updates have equal states, and that all replicas have all updates at the
+/// end.
 pub(crate) fn replicate<D: Data>(sim: &mut Sim, data: &D, updates: [&[D::Op]; REPLICAS]) {
     let spawn = |id| {
         let replica = Replica::new(id, data.clone());

@@ -221,7 +221,7 @@ fn a_sequence_includes_the_steps_after_the_race() {
     compare(&system, Reduction::Optimal, 20_000);
 }
 
-/// Wakeup trees miss results here if only the races of new steps are looked at.
+/// Wakeup trees miss results here if only the races of new steps are examined.
 #[test]
 fn old_races_are_looked_at_in_each_run() {
     let reactions = sparse(&[

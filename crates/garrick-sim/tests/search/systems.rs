@@ -53,7 +53,8 @@ impl System for Bank {
     }
 }
 
-/// Sends a number of messages from the outside to each of some receivers. Nothing else happens.
+/// A system in which each of some receivers gets a number of messages from the outside. Nothing
+/// else happens.
 pub(crate) struct Streams {
     pub(crate) receivers: usize,
     pub(crate) messages: i64,

@@ -17,8 +17,8 @@ pub(crate) trait Words: Sized {
     fn parse(words: &[&str]) -> Option<Self>;
 }
 
-/// Prints the reports of clients, each with one write. So the lines are in the order of the
-/// reports.
+/// A receiver of reports that prints them, each with one write. So the lines are in the order of
+/// the reports.
 pub(super) struct Printed;
 
 /// A line of the process.

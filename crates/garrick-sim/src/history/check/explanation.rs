@@ -18,7 +18,7 @@ const LAST_PLACED: usize = 3;
 /// Maximum number of characters of a value in the text.
 const VALUE_CHARS_MAX: usize = 200;
 
-/// Explains why a history is not linearizable.
+/// An explanation of why a history is not linearizable.
 ///
 /// The search orders the operations one after another. The explanation describes the longest order
 /// that it has found, which is called the prefix. The prefix contains all operations that returned

@@ -225,7 +225,7 @@ impl Sample for Bag {
     }
 }
 
-/// A model without its parts.
+/// A model whose operations are not split into parts.
 pub(super) struct Whole<M>(pub(super) M);
 
 impl<M: Model> Model for Whole<M> {

@@ -51,7 +51,7 @@ pub enum Reduction {
     Optimal,
 }
 
-/// Explores all orders of a system.
+/// A strategy that explores all orders of a system.
 ///
 /// The system must be deterministic: the same choices must lead to the same enabled actions in the
 /// same order. The caller must report the cause of each action by [`Strategy::caused`]. A caller

@@ -152,7 +152,7 @@ impl Server {
     }
 
     /// Begins a new term as a follower if the term of a message is newer than the current one.
-    /// Returns true if the message belongs to the current term then.
+    /// Returns true if the message belongs to the term that is current afterwards.
     fn enter(&mut self, term: u64, cx: &Context<'_, Rpc>) -> bool {
         if term > self.state.term {
             self.state.term = term;
@@ -209,7 +209,7 @@ impl Server {
         });
     }
 
-    /// Applies the committed entries. The leader tells the clients.
+    /// Applies the committed entries. If this server is the leader, tells the clients.
     fn apply(&mut self, cx: &Context<'_, Rpc>) {
         while self.applied < self.commit
             && let Some(entry) = self.state.log.get(self.applied + 1)

@@ -46,7 +46,8 @@ enum Mistake {
     None,
     /// The head acknowledges an update when the update arrives.
     AcknowledgesAtHead,
-    /// After a crash of the middle, the head does not send the history to the new successor.
+    /// After a crash of the middle replica, the head does not send the history to the new
+    /// successor.
     ForgetsInFlight,
     /// Each replica answers queries.
     AnswersEverywhere,

@@ -60,7 +60,8 @@ impl Replica {
         }
     }
 
-    /// Installs a configuration. Makes up for what a crash has lost.
+    /// Installs a configuration. If the successor is new, sends it the whole history, because a
+    /// crash may have lost updates.
     fn configure(&mut self, config: &Config, cx: &Context<'_, Request>) {
         let me = |member: &&Member| member.id != self.life.id;
         let after_me = config.chain.iter().skip_while(me).nth(1);
