@@ -184,7 +184,7 @@ impl Clocks {
             .or_insert_with(|| NodeClock::new(clock.clone()))
     }
 
-    /// Returns the names of the nodes with clocks.
+    /// Returns the names of the nodes that have their own clocks.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.of_nodes.keys().map(String::as_str)
     }

@@ -195,8 +195,8 @@ impl Duties {
         })
     }
 
-    /// Returns the keys of all duties: effects in the order of their requests, and then reminders
-    /// in the order of their times.
+    /// Returns the keys of all effects and reminders that are not done: effects in the order of
+    /// their requests, and then reminders in the order of their times.
     pub(super) fn keys(&self) -> Vec<String> {
         let mut keys: Vec<_> = self.0.iter().collect();
         keys.sort_by_key(|(_, duty)| (duty.at, duty.number));

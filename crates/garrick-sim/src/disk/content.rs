@@ -46,7 +46,7 @@ pub(super) struct Loss {
 enum Survivors {
     /// The first changes, up to a number of bytes.
     First(usize),
-    /// Any of the changes. Each change survives or is lost at random.
+    /// A random part of the changes. Each change survives or is lost at random.
     Any,
 }
 

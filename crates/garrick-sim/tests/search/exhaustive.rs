@@ -202,7 +202,7 @@ fn compare(system: &Random, reduction: Reduction, runs_max: u64) -> Statistics {
     statistics
 }
 
-/// Wakeup trees miss results here if a sequence ends at the step that races.
+/// Wakeup trees miss results of this system if a sequence ends at the step that races.
 #[test]
 fn a_sequence_includes_the_steps_after_the_race() {
     let reactions = sparse(&[
@@ -221,7 +221,7 @@ fn a_sequence_includes_the_steps_after_the_race() {
     compare(&system, Reduction::Optimal, 20_000);
 }
 
-/// Wakeup trees miss results here if only the races of new steps are examined.
+/// Wakeup trees miss results of this system if only the races of new steps are examined.
 #[test]
 fn old_races_are_looked_at_in_each_run() {
     let reactions = sparse(&[

@@ -87,8 +87,9 @@ fn pos_delays_an_action_that_races_with_none_of_many_steps() {
     assert!(found.abs_diff(1_000) < 150, "{found}");
 }
 
-/// The tick races with each of the four messages, so its priority is drawn anew four times, and
-/// has to be the lower of two each time. A priority that stays would be the lowest of five.
+/// The tick races with each of the four messages. So its priority is drawn again four times, and
+/// each time it must be the lower one of two. A constant priority would have to be the lowest one
+/// of five.
 #[test]
 fn pos_seldom_delays_an_action_that_races_with_all() {
     let is_last = |pos: &mut Pos| run(&Ticking(4), pos).steps.last() == Some(&Act::Tick);
