@@ -1,8 +1,8 @@
 //! A value that a function lends to the code it calls, at any depth of the call stack.
 //!
 //! A [`Lender`] owns a value. A [`Borrower`] can access the value only during a call of
-//! [`Lender::lend`], on the thread of that call. So neither needs a lock, although the borrower can
-//! be stored anywhere. A borrower gets `None` while its value is not lent.
+//! [`Lender::lend`], on the thread of that call. So neither of them needs a lock, although the
+//! borrower can be stored anywhere. A borrower gets `None` while its value is not lent.
 //!
 //! Each thread stores the address of the value that is lent on it. If a nested call lends another
 //! value, the first value cannot be borrowed during that call. While a value is borrowed, it cannot

@@ -102,7 +102,8 @@ mod tests {
 
     use super::*;
 
-    /// Panics when dropped. The payload is another `Nested` while the count is not used up.
+    /// A value that panics when it is dropped. The payload of the panic is another `Nested` while
+    /// the count is not used up.
     struct Nested {
         left: usize,
         dropped: Arc<AtomicUsize>,

@@ -63,7 +63,7 @@ fn tokens() -> impl Iterator<Item = Token> {
     (0..MANY).map(|_| Token::new())
 }
 
-/// One test for all cases, since they share a count.
+/// One test for all cases, because the cases share a count.
 #[test]
 fn values_of_no_size_are_dropped_once() {
     let (mut producer, mut consumer) = ring::try_roomy_channel(1 << 62, 1 << 63).unwrap();
@@ -84,8 +84,8 @@ fn values_of_no_size_are_dropped_once() {
     assert_eq!(ALIVE.load(Relaxed), 0);
 }
 
-/// A guard that is forgotten leaks the values it has written, and the ring continues as if it had
-/// not been.
+/// A guard that is forgotten leaks the values it has written, and the ring continues as if the
+/// guard had not existed.
 #[test]
 fn a_forgotten_guard_spoils_nothing() {
     let value = Rc::new(());
@@ -101,7 +101,8 @@ fn a_forgotten_guard_spoils_nothing() {
     }
 }
 
-/// Compiles only if the type does not have the trait: otherwise two answers fit.
+/// Compiles only if the type does not implement the trait. Otherwise, two implementations fit, and
+/// the call is ambiguous.
 macro_rules! assert_without {
     ($(($type:ty, $trait:ident)),+ $(,)?) => {$(
         const _: fn() = || {

@@ -27,7 +27,7 @@ use garrick_journal::{
     BoxError, Decide, DurableActor, Event, EventKind, Group, Journal, Options, SegmentLog, Stored,
 };
 
-/// Length of a measurement.
+/// Duration of one measurement.
 const LASTS: Duration = Duration::from_secs(2);
 
 /// Size of an event in bytes.
@@ -85,7 +85,7 @@ struct Run {
     is_over: AtomicBool,
 }
 
-/// Asks a counter repeatedly, one question at a time.
+/// An actor that asks a counter repeatedly, one question at a time.
 struct Client {
     counter: Address<Command>,
     run: Arc<Run>,
@@ -296,7 +296,7 @@ fn open(folder: &Path) -> SegmentLog {
     opened.expect("the log is whole").0
 }
 
-/// Writes the events of some journals, in groups of 1,000.
+/// Writes the events of several journals, in groups of 1,000.
 fn fill(folder: &Path, journals: u64, events: u64) {
     let mut log = open(folder);
     let (mut group, payload) = (Group::new(), [7; PAYLOAD]);

@@ -3,7 +3,7 @@
 /// The type of an event and the version of its encoding, which the user chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct EventKind {
-    /// Number of the type.
+    /// Number of the type of the event or state.
     pub tag: u16,
     /// Version of the encoding.
     pub version: u16,

@@ -49,9 +49,10 @@ pub(crate) struct Commit {
     pub(crate) group: u64,
     /// Position in the segment of the first frame of the group.
     pub(crate) start: u32,
-    /// Number of frames of the group before this one.
+    /// Number of frames of the group before this frame.
     pub(crate) count: u32,
-    /// Position of this frame. It distinguishes the frame from a copy of it in a payload.
+    /// Position of this frame. The position distinguishes the frame from a copy of the same bytes
+    /// in a payload.
     pub(crate) at: u32,
     /// If the group is a copy of the last group of the previous segment, the position of that
     /// group. Otherwise 0.
@@ -141,7 +142,7 @@ impl Flaw {
     }
 }
 
-/// Reads fields from the beginning of bytes.
+/// A reader of fields from the beginning of bytes.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -60,7 +60,7 @@ struct Entry {
     number: u64,
     kind: EventKind,
     is_whole: bool,
-    /// Place of the payload.
+    /// Range of the payload in the bytes of the group.
     payload: Range<usize>,
 }
 

@@ -43,7 +43,7 @@ pub struct Start {
 pub struct Refused {
     /// The journal. None of its events in the group were appended.
     pub journal: JournalId,
-    /// Usually a [`JournalError::Conflict`].
+    /// The error, which is usually a [`JournalError::Conflict`].
     pub error: JournalError,
 }
 
@@ -69,7 +69,7 @@ pub struct LogSample {
     pub notices: u64,
     /// Text of the newest notice.
     pub notice: Option<Arc<str>>,
-    /// True if the log must be opened again.
+    /// True if the log is broken, so that it must be opened again.
     pub is_broken: bool,
     /// Text of the error that has broken the log.
     pub cause: Option<Arc<str>>,
@@ -138,8 +138,8 @@ pub trait Log: Send + Sync + 'static {
     /// Returns the refused journals, each once, in any order, with a [`JournalError::Conflict`]. A
     /// journal is refused if the number of one of its events in the group does not follow the
     /// number of its newest event, because another writer has appended to the journal, or because
-    /// [`Log::start`] has not returned the number. No event of a refused journal is appended, but
-    /// the events of the other journals are appended.
+    /// [`Log::start`] has not returned the number of the journal. No event of a refused journal is
+    /// appended, but the events of the other journals are appended.
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payloads have more than 256 MiB,
@@ -168,7 +168,7 @@ pub trait Log: Send + Sync + 'static {
     /// Changes nothing that can be read. Called after each group. Errors become notices.
     fn tend(&self);
 
-    /// Returns true if the log must be opened again.
+    /// Returns true if the log is broken, so that it must be opened again.
     fn is_broken(&self) -> bool;
 
     /// Returns the counters of the log. If `waits` is false, returns `None` while another thread

@@ -14,7 +14,8 @@ const KEPT_MAX: usize = 64;
 pub struct Notices {
     /// Kept errors, oldest first.
     kept: Vec<JournalError>,
-    /// Number of all errors so far, including errors that were taken or not kept.
+    /// Number of all errors so far, including errors that were already taken, and errors that were
+    /// not kept.
     count: u64,
     /// Text of the newest error.
     newest: Option<Arc<str>>,
@@ -35,7 +36,8 @@ impl Notices {
         mem::take(&mut self.kept)
     }
 
-    /// Returns the number of errors so far, including errors that were taken or not kept.
+    /// Returns the number of errors so far, including errors that were already taken, and errors
+    /// that were not kept.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count

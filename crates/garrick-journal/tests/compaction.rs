@@ -1,4 +1,4 @@
-//! Old segments are removed, also if some of their events are needed for ever.
+//! Old segments are removed, even if some of their events are needed for ever.
 #![forbid(unsafe_code)]
 
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use garrick_sim::testing::Kit;
 
 const KIND: EventKind = EventKind { tag: 1, version: 1 };
 
-/// Number of journals that have one event each. It is never replaced.
+/// Number of journals with one event each, which is never replaced.
 const IDLE: usize = 3_000;
 
 fn open(files: &Arc<dyn Files>) -> Mutex<SegmentLog> {
@@ -23,7 +23,8 @@ fn next_of(log: &dyn Log, name: &str) -> (JournalId, u64) {
     (start.journal, start.newest + 1)
 }
 
-/// Appends an event to each of these journals, which replaces those before.
+/// Appends an event to each of these journals. The event replaces all earlier events of its
+/// journal.
 fn append<'n>(log: &dyn Log, names: impl Iterator<Item = &'n str>, payload: &[u8]) {
     let mut group = Group::new();
     for name in names {

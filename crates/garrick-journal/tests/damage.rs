@@ -1,4 +1,4 @@
-//! Files of a log are changed or cut at each byte. The log opens without the last group, or an
+//! Files of a log are changed or cut at each byte. The log then opens without its last group, or an
 //! error names the place.
 
 use std::sync::Arc;

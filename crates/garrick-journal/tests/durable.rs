@@ -50,7 +50,7 @@ enum Command {
     Twice(u64, Reply<u64>),
 }
 
-/// An event whose application panics for 666.
+/// An event. Applying it panics if it contains 666.
 struct Added(u64);
 
 impl Stored for Added {
@@ -157,7 +157,7 @@ impl Engine {
     }
 }
 
-/// Has each test run with each engine.
+/// Defines each test once for each engine.
 macro_rules! with_engines {
     ($($name:ident),* $(,)?) => {
         mod segments {
@@ -446,7 +446,7 @@ fn system_that_has_ended() -> Handle {
     handle
 }
 
-/// A state without events.
+/// The state of a keeper, which has no events.
 #[derive(Clone, Default)]
 struct Limit(u64);
 
@@ -461,7 +461,7 @@ impl Stored for Limit {
     }
 }
 
-/// A keeper of a limit, which answers with the limit before.
+/// A keeper of a limit, which answers with the previous limit.
 struct Settings;
 
 struct Change(Option<u64>, Reply<u64>);

@@ -14,17 +14,17 @@ use garrick_sim::testing::Kit;
 
 const KIND: EventKind = EventKind { tag: 1, version: 1 };
 
-/// An actor with duties. It handles them only if it is diligent.
+/// An actor with effects and reminders. It handles them only if `is_diligent` is true.
 struct Clerk {
     is_diligent: bool,
 }
 
 enum Command {
-    /// Requests an effect. The answer is true if it is a new one.
+    /// Requests an effect. The answer is true if the effect is new.
     Once(&'static str, Reply<bool>),
-    /// Sets a reminder to a number of seconds from now on.
+    /// Sets a reminder for a number of seconds from now.
     Remind(&'static str, u64, Reply<()>),
-    /// Cancels a duty.
+    /// Cancels an effect or a reminder.
     Cancel(&'static str, Reply<bool>),
     /// Requests an effect and discards the turn.
     Undo(&'static str),
@@ -33,7 +33,7 @@ enum Command {
     Handled(Reply<Vec<String>>),
 }
 
-/// The duty with this key was handled.
+/// The event of a clerk: the effect or reminder with this key was handled.
 struct Handled(String);
 
 impl Stored for Handled {
@@ -47,7 +47,8 @@ impl Stored for Handled {
     }
 }
 
-/// Noted when a clerk is told of a duty: the key and the number.
+/// A fact: a clerk has received the message about an effect or a reminder. Contains its key and its
+/// number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Told(String, u64);
 
@@ -123,7 +124,7 @@ impl DurableActor for Clerk {
     }
 }
 
-/// A clerk that stores what it has handled as a whole.
+/// A [`Keeper`] whose state is a text.
 struct Book;
 
 #[derive(Clone, Default)]
@@ -143,9 +144,9 @@ impl Stored for Page {
 
 enum Writing {
     Write(&'static str, Reply<()>),
-    /// Writes and requests an effect, in one turn.
+    /// Writes to the text and requests an effect, in one turn.
     WriteOnce(&'static str, &'static str, Reply<()>),
-    /// Writes and discards the turn.
+    /// Writes to the text and discards the turn.
     Undo(&'static str),
     Read(Reply<String>),
     Due(Due),
@@ -201,7 +202,8 @@ fn clerk(kit: &mut Kit, is_diligent: bool) -> Address<Command> {
     clerk
 }
 
-/// Returns what was told since the number of facts was `from`.
+/// Returns the key and the number of each message about an effect or a reminder, except the first
+/// `from` messages.
 fn told(kit: &Kit, from: usize) -> Vec<(String, u64)> {
     kit.facts(|facts| {
         let told = facts.seen::<Told>().skip(from);

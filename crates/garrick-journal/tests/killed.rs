@@ -1,5 +1,5 @@
-//! A process that appends to a log on a real disk is killed at random moments. Each event that it
-//! has acknowledged is there when the log is opened again, without holes.
+//! A process that appends to a log on a real disk is killed at random moments. When the log is
+//! opened again, it contains all acknowledged events, without gaps.
 
 #![cfg(unix)]
 
@@ -14,7 +14,7 @@ use garrick_actor::files::Folder;
 use garrick_core::random::mix;
 use garrick_journal::{Event, EventKind, Group, Options, SegmentLog};
 
-/// Set in the process that writes.
+/// Environment variable that is set in the process that writes.
 const FOLDER: &str = "GARRICK_JOURNAL_FOLDER";
 /// Number of journals.
 const JOURNALS: u64 = 3;
@@ -34,7 +34,7 @@ fn name_of(journal: u64) -> String {
     format!("journal/{journal}")
 }
 
-/// Returns the payload of an event, which its reader can check.
+/// Returns a payload for an event that the reader of the event can check.
 fn payload(journal: u64, number: u64) -> Vec<u8> {
     let length = mix(journal ^ number << 8) % 200;
     vec![(journal + number) as u8; length as usize]
@@ -77,7 +77,7 @@ fn write(folder: &Path) {
     }
 }
 
-/// Checks that a log has the acknowledged events, without holes.
+/// Checks that a log has the acknowledged events, without gaps.
 fn check(folder: &Path, acknowledged: &[u64]) {
     let mut log = open(folder);
     for (journal, &acknowledged) in (0..JOURNALS).zip(acknowledged) {
@@ -135,7 +135,7 @@ fn kill_after(folder: &Path, groups: u64) -> Vec<u64> {
     acknowledged
 }
 
-/// Returns an empty folder, which is removed in the end.
+/// An empty folder, which is removed when it is dropped.
 struct Place(PathBuf);
 
 impl Place {

@@ -9,7 +9,8 @@ use garrick_journal::{
 };
 use garrick_testkit::{silence_panics, wait};
 
-/// A durable actor that counts the letters that it gets, and tells which ones it has to send.
+/// A durable actor that counts the letters it receives, and passes the letters it must send to a
+/// channel.
 struct Office {
     to_send: Option<Sender<Letter>>,
 }
@@ -20,11 +21,11 @@ enum Order {
     Deliver(Letter),
     /// The letter with this number is confirmed.
     Delivered(u64, Reply<bool>),
-    /// A letter of this sender, with this number.
+    /// A letter from this sender, with this number, has arrived.
     Receive(&'static str, u64, Reply<u64>),
 }
 
-/// Text of the answer, and number of letters.
+/// A number of letters, used as an event and as an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Count(u64);
 

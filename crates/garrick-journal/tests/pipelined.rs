@@ -14,7 +14,7 @@ use garrick_journal::{
 
 /// A list to which numbers are appended.
 struct List {
-    /// Number of reminders that have come.
+    /// Number of reminders that have arrived.
     reminded: Arc<AtomicU32>,
 }
 
@@ -22,7 +22,7 @@ enum Command {
     /// Appends a number, and returns the length.
     Push(u64, Reply<usize>),
     Get(Reply<Vec<u64>>),
-    /// Appends a number and discards it.
+    /// Appends a number and discards the decision.
     Undo(u64, Reply<usize>),
     /// Appends a number and panics.
     Panic(u64, Reply<usize>),
@@ -30,7 +30,7 @@ enum Command {
     Fail(u64, Reply<usize>),
     /// Appends a number and stops.
     Stop(u64, Reply<usize>),
-    /// Sets a reminder to a number of milliseconds from now on.
+    /// Sets a reminder for a number of milliseconds from now.
     Remind(u64, Reply<usize>),
     /// Cancels the reminder.
     Cancel(Reply<usize>),
@@ -116,7 +116,7 @@ impl DurableActor for List {
     }
 }
 
-/// Makes a command that answers.
+/// A function that makes a command from the reply for its answer.
 type Make = Box<dyn FnOnce(Reply<usize>) -> Command + Send>;
 
 type Answers = Vec<Result<usize, NoReply>>;
@@ -128,7 +128,7 @@ enum Order {
     Answered(usize, Result<usize, NoReply>),
 }
 
-/// Sends commands to a list, and collects the answers.
+/// An actor that sends commands to a list, and collects the answers.
 struct Sends {
     list: Address<Command>,
     answers: Vec<Option<Result<usize, NoReply>>>,
@@ -162,7 +162,7 @@ impl Actor for Sends {
     }
 }
 
-/// A list that decides ahead, until the scene is dropped.
+/// A running list that decides ahead, with its system and its journal.
 struct Scene {
     system: System,
     journal: Journal,

@@ -1,4 +1,4 @@
-//! The numbers of a journal, and the progress of its opening.
+//! The counters of a journal, and the progress while it is opened.
 #![forbid(unsafe_code)]
 
 use std::io;
@@ -66,7 +66,7 @@ impl DurableActor for Account {
     }
 }
 
-/// Called at each sync of a file.
+/// A function that is called at each sync of a file.
 type Hook = Arc<Mutex<Box<dyn FnMut() -> io::Result<()> + Send>>>;
 
 /// A disk that calls a hook at each sync of a file.
@@ -170,7 +170,7 @@ impl File for HookedFile {
     }
 }
 
-/// Returns the sizes of the files whose names have this end, in bytes.
+/// Returns the total size in bytes of the files whose names end with `end`.
 fn sizes(disk: &Disk, end: &str) -> u64 {
     let names = disk.list().unwrap();
     let names = names.iter().filter(|name| name.ends_with(end));

@@ -1,5 +1,5 @@
-//! Properties that only a log in an SQLite database has: other files are refused, people look in,
-//! and rows are damaged.
+//! Properties that only a log in an SQLite database has: other files are refused, people read the
+//! database, and rows are damaged.
 #![cfg(feature = "sqlite")]
 #![forbid(unsafe_code)]
 

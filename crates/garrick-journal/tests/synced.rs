@@ -26,7 +26,8 @@ struct Counter {
     number: u64,
 }
 
-/// The event with a number of an entity, as text that can be read in the trace.
+/// An event: the number of the entity, and the number of the event. Encoded as text, so that it can
+/// be read in the trace.
 struct Counted(u64, u64);
 
 impl Stored for Counted {
@@ -60,7 +61,7 @@ impl DurableActor for Counter {
     }
 }
 
-/// Asks a counter, one question at a time, and prints each answer.
+/// An actor that asks a counter, one question at a time, and prints each answer.
 struct Client {
     number: u64,
     counter: Address<Reply<u64>>,
@@ -87,7 +88,7 @@ impl Actor for Client {
     }
 }
 
-/// Counts, in the process that is traced.
+/// Runs the counters and their clients, in the process that is traced.
 fn count(folder: &Path) {
     let system = System::new().unwrap();
     let (journal, _) = Journal::open(&system.handle(), folder).unwrap();
@@ -108,14 +109,15 @@ fn count(folder: &Path) {
     system.shutdown();
 }
 
-/// The system calls so far.
+/// The results of the system calls so far.
 #[derive(Default)]
 struct Trace {
     /// Events that were written to a segment.
     written: BTreeSet<String>,
-    /// Events that were written when a process began a sync that has not ended.
+    /// For each process with a sync that has not ended, the events that were written before this
+    /// sync began.
     syncing: BTreeMap<String, BTreeSet<String>>,
-    /// Events that were written before a sync that has ended.
+    /// Events that were written before the beginning of a sync that has ended.
     synced: BTreeSet<String>,
     /// Number of events that were acknowledged.
     acknowledged: usize,

@@ -46,7 +46,7 @@ impl DurableActor for Records {
     }
 }
 
-/// A sampler of journals, with one look a second.
+/// A sampler of journals that takes one sample per second.
 struct Looks {
     sampler: Sampler,
     seconds: u64,
@@ -74,7 +74,7 @@ impl Looks {
         snapshot
     }
 
-    /// Looks, and returns the only journal.
+    /// Takes a sample, and returns the only journal in it.
     fn journal(&mut self) -> JournalStatus {
         let mut journals = self.look().journals;
         assert_eq!(journals.len(), 1);

@@ -14,13 +14,14 @@ use garrick_sim::{Check, Choosing, Sim};
 /// Number of actors in a ring.
 const RING: u64 = 100;
 
-/// Number of turns of a measurement.
+/// Number of turns in one measurement.
 const TURNS: u64 = 400_000;
 
-/// Number of measurements.
+/// Number of measurements of each contender.
 const ROUNDS: usize = 7;
 
-/// Passes a number on to the next actor of a ring, until it is zero.
+/// An actor that passes a number, reduced by 1, to the next actor of a ring, until the number is
+/// zero.
 struct Hop(Option<Address<Token>>);
 
 enum Token {
@@ -45,8 +46,8 @@ impl Actor for Hop {
     }
 }
 
-/// Spawns `width` rings with `spawn`, and sends a token to each. Each token causes its share of the
-/// turns.
+/// Spawns `width` rings with `spawn`, and sends a token to each. The tokens cause equal shares of
+/// the turns.
 fn rings(width: u64, turns: u64, mut spawn: impl FnMut(Hop) -> Address<Token>) {
     for _ in 0..width {
         let first = spawn(Hop(None));
@@ -61,7 +62,7 @@ fn rings(width: u64, turns: u64, mut spawn: impl FnMut(Hop) -> Address<Token>) {
     }
 }
 
-/// Returns the time of a turn of a plain system.
+/// Returns how long a turn takes in a plain system.
 fn plain(width: u64, turns: u64) -> Duration {
     let local = Local::new().expect("there is room for a worker");
     rings(width, turns, |hop| local.spawn(hop));
@@ -70,7 +71,7 @@ fn plain(width: u64, turns: u64) -> Duration {
     began.elapsed() / u32::try_from(turns).unwrap_or(u32::MAX)
 }
 
-/// Returns the time of a simulated turn.
+/// Returns how long a turn takes in a simulation.
 fn simulated(width: u64, turns: u64) -> Duration {
     // Seed 0 would be run twice.
     let check = Check::new("turns")

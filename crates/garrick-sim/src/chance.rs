@@ -8,7 +8,7 @@ use garrick_sched::Nanos;
 
 use crate::search::Rng;
 
-/// Number of equal parts in which probabilities are given.
+/// Denominator of all probabilities, which are given in per mille.
 const PER_MILLE: u64 = 1000;
 
 /// Returns true with a probability of `per_mille` / 1000.

@@ -59,7 +59,7 @@ const FAULTS: u64 = 0x6661_756c_7473;
 const SETTINGS_VARIABLE: &str = "GARRICK_SIM";
 /// Environment variable with the seed of a single run.
 const SEED_VARIABLE: &str = "GARRICK_SIM_SEED";
-/// Environment variable with the path of a file of moves.
+/// Environment variable with the path of a file that contains the choices of a run.
 const MOVES_VARIABLE: &str = "GARRICK_SIM_CHOICES";
 
 /// The result of a setup: nothing, or an error that stops the check.
@@ -192,7 +192,7 @@ impl Check {
         }
     }
 
-    /// Sets the number of runs. `GARRICK_SIM` takes precedence.
+    /// Sets the number of runs. The environment variable `GARRICK_SIM` takes precedence.
     #[must_use]
     pub fn seeds(self, seeds: u64) -> Self {
         self.unless_set(|settings| settings.amount = Amount::Runs(seeds))
@@ -205,14 +205,15 @@ impl Check {
         self
     }
 
-    /// Sets the number of steps after which a run is cut off. The default is 10,000. `GARRICK_SIM`
-    /// takes precedence.
+    /// Sets the number of steps after which a run is cut off. The default is 10,000. The
+    /// environment variable `GARRICK_SIM` takes precedence.
     #[must_use]
     pub fn steps(self, steps: u32) -> Self {
         self.unless_set(|settings| settings.steps_max = steps)
     }
 
-    /// Sets the strategy. The default is a portfolio. `GARRICK_SIM` takes precedence.
+    /// Sets the strategy. The default is a portfolio, which is a mixture of strategies. The
+    /// environment variable `GARRICK_SIM` takes precedence.
     #[must_use]
     pub fn strategy(self, strategy: Choosing) -> Self {
         self.unless_set(|settings| settings.strategy = strategy)
@@ -257,14 +258,15 @@ impl Check {
 
     /// Runs the program until a property is broken, or until all runs are finished. `setup` sets up
     /// a run: it opens nodes, spawns actors and declares properties. `setup` is called for each
-    /// run. It must do the same each time, except for the parts that depend on [`Sim::seed`].
+    /// run. Each call must do the same, except for the parts that depend on [`Sim::seed`].
     ///
     /// # Errors
     /// Returns the failure if a property is broken, after the failing run was shortened.
     ///
     /// # Panics
-    /// Panics if the setup panics or makes a mistake, if the thread runs another simulation, or if
-    /// panics abort the process, because turns that fail need unwinding.
+    /// Panics if the setup panics or contains a mistake, such as a rule for an unknown node, or if
+    /// the thread already runs another simulation. Panics also if the program was built to abort on
+    /// panics, because turns that fail need unwinding.
     #[track_caller]
     pub fn run<S: Setup>(
         &self,
@@ -296,8 +298,8 @@ fn variable(name: &str) -> Option<String> {
 }
 
 impl Sim {
-    /// Checks a program in many runs. `setup` sets up each run, as in [`Check::run`]. The name of
-    /// the check is the name of the thread, which is the name of the test.
+    /// Checks a program in many runs. `setup` sets up each run, as in [`Check::run`]. The check
+    /// gets the name of the calling thread, which in a test is the name of the test.
     ///
     /// # Panics
     /// Panics with a report if a property is broken. Panics also for the reasons of
@@ -407,7 +409,7 @@ impl Runner<'_> {
         outcome
     }
 
-    /// Panics if another run with the same seed differs.
+    /// Executes another run with the same seed. Panics if the two runs differ.
     fn compare(&mut self, seed: u64, first: &Outcome) {
         let second = self.run_seed(seed);
         if first.hash == second.hash {
@@ -503,9 +505,10 @@ impl Runner<'_> {
         Ok(self.report)
     }
 
-    /// Returns the reduction for a search of all orders. If outages are possible, there is no
-    /// reduction, and each possible step is tried. The reason is that the races of a run show only
-    /// events that happened in the run, and an outage may not happen in it.
+    /// Returns the method that reduces the number of runs in a search of all orders. The best
+    /// method compares pairs of steps that happened in a run. If crashes or partitions are
+    /// possible, the search uses sleep sets instead, because a run may contain no crash and no
+    /// partition.
     fn reduction(&mut self, seed: u64) -> Reduction {
         let sim = self.set_up(seed);
         if sim.faults_and_links().0.have_outages() {
@@ -515,7 +518,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Follows the moves of a file.
+    /// Follows the recorded choices in a file.
     fn replay(mut self, path: &Path) -> Result<Report, Box<Failed>> {
         let text = fs::read_to_string(path)
             .unwrap_or_else(|error| panic!("{MOVES_VARIABLE}={}: {error}", path.display()));
@@ -543,7 +546,8 @@ impl Runner<'_> {
     }
 
     /// Follows `moves` in a run. If the run breaks the same property, returns the moves that were
-    /// made, without those that were not possible. Adds the number of returned moves to `steps`.
+    /// made, without those that were not possible. Adds the number of moves that each run has made
+    /// to `steps`.
     fn still_fails(
         &mut self,
         seed: u64,

@@ -9,7 +9,7 @@ use crate::stage;
 /// independent, because stages may use the same channels.
 const ALL: u64 = 0;
 
-/// Marks the chains of choices that the simulation itself offers.
+/// Marks the chains of choices that the simulation itself offers, such as crashes.
 const OTHER: u64 = 1 << 63;
 
 impl Action for Choice {

@@ -23,7 +23,7 @@ const BEGAN_SECONDS: u64 = 1_767_225_600;
 const AHEAD: u64 = 0x61_6865_6164;
 const DRIFT: u64 = 0x64_7269_6674;
 
-/// Number of parts in parts per million.
+/// One million, for parts per million.
 const MILLION: i32 = 1_000_000;
 /// Limits of the drift of a clock, in parts per million.
 const DRIFT_MIN: i32 = -MILLION / 2;
@@ -184,13 +184,13 @@ impl Clocks {
             .or_insert_with(|| NodeClock::new(clock.clone()))
     }
 
-    /// Returns the names of the nodes with clocks.
+    /// Returns the names of the nodes that have their own clocks.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.of_nodes.keys().map(String::as_str)
     }
 }
 
-/// The world of one node.
+/// The world of one node: its clock and its seeds.
 pub(crate) struct SimWorld {
     clock: NodeClock,
     /// Number from which the next seed is computed.
@@ -276,7 +276,7 @@ mod tests {
     #[derive(Debug)]
     struct Fired(Nanos);
 
-    /// Sends to itself after a minute.
+    /// An actor that sends a message to itself after a minute.
     struct Waits;
 
     impl Actor for Waits {

@@ -1,5 +1,5 @@
-//! Coverage: the pairs of messages that were handled one after the other, and the results of
-//! messages.
+//! Coverage: the pairs of messages that were handled one after the other, and the result of each
+//! message (handled, undone or lost).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,11 +13,11 @@ use hashbrown::HashMap;
 pub struct Coverage {
     /// Pairs of messages that the same actor has handled one after the other.
     pairs: BTreeSet<(Message, Message)>,
-    /// Messages and their results.
+    /// Kinds of messages, each with a result: handled, undone or lost.
     outcomes: BTreeSet<(Message, Outcome)>,
     /// Message that each task of the current run has handled last.
     last: HashMap<TaskName, Message>,
-    /// Last seed whose run has added a pair or a result.
+    /// Last seed whose run has added a new pair of messages or a new result.
     newest: Option<u64>,
 }
 
@@ -82,7 +82,7 @@ impl Coverage {
         self.outcomes.len()
     }
 
-    /// Returns the last seed whose run has added a pair or a result.
+    /// Returns the last seed whose run has added a new pair of messages or a new result.
     #[must_use]
     pub fn newest(&self) -> Option<u64> {
         self.newest

@@ -5,20 +5,20 @@ use garrick_sched::Choice;
 /// A choice that the simulation itself offers, as [`Choice::Other`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Time passes until the next timer fires.
+    /// The clock advances until the next timer fires.
     Time,
-    /// The node at an index crashes.
+    /// The node with this index crashes.
     Crash(usize),
-    /// The node at an index starts again.
+    /// The node with this index starts again after a crash.
     Restart(usize),
-    /// The partition at an index begins.
+    /// The partition with this index begins.
     Cut(usize),
-    /// The partition at an index heals.
+    /// The partition with this index heals.
     Heal(usize),
 }
 
 impl Event {
-    /// Returns the number of the choice.
+    /// Returns the number that stands for this event in [`Choice::Other`].
     pub(crate) fn number(self) -> u32 {
         let number = |kind, index: usize| 1 + 4 * index as u32 + kind;
         match self {
@@ -30,7 +30,7 @@ impl Event {
         }
     }
 
-    /// Returns the event of a choice with a number.
+    /// Returns the event for which a number stands in [`Choice::Other`].
     pub(crate) fn of_number(number: u32) -> Self {
         let Some(rest) = number.checked_sub(1) else {
             return Self::Time;
@@ -53,7 +53,7 @@ impl Event {
     }
 }
 
-/// Returns true if a choice begins a fault. Such a choice need never be taken.
+/// Returns true if a choice begins a fault. A run need never take such a choice.
 pub(crate) fn is_fault(choice: Choice) -> bool {
     matches!(Event::of(choice), Some(Event::Crash(_) | Event::Cut(_)))
 }

@@ -25,7 +25,8 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crashed(pub String);
 
-/// A fact that the simulation itself notes: the node with this name starts again.
+/// A fact that the simulation itself notes: the node with this name has started again after a
+/// crash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restarted(pub String);
 

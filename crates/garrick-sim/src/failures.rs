@@ -39,7 +39,7 @@ impl<T> Failures<T> {
         self.are_any.load(Relaxed)
     }
 
-    /// Takes all failures.
+    /// Removes and returns all failures.
     pub(crate) fn take(&self) -> Vec<T> {
         let mut list = self.list();
         self.are_any.store(false, Relaxed);

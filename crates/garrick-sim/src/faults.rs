@@ -9,19 +9,19 @@ use garrick_sched::{Circumstances, Nanos};
 use crate::chance::{check_per_mille, draws, nanos_of};
 use crate::search::Rng;
 
-/// Default probability, in per mille, that a crash loses the messages that the crashed node has
-/// sent to an actor and that have not arrived yet.
+/// Default probability, in per mille, that the connection from a crashed node to a receiver ends
+/// before the next message.
 const LOSES_SENT: u32 = 500;
 
-/// The turns that fail, the nodes that crash, and the partitions of the network.
-/// [`Sim::faults`](crate::Sim::faults) returns it.
+/// The turns that fail, the nodes that crash, and the partitions of the network, as returned by
+/// [`Sim::faults`](crate::Sim::faults).
 #[derive(Debug)]
 pub struct Faults {
     fails: Vec<Failing>,
     pub(crate) crashes: Vec<Crashing>,
     pub(crate) partitions: Vec<Partition>,
-    /// Probability, in per mille, that a crash loses the messages that the crashed node has sent to
-    /// an actor and that have not arrived yet.
+    /// Probability, in per mille, that the connection from a crashed node to a receiver ends before
+    /// the next message.
     pub(crate) loses_sent: u32,
     /// Moment at which all faults end. `None` if they end with the run.
     pub(crate) end: Option<EndOfFaults>,
@@ -69,19 +69,19 @@ impl Partition {
         self
     }
 
-    /// Returns true if two nodes are on different sides.
+    /// Returns true if two nodes are on different sides of the partition.
     pub(crate) fn separates(&self, one: &str, other: &str) -> bool {
         let has = |name: &str| self.nodes.iter().any(|node| node == name);
         has(one) != has(other)
     }
 
-    /// Returns the names of the nodes on one side.
+    /// Returns the names of the nodes that the partition cuts off.
     pub(crate) fn name(&self) -> String {
         self.nodes.join(", ")
     }
 }
 
-/// A probability with which turns of a type of actor fail.
+/// The probability that a turn fails, for one type of actor or for all types.
 #[derive(Debug)]
 struct Failing {
     /// Name of the type. `None` stands for all types.
@@ -203,19 +203,19 @@ impl Faults {
     }
 
     /// Ends all faults after a time: no turn fails, no message is lost, no node crashes, partitions
-    /// heal, and nodes that restart do so at once. At this moment, the time of
-    /// [`Sim::eventually`](crate::Sim::eventually) begins. By default, there are faults until
+    /// heal, and nodes that wait for their restart start at once. At this moment, the time limits
+    /// of [`Sim::eventually`](crate::Sim::eventually) begin. By default, there are faults until
     /// nothing is left to do.
     ///
-    /// Use this method together with [`Sim::latency`](crate::Sim::latency). Without it, time passes
-    /// only when a step chooses so: see [`Faults::cease_after_steps`].
+    /// Use this method together with [`Sim::latency`](crate::Sim::latency). Without delays, time
+    /// passes only when the search chooses to fire a timer: see [`Faults::cease_after_steps`].
     pub fn cease_after(&mut self, time: Duration) -> &mut Self {
         self.end = Some(EndOfFaults::Time(garrick_sched::nanos(time)));
         self
     }
 
-    /// Ends all faults after a number of steps, like [`Faults::cease_after`]. A search of all
-    /// orders tries only one order of the steps after that.
+    /// Ends all faults after a number of steps, like [`Faults::cease_after`]. After the end of the
+    /// faults, a search of all orders tries only one order of the steps.
     pub fn cease_after_steps(&mut self, steps: u32) -> &mut Self {
         self.end = Some(EndOfFaults::Steps(steps));
         self
@@ -237,7 +237,7 @@ impl Faults {
         })
     }
 
-    /// Returns the names of the nodes in the rules.
+    /// Returns the names of the nodes to which the rules apply.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let crashing = self.crashes.iter().map(|crash| &*crash.node);
         let cut = self
@@ -247,7 +247,8 @@ impl Faults {
         crashing.chain(cut.map(String::as_str))
     }
 
-    /// Returns true if nodes may crash, or partitions may begin, or if the faults cease.
+    /// Returns true if nodes may crash, or partitions may begin, or if the faults end before the
+    /// run.
     pub(crate) fn have_outages(&self) -> bool {
         !self.crashes.is_empty() || !self.partitions.is_empty() || self.end.is_some()
     }

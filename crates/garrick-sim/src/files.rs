@@ -1,4 +1,4 @@
-//! The files that describe a failure: the trace, the diagram and the moves.
+//! The files that describe a failure: the trace, the diagram and the choices of the run.
 
 use std::env;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use garrick_sched::{Choice, Fate, TaskName};
 
 use crate::run::{Move, Then};
 
-/// First line of a file of moves.
+/// First line of a file that contains the choices of a run.
 const HEADER: &str = "garrick-sim choices 2";
 
 /// Writes files in `folder`, or in the default folder, and returns their folder.
@@ -46,7 +46,7 @@ pub(crate) fn name_of(check: &str, seed: u64, extension: &str) -> String {
     format!("{check}-{seed}.{extension}")
 }
 
-/// Returns the seed in a text, which is a decimal or hexadecimal number.
+/// Parses a seed, which is a decimal or hexadecimal number.
 pub(crate) fn parse_seed(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -54,10 +54,10 @@ pub(crate) fn parse_seed(text: &str) -> Option<u64> {
     }
 }
 
-/// The content of a file of moves.
+/// The content of a file that contains the choices of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Recorded {
-    /// Seed of the setup.
+    /// Seed of the run.
     pub(crate) seed: u64,
     /// Hash of the types of the actors.
     pub(crate) types: u64,
@@ -75,7 +75,7 @@ pub(crate) fn hash_of_types<'t>(types: impl Iterator<Item = &'t str>) -> u64 {
 }
 
 impl Recorded {
-    /// Returns the text of a file of moves.
+    /// Returns the text of a file that contains the choices of a run.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{HEADER}\nseed {}\ntypes {:016x}\n", self.seed, self.types);
         match self.then {
@@ -108,7 +108,7 @@ impl Recorded {
         text
     }
 
-    /// Reads a file of moves.
+    /// Parses the text of a file that contains the choices of a run.
     ///
     /// # Errors
     /// Returns a text that names the line if the file has a wrong form.

@@ -1,5 +1,5 @@
-//! Runs Garrick's actors in a seeded simulation that searches for orders and faults in which they
-//! fail.
+//! Runs Garrick's actors in a seeded simulation, which searches for orders of messages and for
+//! faults that make a program fail.
 //!
 //! The modules are declared in the order of their layers. A module uses only modules above it.
 #![forbid(unsafe_code)]

@@ -10,7 +10,7 @@ use garrick_sched::{Circumstances, Nanos, Simulation};
 use crate::chance::{check_per_mille, draws, nanos_of};
 use crate::search::Rng;
 
-/// The links between nodes. [`Sim::links`](crate::Sim::links) returns it.
+/// The links between nodes, as returned by [`Sim::links`](crate::Sim::links).
 ///
 /// Links delay, lose and repeat only messages between different nodes. Within a node, a message is
 /// never lost, and never arrives twice.
@@ -36,7 +36,7 @@ struct Duplicating {
     of: TypeId,
     type_name: &'static str,
     per_mille: u32,
-    /// Allows copies of the type in a simulation.
+    /// Function that allows a simulation to copy messages of this type.
     allow: fn(&mut Simulation),
 }
 
@@ -96,7 +96,7 @@ impl Links {
         self.rule(None, None)
     }
 
-    /// Returns the rule for the messages from one node to another. It takes precedence over
+    /// Returns the rule for the messages from one node to another. This rule takes precedence over
     /// [`Links::all`].
     pub fn between(&mut self, from: impl Into<String>, to: impl Into<String>) -> &mut Link {
         self.rule(Some(from.into()), Some(to.into()))
@@ -120,7 +120,7 @@ impl Links {
         &mut self.rules[at]
     }
 
-    /// Returns the names of the nodes in the rules.
+    /// Returns the names of the nodes to which the rules apply.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let names = self.rules.iter().flat_map(|rule| [&rule.from, &rule.to]);
         names.filter_map(|name| name.as_deref())

@@ -11,7 +11,7 @@ use crate::facts::Facts;
 /// Function that returns true if a property holds.
 type Holds = Box<dyn FnMut(&Facts) -> bool>;
 
-/// Function that explains why a property of the end does not hold.
+/// Function that explains why a property that must hold at the end of the run does not hold.
 type Explains = Box<dyn FnOnce(&Facts) -> Result<(), String>>;
 
 /// Properties of a run.
@@ -24,7 +24,7 @@ pub(crate) struct Properties {
     is_calm: bool,
 }
 
-/// A property that must hold at some time.
+/// A property that must become true at some time, after the faults have ceased.
 struct Awaited {
     name: String,
     /// Time limit for the property, from the moment at which the faults have ceased.
@@ -50,7 +50,7 @@ pub struct Broken {
 pub enum Kind {
     /// A property that must hold after each step.
     Always,
-    /// A property that must hold at some time.
+    /// A property that must become true at some time, after the faults have ceased.
     Eventually,
     /// A property that must hold at the end of the run.
     AtEnd,
@@ -114,13 +114,13 @@ impl Properties {
         Ok(())
     }
 
-    /// Begins the time in which the awaited properties must hold.
+    /// Begins the time limits of the properties that must become true at some time.
     pub(crate) fn begin_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
         self.is_calm = true;
         self.check_calm(facts)
     }
 
-    /// Checks whether awaited properties hold now.
+    /// Checks which of the properties that must become true at some time hold now.
     fn check_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
         for awaited in self.eventually.iter_mut().filter(|awaited| !awaited.held) {
             let holds = &mut awaited.holds;
@@ -133,13 +133,14 @@ impl Properties {
         Ok(())
     }
 
-    /// Returns the longest time limit of the awaited properties that have not held yet.
+    /// Returns the longest time limit of the properties that must become true but have not been
+    /// true yet.
     pub(crate) fn awaited(&self) -> Option<Nanos> {
         let open = self.eventually.iter().filter(|awaited| !awaited.held);
         open.map(|awaited| awaited.within).max()
     }
 
-    /// Returns an error if an awaited property has not held, although its time limit has passed.
+    /// Returns an error if a property has not become true within its time limit.
     pub(crate) fn check_awaited(&self) -> Result<(), Broken> {
         match self.eventually.iter().find(|awaited| !awaited.held) {
             None => Ok(()),
@@ -151,7 +152,7 @@ impl Properties {
         }
     }
 
-    /// Checks the properties of the end.
+    /// Checks the properties that must hold at the end of a run.
     pub(crate) fn check_end(&mut self, facts: &Facts) -> Result<(), Broken> {
         for (name, holds) in self.at_end.drain(..) {
             let result = caught(|| holds(facts)).and_then(|result| result);

@@ -20,8 +20,8 @@ pub struct Report {
     pub runs: u64,
     /// Number of steps of all runs.
     pub steps: u64,
-    /// Number of runs that were cut off because they had too many steps. Properties of the end were
-    /// not checked in these runs.
+    /// Number of runs that were cut off because they had too many steps. Properties that must hold
+    /// at the end were not checked in these runs.
     pub cut: u64,
     /// Number of runs that were ended early, because they could only have repeated an earlier run.
     pub redundant: u64,
@@ -122,7 +122,7 @@ impl Failed {
         (self.shrink_time, self.shrink_runs)
     }
 
-    /// Writes the trace, the diagram and the moves to files.
+    /// Writes the trace, the diagram and the choices to files.
     pub(crate) fn write_files(mut self, folder: Option<&Path>) -> Box<Self> {
         let recorded = Recorded {
             seed: self.seed,

@@ -33,12 +33,13 @@ pub struct Move {
     pub at: Nanos,
 }
 
-/// Determines how a run continues after a list of moves.
+/// The way in which a run continues after a list of moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// The run ends.
     Ends,
-    /// The faults cease, and the run continues as long as properties are awaited.
+    /// The faults cease, and the run continues as long as properties that must become true have not
+    /// been true yet.
     Calm,
     /// The run continues to its end, without further faults.
     GoesOn,
@@ -88,7 +89,7 @@ pub(crate) enum End {
     Idle,
     /// The limit of steps was reached.
     Cut,
-    /// The strategy or the list has ended the run.
+    /// The strategy has ended the run, or the list of moves has ended.
     Left,
     /// The faults have ceased before the end of the run.
     Ceased,
@@ -109,7 +110,7 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
     pub(crate) end: End,
     pub(crate) moves: Vec<Move>,
-    /// Number of moves before the end of the list of moves, or before the faults ceased.
+    /// Number of moves that were made before the list of moves ended, or before the faults ceased.
     pub(crate) before_calm: usize,
     /// True if messages have times.
     pub(crate) has_times: bool,
@@ -125,7 +126,7 @@ struct Execution<'s, 't> {
     observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
-    /// Number of moves before the end of the list of moves, or before the faults ceased.
+    /// Number of moves that were made before the list of moves ended, or before the faults ceased.
     before_calm: Option<usize>,
     hash: u64,
     /// Number of facts at the last check of the properties.
@@ -289,8 +290,9 @@ impl Execution<'_, '_> {
         Ok(End::Cut)
     }
 
-    /// Runs without faults until nothing is left to do, or until each property that is awaited has
-    /// had enough time. `before` is the end of the part with faults.
+    /// Runs without faults until nothing is left to do, or until the time limits of all properties
+    /// that must become true have passed. `before` is the reason why the part with faults has
+    /// ended.
     fn run_calmly(&mut self, before: End) -> Result<End, Broken> {
         let facts = std::rc::Rc::clone(&self.sim.facts);
         self.sim.properties.begin_calm(&facts.borrow())?;
@@ -345,7 +347,8 @@ impl Execution<'_, '_> {
         self.run_wild(moves, Mode::Calm)
     }
 
-    /// Finds the choices that can be taken now, and passes new causes to the strategy.
+    /// Finds the choices that can be taken now, and tells the strategy which choices the last step
+    /// has caused.
     fn prepare(&mut self, mode: Mode, mut driver: Option<&mut Driver<'_>>) {
         let trace = &mut self.observers.trace;
         self.schedule.prepare(self.sim, mode, |sim| {
@@ -353,7 +356,7 @@ impl Execution<'_, '_> {
         });
     }
 
-    /// Lets time pass in a list of moves.
+    /// Lets time pass while a list of moves is followed.
     fn wait_until(&mut self, time: Nanos) {
         let trace = &mut self.observers.trace;
         self.schedule.wait_until(self.sim, time, |sim| {
@@ -361,7 +364,7 @@ impl Execution<'_, '_> {
         });
     }
 
-    /// Takes the step with an index in the enabled choices.
+    /// Takes the enabled choice at an index.
     fn take(&mut self, index: usize, fate: Fate) -> Result<(), Broken> {
         let (at, choice) = self.schedule.take(self.sim, index, fate);
         let step = self.moves.len() as u32;
@@ -414,8 +417,8 @@ impl Execution<'_, '_> {
         misplaced.map_or_else(|| self.check(), Err)
     }
 
-    /// Returns the circumstances of a choice and the label of its receiver, if an observer needs
-    /// them.
+    /// Returns the circumstances of a choice, such as its message, and the label of its receiver.
+    /// Returns `None` if no observer needs them.
     fn circumstances(&self, at: usize) -> Option<(Circumstances, Option<String>)> {
         let has_trace = self.observers.trace.is_some();
         if !has_trace && self.observers.coverage.is_none() {
@@ -457,7 +460,8 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Checks the properties.
+    /// Checks that no actor has failed. If facts were noted since the last call, checks the
+    /// properties, too.
     fn check(&mut self) -> Result<(), Broken> {
         if let Some(failure) = self.sim.take_failure() {
             return Err(failure);
@@ -471,7 +475,7 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Passes new causes and new tasks to the strategy and the trace.
+/// Tells the strategy which choices were caused, and tells the trace which tasks were created.
 fn absorb(sim: &mut Sim, trace: Option<&mut Trace>, driver: &mut Option<&mut Driver<'_>>) {
     let caused = sim.simulation.caused();
     if let Some(Driver::Search(strategy, _)) = driver {

@@ -43,7 +43,7 @@ pub enum Choosing {
     Portfolio,
     /// A random walk.
     Walk,
-    /// PCT with this number of changes of priorities.
+    /// The strategy PCT, with this number of changes of priorities.
     Pct(u32),
     /// Partial-order sampling.
     Pos,

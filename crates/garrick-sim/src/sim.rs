@@ -28,13 +28,13 @@ use crate::stage;
 /// Probability of an event that always happens, in per mille.
 const CERTAINLY: u32 = 1000;
 
-/// Starts the actors of a node.
+/// A function that starts the actors of a node.
 type Start = Box<dyn FnMut(&Node)>;
 
 /// One run of a simulated program. The closure that is passed to [`Sim::check`] sets it up.
 pub struct Sim {
-    /// Declared first, so that it is dropped first and no facts are recorded while the tasks are
-    /// dropped.
+    /// Guard of the observer that records facts. This field is dropped first, so no facts are
+    /// recorded while the tasks are dropped.
     _observing: Observing,
     pub(crate) simulation: Simulation,
     pub(crate) clock: Clock,
@@ -43,7 +43,8 @@ pub struct Sim {
     /// Number of the current step.
     pub(crate) step: Rc<Cell<u32>>,
     nodes: Vec<Place>,
-    /// For each number in the simulation, the index of its node. Numbers are never reused.
+    /// For each number that a node has had in the simulation, the index of this node. Numbers are
+    /// never reused.
     indices: Vec<usize>,
     pub(crate) properties: Properties,
     faults: Faults,
@@ -62,13 +63,13 @@ pub struct Sim {
 /// A node with its number in the simulation.
 struct Place {
     node: Node,
-    /// Number in the simulation, which changes when the node starts again.
+    /// Number of the node in the simulation, which changes when the node starts again.
     number: usize,
     clock: NodeClock,
     start: Option<Start>,
 }
 
-/// Receives the facts that actors record.
+/// An observer that receives the facts that actors record.
 struct Observer {
     facts: Rc<RefCell<Facts>>,
     clock: Clock,
@@ -250,8 +251,8 @@ impl Sim {
         })
     }
 
-    /// Declares a property of the end of the run like [`Sim::at_end`]. The error of `check`
-    /// explains why it does not hold.
+    /// Declares a property that must hold at the end of the run, like [`Sim::at_end`]. If the
+    /// property does not hold, the error of `check` explains why.
     pub fn explained(
         &mut self,
         name: impl Into<String>,
@@ -368,7 +369,7 @@ impl Sim {
     }
 
     /// Keeps a value until the end of the run, for example a supervision tree, whose children stop
-    /// when it is dropped.
+    /// when the tree is dropped.
     pub fn keep(&mut self, value: impl Any) -> &mut Self {
         self.kept.push(Box::new(value));
         self
@@ -423,7 +424,7 @@ impl Sim {
         self.simulation.spawn(self.nodes[index].number, task)
     }
 
-    /// Takes the failures that the simulation has not chosen, oldest first.
+    /// Removes and returns the failures that the simulation has not caused, oldest first.
     pub(crate) fn take_failures(&self) -> Vec<Failure> {
         self.failures.take()
     }
@@ -486,7 +487,7 @@ impl Sim {
         self.faults.partitions.iter().map(Partition::name).collect()
     }
 
-    /// Allows copies of the messages that links repeat.
+    /// Allows the simulation to copy the messages that links may repeat.
     pub(crate) fn allow_copies(&mut self) {
         self.links.allow_copies(&mut self.simulation);
     }
@@ -524,14 +525,14 @@ impl Sim {
         self.simulation.settle();
     }
 
-    /// Returns true if a node has timers.
+    /// Returns true if any node has a timer.
     pub(crate) fn has_timers(&self) -> bool {
         self.nodes
             .iter()
             .any(|place| self.simulation.has_timers(place.number))
     }
 
-    /// Returns the earliest deadline of all nodes.
+    /// Returns the earliest deadline of the timers of all nodes.
     pub(crate) fn next_deadline(&self) -> Option<Nanos> {
         let of = |place: &Place| {
             let deadline = self.simulation.next_deadline(place.number);
@@ -547,8 +548,8 @@ impl Sim {
         }
     }
 
-    /// Returns the failure of an actor that the simulation has not chosen, if there was one and
-    /// failures are not allowed.
+    /// Returns a failure of an actor or a stage that the simulation has not caused. Returns `None`
+    /// if there was none, or if failures are allowed.
     #[inline]
     pub(crate) fn take_failure(&self) -> Option<Broken> {
         if self.stage_failures.are_any() || self.failures.are_any() {

@@ -6,8 +6,8 @@
 //!   is memory that both ends share. Answers to its questions may come from other nodes.
 //! - Its failures do not go to a supervisor.
 //! - Its steps change memory that other stages see at once: the rings of the channels. Actors with
-//!   an end of a channel see it, too. So the effect of a step is not limited to one task, and two
-//!   steps must not be exchanged as if they were independent.
+//!   an end of a channel see this memory, too. So the effect of a step is not limited to one task,
+//!   and two steps must not be exchanged as if they were independent.
 
 use std::cell::Cell;
 

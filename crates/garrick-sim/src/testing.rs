@@ -94,7 +94,7 @@ impl Kit {
         &self.node
     }
 
-    /// Returns the disk of the system, which is empty at first.
+    /// Returns the disk of the system. A new disk is empty.
     pub fn disk(&mut self) -> Disk {
         self.sim.disk(NODE)
     }
@@ -251,7 +251,7 @@ pub struct Probe<M> {
     received: Received<M>,
 }
 
-/// Task of a probe.
+/// The task by which the scheduler runs a probe.
 struct ProbeTask<M>(Received<M>);
 
 impl<M: Send + 'static> Task for ProbeTask<M> {

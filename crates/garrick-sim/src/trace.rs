@@ -189,7 +189,7 @@ impl Trace {
 }
 
 impl Traced {
-    /// Returns the remark on the fate of the step.
+    /// Returns the remark that follows the step in the trace, such as `LOST` or `undone`.
     fn remark(&self) -> &'static str {
         match (self.fate, self.undone) {
             (Fate::Lost, _) => " LOST",

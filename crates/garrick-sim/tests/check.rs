@@ -114,7 +114,7 @@ fn another_thread_that_spawns_is_found() {
         .unwrap_or_else(drop);
 }
 
-/// Notes the numbers that it gets.
+/// An actor that records the numbers it receives as facts.
 struct Notes;
 
 #[derive(Debug)]

@@ -19,7 +19,7 @@ const DESKS: Key<Question> = Key::new("desks");
 
 type Question = Request<u32, u32>;
 
-/// Something that has happened. The text is part of what must be the same.
+/// A fact: something has happened. The text of the fact must be the same in every process.
 #[derive(Debug)]
 #[expect(dead_code, reason = "formatted")]
 enum Seen {
@@ -27,7 +27,7 @@ enum Seen {
     Text(&'static str, String),
 }
 
-/// Answers questions with sums. Fails at some numbers.
+/// An actor that answers questions with sums, and fails at some numbers.
 #[derive(Default)]
 struct Desk {
     sum: u32,
@@ -47,7 +47,7 @@ impl Actor for Desk {
     }
 }
 
-/// Asks others in all ways.
+/// An actor that asks other actors, in each way in which an actor can ask.
 struct Asker {
     desks: Vec<Address<Question>>,
     bounded: Address<u32>,
@@ -115,7 +115,7 @@ impl Asker {
     }
 }
 
-/// Waits and asks: an async actor.
+/// An async actor, which waits and asks.
 async fn walk(mut steps: Incoming<u32>, router: Router<Question>, name: &'static str) {
     while let Some(step) = steps.recv().await {
         let context: AsyncContext<u32> = steps.context().clone();
@@ -154,7 +154,7 @@ fn bounded(node: &Node) -> Address<u32> {
     .unwrap()
 }
 
-/// Spawns an actor that keeps odd numbers until an even one comes.
+/// Spawns an actor that keeps odd numbers until an even number arrives.
 fn stasher(node: &Node) -> Address<u32> {
     node.actor(behavior(|n: u32, cx| {
         if n % 2 == 1 {
@@ -224,7 +224,7 @@ fn program(sim: &mut Sim) {
     sim.links().all().loses(20);
 }
 
-/// Number of seeds of a child process. `cargo xtask sim` sets a larger one.
+/// Returns the number of seeds that a child process runs. `cargo xtask sim` sets a larger number.
 fn seeds() -> u64 {
     let seeds = env::var("GARRICK_SIM_MIXED").ok();
     seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(150)
@@ -285,8 +285,8 @@ fn runs_are_the_same_in_every_process() {
     compare_with_other_builds(&first);
 }
 
-/// Compares the hash with the one in a file, which a test of another build has written. Creates the
-/// file if there is none. `cargo xtask sim` sets the path.
+/// Compares the hash with the hash in a file, which the same test in another build has written.
+/// Creates the file if there is none. `cargo xtask sim` sets the path.
 fn compare_with_other_builds(hash: &str) {
     let Some(path) = env::var_os("GARRICK_SIM_MIXED_FILE") else {
         return;

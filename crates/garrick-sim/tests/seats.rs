@@ -24,15 +24,15 @@ impl Actor for Child {
     }
 }
 
-/// Asks a child until it has enough answers.
+/// An actor that asks a child until it has enough answers.
 struct Client {
-    /// The children run as long as this exists.
+    /// The supervision tree, which keeps the children running until it is dropped.
     _tree: Tree,
     child: Address<Reply<()>>,
     answers: u32,
 }
 
-/// Noted when the client has enough answers.
+/// A fact: the client has enough answers.
 #[derive(Debug)]
 struct Done;
 

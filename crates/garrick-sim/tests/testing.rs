@@ -10,7 +10,7 @@ use garrick_sim::{DiskEvent, DiskFault};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Sends its start and all messages to a probe.
+/// An actor that reports its start and all its messages to a probe.
 struct Echo(Address<u32>);
 
 impl Actor for Echo {
@@ -160,7 +160,7 @@ fn a_message_to_an_actor_that_has_stopped_is_left_out() {
     assert_eq!(kit.handle().dead_letters(), 2);
 }
 
-/// Appends numbers to a file, and syncs it when it gets a zero.
+/// An actor that appends numbers to a file, and syncs the file when it receives a zero.
 fn appends(kit: &mut Kit) -> Address<u8> {
     let disk = kit.disk();
     let appends = behavior(move |n: u8, _| {

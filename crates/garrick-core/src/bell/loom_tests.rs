@@ -63,7 +63,8 @@ fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send 
     });
 }
 
-/// Polls. Uses the plain stores to begin and to end the poll, each if no other thread has the bell.
+/// Polls. Begins the poll with a plain store if no other thread has the bell at that moment, and
+/// ends it in the same way.
 fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
     let is_alone = || {
         let is_alone = Arc::strong_count(bell) == 1;

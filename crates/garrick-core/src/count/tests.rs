@@ -1,4 +1,4 @@
-//! Readers beside a writer that never pauses.
+//! Tests of readers that read while a writer never pauses.
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;

@@ -110,7 +110,7 @@ struct Gate {
 /// Dropping the mover does not close the gate, because [`close`](Self::close) may return a waiter
 /// that the caller must wake.
 pub struct Mover {
-    /// Shared with the watches.
+    /// State shared with the watches.
     gate: Arc<CachePadded<Gate>>,
     /// Local copy of `Gate::count`, always exact.
     count: u64,
@@ -119,7 +119,7 @@ pub struct Mover {
 /// A handle that reads the count of a gate and can request a wake-up. Created by [`new`].
 #[derive(Clone)]
 pub struct Watch {
-    /// Shared with the mover.
+    /// State shared with the mover.
     gate: Arc<CachePadded<Gate>>,
 }
 

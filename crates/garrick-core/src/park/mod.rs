@@ -1,9 +1,9 @@
 //! Parking: lets a thread wait for another thread without using its core.
 //!
 //! A [`Parker`] holds at most one *token*. [`Unparker::unpark`] sets the token. [`Parker::park`]
-//! waits until the token is set, and takes it. So a park after an unpark returns immediately. So no
-//! wake-up is lost if one thread checks for a value and then parks, while another thread publishes
-//! a value and then unparks.
+//! waits until the token is set, and takes it. So a park after an unpark returns immediately. As a
+//! result, no wake-up is lost if one thread checks for a value and then parks, while another thread
+//! publishes a value and then unparks.
 //!
 //! The algorithm is the parker of the standard library and crossbeam. It consists of a state word,
 //! a lock and a condition variable. The lock and the condition variable are used only while the

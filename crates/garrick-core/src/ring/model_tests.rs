@@ -14,7 +14,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-/// Fate of a [`Poke`].
+/// The way in which a test ends a [`Poke`].
 #[derive(Debug, Clone, Copy)]
 enum End {
     Commit,

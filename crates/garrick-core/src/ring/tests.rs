@@ -14,7 +14,7 @@ const STRESS: u64 = if cfg!(debug_assertions) {
     5_000_000
 };
 
-/// Counts its drops, and panics in the drops that are marked for it.
+/// A value that counts its drops, and panics in the drops that are marked for it.
 struct Fuse<'a> {
     drops: &'a Cell<u32>,
     blows: bool,

@@ -15,10 +15,10 @@ use crate::log::Log;
 
 /// A place for a log, which is empty at first.
 pub trait Store {
-    /// Opens the log. The value that an earlier call returned has been dropped.
+    /// Opens the log. Called again only after the previously returned value has been dropped.
     fn open(&mut self) -> Box<dyn Log>;
 
-    /// Removes the log. The value that [`Store::open`] returned has been dropped.
+    /// Removes the log. Called only after the value that [`Store::open`] returned has been dropped.
     fn clear(&mut self);
 }
 

@@ -20,9 +20,9 @@ use crate::event::EventKind;
 /// is repeated.
 ///
 /// A turn commits when its events are durable, that is, when they are safely on the disk. So no
-/// other actor, asker or socket ever sees an effect of a turn that could still be lost. Until then,
-/// the actor handles no other message, and its worker runs other actors. If the events cannot be
-/// written, the turn is undone and the actor fails.
+/// other actor, asker or socket ever sees an effect of a turn that could still be lost. Until its
+/// events are durable, the actor handles no other message, and its worker runs other actors. If the
+/// events cannot be written, the turn is undone and the actor fails.
 ///
 /// A turn that records no event commits at once, because the state that it reads is always durable.
 ///
@@ -152,9 +152,9 @@ pub trait DurableActor: Sized + Send + 'static {
         None
     }
 
-    /// Converts a letter into a message, which this actor then receives, and sends to the receiver
-    /// of the letter. [`Decide::post`] records letters. If this method returns `None`, which is the
-    /// default, the actor fails.
+    /// Converts a letter into a message to this actor itself. When this actor handles the message,
+    /// it sends the content to the receiver of the letter. [`Decide::post`] records letters. If
+    /// this method returns `None`, which is the default, the actor fails.
     fn letter(letter: Letter) -> Option<Self::Msg> {
         let _ = letter;
         None
@@ -219,8 +219,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         }
     }
 
-    /// Records an event. It is applied to the state after the decision. If the turn is undone, the
-    /// event is discarded.
+    /// Records an event. The event is applied to the state after the decision. If the turn is
+    /// undone, the event is discarded.
     pub fn record(&mut self, event: A::Event) {
         self.recorded.push(Recorded::Event(event));
     }
@@ -230,7 +230,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     /// key.
     ///
     /// When the turn is durable, the actor receives the message that [`DurableActor::due`] returns
-    /// for the key. It receives the message again after each start, until a turn that calls
+    /// for the key. The actor receives the message again after each start, until a turn that calls
     /// [`Decide::complete`] or [`Decide::done`] is durable. So the effect takes place at least
     /// once. The service can recognize repetitions by [`Due::number`].
     ///
@@ -306,9 +306,9 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     /// its next start. Overdue reminders arrive in the order of their times.
     ///
     /// The actor receives the message again after each start, until a turn that calls
-    /// [`Decide::complete`] is durable. Call it in the turn that handles the message: then the
-    /// effects of that turn take place exactly once. The reminder replaces an effect or a reminder
-    /// with the same key.
+    /// [`Decide::complete`] is durable. Call `complete` in the turn that handles the message: then
+    /// the effects of that turn take place exactly once. The reminder replaces an effect or a
+    /// reminder with the same key.
     ///
     /// Times are measured by the clock of [`Context::date`]. If this clock is changed, reminders
     /// are early or late.

@@ -56,7 +56,7 @@ impl<T: Serialize + DeserializeOwned> Value for T {}
 /// Appends the encoding of a field.
 ///
 /// # Panics
-/// Panics if the value cannot be serialized. The turn that has recorded it then fails.
+/// Panics if the value cannot be serialized. The turn that has recorded the value then fails.
 pub fn put<T: Serialize + ?Sized>(of: &str, field: &str, value: &T, bytes: &mut Vec<u8>) {
     if let Err(error) = postcard::serialize_with_flavor(value, Appended(bytes)) {
         panic!("the field `{field}` of `{of}` cannot be serialized: {error}");

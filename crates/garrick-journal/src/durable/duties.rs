@@ -11,7 +11,7 @@ use crate::event::EventKind;
 /// Smallest tag of the events that only this crate records.
 pub(super) const RESERVED: u16 = 0xFF00;
 
-/// Kind of the events that change duties.
+/// Kind of the events that change duties, which are effects and reminders that are not done.
 pub(super) const CHANGE: EventKind = EventKind {
     tag: u16::MAX,
     version: 1,
@@ -36,7 +36,7 @@ pub struct Due {
     pub at: Option<SystemTime>,
 }
 
-/// A change of the duties.
+/// A change of the effects, reminders and letters of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     /// The effect with this key is requested.
@@ -69,7 +69,7 @@ const TOOK: u8 = 7;
 const LETTERS: u32 = 1 << 31;
 
 impl Change {
-    /// Returns the key of the duty that is changed.
+    /// Returns the key of the effect or reminder that is changed.
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             Self::Once(key) | Self::Remind(key, _) | Self::Done(key) => Some(key),
@@ -134,7 +134,7 @@ impl Change {
     }
 }
 
-/// A duty.
+/// A duty: an effect or a reminder that is not done.
 #[derive(Debug)]
 struct Duty {
     /// Number of the event that has requested the duty.
@@ -143,7 +143,7 @@ struct Duty {
     at: Option<u64>,
 }
 
-/// Duties by their keys, and letters.
+/// Effects and reminders that are not done, by their keys, and letters.
 #[derive(Debug, Default)]
 pub(super) struct Duties(BTreeMap<String, Duty>, Letters);
 
@@ -152,7 +152,7 @@ impl Duties {
         self.0.contains_key(key)
     }
 
-    /// Returns true if the duty of `due` is neither done nor replaced.
+    /// Returns true if the effect or reminder of `due` is neither done nor replaced.
     pub(super) fn has(&self, due: &Due) -> bool {
         self.0
             .get(&due.key)
@@ -185,7 +185,7 @@ impl Duties {
         &self.1
     }
 
-    /// Returns the duty with a key, in the form that is passed to the actor.
+    /// Returns the effect or reminder with a key, in the form that is passed to the actor.
     pub(super) fn due(&self, key: &str) -> Option<Due> {
         let duty = self.0.get(key)?;
         Some(Due {
@@ -195,8 +195,8 @@ impl Duties {
         })
     }
 
-    /// Returns the keys of all duties: effects in the order of their requests, and then reminders
-    /// in the order of their times.
+    /// Returns the keys of all effects and reminders that are not done: effects in the order of
+    /// their requests, and then reminders in the order of their times.
     pub(super) fn keys(&self) -> Vec<String> {
         let mut keys: Vec<_> = self.0.iter().collect();
         keys.sort_by_key(|(_, duty)| (duty.at, duty.number));
@@ -221,7 +221,8 @@ impl Duties {
         }
     }
 
-    /// Decodes duties at the beginning of bytes. Returns the rest of the bytes.
+    /// Decodes effects, reminders and letters at the beginning of bytes. Returns the rest of the
+    /// bytes.
     pub(super) fn decode(mut bytes: &[u8]) -> Result<(Self, &[u8]), BoxError> {
         let mut duties = BTreeMap::new();
         let count = u32::from_le_bytes(take(&mut bytes)?);

@@ -55,7 +55,7 @@ impl Journal {
     /// Returns the entity with a name. Spawn it like any other actor. Before its first message, it
     /// reads its state from the log.
     ///
-    /// There can be one entity with a name at a time. A second one fails when it starts.
+    /// Only one entity with the same name can run at a time. A second one fails when it starts.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by
@@ -170,7 +170,7 @@ impl<A: DurableActor> Entity<A> {
         Ok(Box::new(loaded))
     }
 
-    /// Sends this entity the messages for all its duties.
+    /// Sends this entity the messages for all its effects and reminders that are not done.
     fn tell_all(&mut self, duties: &Duties, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
         // Those of an earlier reading.
         for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
@@ -205,8 +205,8 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Sends the message about a duty to this entity, or sets the timer of a reminder. If the duty
-    /// is done, cancels the timer of the duty.
+    /// Sends this entity the message about an effect or an overdue reminder, or sets the timer of a
+    /// reminder. If the effect or reminder is done, cancels its timer.
     fn tell(
         &mut self,
         duties: &Duties,
@@ -321,7 +321,7 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Applies a change of the duties.
+    /// Applies a change of the effects, reminders and letters.
     fn change(
         &mut self,
         loaded: &mut Loaded<A::State>,
@@ -343,8 +343,8 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Calls the actor's decision for a message. Returns the recorded events, if there are any and
-    /// the actor continues or stops.
+    /// Calls the actor's decision for a message. If the decision was not discarded and did not
+    /// fail, also returns the recorded events, if there are any.
     fn decide(
         &mut self,
         msg: A::Msg,

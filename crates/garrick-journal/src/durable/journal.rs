@@ -17,7 +17,7 @@ use crate::segments::{Opened, Options};
 /// A request to write the waiting turns.
 struct Write;
 
-/// Writes the waiting turns.
+/// The actor that writes the waiting turns.
 struct Writer {
     core: Arc<Core>,
     work: Work,

@@ -19,11 +19,11 @@ pub struct Letter {
     pub to: String,
     /// Number of the letter, which is greater than those of all earlier letters of the sender.
     pub number: u64,
-    /// The content.
+    /// The content of the letter.
     pub body: Vec<u8>,
 }
 
-/// The last letter that was handled for a sender, with the answer.
+/// The last handled letter of a sender, with the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) number: u64,
@@ -31,12 +31,12 @@ pub(super) struct Taken {
     pub(super) answer: Vec<u8>,
 }
 
-/// Letters that are not confirmed, and the last letters that were handled.
+/// Unconfirmed letters, and the last handled letter of each sender.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     /// Unconfirmed letters by receiver, oldest first: the number and the content of each.
     outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
-    /// Last letter that was handled, by sender.
+    /// Last handled letter of each sender.
     inbox: BTreeMap<String, Taken>,
 }
 
@@ -85,7 +85,7 @@ impl Letters {
         self.outbox.entry(to).or_default().push_back((number, body));
     }
 
-    /// Removes the oldest letter to a receiver, if it has the number.
+    /// Removes the oldest letter to a receiver, if the letter has this number.
     pub(super) fn deliver(&mut self, to: &str, number: u64) {
         let Some(line) = self.outbox.get_mut(to) else {
             return;
@@ -98,7 +98,7 @@ impl Letters {
         }
     }
 
-    /// Returns the last letter of a sender that was handled.
+    /// Returns the last handled letter of a sender.
     pub(super) fn last(&self, from: &str) -> Option<&Taken> {
         self.inbox.get(from)
     }
@@ -107,9 +107,9 @@ impl Letters {
         self.inbox.insert(from, taken);
     }
 
-    /// Appends the encoding: the number of letters in 4 bytes, each with its receiver, its number
-    /// and its content, and then the number of senders in 4 bytes, each with its name, the number
-    /// of its last letter, and the answer.
+    /// Appends the encoding of all letters: the number of letters in 4 bytes, each with its
+    /// receiver, its number and its content, and then the number of senders in 4 bytes, each with
+    /// its name, the number of its last letter, and the answer.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let count = self.outbox.values().map(VecDeque::len).sum::<usize>();
         bytes.extend((count as u32).to_le_bytes());
@@ -144,7 +144,8 @@ impl Letters {
 }
 
 impl Taken {
-    /// Appends the encoding: the number, the kind of the answer, and the answer.
+    /// Appends the encoding of a handled letter: the number, the kind of the answer, and the
+    /// answer.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.number.to_le_bytes());
         bytes.extend(self.kind.tag.to_le_bytes());

@@ -73,7 +73,8 @@ enum Seen {
     Failed(String),
 }
 
-/// Shows that the opening has failed, unless it has already ended.
+/// Guard of an opening. Dropping the guard shows that the opening has failed, unless the opening
+/// has already ended.
 struct Opening<'m>(&'m Monitor);
 
 impl Drop for Opening<'_> {

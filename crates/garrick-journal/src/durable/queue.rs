@@ -30,7 +30,7 @@ const EVENT_BYTES: usize = 32;
 struct Value {
     kind: EventKind,
     is_whole: bool,
-    /// Position after the last byte.
+    /// Position after the last byte of the event, in the bytes of the list.
     end: usize,
 }
 
@@ -91,7 +91,7 @@ impl Encoded {
         Ok(())
     }
 
-    /// Appends later events.
+    /// Appends the later events of another list.
     pub(super) fn append(&mut self, later: Self) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&later.bytes);
@@ -199,7 +199,8 @@ impl Waiting {
 #[derive(Default)]
 pub(super) struct Queue {
     turns: VecDeque<Waiting>,
-    /// True while a request to write the turns is pending, that is, until there are no more turns.
+    /// True while a request to write the turns is pending. A request is pending until there are no
+    /// more turns.
     is_requested: bool,
     /// True if turns are no longer written.
     is_closed: bool,
@@ -233,7 +234,8 @@ impl Queue {
         self.waits.take(taken.len());
     }
 
-    /// Returns true if turns are waiting. Otherwise, ends the request.
+    /// Returns true if turns are waiting. Otherwise, records that the request to write turns has
+    /// ended.
     pub(super) fn goes_on(&mut self) -> bool {
         self.is_requested = !self.turns.is_empty();
         self.is_requested

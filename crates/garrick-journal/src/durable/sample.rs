@@ -72,12 +72,12 @@ pub struct JournalSample {
     pub recovering: Duration,
 }
 
-/// Counters that do not come from the queue or the names.
+/// Counters other than those of the queue and of the existing entities.
 #[derive(Default)]
 struct Counts {
     /// Counters of the sample, except for `waiting`, `oldest` and `entities`.
     sample: JournalSample,
-    /// Time since which a group is being written.
+    /// Time at which the writing of the current group began. `None` if no group is being written.
     since: Option<Nanos>,
     /// Error of the last group that could not be written, if no group has been written since then.
     failure: Option<Arc<str>>,

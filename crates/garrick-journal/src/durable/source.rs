@@ -30,7 +30,7 @@ pub(super) struct Loaded<S> {
     pub(super) journal: JournalId,
     pub(super) state: S,
     pub(super) duties: Duties,
-    /// True if a committed turn has sent the entity the messages for all its duties.
+    /// True if a committed turn has sent the entity the messages for all its effects and reminders.
     pub(super) is_told: bool,
     /// True if an event of this entity was recorded after the state was read.
     pub(super) is_fenced: bool,
@@ -42,7 +42,8 @@ pub(super) struct Loaded<S> {
     pub(super) events: u64,
 }
 
-/// A state that was read from a snapshot or from events, with the duties.
+/// A state that was read from a snapshot or from events, with the effects and reminders that are
+/// not done.
 struct Image<S> {
     state: S,
     duties: Duties,
@@ -93,7 +94,8 @@ impl Source {
         }))
     }
 
-    /// Returns the initial state, and the number of the event after which it was saved.
+    /// Returns the saved state or the empty state, and the number of the event after which the
+    /// state was saved, or 0.
     fn begin<A: DurableActor>(
         &self,
         saved: Option<&Snapshot>,

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 /// A time of the system's clock, in nanoseconds.
 pub(super) type Nanos = u64;
 
-/// Counts the turns that wait, and computes an upper bound of how long they have waited. The clock
-/// is read once for each group, not for each turn.
+/// The number of turns that wait, and an upper bound of how long they have waited. The clock is
+/// read once for each group, not for each turn.
 #[derive(Default)]
 pub(super) struct Waits {
     /// Number of turns that were appended so far.

@@ -21,7 +21,7 @@ enum Change {
     Replaced(JournalId, VecDeque<Place>),
     /// The event with this number was copied from this place.
     Copied(JournalId, u64, Place),
-    /// The newest name of the journal was in this segment.
+    /// The newest frame with the name of the journal was in this segment.
     Named(JournalId, u32),
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Writer<'l> {
     /// Number of the segment, and its length before the group.
     segment: u32,
     start: u32,
-    /// Number of frames.
+    /// Number of frames in the group so far.
     count: u32,
     /// Changes of the index so far, except for the numbers of kept events.
     changes: Vec<Change>,

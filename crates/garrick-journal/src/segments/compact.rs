@@ -134,7 +134,7 @@ impl SegmentLog {
         Ok(copied + size as u64)
     }
 
-    /// Decides if a part of a segment is still needed. Returns the part if so.
+    /// Returns the part of a segment in this frame, if the part is still needed.
     fn needed<'b>(&self, segment: u32, at: usize, frame: Frame<'b>) -> Option<Needed<'b>> {
         match frame {
             Frame::Name { journal, .. } => {

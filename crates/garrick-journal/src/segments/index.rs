@@ -68,9 +68,9 @@ impl Journal {
 /// Counts of the events in a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Number of events that are kept.
+    /// Number of events in the segment that are kept.
     pub(super) live: u64,
-    /// Number of all events.
+    /// Number of all events in the segment.
     pub(super) written: u64,
 }
 
@@ -135,13 +135,13 @@ impl Index {
         journal.places.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Counts further events of a segment, all of which are kept.
+    /// Adds events to the counts of a segment. All of these events are kept.
     pub(super) fn count(&mut self, segment: u32, events: u64) {
         self.held.entry(segment).or_default().live += events;
         self.count_written(segment, events);
     }
 
-    /// Counts further written events of a segment, without counting them as kept.
+    /// Adds written events to the counts of a segment, without counting them as kept.
     pub(super) fn count_written(&mut self, segment: u32, events: u64) {
         self.held.entry(segment).or_default().written += events;
     }
@@ -199,7 +199,7 @@ impl Index {
         Some(journal)
     }
 
-    /// Counts events of a segment that are no longer kept.
+    /// Subtracts `count` from the number of events of a segment that are kept.
     pub(super) fn leave(&mut self, segment: u32, count: u64) {
         if let Some(held) = self.held.get_mut(&segment) {
             held.live -= count;
@@ -216,7 +216,7 @@ impl Index {
         self.held.get(&segment).copied().unwrap_or_default()
     }
 
-    /// Forgets a segment without events.
+    /// Removes the counts of a segment in which no events are kept.
     pub(super) fn forget(&mut self, segment: u32) {
         let held = self.held.remove(&segment).unwrap_or_default();
         debug_assert!(held.live == 0, "no event is lost");

@@ -171,7 +171,7 @@ pub struct SegmentLog {
     is_closed: bool,
     /// Files of snapshots that are no longer valid, but could not be removed.
     left: Vec<(JournalId, u64)>,
-    /// True after an error that could not be handled.
+    /// True if the log is broken, because an error could not be handled.
     is_broken: bool,
     /// Text of the error that has broken the log.
     cause: Option<Arc<str>>,
@@ -263,7 +263,7 @@ impl SegmentLog {
         self.cause = Some("its writer has panicked".into());
     }
 
-    /// Returns true if the log must be opened again.
+    /// Returns true if the log is broken, so that it must be opened again.
     fn is_broken(&self) -> bool {
         self.is_broken
     }

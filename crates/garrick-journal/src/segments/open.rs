@@ -65,7 +65,8 @@ struct Reading {
 struct Read {
     name: Option<Arc<str>>,
     named_in: u32,
-    /// Number of the newest event when the newest name was written.
+    /// Number of the newest event at the time when the newest frame with the name of the journal
+    /// was written.
     newest: u64,
     /// Number of the newest event with the whole state, or 0.
     whole: u64,
@@ -288,9 +289,9 @@ struct Found {
 struct LastGroup {
     /// Number of the segment that contains the last group.
     segment: u32,
-    /// Position in the segment.
+    /// Position of the last group in the segment.
     at: usize,
-    /// The group in its form for the beginning of the next segment. Empty if there is no group.
+    /// The copy of the group with which the next segment begins. Empty if there is no group.
     copy: Vec<u8>,
 }
 
@@ -374,7 +375,7 @@ struct Needed {
 
 impl Needed {
     /// Finds the needed segments in a folder that contains files with these names. The header of
-    /// the newest segment names the oldest one. A crash cannot leave the header of that segment
+    /// the newest segment names the oldest needed segment. A crash cannot leave this header
     /// incomplete.
     fn find(files: &dyn Files, names: &[String]) -> Result<Self, JournalError> {
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
@@ -544,7 +545,7 @@ impl Chain {
         }
     }
 
-    /// Reads the groups of the segment that waits.
+    /// Reads the groups of the last segment so far, because its end is now known.
     fn end(&mut self, end: &End) -> Result<(), JournalError> {
         let Some(Waiting {
             number,

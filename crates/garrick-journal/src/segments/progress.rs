@@ -39,7 +39,7 @@ impl fmt::Debug for Report {
     }
 }
 
-/// Reads files, and reports the progress.
+/// A reader of files, which reports the progress.
 #[derive(Default)]
 pub(super) struct Reader {
     /// Function that receives the progress, if one was set.

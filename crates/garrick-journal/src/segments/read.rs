@@ -16,7 +16,8 @@ const WINDOW_BYTES: u64 = 256 << 10;
 /// journals.
 const GAP_BYTES: u64 = 4 << 10;
 
-/// Number of bytes that are read for the last event of a window, because its length is not known.
+/// Number of bytes that are read for the last of several events that are read together, because the
+/// length of this event is not known.
 const TAIL_BYTES: u64 = 512;
 
 /// Maximum number of bytes of events that are read through the cache.
@@ -155,7 +156,7 @@ fn frame_at<'b, 'p>(
     Ok(window.frame_at(place))
 }
 
-/// Returns the length of the window that contains the first places, up to the first large gap
+/// Returns the number of bytes to read together: from the first place up to the first large gap
 /// between two places.
 fn length_of<'p>(places: impl Iterator<Item = &'p Place>) -> u64 {
     let mut places = places.copied();

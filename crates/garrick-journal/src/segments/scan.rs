@@ -104,7 +104,7 @@ fn group_at(bytes: &[u8], start: usize, group: u64) -> Result<Whole<'_>, (usize,
     }
 }
 
-/// If the first group of a segment is a copy of the last group of the segment before, returns the
+/// If the first group of a segment is a copy of the last group of the previous segment, returns the
 /// position of that group.
 pub(super) fn copy_at_start(bytes: &[u8], first_group: u64) -> Option<usize> {
     let group = group_at(bytes, HEADER_BYTES, first_group).ok()?;

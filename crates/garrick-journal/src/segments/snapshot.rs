@@ -121,7 +121,8 @@ impl SegmentLog {
     }
 
     /// Removes the file of a snapshot that is no longer valid. If that fails, the next compaction
-    /// removes it, because the log may no longer contain the deletion of the journal after that.
+    /// first removes the file, because the compacted log may no longer contain the deletion of the
+    /// journal.
     pub(super) fn remove_snapshot(
         &mut self,
         journal: JournalId,

@@ -14,7 +14,7 @@ pub(super) enum Fate {
     Unknown,
 }
 
-/// Returns the fate of a transaction whose commit has failed.
+/// Returns what is known about a transaction whose commit has failed.
 ///
 /// A commit writes frames to the log of SQLite, the last one with a mark, then syncs the log, and
 /// then adds the frames to the index in memory. An error while the frames are written leaves no

@@ -75,12 +75,14 @@ pub struct SqliteLog {
     /// `None` if the log was opened for reading.
     writer: Option<Mutex<Writer>>,
     names: Mutex<Names>,
-    /// Written by the writer, and read by all.
+    /// True after an error that leaves the content of the log unknown. Written by the writer, and
+    /// read by all threads.
     is_broken: AtomicBool,
     /// Text of the error that has broken the log.
     cause: Mutex<Option<Arc<str>>>,
     notices: Mutex<Notices>,
-    /// Dropped last, so that the connections are closed before the lock is released.
+    /// Lock of the database. Dropped last, so that the connections are closed before the lock is
+    /// released.
     _lock: Option<LockedFile>,
 }
 
@@ -146,8 +148,8 @@ impl SqliteLog {
         }))
     }
 
-    /// Locks the connection that reads. Returns `None` if another thread uses it and this one does
-    /// not wait.
+    /// Locks the connection that reads. If `waits` is false, returns `None` while another thread
+    /// uses the connection.
     fn reader(&self, waits: bool) -> Option<MutexGuard<'_, Connection>> {
         // A panic while reading ends the transaction, and changes nothing.
         if waits {

@@ -12,7 +12,7 @@ use crate::error::JournalError;
 #[derive(Debug)]
 struct Named {
     name: Arc<str>,
-    /// True if it has a row.
+    /// True if the journal has a row.
     is_stored: bool,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn checksum_of(id: u64, name: &str, newest: u64) -> u32 {
     crc32c::crc32c_append(sum, name.as_bytes())
 }
 
-/// Returns the error about the row of a journal.
+/// Returns the error for the damaged row of a journal.
 pub(super) fn damaged(
     file: &str,
     id: impl std::fmt::Display,
@@ -56,7 +56,8 @@ pub(super) fn damaged(
 /// Returns the journal of a row with the columns `id`, `name`, `newest` and `checksum`.
 ///
 /// # Errors
-/// Returns [`JournalError::DamagedRow`] if it is not as it was written, and any error of SQLite.
+/// Returns [`JournalError::DamagedRow`] if the row is not as it was written, and any error of
+/// SQLite.
 fn stored(row: &Row<'_>, file: &str) -> Result<Stored, JournalError> {
     let failed = |error| engine("read", file, error);
     let id: i64 = row.get(0).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Tests of failures, which need the connections of a log.
+//! Tests of failures. The tests need access to the connections of a log.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

@@ -1,4 +1,4 @@
-//! The rules of logs, checked for each log of this crate.
+//! Tests of the rules of logs, for each log of this crate.
 #![forbid(unsafe_code)]
 
 mod store;

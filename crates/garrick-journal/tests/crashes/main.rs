@@ -1,6 +1,7 @@
 //! A writer appends events, saves snapshots, compacts, deletes journals and opens its log again, on
-//! a simulated disk whose node crashes at any moment. After each crash, the log must have all that
-//! was acknowledged, and what was under way wholly or not at all.
+//! a simulated disk whose node crashes at any moment. After each crash, the log must contain
+//! everything that was acknowledged. The operation that was under way must be in the log wholly or
+//! not at all.
 
 mod writer;
 

@@ -1,4 +1,4 @@
-//! The writer, and the model of what its log must have.
+//! The writer, and the model of what its log must contain.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ type State = (u64, u64);
 pub(crate) struct Model {
     /// Generator of random numbers.
     random: u64,
-    /// States of the journals by name. A journal without events is not there.
+    /// States of the journals by name. A journal without events is not in the map.
     journals: BTreeMap<String, State>,
     /// States if the operation under way succeeds.
     under_way: Option<BTreeMap<String, State>>,
@@ -174,7 +174,7 @@ impl Writer {
     }
 }
 
-/// Returns the states of all journals of a log, which their snapshots and events give.
+/// Returns the states of all journals of a log, as computed from their snapshots and events.
 fn states(log: &mut SegmentLog) -> Result<BTreeMap<String, State>, JournalError> {
     let journals: Vec<_> = log
         .journals()
@@ -219,7 +219,8 @@ impl Actor for Writer {
 }
 
 impl Writer {
-    /// Performs a step. Damage is a mistake, and an error of the disk is none.
+    /// Performs a step. Records damage and conflicts as mistakes. Errors of the disk are not
+    /// mistakes.
     fn step_or_note(&mut self) {
         match self.step() {
             Err(error @ (JournalError::Damaged { .. } | JournalError::Conflict { .. })) => {

@@ -31,14 +31,15 @@ pub(crate) struct Books {
 /// An operation on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// Transfers the money, or as much as there is. Returns the number of the transfer.
+    /// Transfers the money, or all money of the account if it has less. Returns the number of the
+    /// transfer.
     Transfer {
         branch: usize,
         from: usize,
         to: usize,
         cents: u64,
     },
-    /// Returns the books.
+    /// Returns the accounts and the number of transfers.
     Look(usize),
 }
 

@@ -1,4 +1,4 @@
-//! Clients of entities, which tell of their calls.
+//! Clients of entities, which report their calls.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use garrick_core::random::mix;
 
 use crate::object::{Object, Request, key_of};
 
-/// The numbers of a client's calls are smaller.
+/// Upper limit of the numbers of a client's calls.
 const CALLS_MAX: u64 = 1_000_000;
 
-/// Number of calls by which a client tries to look at all entities in the end.
+/// Maximum number of calls by which a client tries to read all entities at the end.
 const TRIES_MAX: u32 = 20;
 
-/// A message to a crowd.
+/// A message to a [`Crowd`], an actor that plays several clients.
 pub(crate) enum Heard<O: Object> {
     /// The entities have started.
     Started(Vec<Address<Request<O>>>),
-    /// A call of a client has ended. The numbers are those of the client and of its call.
+    /// A call of a client has ended. Contains the index of the client, and the number of the call.
     Got(usize, u32, Option<O::Ret>),
 }
 
@@ -29,12 +29,12 @@ pub(crate) enum News<O: Object> {
     Refused,
 }
 
-/// A place to which clients tell their news.
+/// The receiver of the reports of clients.
 pub(crate) trait Sink<O: Object>: Send + 'static {
-    /// Tells the news of the client with this number.
+    /// Reports what has happened to the client with this number.
     fn tell(&self, client: u64, news: News<O>, cx: &Context<'_, Heard<O>>);
 
-    /// Tells that a client has looked at all entities after its calls.
+    /// Reports that a client has read all entities after its calls.
     fn finish(&self, cx: &Context<'_, Heard<O>>) {
         let _ = cx;
     }
@@ -44,8 +44,8 @@ pub(crate) trait Sink<O: Object>: Send + 'static {
 pub(crate) struct Crowd<O: Object, S> {
     clients: Vec<Client<O>>,
     entities: Vec<Address<Request<O>>>,
-    /// Number of calls of each client. After them, it looks at all entities, and again when these
-    /// have started again.
+    /// Number of calls of each client. After these calls, a client reads all entities, and reads
+    /// them again each time they have started again.
     calls: u32,
     sink: S,
 }
@@ -57,8 +57,8 @@ struct Client<O: Object> {
     chance: u64,
     /// Number of the last call.
     calls: u32,
-    /// Number of entities that it has looked at after its calls, and number of calls that it has
-    /// made for this, both since the entities have started.
+    /// Number of entities that the client has read after its calls, and number of calls that it has
+    /// made for this. Both are counted since the last start of the entities.
     looks: usize,
     tries: u32,
     /// The last call, if it has not ended.
@@ -126,8 +126,8 @@ impl<O: Object, S: Sink<O>> Crowd<O, S> {
 }
 
 impl<O: Object> Client<O> {
-    /// Returns the operation of the next call, to one of the first entities. The first `calls` ones
-    /// are random.
+    /// Returns the operation of the next call, on one of the first `entities` entities. The first
+    /// `calls` operations are random.
     fn next(&mut self, calls: u32, entities: usize) -> Option<O::Op> {
         let op = if entities > 0 && self.calls < calls {
             self.chance = mix(self.chance);

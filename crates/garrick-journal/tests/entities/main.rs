@@ -1,7 +1,7 @@
-//! Durable registers, and a bank of durable branches, whose node crashes at any moment: on a
-//! simulated disk with faults, and as a process on the real disk that is killed. The history of
-//! the calls of their clients must be linearizable: what a client has seen is never lost, and no
-//! call takes effect twice.
+//! Tests durable registers, and a bank of durable branches. Their node crashes at any moment, on a
+//! simulated disk with faults. On the real disk, their process is killed. The history of the calls
+//! of their clients must be linearizable: what a client has seen is never lost, and no call takes
+//! effect twice.
 #![forbid(unsafe_code)]
 
 mod object;

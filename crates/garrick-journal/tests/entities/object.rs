@@ -4,32 +4,33 @@ use garrick_actor::Reply;
 use garrick_journal::DurableActor;
 use garrick_sim::history::{History, Sequential};
 
-/// Some entities of a kind, with numbers. They are the parts of a sequential model, which is empty
-/// at first.
+/// A kind of numbered entities. Each entity is a part of a sequential model, which is empty at
+/// first.
 pub(crate) trait Object:
     Sequential<Key = usize, State: Send, Op: Send + 'static, Ret: Send + 'static> + Default + 'static
 {
-    /// The actor.
+    /// The type of the actors.
     type Entity: DurableActor<Msg = Request<Self>>;
 
-    /// Begins the names of the entities.
+    /// Beginning of the names of the entities.
     const NAME: &'static str;
 
     /// Number of simulated clients, if the entities decide ahead. Each call without an answer may
-    /// have taken effect or not. With many of them, the check of a history would take too long.
+    /// have taken effect or not. With many such calls, the check of a history would take too long.
     const CLIENTS_AHEAD: u64;
 
     /// Returns an entity. If `panics` is true, it panics in some decisions.
     fn entity(panics: bool) -> Self::Entity;
 
-    /// Returns an operation on an entity, by the random number `chance`. No other operation has the
-    /// number `new`. `view` is what the client knows.
+    /// Returns an operation on an entity, which depends on the random number `chance`. `new` is a
+    /// number that no other operation gets. `view` is the state as the client knows it.
     fn operation(key: usize, chance: u64, new: u64, view: &Self::State) -> Self::Op;
 
     /// Returns the operation that reads the whole state of an entity.
     fn look(key: usize) -> Self::Op;
 
-    /// Sets the state of an entity to the one that `ret` tells, if it is the result of a look.
+    /// If `ret` is the result of reading an entity, sets the state of this entity to the state in
+    /// `ret`.
     fn see(state: &mut Self::State, key: usize, ret: &Self::Ret);
 }
 
@@ -42,7 +43,7 @@ pub(crate) struct Request<O: Object> {
 /// A history of the operations on entities.
 pub(crate) type HistoryOf<O> = History<<O as Sequential>::Op, <O as Sequential>::Ret>;
 
-/// Returns the number of the entity of an operation.
+/// Returns the number of the entity that an operation concerns.
 pub(crate) fn key_of<O: Object>(op: &O::Op) -> usize {
     let key = Sequential::key(&O::default(), op);
     key.expect("an operation concerns one entity")

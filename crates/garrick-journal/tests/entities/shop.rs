@@ -1,4 +1,5 @@
-//! A shop that sends a mail for each order, and a reminder later. Each of them takes effect once.
+//! A shop that sends a mail for each order, and later a reminder. Each mail and each reminder takes
+//! effect once.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -20,13 +21,14 @@ use crate::simulated::Rule;
 /// Number of orders.
 const ORDERS: u8 = 3;
 
-/// Time between two looks of the customer.
+/// Time after which the customer reads the orders again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Number of looks with a pause. Most of them come after the last crash.
+/// Number of times that the customer reads the orders after a pause. In most cases, this is after
+/// the last crash.
 const LOOKS: u32 = 40;
 
-/// One of so many decisions panics.
+/// One of this many decisions panics.
 const PANICS: u64 = 16;
 
 pub(crate) struct Shop {
@@ -44,7 +46,7 @@ pub(crate) struct Order {
 pub(crate) type Orders = BTreeMap<u8, Order>;
 
 pub(crate) enum Request {
-    /// Places an order, unless it is there.
+    /// Places an order, unless it was already placed.
     Place(u8, Reply<()>),
     Look(Reply<Orders>),
     Due(Due),
@@ -80,7 +82,7 @@ impl Stored for Event {
     }
 }
 
-/// Noted when a reminder comes before its time.
+/// A fact: a reminder has arrived before its time.
 #[derive(Debug)]
 struct Early;
 
@@ -152,13 +154,13 @@ impl DurableActor for Shop {
     }
 }
 
-/// Places the orders again and again, and looks at them.
+/// An actor that places the orders again and again, and reads them.
 struct Customer {
     shop: Option<Address<Request>>,
     /// Number of starts of the node of the shop.
     starts: u32,
     looks: u32,
-    /// Number of orders that it places at a time.
+    /// Number of orders that the customer places at a time.
     at_once: u32,
 }
 
@@ -167,11 +169,11 @@ enum Heard {
     Started(Option<Address<Request>>),
     Next,
     Placed,
-    /// The answer of the shop that has started as often.
+    /// The answer of the shop, with the number of starts of its node.
     Seen(u32, Result<Orders, NoReply>),
 }
 
-/// Noted with what the customer has seen. Nothing, if the shop is closed or fails.
+/// A fact: the orders that the customer has read. `None` if the shop is closed or fails.
 #[derive(Debug)]
 struct Seen(Option<Orders>);
 
@@ -217,7 +219,7 @@ pub(crate) fn program(sim: &mut Sim, rule: Rule) {
     run(sim, rule, false);
 }
 
-/// The shop decides ahead.
+/// Runs the program with a shop that decides ahead.
 pub(crate) fn pipelined_program(sim: &mut Sim, rule: Rule) {
     run(sim, rule, true);
 }
@@ -268,12 +270,12 @@ fn run(sim: &mut Sim, rule: Rule, is_pipelined: bool) {
     });
 }
 
-/// Returns what the customer has seen last, if the shop is open.
+/// Returns the orders that the customer has read last, if the shop is open.
 fn seen(facts: &Facts) -> Option<&Orders> {
     facts.last::<Seen>()?.0.as_ref()
 }
 
-/// Returns the orders on the disk, after as many attempts as it takes.
+/// Returns the orders on the disk. Repeats failed attempts to read them.
 fn stored(files: &Arc<dyn Files>) -> Orders {
     loop {
         match try_stored(Arc::clone(files)) {

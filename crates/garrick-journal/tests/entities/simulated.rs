@@ -28,7 +28,7 @@ const CLIENTS: u64 = 3;
 /// Number of calls of a client.
 const CALLS: u32 = 6;
 
-/// Adds faults to a disk.
+/// A function that adds faults to a disk.
 pub(crate) type Rule = fn(DiskRule<'_>) -> DiskRule<'_>;
 
 pub(crate) type Program = fn(&mut Sim, Rule);
@@ -44,7 +44,7 @@ pub(crate) fn check(name: &str, program: Program, rule: Rule) {
     }
 }
 
-/// Notes calls as facts of the simulation.
+/// A receiver of reports that records them as facts of the simulation.
 struct Noted;
 
 impl<O: Object> Sink<O> for Noted {
@@ -61,11 +61,11 @@ impl<O: Object> Sink<O> for Noted {
     }
 }
 
-/// A client has looked at all entities after its calls.
+/// A fact: a client has read all entities after its calls.
 #[derive(Debug)]
 struct Finished;
 
-/// Returns the number of clients that have looked at all entities since the last crash.
+/// Returns the number of clients that have read all entities since the last crash.
 fn finished(facts: &Facts) -> usize {
     let restarted = facts.placed::<Restarted>().next_back();
     let last = restarted.map_or(0, |(position, _)| position);
@@ -80,17 +80,17 @@ fn has_failed(facts: &Facts) -> bool {
     facts.seen().any(is_error)
 }
 
-/// Entities, and clients that call them.
+/// Runs entities, and clients that call them.
 pub(crate) fn plain<O: Object>(sim: &mut Sim, rule: Rule) {
     program::<O>(sim, rule, CLIENTS, 1, false);
 }
 
-/// Entities that decide ahead and panic, and one actor that calls them for all clients.
+/// Runs entities that decide ahead and panic. One actor calls them for all clients.
 pub(crate) fn pipelined<O: Object>(sim: &mut Sim, rule: Rule) {
     program::<O>(sim, rule, O::CLIENTS_AHEAD, O::CLIENTS_AHEAD as usize, true);
 }
 
-/// Entities, and actors that call them, each for some clients.
+/// Runs entities, and actors that call them. Each actor makes the calls of several clients.
 fn program<O: Object>(
     sim: &mut Sim,
     rule: Rule,

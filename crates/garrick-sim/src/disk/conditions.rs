@@ -34,8 +34,8 @@ pub(super) struct Draws {
 
 impl Draws {
     /// Returns the generator for the next operation of a kind on a file. The generator depends only
-    /// on the seed, the names, the kind and the number of such operations so far. So operations on
-    /// other files do not change the generator.
+    /// on the seed, the names of the disk and the file, the kind, and the number of such operations
+    /// so far. So operations on other files do not change the generator.
     fn next(&mut self, disk: &str, file: &str, kind: u64) -> Rng {
         let names = hash_text(hash_text(mix(self.seed), disk), file);
         let key = mix(names ^ mix(kind));
@@ -95,7 +95,7 @@ impl Conditions<'_> {
     /// Begins an operation that may fail as a whole.
     ///
     /// # Errors
-    /// Returns an error if it fails.
+    /// Returns an error if the operation fails.
     pub(super) fn begin_or_fail(&mut self, operation: Operation, file: &str) -> io::Result<Rng> {
         let mut rng = self.begin(operation, file)?;
         if self.fails(&mut rng) {

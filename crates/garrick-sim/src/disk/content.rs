@@ -46,7 +46,7 @@ pub(super) struct Loss {
 enum Survivors {
     /// The first changes, up to a number of bytes.
     First(usize),
-    /// Any of the changes. Each change survives or is lost at random.
+    /// A random part of the changes. Each change survives or is lost at random.
     Any,
 }
 
@@ -69,7 +69,7 @@ impl Content {
         }
     }
 
-    /// Changes the length. A crash before the next sync undoes this.
+    /// Changes the length. A crash before the next sync undoes the change.
     pub(super) fn set_length(&mut self, length: usize) {
         if length != self.seen.len() {
             self.change(Change::Length(length));
@@ -102,7 +102,7 @@ impl Content {
         loss
     }
 
-    /// Applies the changes that survive to the disk.
+    /// Makes the surviving changes durable.
     fn settle(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
         let total = self.pending.iter().map(Change::weight).sum();
         let mut survivors = Survivors::draw(rng, total, damage);

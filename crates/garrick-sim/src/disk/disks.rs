@@ -13,7 +13,7 @@ use super::room::Room;
 use super::rule::Rule;
 use crate::chance::{check_per_mille, nanos_of};
 
-/// The disks of the nodes. [`Sim::disks`](crate::Sim::disks) returns it.
+/// The disks of the nodes, as returned by [`Sim::disks`](crate::Sim::disks).
 ///
 /// A disk without a rule has no faults and no limit. But a crash of its node always loses unsynced
 /// data.
@@ -94,10 +94,11 @@ impl DiskRule<'_> {
         self.set(|rule| rule.loses_all = true)
     }
 
-    /// Lets the node crash within a turn: with a probability of `per_mille` / 1000 before each
-    /// operation of a turn. The operation then has no effect, and the rest of the turn is not
-    /// executed. Such a crash counts as one of the crashes that [`Faults`](crate::Faults) allows
-    /// for the node. By default, a node crashes only between two turns.
+    /// Lets the node crash within a turn. The probability of a crash before each operation of a
+    /// turn is `per_mille` / 1000. If the node crashes, the operation has no effect, and the rest
+    /// of the turn is not executed. Such a crash counts as one of the crashes that
+    /// [`Faults`](crate::Faults) allows for the node. By default, a node crashes only between two
+    /// turns.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -144,14 +145,14 @@ impl DiskRule<'_> {
 
     /// Makes each operation take a time in the range `time`. This has an effect only if the
     /// messages of the run have times ([`Sim::latency`](crate::Sim::latency)). The messages that a
-    /// turn has sent, and the next message to its actor, are then delayed by the total time of the
+    /// turn has sent, and the next message to its actor, are delayed by the total time of the
     /// turn's operations.
     pub fn slow(self, time: Range<Duration>) -> Self {
         self.set(|rule| rule.slow = Some(nanos_of(&time)))
     }
 }
 
-/// The interface for a run.
+/// The interface for the execution of a run.
 impl Disks {
     pub(crate) fn new(seed: u64) -> Self {
         let room = Arc::new(Room::new(seed));
@@ -159,7 +160,7 @@ impl Disks {
         Self { room, are_any }
     }
 
-    /// Returns a reader of the faults, for the observer of notes.
+    /// Returns a reader of the faults, for the observer that records facts.
     pub(crate) fn watch(&self) -> FaultWatch {
         let room = Arc::clone(&self.room);
         FaultWatch { room }
@@ -176,7 +177,7 @@ impl Disks {
         self.room.take_faults()
     }
 
-    /// Returns the disk of a node, which is empty at first.
+    /// Returns the disk of a node. A new disk is empty.
     pub(crate) fn disk(&self, node: &str) -> Disk {
         self.are_any.set(true);
         self.room.state().add(node);

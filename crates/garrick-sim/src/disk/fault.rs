@@ -10,7 +10,7 @@ pub struct DiskFault {
     pub disk: String,
     /// Name of the file. Empty if the fault concerns the names of all files.
     pub file: String,
-    /// The fault.
+    /// The fault that has happened.
     pub what: DiskEvent,
 }
 

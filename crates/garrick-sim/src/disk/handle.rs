@@ -45,7 +45,7 @@ impl Disk {
         self.room.perform(&self.node, None, operation)
     }
 
-    /// Performs an operation that returns the number of a file. Returns the file as an open one.
+    /// Performs an operation that returns the number of a file. Returns a handle of this open file.
     fn file(
         &self,
         operation: impl FnOnce(&mut Store, &mut Conditions<'_>) -> io::Result<FileId>,
@@ -104,7 +104,7 @@ impl Files for Disk {
     }
 }
 
-/// The lock of a simulated disk.
+/// A lock on a simulated disk.
 #[derive(Debug)]
 struct Locked {
     disk: Disk,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// The power of a disk.
+/// The power of a disk, which determines whether operations are possible.
 #[derive(Debug, Default)]
 pub(super) struct Power {
     state: State,

@@ -1,4 +1,4 @@
-//! All disks of a run, which their handles share with the simulation.
+//! All disks of a run. The simulation and the handles of the disks share them.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -80,8 +80,8 @@ pub trait Model {
         ret: Option<&Self::Ret>,
     ) -> impl IntoIterator<Item = Self::State>;
 
-    /// Returns the part of the object to which the operation belongs, or `None` if it may concern
-    /// all of them.
+    /// Returns the part of the object to which the operation belongs, or `None` if the operation
+    /// may concern several parts.
     ///
     /// Parts must be independent: the effect and the result of an operation depend only on earlier
     /// operations of its part. Then a history is linearizable if and only if the operations of each
@@ -151,8 +151,8 @@ pub trait Sequential {
     /// Changes the state as the operation does, and returns the result of the operation.
     fn apply(&self, state: &mut Self::State, op: &Self::Op) -> Self::Ret;
 
-    /// Returns the part of the object to which the operation belongs, or `None` if it may concern
-    /// all of them. See [`Model::key`].
+    /// Returns the part of the object to which the operation belongs, or `None` if the operation
+    /// may concern several parts. See [`Model::key`].
     fn key(&self, op: &Self::Op) -> Option<Self::Key> {
         let _ = op;
         None

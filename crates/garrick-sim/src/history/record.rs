@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-/// Names an operation of a [`History`].
+/// A reference to an operation of a [`History`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Call(usize);
 
@@ -28,7 +28,7 @@ impl fmt::Display for Call {
     }
 }
 
-/// Describes how an operation ended.
+/// The way in which an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<Ret> {
     /// The operation has not ended. Its client may have crashed. The operation has taken effect at
@@ -84,7 +84,7 @@ impl<Op, Ret> Operation<Op, Ret> {
     }
 }
 
-/// Records operations that several clients carry out at the same time.
+/// A record of operations that several clients carry out at the same time.
 ///
 /// # Examples
 /// ```

@@ -14,11 +14,11 @@ use crate::sim::Sim;
 use outages::Outages;
 use times::Times;
 
-/// A number that distinguishes the generators for the fates in a search of all orders from other
-/// generators with the same seed.
+/// A number that distinguishes the generators for lost, failing and repeated messages in a search
+/// of all orders from other generators with the same seed.
 const FATES: u64 = 0x66_6174_6573;
 
-/// Selects the choices that are offered.
+/// The mode of a run, which selects the choices that are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// All choices, with faults.
@@ -36,7 +36,7 @@ pub(crate) enum Mode {
 /// Without times, these are all choices of the simulation. With times, these are the choices whose
 /// time has come. If there are no such choices, time passes until there are.
 pub(crate) struct Schedule {
-    /// `None` if any order is possible.
+    /// Times of the messages. `None` if any order is possible.
     times: Option<Times>,
     outages: Outages,
     /// Number of calls of [`Schedule::prepare`].
@@ -66,8 +66,8 @@ impl Schedule {
         }
     }
 
-    /// Finds the choices that can be taken now. Calls `absorb` when there may be new causes and
-    /// births. `absorb` must take these out of the simulation.
+    /// Finds the choices that can be taken now. Calls `absorb` when choices may have been caused or
+    /// tasks may have been created. `absorb` must take the records of them out of the simulation.
     pub(crate) fn prepare(&mut self, sim: &mut Sim, mode: Mode, mut absorb: impl FnMut(&mut Sim)) {
         self.steps += 1;
         self.look(sim, mode, &mut absorb);
@@ -137,7 +137,7 @@ impl Schedule {
         self.filter(sim, mode);
     }
 
-    /// Finds the choices that can be taken now, if not all choices can be taken.
+    /// If only some of the choices can be taken now, finds them.
     fn filter(&mut self, sim: &Sim, mode: Mode) {
         let are_any_held = self.outages.are_any_held(sim);
         let has_times = self.times.is_some() && mode != Mode::Following;
@@ -236,7 +236,8 @@ impl Schedule {
         }
     }
 
-    /// Chooses a random fate for the enabled choice at an index.
+    /// Chooses at random what happens to the message of the enabled choice at an index: its
+    /// [`Fate`].
     pub(crate) fn draw(&self, sim: &Sim, rng: &mut Rng, index: usize) -> Fate {
         let (faults, links) = sim.faults_and_links();
         if !faults.are_any() && !links.are_any() {
@@ -323,7 +324,7 @@ fn losses(sim: &Sim, about: &Circumstances) -> [u32; 2] {
     [of_link, u32::from(about.is_orphan) * faults.loses_sent]
 }
 
-/// Chooses a random fate for a step.
+/// Chooses at random what happens to the message of a step: its [`Fate`].
 fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
     let (faults, links) = sim.faults_and_links();
     if losses(sim, about)
@@ -344,7 +345,7 @@ fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
     Fate::Happens
 }
 
-/// Returns the task that a choice delivers to or starts.
+/// Returns the task that a choice starts, or to which it delivers a message.
 pub(crate) fn receiver_of(choice: Choice) -> Option<TaskName> {
     match choice {
         Choice::Start { task } => Some(task),

@@ -21,8 +21,7 @@ const CUTS: u64 = 0x6375_7473;
 /// the same seed.
 const LASTS: u64 = 0x6c_6173_7473;
 
-/// Limit of the random number that is the earliest step of an outage. The number is below this
-/// limit.
+/// The random number of the earliest step of an outage is below this limit.
 const ONSET_STEPS: usize = 64;
 
 /// The outages of a run, in the order of their rules.
@@ -31,7 +30,7 @@ pub(super) struct Outages {
     cuts: Rules,
 }
 
-/// The outages of one kind.
+/// The outages of one kind: all crashes, or all partitions.
 struct Rules {
     all: Vec<Outage>,
     /// Number of outages that are in progress.
@@ -116,7 +115,7 @@ impl Outages {
         }
     }
 
-    /// Offers beginnings and ends of outages. `step` is the number of the step.
+    /// Adds beginnings and ends of outages to the choices of step number `step`.
     #[inline]
     pub(super) fn offer(&self, sim: &mut Sim, mode: Mode, step: u32) {
         if !self.crashes.all.is_empty() || !self.cuts.all.is_empty() {

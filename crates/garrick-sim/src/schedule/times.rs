@@ -25,13 +25,13 @@ pub(super) struct Times {
     nodes: HashMap<TaskName, usize>,
     /// The stages of pipelines. They wake each other without a delay.
     stages: HashSet<TaskName>,
-    /// Time at which each task that uses a slow disk is free again.
+    /// For each task that uses a slow disk, the time at which it can handle a message again.
     busy: HashMap<TaskName, Nanos>,
     /// The receiver of the last choice.
     last: Option<TaskName>,
 }
 
-/// Messages of a pair.
+/// Messages of a pair of a sender and a receiver.
 #[derive(Default)]
 struct Pair {
     /// Number of messages of the pair so far.
@@ -76,9 +76,9 @@ impl Times {
         }
     }
 
-    /// Returns the random delay of a message. The delay depends only on the seed, the pair and the
-    /// number of earlier messages of the pair. So the delay stays the same if other choices are
-    /// left out.
+    /// Returns the random delay of a message. The delay depends only on the seed, the pair of
+    /// sender and receiver, and the number of earlier messages of this pair. So the delay stays the
+    /// same if other choices are left out.
     fn draw_delay(&self, sim: &Sim, choice: Choice, sent: u64) -> Nanos {
         let Choice::Deliver { from, to } = choice else {
             return 0;
@@ -101,7 +101,7 @@ impl Times {
         draw_time(&mut rng, of_link.as_ref().unwrap_or(&self.delay))
     }
 
-    /// Records that the copies of the messages of a pair come from the same node.
+    /// Records that copies of messages from the task `from` come from the node of this task.
     pub(super) fn note_copy(&mut self, from: TaskName) {
         if let Some(&node) = self.nodes.get(&from) {
             self.nodes.insert(from.of_copies(), node);

@@ -9,7 +9,7 @@
 use super::action::{Action, Strategy};
 use super::rng::Rng;
 
-/// Determines how a run continues after the end of the list of actions.
+/// The way in which a run continues after the end of the list of actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// Ends the run.
@@ -20,7 +20,7 @@ pub enum Then {
     Walk(u64),
 }
 
-/// Takes the actions of a list in order, and skips actions that are not enabled.
+/// A strategy that takes the actions of a list in order, and skips actions that are not enabled.
 ///
 /// Every run follows the same list.
 #[derive(Clone, Debug)]

@@ -33,8 +33,8 @@ struct Lowered {
     priority: u64,
 }
 
-/// Chooses the enabled action whose chain has the highest priority, and lowers priorities at a few
-/// random steps.
+/// A strategy that chooses the enabled action whose chain has the highest priority, and lowers
+/// priorities at a few random steps.
 ///
 /// The first run depends on the seed of [`Pct::new`], the second one on the seed after it, and so
 /// on. The random steps are drawn up to the length of the longest earlier run. So repeating a run
@@ -110,7 +110,7 @@ impl Pct {
         self.start(seed);
     }
 
-    /// Takes the length of the longest earlier run as the estimate.
+    /// Uses the length of the longest earlier run as the expected number of steps.
     fn estimate(&mut self) {
         self.longest = self.longest.max(self.step);
         if !self.is_length_fixed && self.longest > 0 {

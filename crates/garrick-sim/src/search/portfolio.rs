@@ -60,10 +60,11 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Chooses steps by the strategy that belongs to the seed of the run.
+/// A strategy that chooses steps by one of several strategies, which depends on the seed of the
+/// run.
 ///
 /// The first run has the seed of [`Portfolio::new`], the second one has the seed after it, and so
-/// on. A run depends only on its seed and on the length, not on earlier runs.
+/// on. A run depends only on its seed and on the expected number of steps, not on earlier runs.
 #[derive(Clone, Debug)]
 pub struct Portfolio {
     next_seed: u64,

@@ -16,7 +16,8 @@ use garrick_core::random::mix;
 use hashbrown::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Hashes a number by folding its product with an odd number, in the same way in every process.
+/// A hasher that folds the product of a number and an odd constant. The hash is the same in every
+/// process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fold(u64);
 
@@ -38,8 +39,8 @@ impl Hasher for Fold {
     }
 }
 
-/// Chooses the enabled action with the highest random priority, and gives new random priorities to
-/// the actions that race with it.
+/// A strategy that chooses the enabled action with the highest random priority, and gives new
+/// random priorities to the actions that race with it.
 ///
 /// The first run depends on the seed of [`Pos::new`], the second one on the seed after it, and so
 /// on.

@@ -16,7 +16,8 @@ pub struct Difference<A> {
     pub enabled: Vec<A>,
 }
 
-/// Chooses the actions of an earlier run again, and reports the first one that cannot be taken.
+/// A strategy that chooses the actions of an earlier run again, and reports the first one that
+/// cannot be taken.
 ///
 /// Every run replays the same list.
 #[derive(Clone, Debug)]

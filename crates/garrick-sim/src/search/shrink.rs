@@ -66,7 +66,7 @@ struct Shrinker<T, L, F> {
 }
 
 impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T, L, F> {
-    /// Tries pieces of all sizes. Like the functions below, returns `None` if a bound is reached.
+    /// Tries pieces of all sizes. Returns `None` if a bound is reached.
     fn shrink(&mut self) -> Option<()> {
         let mut size = self.list.len().div_ceil(2);
         while size > 1 {
@@ -77,7 +77,7 @@ impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T,
         Some(())
     }
 
-    /// Tries to leave out each piece of the size. Returns true if one could be left out.
+    /// Tries to leave out each piece of the given size. Returns true if a piece could be left out.
     fn pass(&mut self, size: usize) -> Option<bool> {
         let mut at = 0;
         let mut is_shorter = false;

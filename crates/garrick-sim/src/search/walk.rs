@@ -8,7 +8,7 @@
 use super::action::{Action, Strategy};
 use super::rng::Rng;
 
-/// Chooses each step among the enabled actions with equal probabilities.
+/// A strategy that chooses each step among the enabled actions with equal probabilities.
 ///
 /// The first run depends on the seed of [`Walk::new`], the second one on the seed after it, and so
 /// on.

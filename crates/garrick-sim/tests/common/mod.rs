@@ -6,9 +6,10 @@ use std::thread;
 
 use garrick_sim::{Check, Failed, Report, Sim};
 
-/// Asserts that a search finds a mistake that breaks one of `properties`, that the shortened run
-/// has at most `steps_max` steps, and that a second search finds the same, as does a search for its
-/// seed in another process. `find` searches from the seed with a number on. Returns the failure.
+/// Asserts that a search finds a mistake that breaks one of `properties`, and that the shortened
+/// run has at most `steps_max` steps. A second search, and a search with only the failing seed in
+/// another process, must find the same run. `find` searches the seeds from a given number on.
+/// Returns the failure.
 #[track_caller]
 pub(crate) fn assert_found(
     properties: &[&str],
@@ -36,14 +37,14 @@ pub(crate) fn assert_found(
     failed
 }
 
-/// Set in a process that repeats a test with one seed.
+/// Environment variable that is set in a process that repeats a test with one seed.
 const REPEATS: &str = "GARRICK_SIM_REPEATS";
-/// Lines around the trace in the output of such a process.
+/// Lines before and after the trace in the output of a process that repeats a test.
 const BEGINS: &str = "trace begins\n";
 const ENDS: &str = "trace ends\n";
 
 /// Returns the name of the calling test. Returns `None` if it runs on the main thread, which does
-/// not have its name.
+/// not have the name of the test.
 fn name_of_test() -> Option<String> {
     let thread = thread::current();
     let name = thread.name().filter(|name| *name != "main");
@@ -66,8 +67,8 @@ fn of_other_process(test: &str, seed: u64) -> String {
     trace.to_owned()
 }
 
-/// Asserts that no property of a program is broken, and returns the report. Checks the number of
-/// seeds in the environment variable `GARRICK_SIM_RIGHT`, or `seeds`.
+/// Asserts that no property of a program is broken, and returns the report. The environment
+/// variable `GARRICK_SIM_RIGHT` sets the number of seeds. Without it, the number is `seeds`.
 #[track_caller]
 pub(crate) fn assert_right(
     name: &str,

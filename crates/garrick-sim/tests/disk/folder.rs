@@ -12,7 +12,8 @@ use proptest::prelude::*;
 /// Number of names of files.
 const NAMES: usize = 3;
 
-/// An operation on a folder. Names are below [`NAMES`], and a handle is one of the open files.
+/// An operation on a folder. Names of files are numbers below [`NAMES`]. Handles are numbers that
+/// select one of the open files.
 #[derive(Debug, Clone)]
 enum Operation {
     Create(usize),

@@ -12,15 +12,15 @@ use garrick_sim::{Check, Choosing, DiskFault, Sim};
 
 use crate::{assert_found, assert_right};
 
-/// A change was acknowledged.
+/// A fact: a change was acknowledged.
 #[derive(Debug)]
 struct Acknowledged(u8, u8);
 
-/// The store has started with these values.
+/// A fact: the store has started with these values.
 #[derive(Debug)]
 struct Loaded(BTreeMap<u8, u8>);
 
-/// Sets a key to a value.
+/// A message that sets a key to a value.
 struct Set(u8, u8);
 
 #[derive(Clone)]

@@ -11,11 +11,11 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// The counter has confirmed this count.
+/// A fact: the counter has confirmed this count.
 #[derive(Debug)]
 struct Confirmed(u8);
 
-/// The counter has started with this count.
+/// A fact: the counter has started with this count.
 #[derive(Debug)]
 struct Started(u8);
 

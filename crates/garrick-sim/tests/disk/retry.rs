@@ -1,5 +1,5 @@
-//! A log whose sync has failed. If it syncs again and trusts the second answer, a crash loses what
-//! it has confirmed, because the failed sync has dropped it.
+//! A log whose sync has failed. If the log syncs again and trusts the result of the second sync, a
+//! crash loses entries that the log has confirmed, because the failed sync has dropped them.
 
 use std::io;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// The log has confirmed this entry.
+/// A fact: the log has confirmed this entry.
 #[derive(Debug)]
 struct Confirmed(u8);
 
-/// The log has started with these entries.
+/// A fact: the log has started with these entries.
 #[derive(Debug)]
 struct Started(Vec<u8>);
 
@@ -46,7 +46,7 @@ impl Log {
         self.rewrite()
     }
 
-    /// Replaces the file by one with all entries.
+    /// Replaces the file by a new file with all entries.
     fn rewrite(&mut self) -> io::Result<()> {
         let mut result = Ok(());
         for _ in 0..TRIES {

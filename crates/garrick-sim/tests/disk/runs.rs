@@ -57,18 +57,18 @@ fn a_disk_that_was_kept_from_another_run_is_refused() {
     assert_eq!(refused.into_inner(), 10);
 }
 
-/// Appends each message to a file, and the letter `d` when it is dropped.
+/// An actor that appends each message to a file. When it is dropped, it appends the letter `d`.
 struct Appends {
     files: Arc<dyn Files>,
-    /// Its own address, so that it does not end.
+    /// The address of this actor, which keeps the actor alive.
     me: Option<Address<&'static str>>,
 }
 
-/// Text that was appended.
+/// A fact: this text was appended.
 #[derive(Debug)]
 struct Appended(#[expect(dead_code, reason = "formatted")] &'static str);
 
-/// The content at the start.
+/// A fact: the content of the file when the actor has started.
 #[derive(Debug)]
 struct Found(Vec<u8>);
 

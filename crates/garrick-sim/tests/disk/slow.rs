@@ -1,4 +1,4 @@
-//! Slow disks, in the order of times.
+//! Slow disks, in runs whose messages have times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use garrick_actor::files::Files;
 use garrick_actor::{Actor, Address, Context};
 use garrick_sim::{Check, Sim};
 
-/// The writer has handled a message.
+/// A fact: the writer has handled a message.
 #[derive(Debug)]
 struct Wrote;
 
-/// The reader has heard of it.
+/// A fact: the reader has received the message of the writer.
 #[derive(Debug)]
 struct Heard;
 
-/// Another actor of the node has handled a message.
+/// A fact: another actor of the node has handled a message.
 #[derive(Debug)]
 struct Other;
 

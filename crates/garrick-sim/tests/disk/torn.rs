@@ -1,5 +1,5 @@
-//! A log has records of a length and a text. A reader that trusts the length of the last record
-//! takes the rest of a torn write for a record.
+//! A log contains records, each of which is a length and a text. A reader that trusts the length of
+//! the last record mistakes the rest of a torn write for a record.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A text was read from the log.
+/// A fact: this text was read from the log.
 #[derive(Debug)]
 struct Read(Vec<u8>);
 

@@ -56,7 +56,7 @@ fn split(mut sink: impl FnMut(Keyed) + Send + 'static) -> Graph {
     graph
 }
 
-/// Declares that the pipeline ends, and that `check` holds then.
+/// Declares that the pipeline ends, and that `check` holds at its end.
 fn at_end(sim: &mut Sim, pipeline: Pipeline, check: impl Fn(&Facts, &Pipeline) + 'static) {
     sim.explained("the end", move |facts| {
         if !pipeline.has_ended() {
@@ -83,7 +83,7 @@ fn results_are_those_of_threads_in_every_order() {
     });
 }
 
-/// A stage has been woken by a timer at this time of its clock.
+/// A fact: a timer has woken a stage at this time of the stage's clock.
 #[derive(Debug)]
 struct Rang(u64);
 
@@ -115,7 +115,7 @@ fn timers_of_stages_fire_in_virtual_time() {
     });
 }
 
-/// The pipeline has received a number.
+/// A fact: the pipeline has received a number.
 #[derive(Debug)]
 struct Received(u64);
 
@@ -294,7 +294,7 @@ fn a_loop_ends_in_every_order() {
     });
 }
 
-/// Two sources write to one list, which no channel orders. The order is a choice.
+/// Two sources write to one list without a channel. So the search chooses the order of the values.
 fn two_sources(sim: &mut Sim, is_right: bool) {
     let mut graph = Graph::new();
     let (outputs, inputs) = graph.bundle::<u64>(2, 2).unwrap();

@@ -12,7 +12,7 @@ use crate::{SEEDS, assert_found, assert_right};
 /// Number of orders of the batch.
 const ORDERS: u64 = 3;
 
-/// The total of the batch, when it was closed.
+/// A fact: the total of the batch when it was closed.
 #[derive(Debug)]
 struct Closed {
     total: u64,
@@ -24,7 +24,7 @@ enum Booking {
     Close,
 }
 
-/// Adds up the prices of a batch.
+/// An actor that adds up the prices of a batch.
 #[derive(Default)]
 struct Till {
     total: u64,
@@ -89,8 +89,8 @@ fn book(
     }
 }
 
-/// Sets up the pipeline. The stage that books closes the batch if `is_right`, and otherwise the
-/// source.
+/// Sets up the pipeline. If `is_right` is true, the stage that books prices closes the batch.
+/// Otherwise, the source closes it.
 fn batch(sim: &mut Sim, is_right: bool) {
     let node = sim.node("shop");
     let till = node.spawn(Till::default()).unwrap();

@@ -1,5 +1,5 @@
-//! A pipeline moves items from a log to a store on another node, and commits how far it has come.
-//! If it commits an item before the store has it, a crash loses the item.
+//! A pipeline moves items from a log to a store on another node, and commits its position in the
+//! log. If it commits an item before the store has it, a crash loses the item.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use crate::{assert_found, assert_right};
 /// Number of items in the log.
 const ITEMS: u64 = 4;
 
-/// The store has this item.
+/// A fact: the store has this item.
 #[derive(Debug)]
 struct Stored(u64);
 
@@ -23,7 +23,7 @@ enum Put {
     Ask(u64, Reply<()>),
 }
 
-/// Stores items. Its node does not crash.
+/// An actor that stores items. Its node does not crash.
 struct Store;
 
 impl Actor for Store {
@@ -41,10 +41,10 @@ impl Actor for Store {
     }
 }
 
-/// Number of items that are committed. It survives a crash.
+/// Number of committed items, which survives a crash.
 type Committed = Arc<AtomicU64>;
 
-/// Commits each item when it has sent it.
+/// Returns a stage that commits each item when the stage has sent the item to the store.
 fn commit_early(input: Receiver<u64>, store: Address<Put>, committed: Committed) -> impl Stage {
     stages::consume(input, move |items: &[u64]| {
         for item in items {
@@ -54,7 +54,7 @@ fn commit_early(input: Receiver<u64>, store: Address<Put>, committed: Committed)
     })
 }
 
-/// Commits each item when the store has confirmed it.
+/// Returns a stage that commits each item when the store has confirmed the item.
 fn commit_late(input: Receiver<u64>, store: Address<Put>, committed: Committed) -> impl Stage {
     stages::for_each_async(input, move |item| {
         let stored = store.ask(|reply| Put::Ask(item, reply));

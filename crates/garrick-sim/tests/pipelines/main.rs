@@ -1,5 +1,5 @@
 //! Pipelines in a simulation, alone and together with actors. The mistakes that are planted between
-//! a pipeline and an actor must be found within 1,000 seeds, and the right versions must be clean.
+//! a pipeline and an actor must be found within 1,000 seeds, and the right versions must not fail.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -7,11 +7,11 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// The sum of all pairs so far.
+/// A fact: the sum of all pairs so far.
 #[derive(Debug)]
 struct Total(u64);
 
-/// Adds up the sums.
+/// An actor that adds up the sums.
 struct Ledger(u64);
 
 impl Actor for Ledger {
@@ -27,7 +27,7 @@ impl Actor for Ledger {
 /// The first value of a pair.
 type First = Option<u64>;
 
-/// Handles all values that are there.
+/// Handles all available values.
 fn pair(first: &mut First, input: &mut Receiver<u64>, ledger: &Address<u64>) -> Wait {
     while let Some(value) = input.try_pop() {
         match first.take() {

@@ -1,5 +1,5 @@
-//! An actor passes numbers on to a pipeline, and keeps those for which the channel has no room. If
-//! it ends as soon as it is told to, it forgets the numbers that it has kept.
+//! An actor passes numbers on to a pipeline, and keeps the numbers for which the channel has no
+//! room. If the actor ends as soon as it is told to end, it loses the numbers that it has kept.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::{assert_found, assert_right};
 /// Number of numbers.
 const NUMBERS: u64 = 4;
 
-/// The pipeline has received a number.
+/// A fact: the pipeline has received a number.
 #[derive(Debug)]
 struct Received(u64);
 
@@ -25,7 +25,7 @@ enum Event {
 struct Relay {
     output: AsyncSender<u64>,
     waiting: VecDeque<u64>,
-    /// True if nothing follows.
+    /// True if no more numbers follow.
     ends: bool,
     /// True if the actor passes on all numbers before it ends.
     is_right: bool,

@@ -1,4 +1,5 @@
-//! Pipelines together with actors: the air, delays, links, crashes, the kit, and what is refused.
+//! Pipelines together with actors: messages under way, delays, links, crashes, the kit, and what is
+//! refused.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -14,11 +15,11 @@ use garrick_sim::{Check, Node, Sim};
 
 use crate::assert_right;
 
-/// A number has come.
+/// A fact: this number has arrived.
 #[derive(Debug)]
 struct Came(u64);
 
-/// Notes the numbers that it receives.
+/// An actor that records the numbers it receives as facts.
 struct Notes;
 
 impl Actor for Notes {
@@ -40,7 +41,7 @@ fn sending(count: u64, to: Address<u64>) -> Graph {
     graph
 }
 
-/// Declares that the numbers below `count` have come in order.
+/// Declares that the numbers below `count` have arrived in order.
 fn all_come(sim: &mut Sim, count: u64) {
     sim.at_end("all come in order", move |facts| {
         facts.seen::<Came>().map(|came| came.0).eq(0..count)
@@ -274,7 +275,7 @@ fn stages_that_share_names_with_another_graph_do_not_disturb_it() {
     });
 }
 
-/// Answers at once.
+/// An actor that answers each question at once.
 struct Echo;
 
 impl Actor for Echo {

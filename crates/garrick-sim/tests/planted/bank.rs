@@ -5,7 +5,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_all_right, assert_found, assert_right};
 
-/// The balance after a change.
+/// A fact: the balance after a change.
 #[derive(Debug)]
 struct Balance(u32);
 

@@ -1,5 +1,6 @@
-//! Faults that cease. A client that repeats its request reaches the server in the end, and one that
-//! gives up after some tries does not. Only what holds after the faults counts.
+//! Faults that cease. A client that repeats its request reaches the server in the end. A client
+//! that gives up after some tries does not reach it. A property counts only if it holds after the
+//! faults.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use garrick_sim::{Check, Choosing, Crashed, Cut, Facts, Healed, Restarted, Sim};
 
 use crate::{assert_found, assert_right};
 
-/// The server answers, or does not.
+/// A fact: true if the server has answered, and false if it has not.
 #[derive(Debug)]
 struct Answers(bool);
 
@@ -23,7 +24,8 @@ impl Actor for Server {
     }
 }
 
-/// Asks the server every 100 milliseconds, and gives up after so many questions without an answer.
+/// An actor that asks the server every 100 milliseconds, and gives up after a number of questions
+/// without an answer.
 struct Client {
     server: Address<Reply<()>>,
     tries: u32,

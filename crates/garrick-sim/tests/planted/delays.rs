@@ -1,4 +1,5 @@
-//! A mistake that needs times, among many messages that have nothing to do with it.
+//! A mistake that occurs only if messages have times, among many messages that do not contribute to
+//! it.
 
 use std::time::Duration;
 
@@ -7,11 +8,12 @@ use garrick_sim::{Check, Sim};
 
 use crate::{assert_found, find};
 
-/// A message has come.
+/// A fact: a message with this number has arrived.
 #[derive(Debug)]
 struct Came(u32);
 
-/// Sends a number back and forth, and then to the next one, until it is 0.
+/// An actor that sends each number, reduced by 1, to the next actor, and later to itself. Stops at
+/// 0.
 struct Chatter(Option<Address<u32>>);
 
 impl Actor for Chatter {
@@ -27,7 +29,7 @@ impl Actor for Chatter {
     }
 }
 
-/// Sends a late message by a slow way, and another one by a fast way.
+/// An actor that sends one message by a slow way, and a later message by a fast way.
 struct Source {
     goal: Address<u32>,
     slow: Address<u32>,
@@ -48,7 +50,7 @@ impl Actor for Source {
     }
 }
 
-/// Passes numbers on.
+/// An actor that passes numbers on.
 struct Relay(Address<u32>);
 
 impl Actor for Relay {

@@ -8,7 +8,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A peer has become the leader.
+/// A fact: a peer has become the leader.
 #[derive(Debug)]
 struct Led {
     term: u64,

@@ -1,5 +1,6 @@
-//! A server lends a lock for some seconds. A client that compares the end of the lease by the
-//! server's clock with its own clock works on when another one has the lock.
+//! A server lends a lock for some seconds. One version of the client takes the end of the lease
+//! from the server's clock, and compares it with its own clock. Such a client may still work when
+//! another client has the lock.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ const PROPERTY: &str = "no client works with an old lock";
 /// Time between two pieces of work, and time after which a client tries again.
 const PAUSE: Duration = Duration::from_millis(350);
 
-/// A client works with the lock that has this number.
+/// A fact: a client works with the lock that has this number.
 #[derive(Debug)]
 struct Works(u64);
 
@@ -63,7 +64,7 @@ impl Actor for Server {
 struct Client {
     server: Address<Request>,
     version: Version,
-    /// Number of times that it asks for the lock.
+    /// Number of times that the client asks for the lock.
     tries: u32,
     /// Number of the lock, and the end of the lease by the client's clock.
     lease: Option<(u64, u64)>,

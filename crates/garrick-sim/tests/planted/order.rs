@@ -5,7 +5,7 @@ use garrick_sim::{Check, Choosing, Sim};
 
 use crate::{assert_all_right, assert_found};
 
-/// The digits in the order in which they have come.
+/// A fact: the digits, in the order in which they have arrived.
 #[derive(Debug)]
 struct Digits(u32);
 

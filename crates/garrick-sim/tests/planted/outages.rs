@@ -8,12 +8,13 @@ use std::time::Duration;
 use garrick_actor::{Actor, Address, Context};
 use garrick_sim::{Check, Choosing, Sim};
 
-/// Something that an actor has received, with its name.
+/// A fact: an actor has received this number. Contains the name of the actor.
 #[derive(Debug, Clone)]
 #[expect(dead_code, reason = "formatted")]
 struct Got(&'static str, u32);
 
-/// Notes what it receives. Sends larger numbers on, one less.
+/// An actor that records each number it receives. Sends each number above 0, reduced by 1, to the
+/// next actor.
 struct Passes(&'static str, Option<Address<u32>>);
 
 impl Actor for Passes {
@@ -40,7 +41,7 @@ fn row(sim: &mut Sim) {
     third.send(9).unwrap();
 }
 
-/// Returns the facts at the ends of all runs of a check, with their order.
+/// Returns the sequences of facts with which the runs of a check have ended, and the report.
 fn ends(check: &Check, faults: impl Fn(&mut Sim)) -> (BTreeSet<String>, garrick_sim::Report) {
     let ends = Rc::<RefCell<BTreeSet<String>>>::default();
     let report = check.run(|sim| {

@@ -7,13 +7,13 @@ use garrick_sim::history::{Called, Returned};
 
 use crate::{assert_found, assert_right};
 
-/// Keeps a copy of the value.
+/// An actor that keeps a copy of the value.
 struct Replica(u32);
 
 enum Request {
     Read(Reply<u32>),
     Write(u32, Reply<()>),
-    /// Writes here, then at the next replica, and then answers.
+    /// Writes the value at this replica, then at the next one, and then answers.
     Pass(u32, Address<Request>, Reply<()>),
 }
 

@@ -8,7 +8,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A withdrawal of the server.
+/// A fact: the server has counted a withdrawal.
 #[derive(Debug)]
 struct Withdrawn;
 
@@ -124,7 +124,8 @@ fn a_lost_request_is_repeated() {
     });
 }
 
-/// Like `retry`, but with so many repetitions that all are never lost.
+/// A version of `retry` that repeats the request so often that the links never lose all
+/// repetitions.
 fn retry_many(sim: &mut Sim) {
     let server = sim.node("server").spawn(Server {
         done: Vec::new(),

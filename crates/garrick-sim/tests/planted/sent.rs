@@ -1,5 +1,6 @@
-//! A node crashes after it has sent its last messages. A protocol that believes that nothing comes
-//! from a crashed node is wrong. One that ignores the messages of earlier incarnations is right.
+//! A node crashes after it has sent its last messages. A protocol is wrong if it assumes that no
+//! message arrives from a crashed node. A protocol that ignores the messages of earlier
+//! incarnations is right.
 
 use std::time::Duration;
 
@@ -8,11 +9,11 @@ use garrick_sim::{Check, Choosing, Crashed, Facts, Sim};
 
 use crate::{assert_found, assert_right, find};
 
-/// The store has this value.
+/// A fact: the store has this value.
 #[derive(Debug)]
 struct Stored(u32);
 
-/// A message of this number has come.
+/// A fact: a message with this number has arrived.
 #[derive(Debug)]
 struct Came(u32);
 
@@ -41,7 +42,7 @@ impl Actor for Store {
     }
 }
 
-/// Writes values of its incarnation when it starts.
+/// An actor that writes values of its incarnation when it starts.
 struct Writer {
     store: Address<Write>,
     incarnation: u32,
@@ -122,7 +123,7 @@ fn nothing_arrives_after_a_crash_that_loses_everything() {
     });
 }
 
-/// Returns the numbers of the messages of the first incarnation that have come.
+/// Returns the numbers of the messages of the first incarnation that have arrived.
 fn came(facts: &Facts) -> Vec<u32> {
     let came = facts.seen::<Came>().map(|came| came.0);
     came.filter(|value| *value < 10).collect()

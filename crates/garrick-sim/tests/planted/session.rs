@@ -1,4 +1,4 @@
-//! An async actor reads a stock, waits, and then takes an item. Two of them sell the last item
+//! An async actor reads a stock, waits, and then takes an item. Two such actors sell the last item
 //! twice.
 
 use garrick_actor::{Actor, Context, Incoming, Reply};
@@ -6,7 +6,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// The number of items after a sale.
+/// A fact: the number of items after a sale.
 #[derive(Debug)]
 struct Left(i32);
 

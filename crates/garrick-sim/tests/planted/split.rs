@@ -1,5 +1,6 @@
-//! An election by votes during a partition. A candidate that waits for a majority of all nodes is
-//! right, and one that is content with the votes that have come becomes a second leader.
+//! An election by votes during a partition. A candidate that waits for the votes of a majority of
+//! all nodes is right. A candidate that is content with the votes that have arrived becomes a
+//! second leader.
 
 use std::time::Duration;
 
@@ -8,12 +9,12 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right, find};
 
-/// A node has become the leader.
+/// A fact: a node has become the leader.
 #[derive(Debug)]
 struct Leads;
 
 enum Event {
-    /// The node shall be a candidate after a time.
+    /// The node must become a candidate after this time.
     Plan(Duration, Vec<Address<Self>>),
     Begin(Vec<Address<Self>>),
     Ask(Address<Self>),

@@ -7,15 +7,15 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A vote was confirmed.
+/// A fact: a vote was confirmed.
 #[derive(Debug)]
 struct Confirmed;
 
-/// The number of votes after the last one.
+/// A fact: the number of votes, including the latest one.
 #[derive(Debug)]
 struct Counted(u32);
 
-/// Keeps a number. It does not fail.
+/// An actor that keeps a number, and never fails.
 struct Store(u32);
 
 enum Change {

@@ -7,7 +7,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// The change of an account.
+/// A fact: the change of the balance of an account.
 #[derive(Debug)]
 struct Changed(i64);
 

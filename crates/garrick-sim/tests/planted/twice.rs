@@ -1,5 +1,5 @@
-//! A link repeats messages. A till that books each message twice is wrong, and one that recognizes
-//! the number of a booking is right.
+//! A link repeats messages. A till that books repeated messages twice is wrong. A till that
+//! recognizes the number of a booking is right.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use garrick_sim::{Check, Choosing, Fate, Sim};
 
 use crate::{assert_found, assert_right, find};
 
-/// Sum of the bookings, noted after each.
+/// A fact: the sum of the bookings after a new booking.
 #[derive(Debug)]
 struct Sum(u32);
 
-/// The number of a booking has come.
+/// A fact: a booking with this number has arrived.
 #[derive(Debug)]
 struct Came(u32);
 
@@ -41,7 +41,7 @@ impl Actor for Till {
     }
 }
 
-/// Sends bookings, as many as it is told.
+/// An actor that sends as many bookings as each message tells it.
 struct Shop(Address<Booking>);
 
 impl Actor for Shop {

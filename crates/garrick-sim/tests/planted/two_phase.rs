@@ -1,5 +1,5 @@
-//! Two-phase commit. A coordinator that gives up after a timeout, but counts votes that come later,
-//! decides twice.
+//! Two-phase commit. A coordinator that gives up after a timeout, but counts votes that arrive
+//! later, decides twice.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A decision of the coordinator.
+/// A fact: a decision of the coordinator.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 enum Decided {
     Commit,

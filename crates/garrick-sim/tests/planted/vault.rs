@@ -8,19 +8,19 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// A deposit was confirmed.
+/// A fact: a deposit was confirmed.
 #[derive(Debug)]
 struct Confirmed(u32);
 
-/// The vault has started.
+/// A fact: the vault has started.
 #[derive(Debug)]
 struct Started;
 
-/// The vault has this content after its start.
+/// A fact: the content of the vault after its start.
 #[derive(Debug)]
 struct Restored(Vec<u32>);
 
-/// Keeps copies. Its node does not crash.
+/// An actor that keeps copies. Its node does not crash.
 struct Copies(Vec<u32>);
 
 enum Copy {

@@ -12,12 +12,12 @@ use crate::server::Rpc;
 /// Time after which a client tries another server.
 const RETRY: Duration = Duration::from_millis(80);
 
-/// A client has heard that a command was applied.
+/// A fact: a client has heard that a command was applied.
 #[derive(Debug)]
 #[expect(dead_code, reason = "formatted")]
 pub(crate) struct Confirmed(pub(crate) Command);
 
-/// A client.
+/// The actor of a client.
 pub(crate) struct Client {
     /// The command that the client proposes now.
     command: Command,

@@ -12,7 +12,7 @@ use crate::mutation::Mutation;
 use crate::properties;
 use crate::server::{Cluster, Server};
 
-/// Time within which the cluster must confirm all commands once there are no faults any more.
+/// Time within which the cluster must confirm all commands after the end of the faults.
 const RECOVERY: Duration = Duration::from_secs(20);
 
 /// Properties that the runs of a check have in common.
@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     pub(crate) mutation: Mutation,
     /// Number of servers that crash, and the maximum number of crashes of each of them.
     pub(crate) crashes: (usize, u32),
-    /// Number of messages of a thousand that are lost.
+    /// Number of lost messages per thousand.
     pub(crate) lost_per_mille: u32,
     /// Number of steps after which a run is cut.
     pub(crate) steps_max: u32,

@@ -19,7 +19,7 @@ pub(crate) struct Persistent {
 pub(crate) struct Disk(Arc<Mutex<Persistent>>);
 
 impl Disk {
-    /// Returns what was written last.
+    /// Returns the state that was written last.
     pub(crate) fn read(&self) -> Persistent {
         let content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         content.clone()

@@ -2,7 +2,7 @@
 
 use crate::log::{Entry, Log};
 
-/// A server has become the leader of a term, with this log.
+/// A fact: a server has become the leader of a term, with this log.
 #[derive(Debug)]
 pub(crate) struct Led {
     pub(crate) server: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Led {
     pub(crate) log: Log,
 }
 
-/// The log of a server has changed.
+/// A fact: the log of a server has changed.
 #[derive(Debug)]
 pub(crate) struct LogIs {
     pub(crate) server: usize,
@@ -19,7 +19,7 @@ pub(crate) struct LogIs {
     pub(crate) log: Log,
 }
 
-/// The leader of a term has committed the entry at an index.
+/// A fact: the leader of a term has committed the entry at an index.
 #[derive(Debug)]
 pub(crate) struct Committed {
     pub(crate) term: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Committed {
     pub(crate) entry: Entry,
 }
 
-/// The state machine of a server has applied the entry at an index.
+/// A fact: the state machine of a server has applied the entry at an index.
 #[derive(Debug)]
 pub(crate) struct Applied {
     #[expect(dead_code, reason = "formatted")]

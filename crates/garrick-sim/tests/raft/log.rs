@@ -56,7 +56,7 @@ impl Log {
         self.0.iter().any(|entry| entry.command == Some(command))
     }
 
-    /// Returns true if the log begins with all entries of another one.
+    /// Returns true if the log begins with all entries of another log.
     pub(crate) fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }

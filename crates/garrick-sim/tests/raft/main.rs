@@ -1,10 +1,10 @@
 //! The consensus algorithm Raft as actors. The simulation checks the five safety properties of the
 //! paper, and finds mistakes that are known from the paper and from practice.
 //!
-//! Servers and clients have timers without an end, so all runs are cut. The five properties are
-//! checked after each step, so this is no loss.
+//! Servers and clients always set another timer, so all runs are cut off. No violation is missed,
+//! because the five properties are checked after each step.
 //!
-//! The mistakes are sought in any order, because the search then has more to choose.
+//! The searches for mistakes allow any order of messages, because they then have more to choose.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -39,7 +39,7 @@ const RIGHT_SEEDS: u64 = 150;
 const STEPS_MAX: usize = 100;
 
 /// Asserts that the search finds the mistake of a cluster, that the shortened run is short, and
-/// that its seed finds it again.
+/// that a search with its seed finds the mistake again.
 #[track_caller]
 fn assert_found(property: &str, settings: Settings) {
     let name = format!("raft that {:?}", settings.mutation);
@@ -59,8 +59,8 @@ fn assert_right(name: &str, steps_max: u32, setup: impl Fn(&mut Sim)) {
     common::assert_right(name, Check::new(name).steps(steps_max), RIGHT_SEEDS, setup);
 }
 
-/// Asserts that a cluster with delays, losses and crashes is safe, and makes progress once these
-/// have ceased.
+/// Asserts that a cluster with delays, losses and crashes is safe, and makes progress after these
+/// faults have ceased.
 #[track_caller]
 fn assert_recovers(name: &str, settings: Settings) {
     assert_right(name, settings.steps_max, |sim| {

@@ -12,12 +12,13 @@ pub(crate) enum Mutation {
     /// The vote is not written to the disk.
     ForgetsVote,
     /// A follower removes all entries behind the new ones, even if they do not conflict. Then a
-    /// message that was sent before an entry removes it.
+    /// late message can remove an entry that is newer than the message.
     AlwaysTruncates,
     /// A follower takes over the leader's commit index without regard to how much of its own log
     /// is known to match.
     CommitsUnchecked,
-    /// A follower checks that there is an entry before the new ones, but not of which term.
+    /// A follower checks that there is an entry before the new ones, but does not check the term of
+    /// this entry.
     IgnoresPreviousTerm,
     /// A new leader removes the entries that it does not know to be committed.
     DiscardsAsLeader,

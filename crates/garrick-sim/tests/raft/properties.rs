@@ -1,5 +1,5 @@
-//! The five properties of figure 3 of the paper. Each one is checked after each step, and looks at
-//! new facts only.
+//! The five properties of figure 3 of the paper. Each property is checked after each step, and
+//! examines only new facts.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) fn declare(sim: &mut Sim, servers: usize) {
     sim.always(STATE_MACHINE_SAFETY, move |facts| machines.holds(facts));
 }
 
-/// The number of facts of a type that a property has looked at.
+/// The number of facts of a type that a property has already examined.
 #[derive(Default)]
 struct Cursor(usize);
 

@@ -1,6 +1,6 @@
 //! A counter that counts up and down, the PN-Counter (Shapiro, Preguica, Baquero and Zawirski, "A
 //! comprehensive study of convergent and commutative replicated data types", 2011). Each replica
-//! has a number of increments and a number of decrements. A merge takes the greater ones.
+//! has a number of increments and a number of decrements. A merge takes the greater of two numbers.
 
 use garrick_sim::Sim;
 
@@ -13,9 +13,9 @@ enum Mistake {
     None,
     /// A merge adds the numbers, so it is not idempotent.
     AddsInMerge,
-    /// A merge takes the numbers that have come last, so it is not commutative.
+    /// A merge takes the numbers that have arrived last, so it is not commutative.
     TakesNewest,
-    /// All replicas count in the numbers of the first.
+    /// All replicas change the numbers of the first replica.
     SharesNumbers,
 }
 

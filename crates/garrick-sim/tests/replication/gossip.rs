@@ -3,9 +3,9 @@
 //! replicated data types", 2011).
 //!
 //! A replica sends its state after each local update, and repeats it until the others have
-//! confirmed its newest version. So a state may be lost, may come twice, and may come in any order
-//! relative to the states of others. With the state goes the log of the updates in it. The log is
-//! not used by the data. The properties compare the data with it.
+//! confirmed its newest version. So a state may be lost, may arrive twice, and may arrive in any
+//! order relative to the states of others. Each state is sent together with a log of the updates in
+//! it. The data does not use the log. The properties compare the data with the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug};
@@ -24,8 +24,8 @@ const LOSS: u32 = 200;
 /// Time after which a state is sent again.
 const REPEATS_AFTER: Duration = Duration::from_millis(100);
 
-/// Only a fair strategy ends a program that repeats a message until it is confirmed: PCT may let
-/// time pass forever.
+/// A program that repeats a message until it is confirmed ends only with a fair strategy. PCT may
+/// let time pass forever.
 pub(crate) const FAIR: Choosing = Choosing::Walk;
 
 pub(crate) const SAME_STATES: &str = "same updates, equal states";
@@ -41,11 +41,11 @@ pub(crate) trait Data: Clone + PartialEq + Debug + Send + 'static {
     /// Applies an update that begins at this replica. `id` is unique.
     fn update(&mut self, op: &Self::Op, id: UpdateId);
 
-    /// Adds all that another state has.
+    /// Merges another state into this state.
     fn merge(&mut self, other: &Self);
 }
 
-/// An update with the updates that its replica had before.
+/// An update, with the updates that its replica had before it.
 pub(crate) struct Update<O> {
     pub(crate) op: O,
     pub(crate) seen: BTreeSet<UpdateId>,
@@ -54,7 +54,7 @@ pub(crate) struct Update<O> {
 /// The updates that a state contains.
 pub(crate) type Log<O> = BTreeMap<UpdateId, Arc<Update<O>>>;
 
-/// A replica has this state, which contains the updates of the log.
+/// A fact: a replica has this state, which contains the updates of the log.
 pub(crate) struct Held<D: Data> {
     replica: usize,
     pub(crate) data: D,
@@ -209,7 +209,8 @@ impl<D: Data> Actor for Replica<D> {
 }
 
 /// Sets up replicas that begin with `data`, and gives each the updates of one list. Declares that
-/// replicas with the same updates have equal states, and that all have all updates at the end.
+/// replicas with the same updates have equal states, and that all replicas have all updates at the
+/// end.
 pub(crate) fn replicate<D: Data>(sim: &mut Sim, data: &D, updates: [&[D::Op]; REPLICAS]) {
     let spawn = |id| {
         let replica = Replica::new(id, data.clone());

@@ -23,8 +23,9 @@ const SEEDS: u64 = 1000;
 /// `GARRICK_SIM_RIGHT` sets another number.
 const RIGHT_SEEDS: u64 = 300;
 
-/// Asserts that the search finds the mistake of a program, which breaks one of `properties`, that
-/// the shortened run has at most `steps_max` steps, and that its choices break the property again.
+/// Asserts that the search finds the mistake of a program, which breaks one of `properties`. The
+/// shortened run must have at most `steps_max` steps, and its choices must break the property
+/// again.
 #[track_caller]
 fn assert_found(
     name: &str,

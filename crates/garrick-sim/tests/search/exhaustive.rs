@@ -68,7 +68,7 @@ fn three_tellers() {
     check_numbers(&Bank(3), 34_650, 90);
 }
 
-/// There are 113,400 plain orders.
+/// A system with 113,400 plain orders.
 #[test]
 fn five_senders_have_a_hundred_and_twenty_runs() {
     for reduction in [Reduction::Source, Reduction::Optimal] {
@@ -127,8 +127,8 @@ fn a_bound_of_steps_cuts_runs() {
     assert_eq!(statistics.coverage, Coverage::Everything);
 }
 
-/// The message of the second sender has no step left in the first run. But it could have come
-/// before that of the first sender.
+/// At the bound of the first run, the message of the second sender has not arrived yet. But it
+/// could have arrived before the message of the first sender.
 #[test]
 fn what_is_enabled_at_the_bound_races_too() {
     for reduction in [Reduction::Source, Reduction::Optimal] {
@@ -202,7 +202,7 @@ fn compare(system: &Random, reduction: Reduction, runs_max: u64) -> Statistics {
     statistics
 }
 
-/// Wakeup trees miss results here if a sequence ends at the step that races.
+/// Wakeup trees miss results of this system if a sequence ends at the step that races.
 #[test]
 fn a_sequence_includes_the_steps_after_the_race() {
     let reactions = sparse(&[
@@ -221,7 +221,7 @@ fn a_sequence_includes_the_steps_after_the_race() {
     compare(&system, Reduction::Optimal, 20_000);
 }
 
-/// Wakeup trees miss results here if only the races of new steps are looked at.
+/// Wakeup trees miss results of this system if only the races of new steps are examined.
 #[test]
 fn old_races_are_looked_at_in_each_run() {
     let reactions = sparse(&[

@@ -11,7 +11,7 @@ pub(crate) const OUTSIDE: usize = usize::MAX;
 pub(crate) enum Act {
     /// The oldest message of the pair is delivered.
     Land { from: usize, to: usize },
-    /// The clock advances, of which every task is told.
+    /// The clock advances, and every task is told about it.
     Tick,
 }
 
@@ -74,7 +74,7 @@ struct Run<'a, S: System, T> {
     outcome: Outcome,
 }
 
-/// Makes one run. The strategy has begun it.
+/// Makes one run, which the strategy has already begun.
 pub(crate) fn run<S: System, T: Strategy<Act>>(system: &S, strategy: &mut T) -> Outcome {
     let states = system.states();
     let seen = vec![Vec::new(); states.len()];

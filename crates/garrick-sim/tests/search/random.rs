@@ -24,11 +24,12 @@ fn count<T: Strategy<Act>>(
     found.count() as u64
 }
 
-/// Steps of the rivals with four messages each, which have four chains.
+/// Number of steps of the system [`Rivals`] with four messages of each sender. There are four
+/// chains.
 const RIVAL_STEPS: u64 = 10;
 
-/// Returns true if the messages of the rivals arrive in blocks: two of the first one, two of the
-/// other one, and then, in alternation, the rest.
+/// Returns true if the messages of the system [`Rivals`] arrive from the senders `blocks`, in this
+/// order.
 fn in_blocks<T: Strategy<Act>>(strategy: &mut T, blocks: &[usize]) -> bool {
     arrivals(&run(&Rivals(4), strategy)) == blocks
 }
@@ -86,8 +87,9 @@ fn pos_delays_an_action_that_races_with_none_of_many_steps() {
     assert!(found.abs_diff(1_000) < 150, "{found}");
 }
 
-/// The tick races with each of the four messages, so its priority is drawn anew four times, and
-/// has to be the lower of two each time. A priority that stays would be the lowest of five.
+/// The tick races with each of the four messages. So its priority is drawn again four times, and
+/// each time it must be the lower one of two. A constant priority would have to be the lowest one
+/// of five.
 #[test]
 fn pos_seldom_delays_an_action_that_races_with_all() {
     let is_last = |pos: &mut Pos| run(&Ticking(4), pos).steps.last() == Some(&Act::Tick);

@@ -53,7 +53,8 @@ impl System for Bank {
     }
 }
 
-/// Sends a number of messages from the outside to each of some receivers. Nothing else happens.
+/// A system in which each of some receivers gets a number of messages from the outside. Nothing
+/// else happens.
 pub(crate) struct Streams {
     pub(crate) receivers: usize,
     pub(crate) messages: i64,
@@ -96,8 +97,9 @@ impl System for Rivals {
     }
 }
 
-/// Task 1 sends messages to itself, so many in turn, and then one to task 0. Task 0 also gets a
-/// message from the outside, and its state becomes -1 if that is the last one.
+/// Task 1 sends a number of messages to itself, one after another, and then one message to task 0.
+/// Task 0 also gets a message from the outside. If the message from the outside arrives last, the
+/// state of task 0 becomes -1.
 pub(crate) struct Long(pub(crate) i64);
 
 impl System for Long {
@@ -153,8 +155,8 @@ pub(crate) struct Reaction {
 /// Number of states of a task, and of different messages, in a random system.
 pub(crate) const KINDS: usize = 3;
 
-/// Tasks with random reactions. A message carries how often it may still lead to another one, so
-/// every run ends.
+/// Tasks with random reactions. Each message contains the number of further messages to which it
+/// may lead, so every run ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     pub(crate) tasks: usize,
@@ -165,13 +167,13 @@ pub(crate) struct Random {
     pub(crate) ticks: usize,
 }
 
-/// Number of reactions of a random system, which are enough for four tasks.
+/// Number of reactions of a random system. This number is enough for four tasks.
 pub(crate) const REACTIONS: usize = 4 * KINDS * KINDS;
 
 /// Place of a reaction, its new state, and what it sends.
 type Listed<'a> = (usize, i64, &'a [(usize, i64)]);
 
-/// Makes reactions of which all but the listed ones do nothing.
+/// Makes a table of reactions. Reactions that are not listed do nothing.
 pub(crate) fn sparse(listed: &[Listed<'_>]) -> Vec<Reaction> {
     let nothing = Reaction {
         state: 0,

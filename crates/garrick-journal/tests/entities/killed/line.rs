@@ -9,22 +9,23 @@ use crate::branch::{self, Books};
 use crate::client::{Heard, News, Sink};
 use crate::object::Object;
 
-/// A value that is printed as some words.
+/// A value that is printed as several words.
 pub(crate) trait Words: Sized {
     fn print(&self) -> String;
 
-    /// Returns the value of the words, or nothing if they have none.
+    /// Returns the value for which the words stand, or `None` if they stand for no value.
     fn parse(words: &[&str]) -> Option<Self>;
 }
 
-/// Prints the news of clients, each with one write. So the lines are in the order of the news.
+/// A receiver of reports that prints them, each with one write. So the lines are in the order of
+/// the reports.
 pub(super) struct Printed;
 
 /// A line of the process.
 pub(super) enum Line<O: Object> {
-    /// The log is opened from now on.
+    /// The process begins to open the log.
     Opens,
-    /// News of the client with this number.
+    /// A report of the client with this number.
     Told(u64, News<O>),
 }
 

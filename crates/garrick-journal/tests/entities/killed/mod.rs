@@ -1,6 +1,6 @@
 //! Processes with entities and clients on the real disk, which are killed at random moments. After
 //! each kill, the entities are read. The history of the clients and of these reads must be
-//! linearizable, from the states that were read after the kill before.
+//! linearizable, from the states that were read after the previous kill.
 
 mod engine;
 mod line;

@@ -16,7 +16,7 @@ use crate::client::{Crowd, Heard};
 use crate::node::start_first;
 use crate::object::Object;
 
-/// Variables of the process: the folder of the log, and the number of the process.
+/// Environment variables of the process: the folder of the log, and the number of the process.
 const FOLDER: &str = "GARRICK_ENTITIES_FOLDER";
 const ROUND: &str = "GARRICK_ENTITIES_ROUND";
 
@@ -24,7 +24,7 @@ const ROUND: &str = "GARRICK_ENTITIES_ROUND";
 pub(super) const ENTITIES: usize = 6;
 const CLIENTS: u64 = 12;
 
-/// Number of the signal of a kill.
+/// Number of the signal that kills a process.
 const SIGKILL: i32 = 9;
 
 /// Returns the folder of the log, if this is the process with the entities.
@@ -60,7 +60,7 @@ pub(super) fn run<O: Object<Op: Words, Ret: Words>>(engine: Engine, folder: &Pat
     let _ = io::stdin().lines().next();
 }
 
-/// A process that runs.
+/// A running process.
 pub(super) struct Process {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -81,8 +81,8 @@ impl Process {
         Self { child, lines }
     }
 
-    /// Returns the next line of the process. What was printed before a kill counts, too. Returns
-    /// nothing after the end of the process.
+    /// Returns the next line of the process. After a kill, still returns the lines that were
+    /// printed before it. Returns `None` if no more lines follow.
     pub(super) fn next(&mut self) -> Option<String> {
         self.lines.next().map(Result::unwrap)
     }
@@ -91,7 +91,7 @@ impl Process {
         self.child.kill().unwrap();
     }
 
-    /// Waits for the end of the process, which must be a kill.
+    /// Waits for the end of the process. Panics if the process ends without being killed.
     pub(super) fn end(mut self) {
         let status = self.child.wait().unwrap();
         assert_eq!(status.signal(), Some(SIGKILL), "{status}");

@@ -23,12 +23,12 @@ use crate::register::Registers;
 /// another number.
 const KILLS: u64 = 10;
 
-/// A process is killed before it has returned so many answers. One of so many processes is killed
-/// while it opens the log.
+/// A process is killed before it has returned `ANSWERS` answers. One of `OPENINGS` processes is
+/// killed while it opens the log.
 const ANSWERS: u64 = 60;
 const OPENINGS: u64 = 8;
 
-/// Number of the client that reads the entities after a kill. No other client has it.
+/// Number of the client that reads the entities after a kill. No other client has this number.
 const READER: u64 = 0;
 
 /// Checks registers. `test` is the name of the test.
@@ -36,7 +36,7 @@ pub(crate) fn registers(engine: Engine, test: &str) {
     survives_kills::<Registers>(engine, test, |_, _| ());
 }
 
-/// Checks a bank. No money is lost, and no transfer that was acknowledged.
+/// Checks a bank: no money and no acknowledged transfer is lost.
 pub(crate) fn bank(engine: Engine, test: &str) {
     let mut acknowledged = [0; ENTITIES];
     survives_kills::<Bank>(engine, test, |history, branches| {
@@ -152,7 +152,7 @@ fn look<O: Object>(engine: Engine, folder: &Path, history: &mut HistoryOf<O>) ->
     state
 }
 
-/// A folder, which is removed in the end.
+/// A folder that is removed when it is dropped.
 struct Place(PathBuf);
 
 impl Place {

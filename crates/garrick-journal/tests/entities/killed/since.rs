@@ -1,4 +1,4 @@
-//! Models that begin in another state.
+//! Models that begin in a given state.
 
 use garrick_sim::history::Sequential;
 

@@ -9,7 +9,7 @@ use garrick_actor::files::Files;
 use super::{crash, disks, events};
 use crate::disk::{DiskEvent, Operation};
 
-/// Number of seeds with which faults are drawn.
+/// Number of seeds with which each test lets operations fail.
 const SEEDS: u64 = 200;
 
 #[test]

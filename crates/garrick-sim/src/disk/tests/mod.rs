@@ -6,7 +6,7 @@ mod operations;
 
 use super::{Disk, DiskEvent, Disks};
 
-/// Returns disks and one of them, named `d`.
+/// Returns the disks of a run, and the disk of the node `d`.
 fn disks(seed: u64) -> (Disks, Disk) {
     let disks = Disks::new(seed);
     let disk = disks.disk("d");

@@ -11,7 +11,7 @@ use crate::history::record::{Call, History};
 /// [`Checker::configurations_max`] changes it.
 pub const CONFIGURATIONS_MAX: usize = 1_000_000;
 
-/// Checks histories against a model.
+/// A checker that compares histories with a model.
 ///
 /// # Examples
 /// ```

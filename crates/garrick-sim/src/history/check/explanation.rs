@@ -18,7 +18,7 @@ const LAST_PLACED: usize = 3;
 /// Maximum number of characters of a value in the text.
 const VALUE_CHARS_MAX: usize = 200;
 
-/// Explains why a history is not linearizable.
+/// An explanation of why a history is not linearizable.
 ///
 /// The search orders the operations one after another. The explanation describes the longest order
 /// that it has found, which is called the prefix. The prefix contains all operations that returned
@@ -37,7 +37,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns the explanation for a part that cannot be extended beyond a configuration.
+    /// Returns the explanation for a part whose order cannot be extended beyond a configuration.
     pub(super) fn new<M: Model>(
         model: &M,
         part: &Part<'_, M>,
@@ -60,14 +60,14 @@ impl Explanation {
         }
     }
 
-    /// Returns the longest linearizable prefix of the history, in a valid order. In a history of
-    /// several parts, these are operations of one part.
+    /// Returns the longest linearizable prefix of the history, in a valid order. If the history was
+    /// split into parts, the prefix contains operations of one part only.
     #[must_use]
     pub fn prefix(&self) -> &[Call] {
         &self.prefix
     }
 
-    /// Returns the operation that no order can place before its return.
+    /// Returns the operation that cannot be added to the prefix.
     #[must_use]
     pub fn operation(&self) -> Call {
         self.operation
@@ -128,8 +128,8 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Returns the rows of the drawing. If there are too many, then the operations that were placed
-/// first are left out.
+/// Returns the rows of the drawing. If there are too many rows, the operations that come first in
+/// the prefix are left out.
 fn rows<M: Model>(part: &Part<'_, M>, dead_end: &DeadEnd<M::State>) -> Vec<Row> {
     let mut places = vec![None; part.len()];
     for (index, number) in dead_end.prefix.iter().enumerate() {
@@ -169,7 +169,7 @@ fn overlap<M: Model>(part: &Part<'_, M>, one: usize, other: usize) -> bool {
     begins_before(one.invoked, other.ended()) && begins_before(other.invoked, one.ended())
 }
 
-/// Returns an operation and its result.
+/// Returns the text for an operation and its result.
 fn label<M: Model>(part: &Part<'_, M>, number: usize) -> String {
     let operation = part.operation(number);
     let op = clip(&format!("{:?}", operation.op));
@@ -179,7 +179,7 @@ fn label<M: Model>(part: &Part<'_, M>, number: usize) -> String {
     }
 }
 
-/// Returns the beginning of a long value.
+/// Returns the text of a value, and cuts it off if it is long.
 fn clip(value: &str) -> String {
     match value.char_indices().nth(VALUE_CHARS_MAX) {
         Some((end, _)) => format!("{}..", &value[..end]),

@@ -6,7 +6,7 @@
 //! place. If few operations overlap, the window is one word, regardless of the length of the
 //! history.
 
-/// The set of the operations that have a place.
+/// The set of the operations that already have a place in the order of the search.
 pub(super) struct Linearized {
     /// The number of operations of the part that have returned.
     split: usize,
@@ -41,18 +41,19 @@ impl Linearized {
         }
     }
 
-    /// Returns the operations with a place that have returned.
+    /// Returns those operations of the set that have returned.
     pub(super) fn returned(&self) -> Window {
         self.returned.window()
     }
 
-    /// Returns the pending operations with a place.
+    /// Returns the pending operations of the set.
     pub(super) fn pending(&self) -> Window {
         self.pending.window()
     }
 }
 
-/// A bitset that knows its window.
+/// A bitset that knows its window: the words from the first one that is not full to the last one
+/// that is not empty.
 struct Bits {
     words: Vec<u64>,
     /// The index of the first word in which a bit is not set.
@@ -61,8 +62,8 @@ struct Bits {
     end: usize,
 }
 
-/// A copy of a set that can be remembered: the words of a [`Bits`] that are neither full nor empty,
-/// and those between them.
+/// A compact copy of a set, for the memory of a search. Contains the words of a [`Bits`] from the
+/// first one that is not full to the last one that is not empty.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct Window {
     /// The number of words before the window. In all of these, every bit is set.
@@ -111,7 +112,7 @@ impl Bits {
 }
 
 impl Window {
-    /// Returns true if the other set contains this one.
+    /// Returns true if `other` contains all operations of this set.
     pub(super) fn is_subset(&self, other: &Self) -> bool {
         let end = self.start + 1 + self.rest.len();
         (other.start..end).all(|index| self.word(index) & !other.word(index) == 0)

@@ -3,7 +3,7 @@
 
 /// A doubly linked ring of the numbers `0..nodes` and of an anchor, which is the number `nodes`.
 ///
-/// Elements are put back in the opposite order in which they were taken. So a taken element still
+/// Elements must be put back in the reverse order of their removal. So each removed element still
 /// knows its neighbors.
 pub(super) struct Links {
     next: Vec<usize>,
@@ -41,7 +41,7 @@ impl Links {
         self.after(self.anchor())
     }
 
-    /// Returns the element after another one.
+    /// Returns the element after the given one.
     pub(super) fn after(&self, node: usize) -> Option<usize> {
         let next = self.next[node];
         (next != self.anchor()).then_some(next)

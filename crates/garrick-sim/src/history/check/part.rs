@@ -8,7 +8,7 @@ use crate::history::record::{Call, History, Operation};
 type OperationOf<M> = Operation<<M as Model>::Op, <M as Model>::Ret>;
 type HistoryOf<M> = History<<M as Model>::Op, <M as Model>::Ret>;
 
-/// The operations of one part of the object, without failed operations.
+/// The operations on one independent part of the object, without failed operations.
 ///
 /// Within a part, operations are numbered from 0. Operations that have returned come first, then
 /// pending operations, both in the order of their invocations.
@@ -56,8 +56,8 @@ impl<'h, M: Model> Part<'h, M> {
     }
 }
 
-/// Splits a history into the parts of the object. Small parts come first: most faults are found in
-/// them without much work.
+/// Splits a history into the parts of the object. Small parts come first, because most faults are
+/// found in small parts without much work.
 pub(super) fn split<'h, M: Model>(model: &M, history: &'h HistoryOf<M>) -> Vec<Part<'h, M>> {
     let entries = || {
         let all = history.operations().iter().enumerate();
@@ -80,10 +80,10 @@ pub(super) fn split<'h, M: Model>(model: &M, history: &'h HistoryOf<M>) -> Vec<P
 
 /// Merges the orders of all parts into an order of the whole history.
 ///
-/// In the order of a part, let each operation take effect at its invocation, or together with the
-/// operation before it if that is later. This is before the return of the operation, because the
-/// earlier ones were all invoked by then. So sorting by these times keeps the order of operations
-/// that do not overlap.
+/// Each operation is assumed to take effect at its invocation, or together with the operation
+/// before it in the order of its part, whichever is later. This time is before the return of the
+/// operation, because all operations before it in the order were invoked earlier. So sorting by
+/// these times keeps the order of operations that do not overlap.
 pub(super) fn merge<Op, Ret>(history: &History<Op, Ret>, orders: &[Vec<Call>]) -> Vec<Call> {
     let mut timed = Vec::with_capacity(history.len());
     for order in orders {

@@ -9,26 +9,26 @@ use super::links::Links;
 use super::part::Part;
 use crate::history::model::Model;
 
-/// The operations of a part that have no place yet.
+/// The operations of a part that have no place in the order of the search yet.
 pub(super) struct Remaining {
     /// The number of operations that have returned, including operations that already have a place.
     returned: usize,
-    /// The invocation `2 * n` and the return `2 * n + 1` of each operation `n` that has returned,
-    /// in the order of their times.
+    /// The events of the operations that have returned, in the order of time. The number `2 * n`
+    /// stands for the invocation of operation `n`, and `2 * n + 1` for its return.
     events: Links,
     /// The pending operations in the order of their invocations. The first one has the number 0
     /// here, and the number `returned` in the part.
     pending: Links,
     /// The times of the invocations of the pending operations.
     pending_since: Vec<usize>,
-    /// Last equal operation that was invoked earlier, for each pending operation.
+    /// For each pending operation, the last equal operation that was invoked before it.
     twins: Vec<Option<usize>>,
     /// The times of the returns of the operations that have returned.
     returns: Vec<usize>,
 }
 
 impl Remaining {
-    /// Returns all operations of a part.
+    /// Returns all operations of a part, none of which has a place yet.
     pub(super) fn new<M: Model>(part: &Part<'_, M>) -> Self {
         let returned = part.returned();
         let pending = || (returned..part.len()).map(|number| part.operation(number));
@@ -49,8 +49,8 @@ impl Remaining {
         self.events.first().is_none()
     }
 
-    /// Returns the operation that returns first. An operation that was invoked after this return
-    /// gets no place before it.
+    /// Returns the remaining operation that returned first. An operation that was invoked after
+    /// this return cannot come before it in an order.
     pub(super) fn first_to_return(&self) -> Option<usize> {
         let mut event = self.events.first();
         while let Some(number) = event.and_then(invocation) {
@@ -59,27 +59,28 @@ impl Remaining {
         event.map(|event| event / 2)
     }
 
-    /// Returns the first candidate that has returned.
+    /// Returns the first operation that has returned and may come next in the order.
     pub(super) fn first(&self) -> Option<usize> {
         self.events.first().and_then(invocation)
     }
 
-    /// Returns the candidate after another one.
+    /// Returns the first operation after the given one that has returned and may come next in the
+    /// order.
     pub(super) fn after(&self, number: usize) -> Option<usize> {
         self.events.after(2 * number).and_then(invocation)
     }
 
-    /// Returns the first pending candidate.
+    /// Returns the first pending operation that may come next in the order.
     pub(super) fn first_pending(&self) -> Option<usize> {
         self.pending_from(self.pending.first())
     }
 
-    /// Returns the pending candidate after another one.
+    /// Returns the first pending operation after the given one that may come next in the order.
     pub(super) fn pending_after(&self, number: usize) -> Option<usize> {
         self.pending_from(self.pending.after(number - self.returned))
     }
 
-    /// Takes an operation, because it gets a place.
+    /// Removes an operation, because it gets a place in the order.
     pub(super) fn take(&mut self, number: usize) {
         match number.checked_sub(self.returned) {
             Some(pending) => self.pending.take(pending),
@@ -140,7 +141,7 @@ fn events<M: Model>(part: &Part<'_, M>) -> Vec<usize> {
     timed.into_iter().map(|(_, event)| event).collect()
 }
 
-/// Returns the last equal operation before each operation.
+/// Returns, for each operation, the last equal operation before it.
 fn twins<Op: PartialEq>(ops: &[&Op]) -> Vec<Option<usize>> {
     let twin = |number: usize| ops[..number].iter().rposition(|op| *op == ops[number]);
     (0..ops.len()).map(twin).collect()

@@ -35,9 +35,9 @@ pub(super) enum Found<S> {
 
 /// A configuration that cannot be extended to an order of all operations.
 pub(super) struct DeadEnd<S> {
-    /// The operations that have a place, in the order of their places.
+    /// The operations that have a place, in the order that the search has found.
     pub(super) prefix: Vec<usize>,
-    /// The operation that returns before all others that have no place.
+    /// Of the operations without a place, the one that returned first.
     pub(super) blocked: usize,
     /// The state after the prefix.
     pub(super) state: S,
@@ -52,7 +52,8 @@ pub(super) struct Search<'a, M: Model> {
     remaining: Remaining,
     linearized: Linearized,
     seen: Seen<M::State>,
-    /// The levels below the present one.
+    /// The levels below the present one. Each level above the lowest adds an operation that has
+    /// returned.
     below: Vec<Level<M::State>>,
     level: Level<M::State>,
     /// The operation to try next.
@@ -61,7 +62,8 @@ pub(super) struct Search<'a, M: Model> {
     pending_placed: usize,
 }
 
-/// The configurations that differ only in pending operations after the last other operation.
+/// A level of the search: configurations that differ only in the pending operations that were
+/// placed after the last operation that has returned.
 struct Level<S> {
     /// The last operation that has returned and has a place. There is none on the lowest level.
     number: Option<usize>,
@@ -71,10 +73,11 @@ struct Level<S> {
     waiting: VecDeque<Branch<S>>,
 }
 
-/// A configuration of a level.
+/// A configuration of one level of the search.
 struct Branch<S> {
     state: S,
-    /// The pending operations after the last other operation, in the order of their places.
+    /// The pending operations that were placed after the last operation that has returned, in
+    /// order.
     pending: Vec<usize>,
 }
 
@@ -135,7 +138,7 @@ impl<'a, M: Model> Search<'a, M> {
         Found::Order(self.order())
     }
 
-    /// Gives the candidate the next place, if that leads to new configurations.
+    /// Gives the next place in the order to the candidate, if that leads to new configurations.
     fn place(&mut self, number: usize) {
         let branch = |state| Branch {
             state,
@@ -233,9 +236,10 @@ impl<'a, M: Model> Search<'a, M> {
         order
     }
 
-    /// Returns a measure of how far the search has come. First counts the time of the first return
-    /// that has no place, then the number of operations with a place. If these are equal, then
-    /// fewer pending operations are better, because they need no place.
+    /// Returns a measure of how far the search has come. A search has come further if the first
+    /// return of an operation without a place is later. If these times are equal, more operations
+    /// with a place are better. If these numbers are equal too, fewer pending operations are
+    /// better, because they need no place.
     fn rank(&self) -> (Option<usize>, usize, Reverse<usize>) {
         let blocked = self.remaining.first_to_return();
         let time = blocked.and_then(|number| self.part.operation(number).ended());

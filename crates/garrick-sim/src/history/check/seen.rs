@@ -7,10 +7,11 @@
 //!
 //! This is correct even if the search has not come back from the other configuration yet. Suppose
 //! that a correct order exists but is not found. Then the search has come back from all
-//! configurations that it has entered, and from the empty one. From some of these, for example from
-//! the empty one, operations can be added until the order is complete. Take the one that needs the
-//! fewest. The search has tried its next operation, and has entered the configuration after it, or
-//! one from which the same operations can follow. That one needs fewer operations, which is a
+//! configurations that it has entered, and from the empty one. Some of these configurations, for
+//! example the empty one, can be extended to a complete order. Choose the one that needs the fewest
+//! further operations for this. The search has tried the next of these operations. So it has
+//! entered the configuration after this operation, or one that can be extended by the same
+//! operations. But that configuration needs fewer operations than the chosen one, which is a
 //! contradiction.
 
 use std::hash::Hash;
@@ -22,14 +23,15 @@ use super::linearized::{Linearized, Window};
 
 /// The configurations that a search has entered.
 pub(super) struct Seen<S> {
-    /// The pending operations with a place, for all entered combinations of a state and of the
-    /// other operations with a place. There are only lookups, so the order has no effect.
+    /// Maps the placed operations that have returned, and the state, to the sets of pending
+    /// operations that were placed with them. The map is only used for lookups, so the order of its
+    /// entries has no effect.
     pending: HashMap<(Window, S), Sets>,
     /// The number of entered configurations.
     len: usize,
 }
 
-/// One or more sets. In most cases, there is one.
+/// One or more sets. In most cases, there is only one.
 struct Sets {
     first: Window,
     others: Vec<Window>,
@@ -67,7 +69,7 @@ impl<S: Eq + Hash> Seen<S> {
 }
 
 impl Sets {
-    /// Returns true if the set contains one of these sets.
+    /// Returns true if one of these sets is a subset of `set`.
     fn any_is_subset(&self, set: &Window) -> bool {
         self.first.is_subset(set) || self.others.iter().any(|other| other.is_subset(set))
     }

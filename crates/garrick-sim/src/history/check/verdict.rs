@@ -21,14 +21,14 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns true if there is an order.
+    /// Returns true if the history is linearizable.
     #[must_use]
     pub fn is_linearizable(&self) -> bool {
         matches!(self, Self::Linearizable(_))
     }
 
-    /// Returns true if there is no order. This differs from the negation of
-    /// [`is_linearizable`](Self::is_linearizable) if the check has reached its limit.
+    /// Returns true if the history is not linearizable. If the check has reached its limit, both
+    /// this method and [`is_linearizable`](Self::is_linearizable) return false.
     #[must_use]
     pub fn is_not_linearizable(&self) -> bool {
         matches!(self, Self::NotLinearizable(_))

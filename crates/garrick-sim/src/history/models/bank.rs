@@ -33,7 +33,7 @@ pub enum Ret {
     Amount(u64),
 }
 
-/// Specifies a bank whose accounts never have a negative balance, and whose money is neither
+/// The model of a bank whose accounts never have a negative balance, and whose money is neither
 /// created nor lost.
 ///
 /// # Examples

@@ -20,7 +20,7 @@ pub enum Ret {
     Value(i64),
 }
 
-/// Specifies a counter that begins with 0. Beyond the limits of `i64`, it wraps around.
+/// The model of a counter that begins with 0. Beyond the limits of `i64`, the counter wraps around.
 ///
 /// # Examples
 ///

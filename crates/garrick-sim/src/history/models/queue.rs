@@ -25,7 +25,7 @@ pub enum Ret<V> {
     Dequeued(Option<V>),
 }
 
-/// Specifies a queue that is empty at first, and is never full.
+/// The model of a queue that is empty at first, and is never full.
 ///
 /// The order of two overlapping [`Op::Enqueue`] shows only when their elements leave the queue.
 /// Until then, the check must try both orders. So check histories in which the queue stays short,

@@ -32,7 +32,7 @@ pub enum Ret<V> {
     Swapped(bool),
 }
 
-/// Specifies a register that holds one value.
+/// The model of a register that holds one value.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Mistakes of those who record.
+//! Tests of mistakes in the recording of a history.
 
 use crate::history::record::{History, Outcome};
 

@@ -20,7 +20,7 @@ pub(super) fn assert_order<M: Model>(model: &M, history: &HistoryOf<M>, order: &
     assert_prefix(model, history, order);
 }
 
-/// Checks that an order is correct, except that operations may be missing.
+/// Checks that an order is correct, even if operations are missing from it.
 #[track_caller]
 pub(super) fn assert_prefix<M: Model>(model: &M, history: &HistoryOf<M>, order: &[Call]) {
     assert!(keeps_time(history, order), "{order:?} is against time");
@@ -60,7 +60,7 @@ fn is_complete<M, R>(history: &History<M, R>, order: &[Call]) -> bool {
     })
 }
 
-/// Returns true if no operation returned before an earlier one in the order was invoked.
+/// Returns true if the order keeps the order in time of operations that do not overlap.
 fn keeps_time<M, R>(history: &History<M, R>, order: &[Call]) -> bool {
     let operation = |call: &Call| &history.operations()[call.index()];
     order.iter().enumerate().all(|(index, later)| {

@@ -1,4 +1,4 @@
-//! Operations that have not ended may have had an effect, operations that have failed have not.
+//! Operations that have not ended may have had an effect. Operations that have failed had none.
 
 use super::script::Script;
 use crate::history::models::counter::{self, Counter};

@@ -150,7 +150,7 @@ fn accept<M: Sample>(execution: &Execution, seed: u64) {
     oracle::assert_order(&model, &history, &order);
 }
 
-/// Returns how many of a hundred mutants are rejected.
+/// Returns how many of a hundred changed histories are rejected.
 fn rejected<M: Sample>() -> usize {
     let execution = Execution {
         clients: 3,

@@ -14,7 +14,7 @@ use crate::history::models::set::{self, Set};
 pub(super) trait Sample: Model {
     fn model() -> Self;
 
-    /// Returns one of few operations, which depends on the number.
+    /// Returns one of a few operations. The number determines the operation.
     fn op(number: u64) -> Self::Op;
 
     /// Returns a result that the operation can have in some state.
@@ -225,7 +225,7 @@ impl Sample for Bag {
     }
 }
 
-/// A model without its parts.
+/// A model whose operations are not split into parts.
 pub(super) struct Whole<M>(pub(super) M);
 
 impl<M: Model> Model for Whole<M> {

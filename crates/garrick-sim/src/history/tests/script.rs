@@ -4,7 +4,7 @@ use crate::history::Verdict;
 use crate::history::model::Model;
 use crate::history::record::{Call, History};
 
-/// Records operations of as many clients as are needed.
+/// A recorder for the operations of as many clients as are needed.
 pub(super) struct Script<M: Model> {
     model: M,
     pub(super) history: History<M::Op, M::Ret>,

@@ -51,7 +51,7 @@ pub enum Reduction {
     Optimal,
 }
 
-/// Explores all orders of a system.
+/// A strategy that explores all orders of a system.
 ///
 /// The system must be deterministic: the same choices must lead to the same enabled actions in the
 /// same order. The caller must report the cause of each action by [`Strategy::caused`]. A caller
@@ -198,7 +198,7 @@ impl<A: Action> Exhaustive<A> {
         enabled.iter().position(|&action| action == first)
     }
 
-    /// Records the chosen step in the order of the run.
+    /// Records the chosen step in the happens-before order of the run.
     fn record(&mut self, action: A) {
         if self.is_dynamic() {
             if self.step >= self.known {
@@ -223,8 +223,8 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Plans to reverse the races of the last run. Source sets need only the races of its new
-    /// steps.
+    /// Plans to reverse the races of the last run. Source sets need only the races of the new steps
+    /// of this run.
     fn analyse(&mut self) {
         let new = match self.reduction {
             Reduction::Plain | Reduction::Sleep => return,
@@ -236,7 +236,7 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Plans to reverse all races in which a step is the later one.
+    /// Plans to reverse all races in which the given step is the later one.
     fn reverse_all(&mut self, second: usize) {
         for index in 0..self.order.races(second).len() {
             let first = self.order.races(second)[index];

@@ -9,7 +9,7 @@ use crate::search::action::Action;
 pub(super) struct Node<A> {
     /// Actions that are enabled in this state.
     pub(super) enabled: Vec<A>,
-    /// Actions that need not be explored from here, because other runs have shown all their
+    /// Actions that need not be explored from this state, because other runs have shown all their
     /// consequences.
     pub(super) sleep: Vec<A>,
     /// Sequences to explore. The first one is being explored.
@@ -25,8 +25,9 @@ impl<A: Action> Node<A> {
         }
     }
 
-    /// Fills the node of a state that follows another one. An action that sleeps there also sleeps
-    /// here, unless the step between the two states has changed the same task.
+    /// Fills the node of a new state, which follows the state `before`. An action that sleeps in
+    /// `before` also sleeps in the new state, unless the step between the two states has changed
+    /// the same task.
     pub(super) fn fill(&mut self, enabled: &[A], before: Option<&mut Self>) {
         self.enabled.clear();
         self.enabled.extend_from_slice(enabled);
@@ -58,7 +59,7 @@ impl<A: Action> Node<A> {
         }
     }
 
-    /// Returns true if the next sequence begins with an action that can be taken here.
+    /// Returns true if the next sequence begins with an action that can be taken in this state.
     pub(super) fn is_possible(&self) -> bool {
         let first = self.tree.first();
         first.is_some_and(|action| self.enabled.contains(&action) && !self.sleep.contains(&action))

@@ -51,7 +51,7 @@ impl Past {
 struct Event<A> {
     action: A,
     past: Past,
-    /// Earlier steps that race with this one.
+    /// Earlier steps that race with this step.
     races: Vec<usize>,
 }
 
@@ -82,12 +82,13 @@ impl<A: Action> Order<A> {
         &self.events[step].races
     }
 
-    /// Returns true if the first step happens before the second one, which is not earlier.
+    /// Returns true if the first step happens before the second one. The second step must not be
+    /// earlier in the run.
     pub(super) fn is_before(&self, first: usize, second: usize) -> bool {
         self.events[second].past.contains(first)
     }
 
-    /// Adds a step with its cause, which is `None` for the setup.
+    /// Adds a step and its cause. The cause is `None` if the setup has caused the step.
     pub(super) fn push(&mut self, action: A, cause: Option<usize>) {
         let mut past = self.needed(action, cause);
         let conflicts = self.conflicts(action);
@@ -103,7 +104,7 @@ impl<A: Action> Order<A> {
         });
     }
 
-    /// Adds a step and its past to a past.
+    /// Adds a step, and all steps that happen before it, to a set of steps.
     fn include(&self, past: &mut Past, step: usize) {
         past.unite(&self.events[step].past);
         past.insert(step);
@@ -140,7 +141,7 @@ impl<A: Action> Order<A> {
         }
     }
 
-    /// Returns the steps that happen before no other.
+    /// Returns the steps that happen before no other step.
     fn last(&self) -> Vec<usize> {
         let mut past = Past::default();
         let mut last = Vec::new();

@@ -32,7 +32,7 @@ impl<'a, A: Action> Sequence<'a, A> {
         self.steps.iter().map(|&step| self.order.action(step))
     }
 
-    /// Returns the place of the action in the sequence if the action is an *initial*, which means
+    /// Returns the index of the action in the sequence if the action is an *initial*, which means
     /// that moving it to the front changes no result.
     pub(super) fn initial(&self, action: A) -> Option<usize> {
         let found = self.actions().position(|other| other == action)?;
@@ -49,7 +49,7 @@ impl<'a, A: Action> Sequence<'a, A> {
         self.initial(action).is_some() || self.actions().all(|other| commute(other, action))
     }
 
-    /// Removes the step at a place.
+    /// Removes the step at an index of the sequence.
     pub(super) fn remove(&mut self, place: usize) {
         self.steps.remove(place);
     }

@@ -1,6 +1,6 @@
 //! Statistics of an exhaustive search.
 
-/// Part of a system that has been explored.
+/// The part of a system that a search has explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
     /// The search has not ended.
@@ -24,7 +24,7 @@ pub struct Statistics {
     pub redundant: u64,
     /// Runs that were ended at the maximum number of steps.
     pub cut: u64,
-    /// Part of the system that has been explored.
+    /// The part of the system that the search has explored.
     pub coverage: Coverage,
 }
 

@@ -21,7 +21,7 @@ impl Server {
         self.request_votes(cx);
     }
 
-    /// Sends the requests again, because they or the answers may be lost.
+    /// Sends the requests for votes again, because requests or answers may be lost.
     pub(super) fn repeat_requests(&mut self, cx: &Context<'_, Rpc>) {
         if let Role::Candidate { repeats, .. } = &mut self.role {
             *repeats -= 1;
@@ -29,7 +29,7 @@ impl Server {
         self.request_votes(cx);
     }
 
-    /// Asks the servers that have not voted for this one.
+    /// Asks the servers that have not voted for this server.
     fn request_votes(&mut self, cx: &Context<'_, Rpc>) {
         let Role::Candidate { votes, .. } = &self.role else {
             return;
@@ -73,7 +73,7 @@ impl Server {
         is_free && (is_up_to_date || self.has(Mutation::VotesForAnyLog))
     }
 
-    /// Counts a vote. Becomes the leader with those of a majority.
+    /// Counts a vote. Becomes the leader if a majority of the servers has voted for this server.
     pub(super) fn count_vote(
         &mut self,
         term: u64,

@@ -75,7 +75,7 @@ pub(crate) struct Appended {
 enum Role {
     Follower,
     Candidate {
-        /// For each server, true if it has voted for this one.
+        /// For each server, true if it has voted for this server.
         votes: Vec<bool>,
         /// Number of times that the candidate still repeats its requests.
         repeats: u32,
@@ -120,7 +120,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Creates a server with what it finds on its disk. Its timeouts depend on `seed`.
+    /// Creates a server with the state that is on its disk. Its timeouts depend on `seed`.
     pub(crate) fn new(id: usize, cluster: Cluster, disk: Disk, seed: u64) -> Self {
         let state = disk.read();
         Self {
@@ -152,7 +152,7 @@ impl Server {
     }
 
     /// Begins a new term as a follower if the term of a message is newer than the current one.
-    /// Returns true if the message belongs to the current term then.
+    /// Returns true if the message belongs to the term that is current afterwards.
     fn enter(&mut self, term: u64, cx: &Context<'_, Rpc>) -> bool {
         if term > self.state.term {
             self.state.term = term;
@@ -162,8 +162,8 @@ impl Server {
         term == self.state.term
     }
 
-    /// Becomes a follower. Only a leader sets its timer again, because the timer of other roles is
-    /// an election timeout already.
+    /// Becomes a follower. If this server was the leader, sets its timer again. In the other roles,
+    /// the timer is an election timeout already.
     fn follow(&mut self, cx: &Context<'_, Rpc>) {
         let led = matches!(self.role, Role::Leader { .. });
         self.role = Role::Follower;
@@ -190,8 +190,8 @@ impl Server {
         self.timer = cx.start_timer(after, &cx.address(), Rpc::Timeout).ok();
     }
 
-    /// Writes the persistent state. What a turn sends leaves at its end, so nobody hears of
-    /// anything that is not written.
+    /// Writes the persistent state. The messages of a turn are sent at its end, so they never
+    /// contain a state that is not written.
     fn save(&self) {
         let mut state = self.state.clone();
         if self.has(Mutation::ForgetsVote) {
@@ -209,7 +209,7 @@ impl Server {
         });
     }
 
-    /// Applies the committed entries. The leader tells the clients.
+    /// Applies the committed entries. If this server is the leader, tells the clients.
     fn apply(&mut self, cx: &Context<'_, Rpc>) {
         while self.applied < self.commit
             && let Some(entry) = self.state.log.get(self.applied + 1)

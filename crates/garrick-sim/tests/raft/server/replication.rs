@@ -83,7 +83,7 @@ impl Server {
         self.send(to, Rpc::AppendEntries(request), cx);
     }
 
-    /// Takes over the entries of the leader, if the logs match up to there.
+    /// Takes over the entries of the leader, if both logs match up to the entry before them.
     pub(super) fn answer_leader(&mut self, request: &AppendEntries, cx: &Context<'_, Rpc>) {
         let mut result = Err(request.previous);
         if self.enter(request.term, cx) {
@@ -128,7 +128,7 @@ impl Server {
         self.apply(cx);
     }
 
-    /// Learns from the answer of a follower, and sends what it needs next.
+    /// Learns from the answer of a follower, and sends what the follower needs next.
     pub(super) fn note_answer(&mut self, answer: &Appended, cx: &Context<'_, Rpc>) {
         if !self.enter(answer.term, cx) {
             return;

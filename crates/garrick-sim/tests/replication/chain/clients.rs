@@ -1,5 +1,5 @@
-//! Clients of a chain: a writer and a reader. Both send again what was not answered when the chain
-//! changes (van Renesse and Schneider, OSDI 2004, section 2).
+//! Clients of a chain: a writer and a reader. When the chain changes, both repeat their requests
+//! that were not answered (van Renesse and Schneider, OSDI 2004, section 2).
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use garrick_actor::{Actor, Address, Context};
 use super::replica::Request;
 use super::{Config, Member, UPDATES, Update};
 
-/// The writer has received the acknowledgement of an update.
+/// A fact: the writer has received the acknowledgement of an update.
 #[derive(Debug)]
 pub(super) struct Acknowledged(pub(super) Update);
 
-/// The reader begins a query.
+/// A fact: the reader begins a query.
 #[derive(Debug)]
 pub(super) struct Asked;
 
-/// The reader has received this history as the answer of its query.
+/// A fact: the reader has received this history as the answer to its query.
 #[derive(Debug)]
 pub(super) struct Answered(pub(super) Vec<Update>);
 
@@ -26,7 +26,7 @@ pub(super) enum News {
     Answer(u32, Vec<Update>),
 }
 
-/// Sends all updates at once.
+/// An actor that sends all updates at once.
 pub(super) struct Writer {
     head: Address<Request>,
     acknowledged: BTreeSet<Update>,
@@ -72,7 +72,8 @@ impl Actor for Writer {
     }
 }
 
-/// Sends a query when the last one was answered, to a different replica each time.
+/// An actor that sends a new query when the previous one was answered, to a different replica each
+/// time.
 pub(super) struct Reader {
     chain: Vec<Member>,
     /// Number of queries that were answered, which is also the number of the next query.

@@ -8,7 +8,7 @@ use super::clients::News;
 use super::replica::Request;
 use super::{Config, Member, ReplicaId};
 
-/// The master has decided on this chain.
+/// A fact: the master has decided on this chain.
 #[derive(Debug)]
 pub(super) struct Decided(pub(super) Vec<ReplicaId>);
 
@@ -35,7 +35,7 @@ impl Master {
         }
     }
 
-    /// Tells the replicas of a new chain.
+    /// Tells the replicas about a new chain.
     fn configure(&mut self, cx: &Context<'_, Order>) {
         self.config.epoch += 1;
         let chain = &self.config.chain;
@@ -47,7 +47,7 @@ impl Master {
         }
     }
 
-    /// Tells the clients of the configuration.
+    /// Tells the clients about the configuration.
     fn announce(&self, cx: &Context<'_, Order>) {
         for client in &self.clients {
             let _ = cx.send(client, News::Configured(self.config.clone()));

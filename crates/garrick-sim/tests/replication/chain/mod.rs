@@ -44,15 +44,16 @@ const UPDATES: u32 = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mistake {
     None,
-    /// The head acknowledges an update when it comes.
+    /// The head acknowledges an update when the update arrives.
     AcknowledgesAtHead,
-    /// After a crash of the middle, the head does not send the history to the new successor.
+    /// After a crash of the middle replica, the head does not send the history to the new
+    /// successor.
     ForgetsInFlight,
     /// Each replica answers queries.
     AnswersEverywhere,
     /// A new tail answers queries before its history is complete.
     AnswersEarly,
-    /// A replica applies an update again that comes again.
+    /// A replica applies an update a second time if the update arrives again.
     AppliesAgain,
 }
 
@@ -77,7 +78,8 @@ struct Config {
     chain: Vec<Member>,
 }
 
-/// The replicas that have not crashed. Only replicas write to it, and only properties read it.
+/// The replicas that have not crashed. Only replicas write to this table, and only properties read
+/// it.
 #[derive(Clone, Default)]
 struct Living(Arc<Mutex<BTreeSet<ReplicaId>>>);
 
@@ -142,7 +144,8 @@ fn chain(sim: &mut Sim, queries: u32, mistake: Mistake) {
     properties::declare(sim, &shared.living, queries);
 }
 
-/// Starts the replica of a node. Tells the master of the replica if the node has crashed before.
+/// Starts the replica of a node. If the node has crashed before, tells the master about the new
+/// replica.
 fn start_replica(handle: &Node, node: usize, shared: &Shared, mistake: Mistake) {
     let spawn = |id, successor| {
         let life = Life::begin(id, shared.living.clone());

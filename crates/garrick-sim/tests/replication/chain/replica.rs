@@ -6,7 +6,7 @@ use super::clients::News;
 use super::master::Order;
 use super::{Config, Life, Member, Mistake, ReplicaId, Update};
 
-/// A replica has this history, after an update or when it installs a configuration.
+/// A fact: a replica has this history, after an update or when it installs a configuration.
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) id: ReplicaId,
@@ -60,7 +60,8 @@ impl Replica {
         }
     }
 
-    /// Installs a configuration. Makes up for what a crash has lost.
+    /// Installs a configuration. If the successor is new, sends it the whole history, because a
+    /// crash may have lost updates.
     fn configure(&mut self, config: &Config, cx: &Context<'_, Request>) {
         let me = |member: &&Member| member.id != self.life.id;
         let after_me = config.chain.iter().skip_while(me).nth(1);
@@ -94,7 +95,7 @@ impl Replica {
         }
     }
 
-    /// Handles an update of a client, which may come again after a crash.
+    /// Handles an update of a client. After a crash, the same update may arrive again.
     fn update(&mut self, entry: Entry, cx: &Context<'_, Request>) {
         if self.mistake == Mistake::AcknowledgesAtHead {
             acknowledge(&entry, cx);

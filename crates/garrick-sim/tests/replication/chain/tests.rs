@@ -6,7 +6,7 @@ use super::properties::{ALL_ACKNOWLEDGED, NOT_BACK, NOT_LOST, PREFIX, SEEN, STOR
 use super::{Mistake, chain};
 use crate::{assert_found, assert_right};
 
-/// All messages come sooner or later, so any strategy may be used.
+/// All messages arrive sooner or later, so any strategy may be used.
 const ANY: Choosing = Choosing::Portfolio;
 
 #[test]
