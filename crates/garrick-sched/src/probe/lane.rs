@@ -383,10 +383,10 @@ impl Lane {
         Some(now)
     }
 
-    /// If another thread has seen that an activation of a sleeping worker was long, returns the time
-    /// at which this one was first seen. `picks` is the number of activations so far.
+    /// Returns the time at which another thread first saw a long activation that a guest has run
+    /// since the worker fell asleep. `picks` is the number of activations so far.
     ///
-    /// A guest has run these activations. They are counted when the worker wakes.
+    /// The activations that guests have run are counted when the worker wakes.
     #[inline]
     pub(crate) fn missed(&self, picks: u32) -> Option<Nanos> {
         if !self.has_seen_long() {

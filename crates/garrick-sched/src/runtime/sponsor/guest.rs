@@ -37,7 +37,7 @@ const VISITS_SPARED: usize = 64;
 /// Maximum number of untimed visits between two timed visits, while visits are short. A question
 /// takes 190 ns with the two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
-/// Number of times that a thread tries again to be the guest of a seat on which another thread sits.
+/// Number of times that a thread tries again to sit down on a seat on which another thread sits.
 /// This takes a bit longer than a short visit. Models do not try again, because that would only add
 /// equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
@@ -311,8 +311,8 @@ impl Drop for Guest {
 }
 
 /// Sends a message to a task. If no other thread runs the task, runs it on this thread until
-/// `is_answered` returns true. The caller must not be in a turn, and must be about to wait. `blocks`
-/// is true if the thread then blocks, and false if it can do other work meanwhile.
+/// `is_answered` returns true. The caller must not be in a turn, and must be about to wait.
+/// `blocks` is true if the thread then blocks, and false if it can do other work meanwhile.
 pub(crate) fn send_and_run<M: 'static>(
     to: &Address<M>,
     message: M,

@@ -118,8 +118,8 @@ impl Shared {
 }
 
 impl Shared {
-    /// Returns the number of activations of worker number `index`. Returns `None` if its seat is not
-    /// open.
+    /// Returns the number of activations of worker number `index`. Returns `None` if its seat is
+    /// not open.
     fn picks_of(&self, index: usize) -> Option<u32> {
         let (crew, seat) = self.place_of(index);
         let look = crew.seats[seat].look();

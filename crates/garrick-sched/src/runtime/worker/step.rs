@@ -23,8 +23,8 @@ pub(super) const PLAIN: Way = 0;
 pub(super) const SHOWN: Way = 1;
 /// Runs the cell, shows the kind of its task, and measures the activation.
 pub(super) const TIMED: Way = 2;
-/// Runs the cell on a thread that is a guest. If the work of each kind of task is counted, shows the
-/// kind of the task, and the worker counts as asleep, so the activation is counted later.
+/// Runs the cell on a thread that is a guest. If the work of each kind of task is counted, shows
+/// the kind of the task. The worker counts as asleep, so the activation is counted later.
 pub(super) const UNCOUNTED: Way = 3;
 
 /// Result of a step of the worker's loop.
