@@ -1,4 +1,5 @@
-//! The air: tasks, messages on their way (*flights*), and the choices that they offer.
+//! The air: all tasks of a simulation, all messages that were sent and not yet delivered
+//! (*flights*), and the choices to which they lead.
 
 mod batch;
 
@@ -20,31 +21,33 @@ pub enum Choice {
         /// Task that starts.
         task: TaskName,
     },
-    /// The oldest flight of a pair is delivered.
+    /// The oldest message on its way from one sender to one receiver is delivered.
     Deliver {
         /// Sender: a task, a timer, or [`TaskName::OUTSIDE`].
         from: TaskName,
         /// Receiver.
         to: TaskName,
     },
-    /// Something that the caller has offered, for example that time passes.
+    /// An event that the caller has offered as a choice, for example that time passes.
     Other(
         /// Number that the caller has chosen.
         u32,
     ),
 }
 
-/// Number of pairs without flights that are always kept.
+/// Number of pairs of a sender and a receiver that are always kept, even if no messages are on
+/// their way.
 const EMPTY_MAX: usize = 64;
 
-/// Index that stands for nothing.
+/// Value of an index field that refers to nothing.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A task.
 pub(super) struct Entry {
     pub(super) cell: CellPtr,
     pub(super) name: TaskName,
-    /// Table of the task, which its cell loses when the task ends.
+    /// Function table of the task. Stored here because the cell loses this table when the task
+    /// ends.
     pub(super) table: &'static Table,
     /// Index of the task's node.
     pub(super) node: u32,
@@ -56,29 +59,29 @@ pub(super) struct Entry {
     pub(super) is_prompt: bool,
     /// Number of flights to the task.
     in_air: u32,
-    /// Index of the first pair to the task, or `NONE`.
+    /// Index of the first pair whose receiver is this task, or `NONE`.
     pairs: u32,
-    /// Index of the pair of the last flight, or `NONE`.
+    /// Index of the pair to which the last flight was added, or `NONE`.
     recent: u32,
-    /// Index of the task's start in the choices, or `NONE`. Until the start, the pairs to the task
-    /// are held.
+    /// Index of the task's start in the choices, or `NONE`. Messages to the task cannot be
+    /// delivered before the start.
     start: u32,
-    /// True while the pairs to the task are held because the last turn of the task waits for a
-    /// decision.
+    /// True while messages to the task cannot be delivered, because the last turn of the task waits
+    /// for a decision.
     is_held: bool,
     /// True if a turn of the task has tried to take more messages.
     takes_more: bool,
 }
 
-/// The flights of a sender to a receiver. A pair without flights is kept for a while, because there
-/// will probably be more.
+/// A pair of a sender and a receiver, with the messages on their way (flights). A pair without
+/// flights is kept for a while, because the sender will probably send more messages.
 struct Pair {
     from: TaskName,
     /// Node of the sender, or `NONE`.
     from_node: u32,
     /// True if the sender is a timer.
     is_of_timer: bool,
-    /// True if the flights are copies.
+    /// True if the flights are copies of delivered messages.
     is_of_copies: bool,
     /// Index of the receiver.
     to: u32,
@@ -91,7 +94,7 @@ struct Pair {
     choice: u32,
 }
 
-/// Task or pair that a choice stands for.
+/// Task that starts, or pair whose oldest flight is delivered, if a choice is taken.
 #[derive(Clone, Copy)]
 enum Target {
     Start(u32),
@@ -99,7 +102,7 @@ enum Target {
     Other(u32),
 }
 
-/// Sender of the messages that arrive.
+/// Sender to which the messages that arrive at the nodes are attributed.
 #[derive(Clone, Copy)]
 pub(super) struct Sender {
     pub(super) from: From,
@@ -116,13 +119,13 @@ pub(super) enum From {
     Code,
     /// A timer.
     Timer,
-    /// A link that delivers messages again.
+    /// A network link that delivers copies of messages.
     Copies,
     /// A node that has crashed.
     Nowhere,
 }
 
-/// Node number of [`From::Nowhere`].
+/// Node number for senders that belong to no node.
 pub(super) const NOWHERE: u32 = NONE - 1;
 
 impl Sender {
@@ -163,10 +166,10 @@ pub(super) struct Taken {
     pub(super) is_last: bool,
 }
 
-/// Flights to drop, with their receiver.
+/// Flights to one receiver that must be dropped.
 pub(super) struct Dropped {
     pub(super) cell: CellPtr,
-    /// Oldest flight, which links to the others.
+    /// Oldest flight, which begins a linked list of all flights.
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,
@@ -187,13 +190,14 @@ pub(super) struct Air {
     /// Number of pairs without flights.
     empty: usize,
     choices: Vec<Choice>,
-    /// Task or pair of each choice.
+    /// Task or pair of each choice, with the same index as the choice.
     targets: Vec<Target>,
-    /// Index in the choices for each choice that the caller has offered, or `NONE`.
+    /// Index in the choices of each choice that the caller can offer, by its number. `NONE` if the
+    /// choice is not offered.
     others: Vec<u32>,
     /// Choices that the last step has caused, oldest first.
     pub(super) caused: Vec<Choice>,
-    /// Number of flights to be delivered together with the last chosen flight.
+    /// Number of further flights that are delivered together with the last chosen flight.
     more: u32,
 }
 
@@ -202,8 +206,9 @@ impl Air {
         &self.choices
     }
 
-    /// Returns the index of the receiver of a choice, the node of the sender, and the envelope. The
-    /// envelope is null for a start. Returns `None` for a choice that the caller has offered.
+    /// Returns three values for a choice: the index of the receiver, the node of the sender, and
+    /// the envelope. The envelope is null if the choice is the start of a task. Returns `None` for
+    /// a choice that the caller has offered.
     pub(super) fn look_at(&self, at: usize) -> Option<(u32, u32, *mut Envelope)> {
         match self.targets[at] {
             Target::Start(task) => Some((task, self.task(task).node, ptr::null_mut())),
@@ -215,8 +220,8 @@ impl Air {
         }
     }
 
-    /// Returns the sender of copies, for the flights of the choice at an index. Returns `None` if
-    /// the choice is not a delivery, or if its flights are copies themselves.
+    /// Returns the sender to use for a copy of the message that the choice at an index delivers.
+    /// Returns `None` if the choice is not a delivery, or if the message is itself a copy.
     pub(super) fn copier_of(&self, at: usize) -> Option<Sender> {
         let Target::Pair(pair) = self.targets[at] else {
             return None;
@@ -229,8 +234,8 @@ impl Air {
         })
     }
 
-    /// Removes the pair of the choice at an index. Returns its flights. Returns `None` if the
-    /// choice is not a delivery.
+    /// Removes the pair whose flight the choice at an index delivers. Returns all flights of the
+    /// pair, or `None` if the choice is not a delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),
@@ -314,7 +319,8 @@ impl Air {
         of_node.map(|(_, task)| task.cell).collect()
     }
 
-    /// Makes the start of a task a choice. The flights to the task are held until it has started.
+    /// Adds the start of a task to the choices. Messages to the task cannot be delivered before the
+    /// start.
     pub(super) fn offer_start(&mut self, index: u32) {
         let task = self.task(index).name;
         self.withdraw_pairs(index);
@@ -323,20 +329,21 @@ impl Air {
         self.caused.push(Choice::Start { task });
     }
 
-    /// Holds the flights to a task, because its last turn waits for a decision.
+    /// Withdraws the deliveries of messages to a task from the choices, because its last turn waits
+    /// for a decision.
     pub(super) fn hold(&mut self, index: u32) {
         self.tasks[index as usize].is_held = true;
         self.withdraw_pairs(index);
     }
 
-    /// Ends the hold of the flights to a task, if they are held.
+    /// Allows the delivery of messages to a task again, after its last turn was decided.
     pub(super) fn release(&mut self, index: u32) {
         if mem::replace(&mut self.tasks[index as usize].is_held, false) {
             self.offer_pairs(index);
         }
     }
 
-    /// Withdraws the choices of all pairs to a task.
+    /// Withdraws the choices of all pairs whose receiver is the given task.
     fn withdraw_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {
@@ -349,7 +356,7 @@ impl Air {
         }
     }
 
-    /// Offers the choices of all pairs to a task that have flights.
+    /// Offers a choice for each pair that has flights and whose receiver is the given task.
     fn offer_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {
@@ -424,7 +431,8 @@ impl Air {
         index
     }
 
-    /// Appends a flight to a pair. `choice` is the choice of the pair.
+    /// Appends a flight to a pair. `choice` is the choice that delivers the oldest flight of the
+    /// pair.
     fn append(&mut self, index: u32, choice: Choice, envelope: *mut Envelope) {
         let pair = &mut self.pairs[index as usize];
         let (oldest, newest) = &mut pair.flights;
@@ -590,7 +598,7 @@ impl Air {
         self.choices.len() as u32 - 1
     }
 
-    /// Removes the choice at an index. The last choice takes its place.
+    /// Removes the choice at an index. The last choice gets this index.
     fn withdraw(&mut self, at: u32) {
         self.choices.swap_remove(at as usize);
         self.targets.swap_remove(at as usize);

@@ -6,8 +6,8 @@ use crate::cell::{CellPtr, Envelope};
 use crate::runtime::worker::Worker;
 
 impl Simulation {
-    /// Runs the cell of a choice that was taken. If `fails` is true, the turn fails when it
-    /// commits. Returns true if the turn waits for a decision.
+    /// Runs the task that a taken choice starts, or to which it delivers a message. If `fails` is
+    /// true, the turn fails when it commits. Returns true if the turn waits for a decision.
     pub(super) fn run_taken(
         &mut self,
         taken: &Taken,

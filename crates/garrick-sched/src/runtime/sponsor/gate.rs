@@ -1,21 +1,23 @@
-//! The gate of a sponsor that refuses strangers.
+//! The gate of a sponsor. After a shutdown has begun, the gate refuses messages from threads that
+//! do not belong to the sponsor (strangers).
 
 use crate::cell::Home;
 use crate::gate::Gate;
 use crate::remote::Remote;
 
-/// Guard of the gate of a sponsor.
+/// Guard that owns the gate of a sponsor. Dropping it releases the gate.
 pub(super) struct OwnGate(Home);
 
 impl OwnGate {
-    /// Claims a gate. Returns `None` if all numbers of workers are in use.
+    /// Claims a gate, which needs a number like a worker. Returns `None` if all numbers are in use.
     pub(super) fn claim() -> Option<Self> {
         let home = Remote::claim()?;
         Remote::of(home).become_gate().begin();
         Some(Self(home))
     }
 
-    /// Returns the home of cells that have this gate and belong to no worker.
+    /// Returns the home for cells of this sponsor that belong to no worker. Through this home,
+    /// other threads find the gate.
     pub(super) fn home(&self) -> Home {
         self.0
     }
@@ -25,7 +27,7 @@ impl OwnGate {
         gate.unwrap_or_else(|| unreachable!("`claim` has made it"))
     }
 
-    /// Opens the gate for the sponsor at address `sponsor`, whose workers have the homes `homes`.
+    /// Opens the gate for the sponsor at address `sponsor`, whose workers have the numbers `homes`.
     pub(super) fn open(&self, sponsor: *const (), homes: &[Home]) {
         let gate = self.gate();
         for home in homes {

@@ -1,10 +1,11 @@
-//! Guests: threads that are not hands, and sit on a seat for one question.
+//! Guests: threads that do not belong to the sponsor, but run one of its workers to get the answer
+//! to a question.
 //!
-//! A thread that asks and waits for the answer has nothing else to do. If no thread sits on the
-//! seat of the asked task, the asker sits down there, runs the task, and leaves. So no thread must
-//! be woken (README.md, seats). The asker does this only while it would otherwise wait. A lock that
-//! the asker holds makes no difference: the asker would also hold this lock while it waits for
-//! another thread to run the task.
+//! A thread that asks and waits for the answer has nothing else to do. If no thread runs the worker
+//! of the asked task, the asker runs this worker itself until it has the answer. So no thread must
+//! be woken (README.md, seats). The asker does this only while it would otherwise wait. If the
+//! asker holds a lock, this makes no difference: the asker would also hold the lock while it waits
+//! for another thread to run the task.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -26,22 +27,27 @@ use crate::runtime::current::{self, Entered, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Maximum number of activations that a guest runs.
+/// Maximum number of activations that a waiting asker runs during one visit to a worker.
 const VISIT_MAX: u32 = 64;
-/// Maximum duration of a short visit. A longer visit would keep the asker's thread from its other
-/// work for too long.
+/// Maximum time for which an asker may run tasks of a worker. After a longer visit, the next
+/// questions to the worker use the ordinary path, so that the asker's thread is free for its other
+/// work.
 const VISIT_LONG: Nanos = 20_000;
-/// Number of questions that use the ordinary path after a long visit.
+/// After an asker has run tasks of a worker for a long time, this number of questions to the worker
+/// use the ordinary path.
 const VISITS_SPARED: usize = 64;
-/// Maximum number of untimed visits between two timed visits, while visits are short. A question
-/// takes 190 ns with the two reads of the clock, and 113 ns without them.
+/// Maximum number of untimed visits (an asker runs tasks of a worker) between two timed visits,
+/// while visits are short. A question takes 190 ns with the two reads of the clock, and 113 ns
+/// without them.
 const UNTIMED_MAX: u32 = 7;
-/// Number of answers that are ready at the first poll before one of them is held back. A future
-/// that is always ready would starve the other futures of its executor.
+/// If this number of consecutive answers is ready at the first poll, the last of them is held back
+/// until the next poll. The reason is that a future that is always ready would starve the other
+/// futures of its executor.
 const READY_MAX: u32 = 16;
 
 thread_values! {
-    /// Number of answers that were ready at the first poll, since an answer was last held back.
+    /// Number of answers that were ready at the first poll, counted from the last answer that was
+    /// held back.
     static READY: Cell<u32> = Cell::new(0);
 }
 
@@ -53,14 +59,15 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
-/// Selects the visits of guests to a seat that are timed. Only the owner of the seat uses it.
+/// Decides which visits to a worker are timed. A visit is the time during which a waiting asker
+/// runs the worker. Only the owner of the worker's seat uses this value.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
     /// Number of visits until the next timed visit.
     untimed: Cell<u32>,
     /// Number of untimed visits before the last timed visit.
     run: Cell<u32>,
-    /// True during a visit that is expected to be short, according to earlier visits.
+    /// True during a visit that is probably short, because earlier visits were short.
     is_short: Cell<bool>,
 }
 
@@ -72,8 +79,8 @@ impl VisitTimes {
         untimed == 0
     }
 
-    /// Returns true if a guest sits here and its visit is expected to be short. The guest then
-    /// handles waiting work earlier than a hand that must first be woken.
+    /// Returns true if a waiting asker (a guest) runs this worker and will probably leave soon. In
+    /// this case, the guest handles waiting work earlier than a thread that must first be woken.
     pub(super) fn is_short(&self) -> bool {
         self.is_short.get()
     }
@@ -91,20 +98,21 @@ impl VisitTimes {
     }
 }
 
-/// Keeps the shared state of a sponsor alive for the guests of one seat. Its reference counts are
+/// Keeps the shared state of a sponsor alive for the guests of one worker. The reference counts are
 /// in a cache line that no other thread writes.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
-/// Guard of a thread that sits on a seat as a guest. Dropping it leaves the seat, even in a panic.
+/// Guard of a thread that runs a worker as a guest. Dropping the guard leaves the worker, even in a
+/// panic.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
-    /// Keeps the shared state alive. Otherwise the state could be freed after the seat was left,
-    /// while the guest still uses it.
+    /// Keeps the shared state of the sponsor alive. Otherwise the state could be freed after the
+    /// guest has left the worker, while the guest still uses the state.
     shared: Arc<Hold>,
     /// Start time of the visit, if the visit is timed.
     since: Option<Nanos>,
-    /// False once the guest has left the seat.
+    /// True while the guest runs the worker.
     sits: bool,
     /// Marks that this thread works for the sponsor, so that foreign code called during the visit
     /// does not wait until the sponsor has stopped.
@@ -113,16 +121,17 @@ struct Guest {
 
 /// Result of a thread's request to be a guest.
 enum Welcome {
-    /// The guest sits on the seat.
+    /// The thread now runs the worker as a guest.
     Sits(Guest),
-    /// Another thread sits on the seat.
+    /// Another thread runs the worker.
     Taken,
-    /// Guests are not allowed now.
+    /// The worker allows no guests now.
     Unwanted,
 }
 
 impl Guest {
-    /// Sits down on the seat of a home, if no thread sits there and guests are allowed.
+    /// Makes the calling thread run worker `home` as a guest, if no thread runs this worker and
+    /// guests are allowed.
     fn sit(home: Home) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that
         // is running foreign code must not wait for work that only this hand can do.
@@ -139,8 +148,8 @@ impl Guest {
         Self::at(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
-    /// Sits down on a seat that the caller owns. Hands the seat over instead if it does not allow
-    /// guests.
+    /// Makes the calling thread a guest of a worker whose seat it owns. If the worker does not
+    /// allow guests, hands the seat over instead.
     fn at(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
             // The number has moved to another sponsor since the first check. The tasks of that
@@ -176,9 +185,8 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Runs the ready cells until `is_answered` returns true, and leaves. After `is_answered` has
-    /// returned true, runs no more cells, because the caller may hold a lock for which another task
-    /// waits.
+    /// Runs the ready cells until `is_answered` returns true, and then leaves the worker. After
+    /// that, runs no more cells, because the caller may hold a lock for which another task waits.
     fn run(mut self, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
         loop {
@@ -199,7 +207,7 @@ impl Guest {
         }
     }
 
-    /// Leaves the seat and returns true if it has no more work.
+    /// If the worker has no more work, leaves it and returns true. Otherwise returns false.
     fn try_leave(&mut self) -> bool {
         self.take_time();
         self.sits = !self.shared.try_leave(self.worker);
@@ -277,8 +285,8 @@ pub(crate) fn send_and_run<M: 'static>(
 }
 
 impl Worker {
-    /// Resets the settings of a visit, because the guest runs no more cells here or because its
-    /// turn leaves the seat.
+    /// Resets the settings of a visit, because the guest runs no more cells of this worker, or
+    /// because its turn leaves the worker in order to block.
     pub(super) fn ends_visit(&self) {
         self.visit_times.is_short.set(false);
         self.pace.set_one_by_one(false);

@@ -44,12 +44,12 @@ const SEAT: usize = 0;
 /// # Ok::<(), garrick_sched::StartError>(())
 /// ```
 pub struct Here {
-    /// Hand that sits on the only seat, except while it rests.
+    /// Thread that runs the only worker, except while the thread rests.
     hand: Hand,
-    /// True while the tasks are run. During this time, other foreign code, such as the clock of the
-    /// world, may be called in the middle of a turn.
+    /// True while this thread runs the tasks. During this time, other foreign code, such as the
+    /// clock of the world, may be called in the middle of a turn.
     runs: Cell<bool>,
-    /// Thread that observes the tasks, if the work of each kind of task is counted.
+    /// Thread that regularly reads which task runs, if the work of each kind of task is counted.
     _lookout: Option<Lookout>,
     /// Makes the type not `Send`, because the tasks stay on this thread.
     here: PhantomData<*const ()>,
@@ -85,7 +85,7 @@ impl Here {
         unsafe { self.hand.crew.worker(SEAT).as_ref() }
     }
 
-    /// Rests until there is work.
+    /// Lets the thread sleep until there is work.
     fn rest(&self, spin: &mut Spin) {
         let seat = self.hand.rest(SEAT, spin);
         debug_assert_eq!(seat, Some(SEAT), "its seat is over when it is dropped");
@@ -119,7 +119,8 @@ impl Here {
     /// tasks, to wake this thread.
     ///
     /// # Panics
-    /// Panics if called by a task or by code that a task calls. But `done` may call this method.
+    /// Panics if called by a task or by code that a task calls. A call of this method by `done` is
+    /// allowed.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
         let running = self.begin();

@@ -1,4 +1,4 @@
-//! Flights of one pair that are delivered in one step.
+//! Delivery of several messages (flights) from one sender to one receiver in one step.
 //!
 //! A turn can take several messages out of the mailbox of its task (`Turn::next_message`). To a
 //! task with such turns, several flights are delivered together. Messages that the turn does not
@@ -7,13 +7,13 @@
 use super::{Air, NONE, Taken};
 use crate::cell::{Envelope, Kind};
 
-/// Maximum number of flights that are delivered together with the chosen flight.
+/// Maximum number of further flights that are delivered together with the chosen flight.
 const MORE_MAX: u32 = 3;
 
 impl Air {
-    /// Takes the flights behind a taken flight, oldest first, if the task takes several messages in
-    /// a turn. The number of flights changes from call to call. At least one flight of the pair
-    /// stays in the air.
+    /// Takes more flights of the same pair after the chosen one, oldest first, if turns of the task
+    /// take several messages. The number of taken flights changes from call to call. At least one
+    /// flight of the pair is not taken.
     pub(in super::super) fn take_more(&mut self, taken: &Taken) -> Vec<*mut Envelope> {
         let mut more = Vec::new();
         let entry = &mut self.tasks[taken.task as usize];
