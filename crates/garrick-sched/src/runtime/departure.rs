@@ -60,8 +60,8 @@ impl Trail {
         Some(self.copies() as u64)
     }
 
-    /// If this trail is a departure, returns the time since then in nanoseconds. Otherwise returns
-    /// `None`.
+    /// If this trail is a departure, returns the time that has passed since the departure, in
+    /// nanoseconds. Otherwise returns `None`.
     pub(crate) fn waited(&self) -> Option<Nanos> {
         let Departure(time) = self.value()?;
         let waited = time.get()?.elapsed().as_nanos();

@@ -7,7 +7,7 @@
 //! them. Read the modules in this order:
 //! - `task` and `turn` are the interface for users of the crate, and `births` spawns tasks.
 //! - `address` has the addresses of cells.
-//! - `send` has the sends of a worker, and `pass` the sends to doors.
+//! - `send` sends messages from a worker, and `pass` sends messages to doors.
 //! - `bounded` adds bounded mailboxes, and `purse` keeps the places that a turn has taken.
 //! - `stage` keeps the effects of a turn before it commits.
 //! - `run` runs one activation.

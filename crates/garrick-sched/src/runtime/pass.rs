@@ -1,4 +1,4 @@
-//! Sends to doors. The sender calls the function of the door itself.
+//! Sending of messages to doors. The sender calls the function of the door itself.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -43,7 +43,7 @@ const fn depth_max(message_bytes: usize) -> u32 {
 pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
 thread_values! {
-    /// Number of nested doors on this thread.
+    /// Number of door functions on the stack of this thread, each called by the one before.
     static DEPTH: Cell<u32> = Cell::new(0);
     /// True while there are messages in `WAITING`.
     static ANY_WAITS: Cell<bool> = Cell::new(false);
@@ -52,7 +52,7 @@ thread_values! {
     static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
 }
 
-/// Guard that counts one more nested door.
+/// Guard that counts one more door function on the stack of this thread.
 struct Deeper;
 
 impl Deeper {
@@ -68,7 +68,7 @@ impl Drop for Deeper {
     }
 }
 
-/// Sends to a door during a turn.
+/// Sends a message to a door during a turn.
 ///
 /// # Safety
 /// The requirements of [`pass`] apply.

@@ -42,7 +42,7 @@ struct Freed(Vec<(Arc<Room>, usize)>);
 
 /// Places that the current turn has taken.
 pub(crate) struct Purse {
-    /// Room of the last entry, or null.
+    /// Room of the last entry of `held`, or null.
     last: Cell<*const Room>,
     /// Number of places that were taken in the last room and have no message yet.
     left: Cell<usize>,

@@ -32,7 +32,7 @@ struct Batch {
     /// Slot of the next message, if the batch is in an envelope. Messages are handled from the
     /// highest slot down.
     slot: u32,
-    /// Slot of the last message.
+    /// Slot of the last message of the batch.
     last: u32,
     /// Oldest envelope of the mailbox if the batch is in it, otherwise null.
     envelope: *mut Envelope,

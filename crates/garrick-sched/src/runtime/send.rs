@@ -1,5 +1,5 @@
-//! Sends of a worker. Messages to its own cells go directly to their mailboxes or to the run
-//! queues. Messages to all other cells are staged.
+//! Sending of messages by a worker. Messages to its own cells go directly to their mailboxes or to
+//! the run queues. Messages to all other cells are staged.
 
 use crate::cell::{CellPtr, Envelope};
 use crate::parcel;
@@ -39,7 +39,7 @@ impl Worker {
     }
 
     /// Returns true if the cell belongs to this worker and has not stopped, and no earlier message
-    /// to it is in transit.
+    /// to it is on its way through the inbox.
     pub(crate) fn is_at_home_and_calm(&self, cell: CellPtr) -> bool {
         cell.inbox_is_idle() && cell.home() == self.home && !cell.state().is_stopped()
     }
@@ -124,8 +124,8 @@ impl Worker {
     /// Sends to a special cell, to a cell of another worker, or to a cell of this worker whose
     /// inbox has messages of foreign threads.
     ///
-    /// The message must take the same path as those messages. Otherwise it could overtake messages
-    /// that the same sender has sent from another worker (README, invariant 5).
+    /// The message must go through the inbox, too. Otherwise it could overtake messages that the
+    /// same sender has sent from another worker (README, invariant 5).
     #[inline(never)]
     fn send_out<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.is_door() {
@@ -137,8 +137,9 @@ impl Worker {
         }
     }
 
-    /// Sends to a task that is not the last receiver, or whose envelope is full. An answer is
-    /// accepted even if the gate is closed or the mailbox is full.
+    /// Sends a message to a task that is not the last receiver, or whose last staged envelope is
+    /// full. An answer is accepted even if the mailbox is full, or if the task's sponsor is
+    /// shutting down.
     #[inline(never)]
     fn send_to_task<M: 'static>(
         &self,
@@ -210,7 +211,8 @@ impl Worker {
     }
 
     /// Returns true if the turn can send to a cell through its mailbox. The cell must belong to
-    /// this worker and must not have stopped, and no earlier message to it may be in transit.
+    /// this worker and must not have stopped, and no earlier message to it may be on its way
+    /// through the inbox.
     fn reaches(&self, cell: CellPtr) -> bool {
         cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.state().is_stopped()
     }

@@ -58,7 +58,7 @@ impl Cut {
 
 /// Chain of envelopes that a turn has staged for a cell of another worker.
 struct Outgoing {
-    /// Receiver. This entry has a reference to it (README, invariant 8).
+    /// Receiver of the chain. This entry holds a reference to the receiver (README, invariant 8).
     cell: CellPtr,
     chain: Chain,
 }
@@ -177,7 +177,7 @@ impl Stage {
         self.dirty.set(false);
     }
 
-    /// Returns the state word of the cell to whose mailbox the turn last appended.
+    /// Returns the state word of the cell to whose mailbox the turn last appended a message.
     #[inline]
     pub(crate) fn covered(&self) -> State {
         self.covered.get()
@@ -220,7 +220,8 @@ impl Stage {
     /// Adds a message to the chain of the last receiver.
     ///
     /// # Errors
-    /// Returns the message if `cell` is not the last receiver or if the envelope is full.
+    /// Returns the message if `cell` is not the last receiver, or if the newest envelope of the
+    /// chain is full.
     #[inline(always)]
     pub(crate) fn send_out_again<M>(&self, cell: CellPtr, message: M) -> Result<(), M> {
         if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {

@@ -191,7 +191,7 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Stages a message that is sent at `deadline`. The message may belong to a timer. If the timer
-    /// has an owner, it is cancelled when this task ends.
+    /// has an owner, the timer is cancelled when the owner ends.
     fn send_later<N: 'static>(
         &self,
         deadline: Nanos,

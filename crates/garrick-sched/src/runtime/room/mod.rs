@@ -61,7 +61,8 @@ pub(crate) use cell::{drop_room, room_of};
 use line::{Line, Ticket};
 
 /// Number that is added to the count of handled messages when a room is closed. It is larger than
-/// the number of places that can be taken, and small enough for the difference of two counts.
+/// the number of places that can be taken, and small enough that the difference of two counts does
+/// not overflow.
 const CLOSED: usize = isize::MAX as usize / 2;
 
 /// The policy of a bounded mailbox for new messages while it is full.
@@ -93,7 +94,7 @@ pub enum WhenFull {
 pub struct Room {
     /// Words that are written by threads that take places and give them back.
     senders: CachePadded<Senders>,
-    /// Words that are written by the keeper.
+    /// Words that are written by the task that receives the messages (the keeper).
     keeper: CachePadded<Keeper>,
 }
 
@@ -112,10 +113,10 @@ struct Senders {
 
 #[derive(Debug)]
 struct Keeper {
-    /// Number of places that became free since the room was created because the receiving task (the
-    /// keeper) took a message out of the mailbox.
+    /// Number of messages that the keeper has handled since the room was created. Each of them has
+    /// freed a place.
     handled: AtomicUsize,
-    /// True while a nudge has been sent to the keeper and has not been handled yet.
+    /// True while the keeper has not yet handled a nudge that was sent to it.
     is_nudged: AtomicBool,
 }
 
@@ -253,7 +254,8 @@ impl Room {
         self.senders.capacity.saturating_sub(waiting as usize)
     }
 
-    /// Takes a place even if none is free, for a message for which a place was promised earlier.
+    /// Takes a place even if none is free, for a message that the receiving task has agreed to
+    /// accept.
     pub(crate) fn take_anyway(&self) {
         // Relaxed: it waits for nobody, and sees nothing.
         self.senders.taken.fetch_add(1, Relaxed);

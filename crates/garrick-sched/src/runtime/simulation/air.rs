@@ -30,7 +30,7 @@ pub enum Choice {
     },
     /// An event that the caller has offered as a choice, for example that time passes.
     Other(
-        /// Number that the caller has chosen.
+        /// Number by which the caller recognizes the event.
         u32,
     ),
 }
@@ -57,11 +57,11 @@ pub(super) struct Entry {
     timers: u32,
     /// True if each message is delivered to the task at once, and not as a step.
     pub(super) is_prompt: bool,
-    /// Number of flights to the task.
+    /// Number of messages that were sent to the task and not yet delivered.
     in_air: u32,
     /// Index of the first pair whose receiver is this task, or `NONE`.
     pairs: u32,
-    /// Index of the pair to which the last flight was added, or `NONE`.
+    /// Index of the pair to which the last message to this task was added, or `NONE`.
     recent: u32,
     /// Index of the task's start in the choices, or `NONE`. Messages to the task cannot be
     /// delivered before the start.
@@ -81,20 +81,21 @@ struct Pair {
     from_node: u32,
     /// True if the sender is a timer.
     is_of_timer: bool,
-    /// True if the flights are copies of delivered messages.
+    /// True if the messages of this pair are copies.
     is_of_copies: bool,
     /// Index of the receiver.
     to: u32,
-    /// Oldest and newest flight, or null. Each flight links to the next newer flight.
+    /// Oldest and newest message of this pair, or null. Each message links to the next newer one.
     flights: (*mut Envelope, *mut Envelope),
     /// Indices of the next and the previous pair to the same receiver.
     next: u32,
     previous: u32,
-    /// Index in the choices, or `NONE` while the pair is held or has no flights.
+    /// Index of the delivery in the choices. `NONE` while no message of this pair can be delivered.
     choice: u32,
 }
 
-/// Task that starts, or pair whose oldest flight is delivered, if a choice is taken.
+/// Effect of taking a choice: a task starts, the oldest message of a sender-receiver pair is
+/// delivered, or an event of the caller happens.
 #[derive(Clone, Copy)]
 enum Target {
     Start(u32),
@@ -136,7 +137,7 @@ impl Sender {
         ..Self::without_task(From::Nowhere)
     };
 
-    /// Returns the sender that stands for the timers of a node.
+    /// Returns the sender to which the messages of a node's timers are attributed.
     pub(super) const fn timer(node: u32) -> Self {
         Self {
             node,
@@ -153,11 +154,11 @@ impl Sender {
     }
 }
 
-/// A choice that was taken: the cell to run, and the flight to deliver.
+/// A choice that was taken: the cell to run, and the message to deliver.
 pub(super) struct Taken {
     pub(super) task: u32,
-    /// Index of the pair of the flight. `NONE` if the pair has no other flights, or if the task
-    /// starts.
+    /// Index of the sender-receiver pair of the message. `NONE` if the pair has no other messages,
+    /// or if the task starts.
     pub(super) pair: u32,
     /// Envelope to deliver, or null if the task starts.
     pub(super) envelope: *mut Envelope,
@@ -166,10 +167,10 @@ pub(super) struct Taken {
     pub(super) is_last: bool,
 }
 
-/// Flights to one receiver that must be dropped.
+/// Undelivered messages to one receiver that must be dropped.
 pub(super) struct Dropped {
     pub(super) cell: CellPtr,
-    /// Oldest flight, which begins a linked list of all flights.
+    /// Oldest of these messages, which begins a linked list of all of them.
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,
@@ -178,26 +179,27 @@ pub(super) struct Dropped {
     pub(super) is_last: bool,
 }
 
-/// All tasks and flights of a simulation.
+/// All tasks and all undelivered messages (flights) of a simulation.
 #[derive(Default)]
 pub(super) struct Air {
     tasks: Slab<Entry>,
     /// Tasks by the addresses of their cells.
     cells: HashMap<usize, u32, ByNumber>,
     pairs: Slab<Pair>,
-    /// Pairs by the name of the sender and the index of the receiver.
+    /// Pairs of a sender and a receiver, by the name of the sender and the index of the receiver.
     by_ends: HashMap<(u64, u32), u32, ByNumber>,
-    /// Number of pairs without flights.
+    /// Number of sender-receiver pairs without undelivered messages.
     empty: usize,
     choices: Vec<Choice>,
-    /// Task or pair of each choice, with the same index as the choice.
+    /// The task that starts, or the pair whose oldest message is delivered, for each choice. The
+    /// indices are those of the choices.
     targets: Vec<Target>,
     /// Index in the choices of each choice that the caller can offer, by its number. `NONE` if the
     /// choice is not offered.
     others: Vec<u32>,
     /// Choices that the last step has caused, oldest first.
     pub(super) caused: Vec<Choice>,
-    /// Number of further flights that are delivered together with the last chosen flight.
+    /// Number of further messages that are delivered together with the last chosen message.
     more: u32,
 }
 
@@ -234,8 +236,8 @@ impl Air {
         })
     }
 
-    /// Removes the pair whose flight the choice at an index delivers. Returns all flights of the
-    /// pair, or `None` if the choice is not a delivery.
+    /// Removes the sender-receiver pair whose message the choice at an index delivers. Returns all
+    /// messages of the pair, or `None` if the choice is not a delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),
@@ -247,7 +249,7 @@ impl Air {
         &self.tasks[index as usize]
     }
 
-    /// Returns the index of the task of a cell.
+    /// Returns the index of the task in `cell`.
     pub(super) fn index_of(&self, cell: CellPtr) -> Option<u32> {
         self.cells.get(&cell.0.addr().get()).copied()
     }
@@ -282,7 +284,7 @@ impl Air {
         self.cells.insert(cell.0.addr().get(), index);
     }
 
-    /// Removes a task that has ended. Returns the flights to that task.
+    /// Removes a task that has ended. Returns the undelivered messages to this task.
     pub(super) fn remove(&mut self, cell: CellPtr) -> Vec<Dropped> {
         let Some(index) = self.cells.remove(&cell.0.addr().get()) else {
             return Vec::new();
@@ -298,8 +300,8 @@ impl Air {
         dropped
     }
 
-    /// Removes the pairs whose receivers are on a node. If `with_sent` is true, also removes the
-    /// pairs whose senders were on that node. Returns the flights of the removed pairs.
+    /// Removes the undelivered messages to the tasks of a node. If `with_sent` is true, also
+    /// removes the messages that the tasks of this node have sent. Returns the removed messages.
     pub(super) fn remove_all_of(&mut self, node: u32, with_sent: bool) -> Vec<Dropped> {
         let is_of =
             |pair: &Pair| (with_sent && pair.from_node == node) || self.task(pair.to).node == node;
@@ -343,7 +345,7 @@ impl Air {
         }
     }
 
-    /// Withdraws the choices of all pairs whose receiver is the given task.
+    /// Removes the deliveries of all messages to a task from the choices.
     fn withdraw_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {
@@ -356,7 +358,7 @@ impl Air {
         }
     }
 
-    /// Offers a choice for each pair that has flights and whose receiver is the given task.
+    /// Adds the deliveries of messages to a task to the choices: one for each sender.
     fn offer_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {
@@ -373,7 +375,7 @@ impl Air {
         }
     }
 
-    /// Adds a flight to a task. Returns true if it is the only flight to this task.
+    /// Adds an undelivered message to a task. Returns true if it is the only one to this task.
     pub(super) fn add_flight(&mut self, to: u32, sender: Sender, envelope: *mut Envelope) -> bool {
         // SAFETY: the envelope is ours.
         unsafe { (*envelope).set_next(ptr::null_mut()) };
@@ -407,7 +409,7 @@ impl Air {
         self.by_ends.get(&(from.get(), to)).copied()
     }
 
-    /// Adds a pair without flights.
+    /// Adds a pair of a sender and a receiver, without messages.
     fn add_pair(&mut self, from: TaskName, sender: Sender, to: u32) -> u32 {
         self.purge();
         let next = self.task(to).pairs;
@@ -431,8 +433,8 @@ impl Air {
         index
     }
 
-    /// Appends a flight to a pair. `choice` is the choice that delivers the oldest flight of the
-    /// pair.
+    /// Appends an undelivered message to a sender-receiver pair. `choice` is the choice that
+    /// delivers the oldest message of the pair.
     fn append(&mut self, index: u32, choice: Choice, envelope: *mut Envelope) {
         let pair = &mut self.pairs[index as usize];
         let (oldest, newest) = &mut pair.flights;
@@ -452,7 +454,7 @@ impl Air {
         }
     }
 
-    /// Removes all pairs without flights, if there are many.
+    /// Removes all sender-receiver pairs without undelivered messages, if there are many.
     fn purge(&mut self) {
         if self.empty <= EMPTY_MAX.max(2 * self.tasks.len()) {
             return;
@@ -547,7 +549,8 @@ impl Air {
         }
     }
 
-    /// Removes a pair. Returns the flights of the pair, if there are any.
+    /// Removes a sender-receiver pair. Returns the undelivered messages of the pair, if there are
+    /// any.
     fn drop_pair(&mut self, index: u32) -> Option<Dropped> {
         let pair = self.remove_pair(index);
         if pair.flights.0.is_null() {

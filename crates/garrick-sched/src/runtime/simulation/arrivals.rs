@@ -1,5 +1,5 @@
-//! Envelopes that arrive at the nodes of a simulation. Messages are added to the air. Everything
-//! else is handled at once.
+//! Envelopes that arrive at the nodes of a simulation. Messages are kept until the caller chooses
+//! to deliver them. Everything else is handled at once.
 
 use std::ptr;
 
@@ -8,7 +8,7 @@ use crate::cell::{CellPtr, Envelope};
 use crate::names::TaskName;
 use crate::runtime::worker::{Arrival, Worker};
 
-/// Adds the messages that have arrived at one node to the air.
+/// Adds the messages that have arrived at one node to the undelivered messages.
 pub(super) fn add_arrivals(
     worker: &Worker,
     node: u32,
@@ -29,7 +29,7 @@ pub(super) fn add_arrivals(
     prompts.run(worker);
 }
 
-/// Cells of a node to run after the arrivals of the node were added to the air.
+/// Cells of a node that must run after all messages that have arrived at the node were recorded.
 pub(super) struct Prompts {
     node: u32,
     /// Tasks that handle each message at once, with the envelopes to handle.
@@ -47,8 +47,8 @@ impl Prompts {
         }
     }
 
-    /// Adds an envelope for the task with this index to the air, or the cell of the task to the
-    /// cells to run.
+    /// Records an arrival for the task with this index: adds its envelope to the undelivered
+    /// messages, or the cell of the task to the cells to run.
     pub(super) fn add(
         &mut self,
         worker: &Worker,

@@ -1,4 +1,4 @@
-//! Delivery of the chosen flight, and of the flights that are delivered with it.
+//! Delivery of the chosen message, and of the messages that are delivered together with it.
 
 use super::Simulation;
 use super::air::Taken;

@@ -84,7 +84,7 @@ pub struct Birth {
     pub task: TaskName,
     /// Task that has created the new task, or [`TaskName::OUTSIDE`].
     pub parent: TaskName,
-    /// Number of the node on which the task was created.
+    /// Index of the node on which the task was created.
     pub node: usize,
     /// Name of the task's type.
     pub type_name: &'static str,
@@ -211,8 +211,8 @@ impl Simulation {
         self.air.choices()
     }
 
-    /// Returns the choices that steps and other code have caused, oldest first. A delivery occurs
-    /// once per message. The caller empties the list.
+    /// Returns the choices that steps and other code have caused, oldest first. The list contains
+    /// one delivery for each message. The caller empties the list.
     pub fn caused(&mut self) -> &mut Vec<Choice> {
         &mut self.air.caused
     }
@@ -278,8 +278,8 @@ impl Simulation {
         self.copies.add::<M>();
     }
 
-    /// Copies the message that the choice at an index delivers, and adds the copy to the air. Does
-    /// nothing if the message cannot be copied, or if its clone panics.
+    /// Copies the message that the choice at an index delivers. The copy can be delivered later.
+    /// Does nothing if the message cannot be copied, or if its clone panics.
     fn double(&mut self, at: usize) {
         if !self.can_double(at) {
             return;
@@ -503,7 +503,7 @@ impl Simulation {
         }
     }
 
-    /// Drops flights, which calls destructors.
+    /// Drops undelivered messages, which calls destructors.
     fn drop_flights(&self, dropped: &Dropped) {
         let worker = self.worker(dropped.node as usize);
         worker.drop_flights(dropped.cell, dropped.oldest);
@@ -512,7 +512,7 @@ impl Simulation {
         }
     }
 
-    /// Adds all arrivals and events since the last call to the air.
+    /// Records everything that has arrived at the nodes, and all events, since the last call.
     fn collect(&mut self, sender: Sender) {
         for _ in 0..ROUNDS_MAX {
             if self.running.has_events() {
@@ -561,8 +561,8 @@ impl Simulation {
         true
     }
 
-    /// Records the number of tasks that the current parent has created. `index` and `name` are the
-    /// index and the name that the parent had when the step began. The parent may have ended since
+    /// Records how many tasks the task of the current step has created. `index` and `name` are the
+    /// index and the name that this task had when the step began. The task may have ended since
     /// then, and another task may have its index now.
     fn note_children(&mut self, index: u32, name: TaskName) {
         if let Some(task) = self.air.task_mut(index)
@@ -572,7 +572,7 @@ impl Simulation {
         }
     }
 
-    /// Handles creations and ends of tasks, oldest first.
+    /// Handles the events that tasks were created or have ended, oldest first.
     #[inline(never)]
     fn handle_events(&mut self, sender: Sender) {
         let mut events = mem::take(&mut self.handled);
@@ -592,7 +592,7 @@ impl Simulation {
         self.handled = events;
     }
 
-    /// Adds the messages that the commit of a step has sent to the air.
+    /// Records the messages that the commit of a step has sent.
     fn take_sent(&mut self, cell: CellPtr, chain: Chain, sender: Sender) {
         let index = self.air.index_of(cell);
         let node = index.map_or(NONE, |index| self.air.task(index).node);
@@ -636,8 +636,7 @@ impl Simulation {
             .add(birth.cell, birth.table, birth.name, node as u32);
     }
 
-    /// Adds the messages that have arrived at the nodes to the air. Returns true if anything has
-    /// arrived.
+    /// Records the messages that have arrived at the nodes. Returns true if anything has arrived.
     fn take_arrivals(&mut self, sender: Sender) -> bool {
         let mut has_some = false;
         for (number, here) in self.nodes.iter().enumerate() {

@@ -50,7 +50,8 @@ use crate::world::ThreadSpec;
 pub(crate) struct Away {
     /// Maximum number of turns that may be away from their workers at a time.
     max: usize,
-    /// Number of turns that are away. Written under the lock of `spares`.
+    /// Number of turns that have left their workers and are not back. Written under the lock of
+    /// `spares`.
     turns: AtomicUsize,
     spares: Mutex<Spares>,
     /// Settings for starting spare threads. Not set in loom models, which have their own threads.
@@ -62,8 +63,8 @@ struct Spares {
     /// Number of spare threads that were started or are about to be started.
     hands: usize,
     threads: Vec<JoinHandle<()>>,
-    /// Cells that wait until fewer turns are away, oldest first. Like cells in the shared queue,
-    /// they belong to no worker.
+    /// Cells that wait until fewer blocking turns are away from their workers, oldest first. Like
+    /// cells in the shared queue, they belong to no worker.
     aside: VecDeque<Entry>,
 }
 
@@ -166,7 +167,7 @@ enum Stays {
 pub(crate) enum Permission {
     /// The activation asks for permission when it blocks, because its task does not usually block.
     Unasked,
-    /// The activation is already counted as away.
+    /// The activation is already counted among those that have left their workers.
     Counted,
     /// The activation must not leave its worker.
     Refused,

@@ -180,7 +180,7 @@ impl Crew {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the part of a worker that all threads may access.
+    /// Returns the part of the worker's state that all threads may access.
     pub(super) fn remote(&self, seat: usize) -> &'static Remote {
         Remote::of(self.seats[seat].home)
     }
@@ -249,8 +249,8 @@ impl Crew {
         NonNull::new(worker).expect("a seat that can be had is open")
     }
 
-    /// Returns the part of a worker that other threads may read. The reference is valid while the
-    /// caller holds the lock. Returns `None` if the seat is not open.
+    /// Returns the part of the worker's state that other threads may read. The reference is valid
+    /// while the caller holds the lock. Returns `None` if the seat is not open.
     pub(super) fn shown<'a>(
         &self,
         seat: usize,
@@ -323,8 +323,8 @@ impl Crew {
         self.lists().watch.is_some()
     }
 
-    /// Wakes the thread that watches timers and stuck workers. If no thread watches, wakes an idle
-    /// thread, which then watches. If all threads are busy, the next thread that becomes idle
+    /// Wakes the thread that watches timers and stuck workers. If there is no such thread, wakes an
+    /// idle thread, which then watches. If all threads are busy, the next thread that becomes idle
     /// checks by itself.
     pub(super) fn wake_watch(&self) {
         let watch = {

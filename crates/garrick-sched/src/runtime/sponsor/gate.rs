@@ -5,19 +5,20 @@ use crate::cell::Home;
 use crate::gate::Gate;
 use crate::remote::Remote;
 
-/// Guard that owns the gate of a sponsor. Dropping it releases the gate.
+/// Guard that owns the gate of a sponsor. Dropping the guard releases the gate.
 pub(super) struct OwnGate(Home);
 
 impl OwnGate {
-    /// Claims a gate, which needs a number like a worker. Returns `None` if all numbers are in use.
+    /// Creates a gate, which needs a worker number of its own. Returns `None` if all worker numbers
+    /// are in use.
     pub(super) fn claim() -> Option<Self> {
         let home = Remote::claim()?;
         Remote::of(home).become_gate().begin();
         Some(Self(home))
     }
 
-    /// Returns the home for cells of this sponsor that belong to no worker. Through this home,
-    /// other threads find the gate.
+    /// Returns the number that cells of this sponsor have as their home while they belong to no
+    /// worker. Other threads find the gate by this number.
     pub(super) fn home(&self) -> Home {
         self.0
     }
@@ -36,7 +37,7 @@ impl OwnGate {
         gate.open(sponsor);
     }
 
-    /// Closes the gate permanently.
+    /// Closes the gate permanently, because a shutdown begins.
     pub(super) fn close(&self) {
         self.gate().close();
     }

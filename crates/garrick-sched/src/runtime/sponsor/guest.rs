@@ -36,9 +36,9 @@ const VISIT_LONG: Nanos = 20_000;
 /// After an asker has run tasks of a worker for a long time, this number of questions to the worker
 /// use the ordinary path.
 const VISITS_SPARED: usize = 64;
-/// Maximum number of untimed visits (an asker runs tasks of a worker) between two timed visits,
-/// while visits are short. A question takes 190 ns with the two reads of the clock, and 113 ns
-/// without them.
+/// A visit is the time during which an asker runs tasks of a worker. While visits are short, this
+/// is the maximum number of visits without a time measurement between two measured ones. A question
+/// takes 190 ns with the two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
 /// If this number of consecutive answers is ready at the first poll, the last of them is held back
 /// until the next poll. The reason is that a future that is always ready would starve the other
@@ -63,16 +63,16 @@ pub(crate) fn is_to_yield() -> bool {
 /// runs the worker. Only the owner of the worker's seat uses this value.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
-    /// Number of visits until the next timed visit.
+    /// Number of visits by waiting askers until the next visit whose duration is measured.
     untimed: Cell<u32>,
-    /// Number of untimed visits before the last timed visit.
+    /// Number of visits without a time measurement before the last measured one.
     run: Cell<u32>,
     /// True during a visit that is probably short, because earlier visits were short.
     is_short: Cell<bool>,
 }
 
 impl VisitTimes {
-    /// Returns true if the visit that now begins must be timed.
+    /// Returns true if the duration of the visit that begins now must be measured.
     fn begins(&self) -> bool {
         let untimed = self.untimed.get();
         self.untimed.set(untimed.saturating_sub(1));
@@ -85,8 +85,8 @@ impl VisitTimes {
         self.is_short.get()
     }
 
-    /// Records the duration of a timed visit. After a short visit, about twice as many visits as
-    /// before remain untimed. After a long visit, the next visit is timed.
+    /// Records the measured duration of a visit. After a short visit, about twice as many visits as
+    /// before are not measured. After a long visit, the next visit is measured.
     fn took(&self, time: Nanos) {
         let run = if time > VISIT_LONG {
             0
@@ -98,8 +98,9 @@ impl VisitTimes {
     }
 }
 
-/// Keeps the shared state of a sponsor alive for the guests of one worker. The reference counts are
-/// in a cache line that no other thread writes.
+/// A reference to the shared state of a sponsor, for the guests of one worker. Its reference counts
+/// are in a cache line of their own, so that guests of different workers do not write to the same
+/// cache line.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
 /// Guard of a thread that runs a worker as a guest. Dropping the guard leaves the worker, even in a
@@ -110,7 +111,7 @@ struct Guest {
     /// Keeps the shared state of the sponsor alive. Otherwise the state could be freed after the
     /// guest has left the worker, while the guest still uses the state.
     shared: Arc<Hold>,
-    /// Start time of the visit, if the visit is timed.
+    /// Start time of the visit, if its duration is measured.
     since: Option<Nanos>,
     /// True while the guest runs the worker.
     sits: bool,
@@ -119,13 +120,13 @@ struct Guest {
     _serving: Serving,
 }
 
-/// Result of a thread's request to be a guest.
+/// Result of the request of a waiting asker to run a worker (to be its guest).
 enum Welcome {
     /// The thread now runs the worker as a guest.
     Sits(Guest),
     /// Another thread runs the worker.
     Taken,
-    /// The worker allows no guests now.
+    /// The worker does not allow guests now.
     Unwanted,
 }
 
@@ -207,7 +208,7 @@ impl Guest {
         }
     }
 
-    /// If the worker has no more work, leaves it and returns true. Otherwise returns false.
+    /// If the worker has no more work, leaves the worker and returns true. Otherwise returns false.
     fn try_leave(&mut self) -> bool {
         self.take_time();
         self.sits = !self.shared.try_leave(self.worker);

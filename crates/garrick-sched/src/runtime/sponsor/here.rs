@@ -14,7 +14,7 @@ use super::{Handle, Shared};
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
 
-/// Index of the only seat of a [`Here`].
+/// Index of the only worker of a [`Here`].
 const SEAT: usize = 0;
 
 /// A sponsor that runs its tasks on the thread that created it, while this thread is in a method
@@ -140,7 +140,7 @@ impl Here {
 }
 
 impl Here {
-    /// Begins to run the tasks. Panics if they are already being run.
+    /// Begins to run the tasks. Panics if this thread already runs them.
     #[track_caller]
     fn begin(&self) -> Running<'_> {
         assert!(
@@ -153,7 +153,7 @@ impl Here {
 }
 
 impl Here {
-    /// Records that the tasks are not run for some time.
+    /// Records that this thread does not run the tasks for some time.
     fn pauses(&self) {
         self.runs.set(false);
         let worker = self.worker();
@@ -161,7 +161,7 @@ impl Here {
         worker.lane.pauses(worker.progress(), || worker.now());
     }
 
-    /// Records that the tasks are run again.
+    /// Records that this thread runs the tasks again.
     fn resumes(&self) {
         let worker = self.worker();
         worker.lane.resumes(|| worker.now());

@@ -1,12 +1,12 @@
 //! Idle threads (*hands*): the steps of a thread whose worker (its *seat*) has no work, and the
 //! ways in which the thread gets work.
 //!
-//! No thread waits by polling. A hand that leaves a seat first announces this (`announce_idle`,
-//! then `PARKED` on the seat's ready stack), and then checks for work a last time. A thread that
-//! creates work first makes the work visible, and then checks for seats on which no thread sits.
-//! Both sides have a sequentially consistent fence between their two steps (Dekker's pattern), so
-//! that one side sees the other. Sends from other threads need no fence, because they change the
-//! word that contains `PARKED`.
+//! No thread waits by polling. A thread that leaves a worker first announces this (`announce_idle`,
+//! then `PARKED` on the worker's ready stack), and then checks for work a last time. A thread that
+//! creates work first makes the work visible, and then checks for workers that no thread runs. Both
+//! sides have a sequentially consistent fence between their two steps (Dekker's pattern), so that
+//! at least one side sees the other. Sends from other threads need no fence, because they change
+//! the word that contains `PARKED`.
 
 use garrick_core::prim::{
     atomic::{
@@ -62,7 +62,7 @@ impl Drop for Awake {
     }
 }
 
-/// Next step of the thread that serves a worker.
+/// Next step of a thread, after it has run the cells of a worker.
 pub(super) enum Next {
     /// The thread leaves its worker, because there is no work.
     Rest,
@@ -345,8 +345,8 @@ impl Worker {
         }
     }
 
-    /// Prepares for a rest, before the thread checks for work a last time and leaves the worker if
-    /// there is none. Returns true if the thread sleeps in a driver.
+    /// Prepares this worker for a rest: the thread is about to check for work a last time, and
+    /// leaves the worker if there is no work. Returns true if the thread sleeps in a driver.
     fn prepare_rest(&self) -> bool {
         self.shared.announce_idle();
         self.lane.idles();
@@ -691,7 +691,8 @@ mod tests {
         }
     }
 
-    /// Task whose drop waits for a value from a channel, and reports its end.
+    /// Task whose destructor waits for a value from a channel, and then reports the end of the
+    /// task.
     struct Waits(Receiver<()>, Sender<()>);
 
     impl Task for Waits {

@@ -1,6 +1,6 @@
-//! Idle workers to which another worker sends a message. Instead of waking a thread, the sender has
-//! two ways to handle the message. Its own thread runs the idle worker next, or it takes over
-//! (*gathers*) the receiving cell (README.md, seats).
+//! Idle workers to which another worker sends a message. Usually a thread is woken, which runs the
+//! idle worker. There are two cheaper ways: the thread of the sending worker runs the idle worker
+//! next, or the sending worker takes over (*gathers*) the receiving cell (README.md, seats).
 
 use std::sync::Arc;
 
@@ -16,20 +16,20 @@ use crate::runtime::worker::Worker;
 pub(crate) struct KeptSeat {
     /// Number of the seat in the crew.
     pub(crate) seat: usize,
-    /// Receiving cell and carrier of its token, if the sending worker takes over the cell. `None`
-    /// if the thread of the sender runs the idle worker next.
+    /// Receiving cell, and the envelope that carries its token, if the sending worker takes over
+    /// the cell. `None` if the thread of the sender runs the idle worker next.
     pub(crate) gathers: Option<(CellPtr, *mut Envelope)>,
 }
 
 impl Worker {
-    /// Returns true if this worker has kept no seat and has gathered no cell.
+    /// Returns true if this worker has kept no idle worker and has taken over (gathered) no cell.
     #[inline]
     pub(crate) fn has_kept_nothing(&self) -> bool {
         self.next_seat.get().is_none() && self.gathered.get().is_none()
     }
 
-    /// Gives the idle worker to which the last turn has sent to another thread, if this worker has
-    /// kept it.
+    /// If this worker has kept an idle worker to which its last turn has sent a message, gives the
+    /// idle worker to another thread.
     #[inline]
     pub(crate) fn give_next_seat(&self) {
         if let Some(next) = self.next_seat.take() {
@@ -46,7 +46,7 @@ impl Worker {
         self.let_others_after_turn();
     }
 
-    /// Does the same as [`Worker::let_others`], for a caller that has begun a pause.
+    /// Does the same as [`Worker::let_others`], for a caller that has already ended the last turn.
     #[inline]
     pub(crate) fn let_others_after_turn(&self) {
         self.watch_timers();

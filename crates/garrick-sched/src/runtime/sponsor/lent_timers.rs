@@ -42,7 +42,7 @@ pub(crate) struct LoanLock<'a> {
 }
 
 impl LoanLock<'_> {
-    /// Records the deadline of the next timer for the visitors.
+    /// Records the deadline of the next timer, for the workers that run the lent cells.
     pub(crate) fn note_next(&self, next: Option<Nanos>) {
         self.due.set(next.filter(|_| self.lent.is_open()));
     }

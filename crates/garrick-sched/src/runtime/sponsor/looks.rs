@@ -16,10 +16,11 @@ use crate::cell::Ready;
 use crate::remote::Serve;
 use crate::world::Nanos;
 
-/// Time between two checks, for a crew that lends cells at the first check.
+/// Time between two checks for stuck workers, in tests in which workers lend their cells at the
+/// first check.
 const AT_ONCE: Duration = Duration::from_micros(20);
-/// Time after which the watching thread checks again for a worker that it can run, if timers of a
-/// worker that lends its cells are due.
+/// If timers of a stuck worker are due and no worker is idle, the watching thread checks again for
+/// an idle worker after this time.
 const RETRY_AFTER: Nanos = 1_000_000;
 
 /// State of a thread that checks for workers that are stuck in a long turn.

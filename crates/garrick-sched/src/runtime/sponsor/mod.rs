@@ -85,7 +85,7 @@ pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 /// Value that a crate built on this one has attached to a sponsor.
 pub(crate) type Attachment = Box<dyn Any + Send + Sync>;
 
-/// Optional parts of a sponsor.
+/// Optional settings and parts of a sponsor.
 pub(crate) struct Extras {
     reporter: Option<Reporter>,
     /// True if the sponsor counts the work of each kind of task.
@@ -294,7 +294,7 @@ impl Shared {
         }
     }
 
-    /// Returns the home of the cells in the shared queue.
+    /// Returns the value that cells in the shared queue have as their home.
     pub(crate) fn queue_home(&self) -> Home {
         self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }
@@ -316,7 +316,7 @@ impl Shared {
         self.signal.fetch_add(self.homes.len() as u32, Relaxed);
     }
 
-    /// Requests a census of all workers. A worker then ends its current activation after the
+    /// Requests a census of all workers: a worker then counts its waiting messages after its
     /// current turn.
     fn ask_census(&self) {
         if self.lanes.ask_census() {
@@ -336,7 +336,7 @@ impl Shared {
         }
     }
 
-    /// Counts a worker as busy again.
+    /// No longer counts a worker as idle.
     pub(crate) fn announce_busy(&self) {
         // Relaxed: as in `announce_idle`.
         self.signal.fetch_sub(1, Relaxed);

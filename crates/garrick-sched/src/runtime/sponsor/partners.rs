@@ -15,7 +15,8 @@ use crate::runtime::worker::Worker;
 /// brings the two cells together on one worker.
 const GOES: u32 = if cfg!(garrick_loom) { 2 } else { 8 };
 
-/// The two workers between which a thread moves back and forth.
+/// Record of a thread's moves: the two workers between which it moves back and forth, and the
+/// number of moves.
 #[derive(Default)]
 pub(super) struct Path {
     seats: Cell<(usize, usize)>,
@@ -143,8 +144,8 @@ mod tests {
     use crate::runtime::task::{Flow, Task};
     use crate::runtime::turn::Turn;
 
-    /// Message that two tasks send to each other: the number of remaining sends, and the address
-    /// for the next one.
+    /// Message that two tasks send to each other. Contains the number of remaining sends, and the
+    /// address for the next send.
     struct Ball {
         left: u32,
         back: Address<Ball>,

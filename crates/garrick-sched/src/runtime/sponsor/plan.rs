@@ -5,7 +5,7 @@ use garrick_core::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::world::Nanos;
 
-/// Number of checks after a push.
+/// Number of checks for stuck workers after a push.
 const SOON: u32 = 10;
 /// Time before the first check after a push, in nanoseconds. The time doubles after each check, up
 /// to `INTERVAL`.
@@ -35,12 +35,12 @@ pub(super) enum Plan {
 }
 
 impl Plan {
-    /// Returns the plan after a push.
+    /// Returns the plan of checks after a push.
     pub(super) fn soon() -> Self {
         Self::Soon(SOON)
     }
 
-    /// Returns the plan for one check after `INTERVAL`.
+    /// Returns the plan for one check for stuck workers after `INTERVAL`.
     pub(super) fn once() -> Self {
         Self::Soon(1)
     }

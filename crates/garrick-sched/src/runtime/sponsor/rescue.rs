@@ -36,12 +36,14 @@ use crate::runtime::worker::Worker;
 /// Result of a recall: the cells that a worker gets back after it has lent them to other workers.
 #[derive(Default)]
 pub(crate) struct Recalled {
-    /// Cells whose tokens the owner has got back.
+    /// Cells whose tokens the owner has got back. The token of a cell is the right to notify its
+    /// worker.
     pub(crate) back: Vec<CellPtr>,
     /// Cells that other workers have run and that have work for their owner. The owner also gets
     /// their tokens.
     pub(crate) left: Vec<(CellPtr, Left)>,
-    /// Cells with the inbox value RESTING, each listed once.
+    /// Cells that other workers have run and whose inbox has the value RESTING. Each cell is listed
+    /// once.
     pub(crate) rested: Vec<CellPtr>,
     /// Notes for the owner, by cell.
     pub(crate) notes: BTreeMap<NonNull<Header>, Notes>,
@@ -50,18 +52,20 @@ pub(crate) struct Recalled {
     /// Number of cells that other workers are still running and whose tokens will come back by
     /// notes. For all other lent cells, the owner waits.
     pub(crate) to_be_told: usize,
-    /// Number of cells that were visited again while their tokens were on the way to the owner.
+    /// Number of cells that other workers have run again while the tokens of these cells were on
+    /// the way to the owner.
     pub(crate) resumed: usize,
     /// Entries of the run queues that were lent, but whose cells no other worker has run. Oldest
     /// first.
     pub(crate) entries: Vec<Entry>,
-    /// Cells that were in a run queue and were visited, with the snapshots of their mailboxes.
+    /// Cells that were in a run queue and that other workers have run, with the snapshots of their
+    /// mailboxes.
     pub(crate) stood: Vec<(CellPtr, Mail)>,
     /// End of the lent part of each run queue.
     pub(crate) ends: Option<Ends>,
 }
 
-/// Positions in a worker's run queues at which the lent entries end.
+/// Positions at which the lent entries of a worker's two run queues end.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) old: usize,
@@ -167,7 +171,7 @@ impl Queues {
         }
     }
 
-    /// Adds the entries of turns that have ended since the last read.
+    /// Adds the run queue entries that were pushed by turns that have ended since the last read.
     fn extend(&mut self) {
         let later = Self::of(self.worker);
         self.old.extend(later.old);
@@ -177,7 +181,7 @@ impl Queues {
         }
     }
 
-    /// Returns the number of entries that were not taken.
+    /// Returns the number of entries that other workers have not taken.
     fn len(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
     }
@@ -214,13 +218,13 @@ impl Queues {
 }
 
 impl Lent {
-    /// Returns true if other workers may do the owner's work.
+    /// Returns true if other workers may run the owner's cells and deliver its timers.
     pub(super) fn is_open(&self) -> bool {
         self.stuck.is_some()
     }
 
-    /// If other workers may do the owner's work, lends the entries of turns that have ended since
-    /// the loan began. Returns true if other workers have entries to take.
+    /// If other workers may run the owner's cells, lends the run queue entries of turns that have
+    /// ended since the loan began. Returns true if other workers have entries to take.
     fn extend(&mut self) -> bool {
         let (true, Some(queues)) = (self.is_open(), &mut self.stood) else {
             return false;
@@ -230,7 +234,7 @@ impl Lent {
         queues.len() > before
     }
 
-    /// Adds the cells of a list of carriers.
+    /// Adds the cells whose tokens are carried by the envelopes in a list.
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have
@@ -320,8 +324,8 @@ fn may_visit(cell: CellPtr) -> bool {
     table.moves && !stays && !(table.starts && cell.state().is_newborn())
 }
 
-/// Maximum number of cells that are taken out of run queues at a time. The heavy side of a fence is
-/// needed each time.
+/// Maximum number of cells that are taken out of run queues at a time. A larger number saves passes
+/// of the heavy side of a fence, one of which is needed each time.
 const TAKEN_MAX: usize = if cfg!(garrick_loom) { 1 } else { 32 };
 
 /// Removes a cell from a list. Returns false if it is not in the list.
@@ -336,7 +340,8 @@ impl Loan {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the number of waiting cells, under the lock.
+    /// Records the number of lent cells that are waiting until another worker runs them. The caller
+    /// holds the lock.
     fn note_waiting(&self, lent: &Lent) {
         // Relaxed: hints; a fence orders them against sleep.
         self.is_open.store(lent.stuck.is_some(), Relaxed);

@@ -22,8 +22,8 @@ impl Signal {
     /// Set when the sponsor must stop now.
     pub(super) const STOP: u32 = 1 << 31;
 
-    /// Maximum values of the two counts: the number of idle workers, and the number of turns that
-    /// may be away.
+    /// Maximum values of the two counts: the number of idle workers, and the number of blocking
+    /// turns that may be away from their workers.
     pub(super) const COUNTS_MAX: (usize, usize) = (
         Self::IDLE as usize,
         (Self::CENSUS / Self::CALLS_BACK) as usize - 1,

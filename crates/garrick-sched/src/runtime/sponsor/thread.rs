@@ -337,8 +337,9 @@ pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<B
     seat.serve(None);
 }
 
-/// Runs worker number `index` on a thread of a loom model for `rounds` rounds. In each round, it
-/// runs its cells and claims one cell. Then it stops the sponsor and closes its cells.
+/// Runs worker number `index` on a thread of a loom model for `rounds` rounds. In each round, the
+/// worker runs its cells and takes one cell from the shared queue. After the rounds, the worker
+/// stops the sponsor and closes its cells.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: usize) {
     let hand = Hand::new(shared.clone(), index, None);

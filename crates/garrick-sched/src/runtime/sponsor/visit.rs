@@ -18,7 +18,7 @@ pub(crate) struct Visit {
     pub(crate) mail: Option<Mail>,
     /// Envelopes that the previous visitor of the cell has not handled, oldest first.
     pub(super) rest: Option<Rest>,
-    /// Notes for the owner.
+    /// Work for the owner of the cell, from notes that have come during the visit.
     pub(crate) notes: Notes,
 }
 

@@ -100,7 +100,7 @@ impl Timer {
     }
 
     /// Inserts the message of the timer into a wheel. If there is an `owner`, the timer is
-    /// cancelled when this task ends. Returns a message that must not be sent, if there is one.
+    /// cancelled when the owner ends. Returns a message that must not be sent, if there is one.
     /// This is the new message if the timer was cancelled, and otherwise the previous message of
     /// the timer.
     pub(super) fn set(

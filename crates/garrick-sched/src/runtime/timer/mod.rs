@@ -126,8 +126,8 @@ impl Later {
         }
     }
 
-    /// Assigns the message to a timer. If there is an `owner`, the timer is cancelled when this
-    /// task ends.
+    /// Assigns the message to a timer. If there is an `owner`, the timer is cancelled when the
+    /// owner ends.
     pub(crate) fn by(mut self, timer: &Timer, owner: Option<TaskId>) -> Self {
         self.timed.can_be_cancelled = true;
         self.timer = Some(timer.clone());
@@ -159,7 +159,7 @@ fn within_reach(deadline: Nanos) -> Nanos {
     deadline.min(DEADLINE_MAX)
 }
 
-/// Wheel of one worker. No foreign code runs under its lock.
+/// Timing wheel of one worker, with a lock. No foreign code runs under this lock.
 pub(crate) struct SharedWheel(Mutex<Wheel<Timed>>);
 
 // SAFETY: the wheel keeps pointers to cells and to messages. A thread that takes one out delivers

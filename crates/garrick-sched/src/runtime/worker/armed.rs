@@ -46,7 +46,8 @@ impl Worker {
         self.due.get().wrapping_sub(picks) < FAIR_EVERY - picks % FAIR_EVERY
     }
 
-    /// Runs cells as long as the worker is armed, beginning with activation number `picks`.
+    /// Runs cells as long as the worker is *armed*: it checks before each activation if it must
+    /// time the activation. The first activation has the number `picks`.
     #[inline(never)]
     pub(super) fn run_armed(&self, mut picks: u32, until: &impl Fn(Signal) -> bool) -> Step {
         loop {
@@ -145,7 +146,7 @@ impl Worker {
         self.lane.begin(table, cell.id(), self.progress(), look);
     }
 
-    /// Ends the activation, if it is timed.
+    /// Ends the measurement of the current activation, if it is timed.
     pub(crate) fn end_timed(&self) {
         if self.lane.end(self.turns(), || self.now()) {
             self.plan_timed();

@@ -2,7 +2,7 @@
 //! running cell.
 //!
 //! There are four rules, and each rule is a separate type. The rules rarely read the clock:
-//! - [`SharedWait`]: a busy worker claims cells of the shared queue after some activations or some
+//! - [`SharedWait`]: a busy worker takes cells from the shared queue after some activations or some
 //!   time.
 //! - [`Kept`]: while another worker is idle, a worker keeps one cell in addition to the cell that
 //!   it runs next. The kept cell is given away if the two cells do not send to each other.
@@ -35,13 +35,13 @@ const LONG: Nanos = 20_000;
 /// Turns are called *fine* if they take less than this time. A message between two workers costs
 /// about this time, in total on both workers.
 const FINE: Nanos = 250;
-/// Idle time of another worker after which it gets cells with fine turns.
+/// Idle time of another worker after which it gets cells whose turns are short (*fine*).
 const PATIENCE: Nanos = 10_000_000;
 /// Idle time of another worker after which it gets cells, if one run of all ready cells takes
 /// longer than `ROUND_MIN`.
 const PATIENCE_LONG_ROUND: Nanos = 100_000;
 /// Number of checks between two reads of the clock, while another worker is idle and turns are
-/// fine.
+/// short (*fine*).
 const PATIENT_EVERY: u32 = 64;
 
 /// Target for the time between two reads of the clock, within the limits `TURNS_MIN` and

@@ -1,5 +1,4 @@
-//! The worker's part in a census: it counts the messages in its mailboxes, and gets the labels of
-//! tasks.
+//! The census: each worker counts the messages in its mailboxes, and gets the labels of tasks.
 
 use super::Worker;
 use crate::cell::{CellPtr, Kind};
@@ -65,7 +64,7 @@ impl Worker {
         self.shared.census_taken();
     }
 
-    /// Pushes a cell to the end of the queue, because its activation has not handled all of its
+    /// Pushes a cell to the end of the run queue, because its activation has not handled all of its
     /// messages.
     pub(crate) fn requeue_rest(&self, cell: CellPtr) {
         if self.lane.counts() {

@@ -174,7 +174,8 @@ impl Worker {
         }
     }
 
-    /// Counts and reports a panic of a task's destructor. `table` is the table of the task.
+    /// Counts and reports a panic of a task's destructor. `table` is the function table of the
+    /// task.
     pub(crate) fn drop_failed(&self, table: &'static Table, panic: &Panic) {
         self.lane.failed(table);
         self.report_as(table.name_of(), panic, true);
@@ -227,7 +228,8 @@ impl Worker {
         }
     }
 
-    /// Closes a stopped cell whose token this worker has (README, step 7).
+    /// Closes a stopped cell (README, step 7). This worker must have the token of the cell, which
+    /// is the right to notify the cell's worker.
     fn close(&self, cell: CellPtr) {
         let list = self.shut(cell);
         self.leave_closed(cell, list);

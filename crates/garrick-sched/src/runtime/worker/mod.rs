@@ -373,7 +373,7 @@ impl Worker {
         }
     }
 
-    /// Does the work between two activations. Returns true if the worker should stop.
+    /// Does the work that is due between two activations. Returns true if the worker should stop.
     #[inline(never)]
     fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {
         // Before anything is taken out of a queue, or done to a timer.

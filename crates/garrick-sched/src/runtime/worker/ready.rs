@@ -11,7 +11,8 @@ impl Worker {
         self.backlog() + usize::from(self.in_hand.get().is_some())
     }
 
-    /// Handles the cells whose tokens other threads have taken (README, step 2).
+    /// Takes everything that other threads have sent to cells of this worker out of the inboxes
+    /// (README, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let (mut carrier, was_lent) = self.remote.ready.take();
@@ -77,8 +78,8 @@ impl Worker {
         }
     }
 
-    /// Takes the inbox of a cell whose token this worker has. If the cell has stopped, closes it
-    /// and returns the remaining envelopes of the inbox.
+    /// Takes everything out of the inbox of a cell whose token this worker has. If the cell has
+    /// stopped, closes the cell and returns the remaining envelopes of the inbox.
     pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
         if cell.state().waits_for_token() {
