@@ -56,9 +56,9 @@ impl Worker {
         }
     }
 
-    /// Sends the first message to a newborn cell of this worker, so that the cell runs after all
-    /// cells that are now ready. Usually the newest cell runs first, so that several new cells
-    /// would handle the messages of one sender in the wrong order.
+    /// Sends the first message to a new cell of this worker, so that the cell runs after all cells
+    /// that are now ready. Usually the newest cell runs first, so that several new cells would
+    /// handle the messages of one sender in the wrong order.
     pub(crate) fn send_in_line<M: 'static>(&self, to: &Address<M>, message: M) {
         let cell = to.cell();
         cell.schedule_in_line(self.home);
@@ -81,7 +81,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Schedules an idle or newborn cell of this worker with this message.
+    /// Schedules an idle or new cell of this worker with this message.
     #[inline(always)]
     fn schedule_with<M>(&self, cell: CellPtr, message: M) {
         let state = cell.state();

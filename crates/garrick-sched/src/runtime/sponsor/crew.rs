@@ -3,9 +3,9 @@
 //! A *seat* is the state of a worker: its run queues, blocks, timers and ready stack. A *hand* is a
 //! thread of the sponsor. The *sitter* of a seat is the hand that runs the worker. The sitter owns
 //! the seat until it leaves. A seat is free while its ready stack is marked PARKED or WATCHED. The
-//! thread that removes this mark owns the seat. It must either sit down or hand the seat over to an
-//! idle hand, exactly once ([`Crew::hand_over`]). Idle hands wait in a list of the crew for any
-//! seat ([`Hand::wait_for_seat`]). README.md, seats, explains the protocol.
+//! thread that removes this mark owns the seat. It must either run the worker (sit down), or hand
+//! the seat over to an idle hand, exactly once ([`Crew::hand_over`]). Idle hands wait in a list of
+//! the crew for any seat ([`Hand::wait_for_seat`]). README.md, seats, explains the protocol.
 //!
 //! Without drivers, the hands of a sponsor move between all its seats. A seat with a driver, and
 //! the seat of a [`Here`](super::Here), has a crew of one hand.
@@ -66,8 +66,8 @@ pub(crate) struct Crew {
 
 pub(super) struct Seat {
     pub(super) home: Home,
-    /// Worker whose state this seat is. Not null while the seat is open. Written and read by the
-    /// thread that runs the worker.
+    /// Pointer to the worker. Not null while the worker is open. Written and read by the thread
+    /// that runs the worker.
     pub(super) worker: AtomicPtr<Worker>,
     /// Lock that is held while a thread reads a worker that it does not run, and while the worker
     /// is being closed.
@@ -130,8 +130,8 @@ struct Lists {
     /// Numbers of the threads that wait for a worker to run. The last thread in the list gets the
     /// next worker.
     idle: Vec<usize>,
-    /// Seats that were given to waiting threads, by the number of the thread. A seat is removed
-    /// from the list when its thread has noticed it.
+    /// Workers that were given to waiting threads, by the number of the thread. An entry is removed
+    /// when its thread has noticed the worker.
     given: Vec<Option<usize>>,
     /// For each thread: true if the thread is idle and sleeps until its next check for workers that
     /// are stuck in long turns. Valid for idle threads only.
@@ -141,7 +141,7 @@ struct Lists {
     /// Workers that wait for a thread to run them, oldest first.
     waiting: VecDeque<usize>,
     /// Tickets of threads that have left a worker in the middle of a turn and want to run it again.
-    /// Each has the number of the worker's seat. Oldest first.
+    /// Each has the index of its worker in the crew. Oldest first.
     returning: VecDeque<(usize, Arc<Ticket>)>,
     /// Number of closed workers, which no thread will run any more.
     over: usize,
@@ -186,7 +186,7 @@ impl Crew {
     }
 
     /// Lets another idle thread watch timers and stuck workers, if thread `leaves` has watched them
-    /// and there is a reason to watch. Thread `leaves` is about to run the worker of `seat`.
+    /// and there is a reason to watch. Thread `leaves` is about to run worker `seat` of the crew.
     /// Returns the number of the new watching thread if the caller must wake it.
     fn pass_watch(&self, lists: &mut Lists, leaves: usize, seat: usize) -> Option<usize> {
         if lists.watch != Some(leaves) {
@@ -226,9 +226,10 @@ impl Crew {
         deadlines.min().unwrap_or(NEVER)
     }
 
-    /// Takes the seat of a worker that no thread runs, by calling `sit`. The worker may have been
-    /// closed, and its number may now belong to another sponsor. In this case, hands the seat over
-    /// to the crew that owns it now.
+    /// Takes worker `seat` of the crew if no thread runs it, by calling `sit`. Returns true if the
+    /// calling thread may now run the worker. The worker may have been closed, and its number may
+    /// now belong to another sponsor. In this case, hands the worker over to its new crew, and
+    /// returns false.
     pub(super) fn retake(self: &Arc<Self>, seat: usize, sit: impl FnOnce(&Ready) -> bool) -> bool {
         let remote = self.remote(seat);
         if !sit(&remote.ready) {
@@ -241,7 +242,8 @@ impl Crew {
         is_ours
     }
 
-    /// Returns the worker of a seat. While the caller uses the worker, it must own the seat.
+    /// Returns worker `seat` of the crew. Only the thread that may run the worker may use the
+    /// result.
     pub(crate) fn worker(&self, seat: usize) -> NonNull<Worker> {
         // Relaxed: written by the thread that opened the seat, which has left it since, or is the
         // caller.
@@ -250,7 +252,7 @@ impl Crew {
     }
 
     /// Returns the part of the worker's state that other threads may read. The reference is valid
-    /// while the caller holds the lock. Returns `None` if the seat is not open.
+    /// while the caller holds the lock. Returns `None` if the worker is not open.
     pub(super) fn shown<'a>(
         &self,
         seat: usize,
@@ -264,7 +266,7 @@ impl Crew {
     }
 
     /// Returns the number of ready cells of a worker. The number may be outdated. The caller must
-    /// hold the lock of the seat.
+    /// hold the lock that keeps the worker open.
     pub(super) fn ready(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> usize {
         // Relaxed: as in `shown`.
         let Some(worker) = NonNull::new(self.seats[seat].worker.load(Relaxed)) else {
@@ -285,7 +287,8 @@ impl Crew {
         old.len() + born.len() + usize::from(is_in_handoff)
     }
 
-    /// Returns true if a worker probably has timers. The caller must hold the lock of the seat.
+    /// Returns true if a worker probably has timers. The caller must hold the lock that keeps the
+    /// worker open.
     pub(super) fn has_timers(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> bool {
         // Relaxed: as in `shown`.
         NonNull::new(self.seats[seat].worker.load(Relaxed)).is_some_and(|worker| {
@@ -366,7 +369,8 @@ impl Crew {
         ticket.wait();
     }
 
-    /// Removes and returns the oldest ticket for a seat.
+    /// Removes and returns the oldest ticket for worker `seat`. Its holder has left the worker in
+    /// the middle of a turn, and wants to run it again.
     fn take_ticket(&self, lists: &mut Lists, seat: usize) -> Option<Arc<Ticket>> {
         if !self.is_wanted_back(seat) {
             return None;
@@ -393,9 +397,9 @@ impl Crew {
 }
 
 impl Serve for Crew {
-    /// Gives a seat to a thread that wants it back in the middle of a turn, or otherwise to an idle
-    /// thread. If no thread is idle, the next thread that becomes idle gets the seat. The caller
-    /// must own the seat, but not run its worker.
+    /// Gives worker `seat` to a thread that has left it in the middle of a turn and wants it back,
+    /// or otherwise to an idle thread. If no thread is idle, the next thread that becomes idle gets
+    /// the worker. The caller must have the right to run the worker, but must not run it.
     fn hand_over(&self, seat: usize) {
         let (hand, watch) = {
             let mut lists = self.lists();
@@ -423,7 +427,8 @@ impl Serve for Crew {
         self.wake_watch();
     }
 
-    /// Returns true if the calling thread owns the only seat of the crew.
+    /// Returns true if the crew has only one worker, and the calling thread is the one that runs
+    /// it. Returns false while the calling thread is away from its worker in order to block.
     fn is_this_thread(&self) -> bool {
         if self.seats.len() != 1 || current::is_away() {
             return false;
@@ -485,8 +490,8 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// Makes the calling thread a thread of the crew, which will open the seat of worker number
-    /// `index`. If the thread sleeps in a driver, `waker` wakes it.
+    /// Makes the calling thread a thread of the crew, which will open worker number `index`. If the
+    /// thread sleeps in a driver, `waker` wakes it.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
         Self::with_bell(crew.clone(), number, shared, waker)
@@ -521,20 +526,19 @@ impl Hand {
         }
     }
 
-    /// Returns the number of the seat that this thread opens.
+    /// Returns the index of the worker that this thread opens.
     pub(super) fn first_seat(&self) -> usize {
         self.number
     }
 
-    /// Opens the seat of a worker, which the calling thread then runs.
+    /// Opens a worker of the crew, which the calling thread then runs.
     pub(super) fn open(&self, seat: usize, worker: Box<Worker>) {
         let seat = &self.crew.seats[seat];
         let _look = seat.look();
         seat.worker.store(Box::into_raw(worker), Relaxed);
     }
 
-    /// Closes the seat of a worker that no message can reach any more, and releases the worker's
-    /// number.
+    /// Closes a worker that no message can reach any more, and releases the worker's number.
     pub(super) fn close(&self, seat: usize) {
         self.crew.set_deadline(seat, None);
         let worker = {
@@ -547,7 +551,7 @@ impl Hand {
         self.crew.end_seat();
     }
 
-    /// Waits until this thread gets a worker to run, and returns the seat of the worker. Returns
+    /// Waits until this thread gets a worker to run, and returns the index of the worker. Returns
     /// `None` if all workers are closed. `sleep` waits until this thread is woken, but for at most
     /// the given time.
     pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
@@ -656,8 +660,8 @@ impl Hand {
         times.into_iter().flatten().min()
     }
 
-    /// Takes the seat of a worker that has a due timer and that no thread runs. Removes this thread
-    /// from the list of idle threads.
+    /// Takes a worker that has a due timer and that no thread runs, and returns its index. Removes
+    /// this thread from the list of idle threads.
     fn take_due(&self) -> Option<usize> {
         let crew = &*self.crew;
         let now = self.shared.now();
@@ -668,8 +672,8 @@ impl Hand {
         self.leave_line(seat)
     }
 
-    /// Removes this thread from the list of idle threads, because the thread owns `seat`. Returns
-    /// the seat, or `None` if this thread was given another seat in the meantime.
+    /// Removes this thread from the list of idle threads, because the thread has taken worker
+    /// `seat`. Returns `seat`, or `None` if this thread was given another worker in the meantime.
     pub(super) fn leave_line(&self, seat: usize) -> Option<usize> {
         let crew = &*self.crew;
         let watch = {

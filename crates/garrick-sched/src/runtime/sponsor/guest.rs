@@ -60,7 +60,7 @@ pub(crate) fn is_to_yield() -> bool {
 }
 
 /// Decides which visits to a worker are timed. A visit is the time during which a waiting asker
-/// runs the worker. Only the owner of the worker's seat uses this value.
+/// runs the worker. Used only by the thread that runs the worker.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
     /// Number of visits by waiting askers until the next visit whose duration is measured.
@@ -149,8 +149,8 @@ impl Guest {
         Self::at(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
-    /// Makes the calling thread a guest of a worker whose seat it owns. If the worker does not
-    /// allow guests, hands the seat over instead.
+    /// Makes the calling thread a guest of a worker that it has taken. If the worker does not allow
+    /// guests, hands the worker over to another thread instead.
     fn at(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
             // The number has moved to another sponsor since the first check. The tasks of that

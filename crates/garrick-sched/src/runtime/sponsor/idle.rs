@@ -66,8 +66,8 @@ impl Drop for Awake {
 pub(super) enum Next {
     /// The thread leaves its worker, because there is no work.
     Rest,
-    /// The thread leaves its worker and runs the worker of the seat with this number. The thread
-    /// already owns that seat, which counts as idle.
+    /// The thread leaves its worker and runs the worker with this index. The thread has already
+    /// taken that worker, which still counts as idle.
     Go(usize),
     /// The thread hands its worker over to another thread, which has left the worker in the middle
     /// of a turn and wants it back.
@@ -90,8 +90,8 @@ pub(super) enum Came {
 }
 
 impl Hand {
-    /// Runs workers of the crew until all of them are closed. Begins with the worker of `seat`,
-    /// which this thread already runs. Leaves a seat with a driver open.
+    /// Runs workers of the crew until all of them are closed. Begins with worker `seat`, which this
+    /// thread already runs. Does not close a worker with a driver.
     pub(super) fn serve(&self, mut seat: usize) {
         let mut spin = Spin::new(1);
         let _awake = Awake::new();
@@ -124,8 +124,8 @@ impl Hand {
     }
 
     /// Leaves a worker that has no work, and waits until this thread gets a worker to run. Returns
-    /// the seat of that worker, which may be the same as before. Returns `None` if all workers of
-    /// the crew are closed. The caller must be counted as awake.
+    /// the index of that worker, which may be the same one. Returns `None` if all workers of the
+    /// crew are closed. The caller must be counted as awake.
     pub(super) fn rest(&self, seat: usize, spin: &mut Spin) -> Option<usize> {
         let worker = self.crew.worker(seat);
         // SAFETY: this hand sits there; if the worker has a driver, nobody else ever does.
@@ -199,8 +199,8 @@ impl Hand {
     }
 
     /// Moves from a worker that has no work to the worker that its last turn has woken and that
-    /// this thread owns. Returns the seat of the worker that the thread runs afterwards. Before and
-    /// after the move, one of the two workers counts as idle.
+    /// this thread has taken. Returns the index of the worker that the thread runs afterwards.
+    /// Before and after the move, one of the two workers counts as idle.
     pub(super) fn go(&self, seat: usize, next: usize) -> (usize, Came) {
         let ready = &self.crew.remote(seat).ready;
         let now = {
@@ -238,7 +238,8 @@ impl super::Shared {
     }
 
     /// Leaves a worker like [`Shared::leave`], but does not hand it over. Returns false if the
-    /// worker still has work. In this case, the caller still owns its seat, which counts as idle.
+    /// worker still has work. In this case, no other thread has taken the worker, which counts as
+    /// idle.
     pub(super) fn try_leave(&self, worker: NonNull<Worker>) -> bool {
         let (crew, seat, deadline) = {
             // SAFETY: the seat is the caller's until it is left below. The reference ends before
@@ -408,7 +409,7 @@ impl Worker {
         }
     }
 
-    /// Returns the number of this worker's seat in the crew.
+    /// Returns the index of this worker in the crew.
     pub(crate) fn seat(&self) -> usize {
         self.shared.place_of(self.index).1
     }

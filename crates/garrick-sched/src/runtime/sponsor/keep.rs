@@ -10,11 +10,11 @@ use crate::remote::{Remote, Serve as _};
 use crate::run_queue::Entry;
 use crate::runtime::worker::Worker;
 
-/// The seat of an idle worker. Another worker owns the seat, because it has sent a message to the
-/// idle worker.
+/// An idle worker that another worker has kept: it has sent a message to the idle worker, but has
+/// woken no thread.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptSeat {
-    /// Number of the seat in the crew.
+    /// Index of the idle worker in the crew.
     pub(crate) seat: usize,
     /// Receiving cell, and the envelope that carries its token, if the sending worker takes over
     /// the cell. `None` if the thread of the sender runs the idle worker next.
@@ -37,10 +37,10 @@ impl Worker {
         }
     }
 
-    /// Gives away the seat that this worker has kept and the cell that it has gathered. Also lets
-    /// another thread watch the timers and the ready cells. Called before values are dropped,
-    /// because a destructor may take a long time, or wait for one of these cells. The last turn
-    /// must have been committed or undone.
+    /// Gives away the idle worker that this worker has kept, and the cell that it has taken over
+    /// (gathered). Also lets another thread watch the timers and the ready cells. Called before
+    /// values are dropped, because a destructor may take a long time, or wait for one of these
+    /// cells. The last turn must have been committed or undone.
     pub(crate) fn let_others(&self) {
         self.end_pushed_turn();
         self.let_others_after_turn();
@@ -83,9 +83,9 @@ impl Worker {
         }
     }
 
-    /// Called when this worker sends to `cell`, which belongs to an idle worker. Returns the seat
-    /// of the idle worker if this worker should keep it instead of waking a thread. `carrier`
-    /// carries the token of the cell.
+    /// Called when this worker sends to `cell`, which belongs to an idle worker. Returns the idle
+    /// worker if this worker should keep it instead of waking a thread. `carrier` carries the token
+    /// of the cell.
     pub(crate) fn keeps(
         &self,
         remote: &Remote,
@@ -122,8 +122,8 @@ impl Worker {
             && !self.is_to_stop(self.shared.signal())
     }
 
-    /// Takes over the cell to which the turn has sent, if this worker has kept the seat of the
-    /// cell's worker for this purpose.
+    /// Takes over the cell to which the turn has sent a message, if this worker has kept the cell's
+    /// worker for this purpose.
     #[inline]
     pub(crate) fn gather(&self) {
         if let Some(kept) = self.next_seat.get()
@@ -136,9 +136,9 @@ impl Worker {
         }
     }
 
-    /// Takes over a cell of an idle worker whose seat this worker has kept. Returns false if the
-    /// cell must stay there, or if other threads have also sent to the idle worker. In this case,
-    /// this worker still owns the seat.
+    /// Takes over a cell of an idle worker that this worker has kept. Returns false if the cell
+    /// must stay there, or if other threads have also sent to the idle worker. In this case, this
+    /// worker still keeps the idle worker.
     #[inline(never)]
     fn gather_from(&self, seat: usize, cell: CellPtr, carrier: *mut Envelope) -> bool {
         let worker = self.crew.worker(seat);

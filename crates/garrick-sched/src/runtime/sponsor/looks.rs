@@ -61,7 +61,7 @@ impl Crew {
     }
 
     /// Returns the plan of checks that the crew needs because a running worker probably has ready
-    /// cells or timers. Ignores the worker of the seat `except`.
+    /// cells or timers. Ignores worker `except`.
     pub(super) fn plan_needed(&self, except: Option<usize>) -> Plan {
         let mut needed = Plan::Nothing;
         if !self.lends() {
@@ -257,8 +257,8 @@ impl Hand {
 
     /// Checks for workers that are stuck in a long turn if it is time for a check, and lends their
     /// cells. If cells were lent, or if timers of such workers are due, removes this thread from
-    /// the list of idle threads. Then returns the seat of an idle worker, from which this thread
-    /// can run the cells and deliver the timers.
+    /// the list of idle threads. Then returns the index of an idle worker, which this thread runs
+    /// in order to handle these cells and timers.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
         if self.crew.lends_timers()
             && self.crew.next_due_of_lent() <= self.shared.now()
@@ -315,8 +315,8 @@ impl Hand {
         }
     }
 
-    /// Takes the seat of a worker that no thread runs, and removes this thread from the list of
-    /// idle threads. Returns `None` if threads run all workers.
+    /// Takes a worker that no thread runs, and removes this thread from the list of idle threads.
+    /// Returns `None` if threads run all workers.
     fn take_parked(&self) -> Option<usize> {
         let crew = &self.crew;
         let seat = (0..crew.seats.len()).find(|&seat| crew.retake(seat, Ready::sit))?;

@@ -237,8 +237,8 @@ impl Shared {
         shared
     }
 
-    /// Returns the crew whose threads run worker number `index`, and the number of the worker's
-    /// seat in this crew.
+    /// Returns the crew whose threads run worker number `index`, and the index of the worker in
+    /// this crew.
     pub(crate) fn place_of(&self, index: usize) -> (&Arc<Crew>, usize) {
         match &self.crews[..] {
             [all] => (all, index),

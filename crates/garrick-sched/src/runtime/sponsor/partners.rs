@@ -53,12 +53,12 @@ impl Path {
 }
 
 impl Hand {
-    /// Moves this thread from the worker of `seat`, which has no work, to the worker of `next`,
-    /// which its last turn has woken and which this thread owns.
+    /// Moves this thread from worker `seat`, which has no work, to worker `next`, which its last
+    /// turn has woken and which this thread has taken.
     ///
     /// After many moves between the same two workers, takes the ready cell of `next` back to `seat`
     /// instead. Both cells then belong to one worker, and so do their next messages. Returns the
-    /// seat of the worker that the thread runs afterwards.
+    /// index of the worker that the thread runs afterwards.
     pub(super) fn follow(&self, seat: usize, next: usize) -> (usize, Came) {
         let (sits, came) = self.go(seat, next);
         if sits == next && self.path.is_worn_by(seat, next) {
@@ -68,7 +68,7 @@ impl Hand {
         }
     }
 
-    /// Takes the seat of a worker that no thread runs and that is not closing its cells.
+    /// Takes a worker that no thread runs and that is not closing its cells.
     fn retake_open(&self, seat: usize) -> bool {
         if !self.crew.retake(seat, Ready::sit) {
             return false;
@@ -82,8 +82,8 @@ impl Hand {
         !closes
     }
 
-    /// Moves the only ready cell of `seat`, whose worker this thread runs, to `from`, the seat of
-    /// the worker that this thread has left before.
+    /// Moves the only ready cell of worker `seat`, which this thread runs, to worker `from`, from
+    /// which this thread has come.
     fn bring_back(&self, from: usize, seat: usize, came: Came) -> (usize, Came) {
         // SAFETY: this hand sits there, until `go` below.
         let worker = unsafe { self.crew.worker(seat).as_ref() };

@@ -46,8 +46,8 @@ impl Notes {
 }
 
 impl Visit {
-    /// Creates a visit of a cell for which messages have come. The cell belongs to the worker of
-    /// `seat`.
+    /// Creates a visit of a cell for which messages have come. The cell belongs to worker `seat` of
+    /// the crew.
     pub(super) fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
         Self {
             cell,

@@ -92,8 +92,8 @@ pub(crate) struct Worker {
     pub(crate) hold: Arc<Hold>,
     /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,
-    /// Seat of an idle worker to which the last turn has sent a message. The thread of this worker
-    /// now owns the seat.
+    /// Idle worker to which the last turn has sent a message and which this worker has kept, so
+    /// that no thread was woken.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
     /// Cell that this worker has taken over from another worker since the last check between two
     /// activations.

@@ -514,8 +514,8 @@ impl Worker {
         Some(told)
     }
 
-    /// Does the work `left`, which another worker has left for a cell of this worker after it has
-    /// run the cell. This worker must have the token of the cell. Only the owner calls this.
+    /// Does the work `left` for a cell of this worker. Another worker has run the cell and has left
+    /// this work. This worker must have the token of the cell. Only the owner calls this.
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
         // As in `recall`.

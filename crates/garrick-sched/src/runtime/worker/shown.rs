@@ -144,8 +144,8 @@ impl Shown {
         self.running.load(Acquire)
     }
 
-    /// Stores the function table of the last cell that was stored, so that other threads can read
-    /// it. Only the owner calls this.
+    /// Stores the function table of the cell that is about to run, so that other threads can read
+    /// the table. Only the owner calls this.
     #[inline(always)]
     pub(super) fn show_kind(&self, table: &'static Table) {
         // Relaxed: a hint. A table is a constant.

@@ -7,10 +7,9 @@ use crate::cell::{CellPtr, Slot};
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Signal;
 
-/// One of this number of picks of the next cell is a fair pick, which prevents that a cell waits
-/// forever.
+/// One in `FAIR_EVERY` picks of the next cell is a fair pick, so that no cell waits forever.
 pub(super) const FAIR_EVERY: u32 = 16;
-/// One of this number of fair picks takes a new cell, even if another cell was woken. Halfway
+/// One in `NEWBORN_EVERY` fair picks takes a new cell, even if another cell was woken. Halfway
 /// between two such picks, a fair pick takes the oldest other cell. Both kinds of picks are rare,
 /// because old cells may create new cells faster than the worker runs new cells.
 const NEWBORN_EVERY: u32 = 16;

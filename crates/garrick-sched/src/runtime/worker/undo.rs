@@ -197,7 +197,7 @@ impl Worker {
         }
     }
 
-    /// Counts messages that will not be handled as dead letters.
+    /// Counts dead letters, which are messages that will not be handled.
     pub(crate) fn count_dead_letters(&self, name: NameOf, reason: LetterReason, count: u64) {
         self.shared.count_dead_letters(name, reason, count);
     }
