@@ -395,8 +395,8 @@ fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
 /// The result of [`enter`]: tells if a message from this thread may be sent to a cell. The gate of
 /// a sponsor refuses messages from other threads while the sponsor is shutting down.
 pub(crate) enum Way {
-    /// The message need not pass a gate, because the sponsor has none or this thread belongs to the
-    /// sponsor.
+    /// The message is accepted without a check, because the sponsor has no gate, or because this
+    /// thread belongs to the sponsor.
     Free,
     /// The gate of the sponsor is open, and stays open until this [`Pass`] is dropped.
     Through(#[expect(dead_code, reason = "held")] Pass),

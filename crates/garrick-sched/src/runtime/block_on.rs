@@ -18,8 +18,8 @@ impl Here {
     /// tasks.
     ///
     /// # Panics
-    /// Panics if called by a task or by code that a task calls. A poll of `future` may call this
-    /// method again.
+    /// Panics if called by a task or by code that a task calls. Code in `future` is an exception:
+    /// it may call this method.
     ///
     /// # Examples
     /// The example of [`Ask::wait`](crate::Ask::wait) uses this method.

@@ -37,9 +37,9 @@ use crate::runtime::worker::Worker;
 /// compiler does not assume that the unique reference is the only way to access the struct.
 #[repr(C)]
 struct Bounded<T> {
-    /// Dropped by [`drop_room`].
+    /// Room of the mailbox, which [`drop_room`] drops when the memory block is freed.
     room: ManuallyDrop<Arc<Room>>,
-    /// Dropped by [`Bounded::drop`].
+    /// The task, which [`Bounded::drop`] drops.
     task: ManuallyDrop<T>,
     pinned: PhantomPinned,
 }

@@ -117,7 +117,8 @@ impl Drop for Serving {
     }
 }
 
-/// Returns true if the turn on this thread is away from its worker.
+/// Returns true if the turn on this thread is away from its worker, because it blocks in
+/// [`Turn::blocking`](crate::Turn::blocking).
 pub(crate) fn is_away() -> bool {
     AWAY.get()
 }

@@ -121,11 +121,12 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends to a special cell, to a cell of another worker, or to a cell of this worker whose
-    /// inbox has messages of foreign threads.
+    /// Sends a message to a cell that the faster methods do not handle: a door, a bounded or
+    /// stopped cell, a cell of another worker, or a cell of this worker whose inbox has messages of
+    /// foreign threads.
     ///
-    /// The message must go through the inbox, too. Otherwise it could overtake messages that the
-    /// same sender has sent from another worker (README, invariant 5).
+    /// If the inbox has messages, this message must go through the inbox, too. Otherwise it could
+    /// overtake messages that the same sender has sent from another worker (README, invariant 5).
     #[inline(never)]
     fn send_out<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.is_door() {

@@ -113,10 +113,10 @@ struct Senders {
 
 #[derive(Debug)]
 struct Keeper {
-    /// Number of messages that the keeper has handled since the room was created. Each of them has
-    /// freed a place.
+    /// Number of messages that the receiving task (the keeper) has handled since the room was
+    /// created. Each of them has freed a place.
     handled: AtomicUsize,
-    /// True while the keeper has not yet handled a nudge that was sent to it.
+    /// True while the receiving task (the keeper) has not yet handled a nudge that was sent to it.
     is_nudged: AtomicBool,
 }
 

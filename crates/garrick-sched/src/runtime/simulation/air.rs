@@ -162,7 +162,7 @@ pub(super) struct Taken {
     pub(super) pair: u32,
     /// Envelope to deliver, or null if the task starts.
     pub(super) envelope: *mut Envelope,
-    /// True if no more flights to the task are left, so that a reference to the task must be
+    /// True if no more messages to the task are left, so that a reference to the task must be
     /// dropped.
     pub(super) is_last: bool,
 }
@@ -174,7 +174,7 @@ pub(super) struct Dropped {
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,
-    /// True if no more flights to the task are left, so that a reference to the task must be
+    /// True if no more messages to the task are left, so that a reference to the task must be
     /// dropped.
     pub(super) is_last: bool,
 }

@@ -374,7 +374,7 @@ pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce(
     hand.serve(0);
 }
 
-/// Makes a thread of a loom model the spare thread of a sponsor, and runs workers until the sponsor
+/// Runs workers of a sponsor on a thread of a loom model, as the spare thread, until the sponsor
 /// stops.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>) {

@@ -505,7 +505,7 @@ impl Hand {
         Self::with_bell(crew.clone(), number, shared, None)
     }
 
-    /// Makes the calling thread number `number` of the crew's threads.
+    /// Registers the calling thread as thread number `number` of the crew.
     fn with_bell(
         crew: Arc<Crew>,
         number: usize,

@@ -119,8 +119,8 @@ impl Here {
     /// tasks, to wake this thread.
     ///
     /// # Panics
-    /// Panics if called by a task or by code that a task calls. A call of this method by `done` is
-    /// allowed.
+    /// Panics if called by a task or by code that a task calls. Code in `done` is an exception: it
+    /// may call this method.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
         let running = self.begin();

@@ -24,7 +24,8 @@ const SELDOM: Duration = Duration::from_millis(4);
 /// Time between two reads while no worker runs a task. The time doubles until it reaches this
 /// value.
 const IDLE: Duration = Duration::from_millis(64);
-/// Number of reads after a long activation that use the short time [`OFTEN`].
+/// Number of reads after a long activation between which the thread waits only for the short time
+/// [`OFTEN`].
 const OFTEN_FOR: u32 = 500;
 /// Size of the stack, in bytes.
 const STACK_BYTES: usize = 128 << 10;

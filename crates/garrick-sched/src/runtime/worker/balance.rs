@@ -66,8 +66,8 @@ const ROUND_MIN: Nanos = 100_000;
 pub(crate) struct SharedWait {
     /// Number of checks since the worker last took a cell from the shared queue.
     looks: Cell<u32>,
-    /// Time of the second check. The time of the first check is not needed, because a worker
-    /// without other work takes a cell at once.
+    /// Time of the second check. The first check reads no clock, because a worker without other
+    /// work takes a cell at once.
     since: Cell<Nanos>,
     /// True if this worker has pushed the cells to the shared queue for other workers.
     gave: Cell<bool>,
