@@ -1,4 +1,5 @@
-//! Addresses: typed, counted references to cells. An address is the capability to send to its cell.
+//! Addresses: typed, reference-counted pointers to cells, which contain tasks. Code that has an
+//! address can send messages to its task.
 
 use std::any::{Any, type_name};
 use std::fmt;
@@ -106,8 +107,9 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends a message from a thread that is not in a turn. An answer to the task's own question is
-    /// accepted even if the gate is closed.
+    /// Sends a message from a thread that is not in a turn. If `is_answer` is true, the message is
+    /// an answer to the task's own question. Such a message is accepted even while the sponsor of
+    /// the task is shutting down.
     #[inline(never)]
     pub(crate) fn send_from_outside(
         &self,
@@ -118,8 +120,8 @@ impl<M: 'static> Address<M> {
         pushed.map(Wake::call)
     }
 
-    /// Sends a message like [`Address::send_from_outside`], but returns the wake to the caller,
-    /// like [`push_out`].
+    /// Sends a message like [`Address::send_from_outside`], but does not wake the worker of the
+    /// task. Instead, returns the [`Wake`], which the caller must call.
     pub(crate) fn push_from_outside(
         &self,
         message: M,
@@ -137,7 +139,8 @@ impl<M: 'static> Address<M> {
         self.push_admitted(message, is_answer, keeps)
     }
 
-    /// Pushes a message to a task that has room for it, and returns the wake to the caller.
+    /// Sends a message to a task that has room for it. Does not wake the worker of the task, but
+    /// returns the [`Wake`], which the caller must call.
     pub(super) fn push_admitted(
         &self,
         message: M,
@@ -331,8 +334,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the value that the door behind this address was made from, if the door provides it
-    /// ([`Door::origin`](crate::Door)). Returns `None` for a task.
+    /// If this address leads to a door, returns the value from which the door was made, if the door
+    /// provides it ([`Door::origin`](crate::Door)). Returns `None` for a task.
     #[doc(hidden)]
     pub fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         let mut found: Option<Arc<dyn Any + Send + Sync>> = None;
@@ -370,7 +373,7 @@ pub(crate) fn is_stopped(cell: CellPtr) -> bool {
     }
 }
 
-/// Returns the table of a door if the cell is a door.
+/// Returns the function table of the door if the cell is a door, otherwise `None`.
 fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     if cell.is_door() {
         cell.table().door
@@ -379,8 +382,8 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     }
 }
 
-/// Returns a chain of an envelope, behind the trail of the calling thread or a departure if there
-/// is one.
+/// Returns a chain that contains the envelope. If the calling thread has a trail, or must measure
+/// the message by a departure, the chain begins with this trail or departure.
 #[inline(never)]
 fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
     match trail::outside().or_else(departure::outside) {
@@ -389,18 +392,20 @@ fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
     }
 }
 
-/// The result of [`enter`]: how a message from this thread gets to a cell.
+/// The result of [`enter`]: tells if a message from this thread may be sent to a cell. The gate of
+/// a sponsor refuses messages from other threads while the sponsor is shutting down.
 pub(crate) enum Way {
-    /// The message need not pass a gate, because the sponsor has none or this thread belongs to the
-    /// sponsor.
+    /// The message is accepted without a check, because the sponsor has no gate, or because this
+    /// thread belongs to the sponsor.
     Free,
-    /// The gate is open. It stays open until this pass is dropped.
+    /// The gate of the sponsor is open, and stays open until this [`Pass`] is dropped.
     Through(#[expect(dead_code, reason = "held")] Pass),
     /// The sponsor is shutting down, so the message is refused.
     Refused,
 }
 
-/// Enters the gate of the cell's sponsor for a message from this thread.
+/// Checks if the cell's sponsor accepts a message from this thread. If the sponsor has a gate,
+/// keeps the gate open while the result exists.
 #[inline]
 pub(crate) fn enter(cell: CellPtr) -> Way {
     let home = if Gate::are_any() {
@@ -425,8 +430,9 @@ pub(crate) fn is_refused(cell: CellPtr) -> bool {
     matches!(enter(cell), Way::Refused)
 }
 
-/// Pushes a chain, and notifies the home if necessary. Returns false if the cell is closed. The
-/// chain then still belongs to the caller. The wake may call foreign code.
+/// Pushes a chain of envelopes to the inbox of a cell, and wakes the cell's worker if necessary.
+/// Waking a worker may call foreign code. If the cell is closed, returns false, and the chain still
+/// belongs to the caller.
 ///
 /// # Safety
 /// The caller has a reference to the cell, or is running the cell. The caller owns the chain.
@@ -437,8 +443,9 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
     wake.map(Wake::call).is_some()
 }
 
-/// Pushes a chain like [`deliver`], but returns the wake to the caller. Returns `None` if the cell
-/// is closed. If `keeps` is true and no thread serves the cell's worker, the caller will serve it.
+/// Pushes a chain like [`deliver`], but does not wake the cell's worker. Instead, returns the
+/// [`Wake`], which the caller must call, or `None` if the cell is closed. If `keeps` returns true
+/// and no thread runs the cell's worker, the caller must run this worker itself.
 ///
 /// # Safety
 /// The requirements of [`deliver`] apply.
@@ -462,7 +469,8 @@ pub(crate) unsafe fn push_out(
     }
 }
 
-/// Sends a note without messages. Returns false if the cell is closed.
+/// Sends a note, which is an envelope without messages, to a cell. Returns false if the cell is
+/// closed.
 ///
 /// # Safety
 /// The requirements of [`deliver`] apply.
@@ -482,7 +490,7 @@ pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> boo
     delivered
 }
 
-/// Drops a reference from a thread that does not own the cell.
+/// Drops a reference to a cell. Called on a thread that does not own the cell.
 ///
 /// # Safety
 /// The caller owns the reference and does not use it again.
@@ -557,7 +565,8 @@ impl<M> Drop for Address<M> {
     }
 }
 
-/// Handles a cell of this worker whose local count has become zero.
+/// Frees a cell of this worker whose last local reference was dropped, if no other reference is
+/// left and the cell is neither scheduled nor running.
 #[cold]
 #[inline(never)]
 fn release_last(cell: CellPtr) {

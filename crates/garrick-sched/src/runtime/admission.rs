@@ -42,7 +42,7 @@ impl<M> fmt::Display for TrySendError<M> {
 impl<M> std::error::Error for TrySendError<M> {}
 
 impl<M: 'static> Address<M> {
-    /// Returns the room of the mailbox, if it is part of a bounded cell.
+    /// Returns the [`Room`] that limits the mailbox, if it is stored in the cell of the task.
     fn own_room(&self) -> Option<&Arc<Room>> {
         let cell = self.cell();
         // SAFETY: it is bounded, and we hold a reference.
@@ -54,7 +54,7 @@ impl<M: 'static> Address<M> {
         self.cell().is_bounded() || self.gauged().is_some()
     }
 
-    /// Returns the bound of the mailbox, if the address is a door to a bounded mailbox.
+    /// If the address leads to a door in front of a bounded mailbox, gives access to this mailbox.
     fn gauged(&self) -> Option<&dyn Gauged<M>> {
         let cell = self.cell();
         if !cell.is_door() {
@@ -64,8 +64,8 @@ impl<M: 'static> Address<M> {
         unsafe { door::gauged_of(cell) }
     }
 
-    /// Returns the bound of the mailbox and its room, if the address is a door to a bounded mailbox
-    /// with a room.
+    /// If the address leads to a door in front of a bounded mailbox that has a [`Room`], gives
+    /// access to this mailbox, and returns the room.
     fn gauged_room(&self) -> Option<(&dyn Gauged<M>, &Arc<Room>)> {
         let gauged = self.gauged()?;
         Some((gauged, gauged.room()?))
@@ -119,7 +119,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends a message if there is room now. Returns `Ok` with the message if there is no room.
+    /// Sends a message if the mailbox has room now. Returns `Ok(None)` if the message was sent, and
+    /// `Ok` with the message if there is no room.
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
@@ -228,7 +229,7 @@ impl<M: 'static> Address<M> {
         self.own_room().or_else(|| self.gauged()?.room())
     }
 
-    /// Nudges the task, because a sender is waiting for a place.
+    /// Tells the task that a sender is waiting for a place in its mailbox.
     pub(super) fn nudge_keeper(&self) {
         if self.cell().is_bounded() {
             self.nudge();
@@ -238,8 +239,8 @@ impl<M: 'static> Address<M> {
     }
 
     /// Waits until the mailbox has a free place, and takes the place. Returns `None` immediately if
-    /// the mailbox always has room. If the task has stopped, the future does not wait, but returns
-    /// a place to every sender. The future is cancel safe.
+    /// the mailbox always has room. If the task has stopped, returns a place immediately, although
+    /// a message can no longer be sent. The future is cancel safe.
     #[doc(hidden)]
     pub async fn place(&self) -> Option<Place> {
         let room = self.any_room()?;

@@ -11,7 +11,7 @@ use crate::runtime::turn::{Turn, move_note};
 use crate::runtime::worker::Worker;
 
 impl Worker {
-    /// Creates a cell on this worker, which may move to another worker.
+    /// Creates a cell on this worker. The cell may move to another worker later.
     #[inline]
     pub(crate) fn spawn<T>(&self, task: T) -> Address<T::Message>
     where
@@ -93,7 +93,8 @@ impl Handle {
         self.spawn_at(self.next_home(), task, true)
     }
 
-    /// Creates a cell for a worker from another thread.
+    /// Creates a cell that will belong to the given worker. The calling thread does not run this
+    /// worker.
     pub(crate) fn spawn_at<T: Task>(
         &self,
         home: Home,

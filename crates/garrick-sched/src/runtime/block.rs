@@ -1,4 +1,4 @@
-//! Blocks of memory that contain a cell.
+//! Blocks of memory, each of which contains one cell.
 
 use std::mem::{align_of, size_of};
 use std::ptr::NonNull;
@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use crate::cell::{CellPtr, Header};
 use crate::pool;
 
-/// A header with its task, in the layout of a block.
+/// The layout of a block: the header of a cell, followed by its task.
 #[repr(C)]
 pub(crate) struct Block<T> {
     header: Header,

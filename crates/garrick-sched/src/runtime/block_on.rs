@@ -18,7 +18,8 @@ impl Here {
     /// tasks.
     ///
     /// # Panics
-    /// Panics if called by a task or by code that a task calls. But `future` may call this method.
+    /// Panics if called by a task or by code that a task calls. Code in `future` is an exception:
+    /// it may call this method.
     ///
     /// # Examples
     /// The example of [`Ask::wait`](crate::Ask::wait) uses this method.
@@ -60,7 +61,7 @@ impl Wake for Nudge {
     }
 }
 
-/// Task that receives the nudges and does nothing with them.
+/// Task that receives the wake-ups of the future as nudges, and does nothing with them.
 struct Nudged;
 
 impl Task for Nudged {

@@ -8,11 +8,11 @@
 //!   the task          counts each message that it handles, by a plain store
 //! ```
 //!
-//! Senders may read the room while they have a reference to the cell. So the room is dropped when
-//! the block is freed, which is after the task was dropped.
+//! Senders may read the room while they have a reference to the cell. So the room is dropped later
+//! than the task: when the memory block of the cell is freed.
 //!
-//! An answer to the task's own question and the message of a timer are accepted even if the mailbox
-//! is full, because a place was promised for them.
+//! Two kinds of messages are accepted even if the mailbox is full, because the task has agreed to
+//! accept them: answers to the task's own questions, and messages of timers.
 
 use std::marker::PhantomPinned;
 use std::mem::ManuallyDrop;
@@ -30,16 +30,16 @@ use crate::runtime::task::{Boxed, Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
-/// A task with its room, in the layout of a block.
+/// A task with the [`Room`] of its mailbox, as they lie in the memory block of a cell.
 ///
-/// Senders read `room` while the task is running, although there is a unique reference to the whole
-/// struct. No code writes `room` during this time. The type is not `Unpin`. So the compiler does
-/// not assume that the unique reference is the only way to access the struct.
+/// Senders read `room` while the task is running, although the running task has a unique reference
+/// to the whole struct. No code writes `room` during this time. The type is not `Unpin`. So the
+/// compiler does not assume that the unique reference is the only way to access the struct.
 #[repr(C)]
 struct Bounded<T> {
-    /// Dropped by [`drop_room`].
+    /// Room of the mailbox, which [`drop_room`] drops when the memory block is freed.
     room: ManuallyDrop<Arc<Room>>,
-    /// Dropped by [`Bounded::drop`].
+    /// The task, which [`Bounded::drop`] drops.
     task: ManuallyDrop<T>,
     pinned: PhantomPinned,
 }
@@ -126,7 +126,7 @@ pub(super) fn may_wait(room: &Room) -> bool {
     room.when_full() == WhenFull::Wait && !current::in_turn()
 }
 
-/// Handles a message for which there is no room, according to the rule of the mailbox.
+/// Drops or returns a message for which there is no room, as the policy of the mailbox demands.
 ///
 /// # Errors
 /// Returns the message if it is not dropped.
@@ -141,8 +141,8 @@ pub(super) fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
 }
 
 impl Worker {
-    /// Sends to a bounded cell during a turn. Calls `before` after a place was taken and before the
-    /// message is sent.
+    /// Sends a message to a task with a bounded mailbox during a turn. First takes a place in the
+    /// mailbox, then calls `before`, and then sends the message.
     ///
     /// # Safety
     /// The requirements of [`room_of`] apply.
@@ -177,7 +177,8 @@ impl Worker {
         self.send_in_place(cell, room, message, is_answer)
     }
 
-    /// Sends a message that uses a place of the purse.
+    /// Sends a message for which the turn has already taken a place in the mailbox. If the message
+    /// is refused, the place goes back to the turn's `Purse`.
     #[inline(always)]
     pub(super) fn send_in_place<M: 'static>(
         &self,
@@ -226,7 +227,8 @@ impl<M: 'static> Address<M> {
         self.push_in_place(room, message, is_answer, keeps)
     }
 
-    /// Sends a message that uses a taken place, from a thread that is not in a turn.
+    /// Sends a message for which the caller has already taken a place in the mailbox. Called on a
+    /// thread that is not in a turn.
     pub(super) fn push_in_place(
         &self,
         room: &Room,

@@ -14,7 +14,7 @@ use crate::runtime::look::Look;
 use crate::runtime::pass::Notice;
 use crate::runtime::room::{Place, Room};
 
-/// Door of an address that converts its messages.
+/// Door that converts each message and sends the result to another address.
 struct Mapped<N, M, F> {
     to: Address<M>,
     function: F,
@@ -29,8 +29,8 @@ where
 {
     type Message = N;
 
-    /// Takes a place in a bounded mailbox before it converts the message, because a converted
-    /// message cannot be given back.
+    /// Takes a place in a bounded mailbox first, and converts the message afterwards. The reason is
+    /// that a converted message cannot be returned to the sender.
     fn pass(&self, message: N, _: &Address<N>) -> Result<(), SendError<N>> {
         let Some(room) = self.to.any_room() else {
             return self.send_on(message, |mapped| self.to.send(mapped));
@@ -69,8 +69,8 @@ where
     M: 'static,
     F: Fn(N) -> M,
 {
-    /// Converts a message and sends the result. If the task stops meanwhile, the message becomes a
-    /// dead letter, because the original message cannot be restored.
+    /// Converts a message and sends the result. If the task stops during the conversion, the result
+    /// becomes a dead letter, because the original message cannot be restored.
     ///
     /// # Errors
     /// Returns the message if the task has stopped.

@@ -1,4 +1,4 @@
-//! State of the current thread: the worker that it runs, if any, and its spare blocks.
+//! State of the current thread: the worker that it runs, if any, and its spare memory blocks.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -17,22 +17,22 @@ use crate::runtime::worker::Worker;
 thread_values! {
     /// Worker that this thread runs now, or null.
     static WORKER: Cell<*const Worker> = Cell::new(ptr::null());
-    /// Worker that owns this thread, while foreign code such as a future runs on it between two
-    /// turns. Otherwise null.
+    /// Worker that owns this thread, while the thread runs foreign code, such as a future, between
+    /// two turns. Otherwise null.
     static RESTING: Cell<*const Worker> = Cell::new(ptr::null());
-    /// Sponsor of the worker that owns this thread, regardless of the code that runs now. Null if
+    /// Sponsor of the worker that owns this thread, even while the thread runs other code. Null if
     /// there is none.
     static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
-    /// Home of the current worker, or `STRANGER`.
+    /// Number of the worker that this thread runs now, or `STRANGER`.
     static HOME: Cell<Home> = Cell::new(Home::STRANGER);
     /// True while the turn on this thread is away from its worker
     /// ([`Turn::blocking`](crate::Turn::blocking)).
     static AWAY: Cell<bool> = Cell::new(false);
-    /// Spare blocks of a thread that is not a worker.
+    /// Spare memory blocks of this thread, if the thread is not a worker.
     static POOL: Pool = Pool::new();
 }
 
-/// Returns the home of the current worker, or `STRANGER`.
+/// Returns the number of the worker that this thread runs now, or `STRANGER`.
 #[inline]
 pub(crate) fn home() -> Home {
     HOME.get()
@@ -53,8 +53,8 @@ pub fn in_turn() -> bool {
     !WORKER.get().is_null()
 }
 
-/// A mark of a turn, from [`turn_mark`]. Two turns of workers that exist at the same time have
-/// different marks.
+/// A value that identifies a turn, from [`turn_mark`]. All turns of the workers that exist at the
+/// same time have different marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TurnMark {
     worker: u16,
@@ -70,8 +70,9 @@ pub fn turn_mark() -> Option<TurnMark> {
     })
 }
 
-/// Returns the worker that rests on this thread between two turns, if any. Sends to its cells need
-/// not go through an inbox. Call this function only if [`worker`] returns `None`.
+/// Returns the worker that owns this thread, if the thread runs foreign code between two turns of
+/// this worker. Messages to the cells of this worker need not go through an inbox. Call this
+/// function only if [`worker`] returns `None`.
 #[inline]
 pub(crate) fn resting<'a>() -> Option<&'a Worker> {
     // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in
@@ -116,13 +117,14 @@ impl Drop for Serving {
     }
 }
 
-/// Returns true if the turn on this thread is away from its worker.
+/// Returns true if the turn on this thread is away from its worker, because it blocks in
+/// [`Turn::blocking`](crate::Turn::blocking).
 pub(crate) fn is_away() -> bool {
     AWAY.get()
 }
 
-/// Calls `f` outside of any turn. Pass true for `is_away` if the turn is away from its worker
-/// during the call.
+/// Calls `f` as if this thread were not in a turn. `is_away` must be true if the thread is in a
+/// turn that is away from its worker during the call.
 pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     struct Back(bool);
     impl Drop for Back {
@@ -156,7 +158,7 @@ impl Drop for Resting<'_> {
     }
 }
 
-/// Calls `f` with the spare blocks of this thread.
+/// Calls `f` with the pool of spare memory blocks of this thread.
 pub(crate) fn with_pool<R>(f: impl FnOnce(&Pool) -> R) -> R {
     if let Some(worker) = worker() {
         return f(&worker.pool);
@@ -171,14 +173,15 @@ pub(crate) fn with_pool<R>(f: impl FnOnce(&Pool) -> R) -> R {
     }
 }
 
-/// Moves this thread's spare blocks to the depot, so that an audit counts them as free.
+/// Moves this thread's spare memory blocks to the depot, which all threads share. An audit then
+/// counts these blocks as free.
 pub(crate) fn flush_spare_blocks() {
     let _ = POOL.try_with(Pool::flush);
 }
 
-/// Guard that sets the current worker of this thread, or none. No worker rests on the thread while
-/// the guard exists, because the resting worker might be the one that now runs a turn or was left
-/// in a turn.
+/// Guard that sets the current worker of this thread, or none. While the guard exists, [`resting`]
+/// returns `None`, because the resting worker might be the one that runs a turn now, or the one
+/// that the thread has left during a turn.
 pub(crate) struct Entered {
     before: (*const Worker, *const Worker, Home),
 }

@@ -1,13 +1,13 @@
 //! Departures: the times at which messages are sent, to measure how long messages wait.
 //!
-//! A departure travels like a trail, in a note in front of its message. A turn that is measured has
-//! a departure instead of a trail, and the commit of the turn sets the time. The worker that takes
-//! the message from the mailbox counts the time that has passed. A departure does not become the
-//! trail of the turn that handles the message.
+//! A departure travels like a [`Trail`]: in a note in front of its message. A measured turn has a
+//! departure instead of a trail, and its commit sets the time of the departure. The worker that
+//! takes the message from the mailbox computes how long the message has waited. Unlike a trail, a
+//! departure does not pass to the turn that handles the message.
 //!
-//! The lookouts increment a count, the [`tick`], while they run. A thread or worker measures again
-//! after the tick has changed. So measuring costs little, however many messages are sent. Without
-//! lookouts, nothing is measured.
+//! The threads that watch workers for telemetry (lookouts) increment a count, the [`tick`], while
+//! they run. A thread or worker measures again only after the tick has changed. So measuring costs
+//! little, even if many messages are sent. Without lookouts, nothing is measured.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -19,9 +19,9 @@ use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 use crate::runtime::trail::Trail;
 use crate::world::Nanos;
 
-/// Number of messages of one turn whose measurement costs one tick. A measured message takes about
-/// 0.1 us longer than others, and a tick is 1 ms or longer. So measuring takes at most 0.5 % of the
-/// time.
+/// After a measured turn, its worker waits one more tick for each `PER_TICK` messages that the turn
+/// has sent. A measured message takes about 0.1 us longer than others, and a tick is 1 ms or
+/// longer. So measuring takes at most 0.5 % of the time.
 const PER_TICK: u64 = 50;
 
 /// In a cache line of its own, because each message from outside reads it.
@@ -32,13 +32,13 @@ thread_local! {
     static LAST: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Increments the tick. Called by lookouts.
+/// Increments the tick. Called by lookouts, the threads that watch workers for telemetry.
 pub(crate) fn tick() {
     // Relaxed: the count is independent.
     TICK.fetch_add(1, Relaxed);
 }
 
-/// Returns the tick. It is 0 as long as nothing is measured.
+/// Returns the tick. The tick is 0 as long as nothing is measured.
 #[inline]
 pub(crate) fn now() -> u64 {
     TICK.load(Relaxed)
@@ -49,25 +49,26 @@ pub(crate) fn now() -> u64 {
 struct Departure(OnceLock<Instant>);
 
 impl Trail {
-    /// Creates the departure of a turn that has not been committed.
+    /// Creates a departure without a time, for a turn that has not been committed yet.
     fn departing() -> Self {
         Self::new(Departure::default())
     }
 
-    /// Returns true if this is a departure.
+    /// Returns true if this trail is a departure, which only measures how long its message waits.
     pub(crate) fn is_departure(&self) -> bool {
         self.value::<Departure>().is_some()
     }
 
-    /// Sets the time to now if this is a departure. Returns the number of messages that were sent
-    /// with it.
+    /// If this trail is a departure, sets its time to now, and returns the number of messages that
+    /// were sent with it. Otherwise returns `None`.
     pub(crate) fn depart(&self) -> Option<u64> {
         let Departure(time) = self.value()?;
         let _ = time.set(Instant::now());
         Some(self.copies() as u64)
     }
 
-    /// Returns the time since the departure in nanoseconds. Returns `None` if this is no departure.
+    /// If this trail is a departure, returns the time that has passed since the departure, in
+    /// nanoseconds. Otherwise returns `None`.
     pub(crate) fn waited(&self) -> Option<Nanos> {
         let Departure(time) = self.value()?;
         let waited = time.get()?.elapsed().as_nanos();
@@ -75,10 +76,10 @@ impl Trail {
     }
 }
 
-/// The measured turns of a worker.
+/// Decides which turns of a worker are measured.
 #[derive(Default)]
 pub(crate) struct Departures {
-    /// Tick from which on the next turn is measured.
+    /// Tick after which the next turn is measured.
     next: Cell<u64>,
 }
 

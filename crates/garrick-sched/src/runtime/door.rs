@@ -2,15 +2,15 @@
 //! function itself.
 //!
 //! Doors correspond to the parallel-safe behaviors of the Lisp TActors (SAFE-BEH). A receiver
-//! without mutable state needs no mailbox and no turn. The worker or thread that sends a message to
-//! a door handles the message immediately. Several messages may be handled at the same time. If the
-//! sender is in a turn, the messages that the door sends are part of that turn: they are staged
-//! with the turn's other messages, and undone with them.
+//! without mutable state needs neither a mailbox nor turns of its own. The worker or thread that
+//! sends a message to a door handles the message immediately. Several messages may be handled at
+//! the same time. If the sender is in a turn, the messages that the door sends are part of that
+//! turn: they are staged with the turn's other messages, and undone with them.
 //!
-//! A door is a cell that is an orphan from the beginning (`cell/README.md`, step 7). It has no
-//! home, and all its references are in the shared count. The thread that drops the last reference
-//! drops the door. The inbox of a door has a special value, which differs from IDLE. So sends to
-//! other cells need no check for doors.
+//! A door is a cell that is an orphan from the beginning (`cell/README.md`, step 7). It belongs to
+//! no worker, and all its references are counted by one shared counter. The thread that drops the
+//! last reference drops the door. The inbox of a door has a special value, which differs from IDLE.
+//! So sends to other cells need no check for doors.
 
 use std::any::{Any, type_name};
 use std::mem::{ManuallyDrop, size_of};
@@ -133,8 +133,8 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Returns the value that the door was made from, for code that knows the type of this value.
-    /// Returns `None` by default. [`Address::origin`] returns the same value.
+    /// Implements [`Address::origin`]: returns the value from which the door was made, for code
+    /// that knows the type of this value. Returns `None` by default.
     #[doc(hidden)]
     fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         None
@@ -146,8 +146,8 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Implements [`Address::look`]: asks about the task behind the door. By default, there is no
-    /// such task.
+    /// Implements [`Address::look`]: requests the state of the task behind the door. By default,
+    /// the result is that there is no task behind the door.
     #[doc(hidden)]
     fn look(&self) -> Option<Look> {
         None
@@ -160,9 +160,9 @@ pub trait Door: Send + Sync + Sized + 'static {
     }
 }
 
-/// Gives access to the bounded mailbox behind a door, for senders that know only the address of the
-/// door. [`Door::gauged`] returns a value of this type. Methods such as [`Address::capacity`] and
-/// [`Address::place`] use it.
+/// Access to the bounded mailbox behind a door, for senders that know only the address of the door.
+/// [`Door::gauged`] returns a value of this type. Methods such as [`Address::capacity`] and
+/// [`Address::place`] call its methods.
 #[doc(hidden)]
 pub trait Gauged<M> {
     /// Returns the [`Room`] of the mailbox, in which senders wait for places. Returns `None` if a
@@ -188,7 +188,8 @@ pub trait Gauged<M> {
     fn dropped(&self) -> u64;
 }
 
-/// A door that is too large for a block of the pool, or that needs a larger alignment.
+/// A box for a door that is too large for a memory block of the pool, or that needs a larger
+/// alignment.
 struct Boxed<D>(Box<D>);
 
 impl<D: Door> Door for Boxed<D> {
@@ -236,7 +237,7 @@ impl<D: Door> Door for Boxed<D> {
 }
 
 /// Returns an address that passes each message to `door`. The door is dropped when its last address
-/// is dropped, and does not stop before that.
+/// is dropped. Until then, it does not stop.
 pub fn door<D: Door>(door: D) -> Address<D::Message> {
     if const { is_boxed::<D>() } {
         return place(Boxed(Box::new(door)));
@@ -257,7 +258,7 @@ fn place<D: Door>(door: D) -> Address<D::Message> {
     })
 }
 
-/// Type whose constants are the tables of a door type.
+/// Type whose associated constants are the function tables of the door type `D`.
 struct Tables<D>(D);
 
 impl<D: Door> Tables<D> {
@@ -429,7 +430,8 @@ unsafe fn origin<D: Door>(cell: CellPtr, found: NonNull<()>) {
     }
 }
 
-/// Returns the bound of the mailbox behind a door. The bound exists until the door is dropped.
+/// Gives access to the bounded mailbox behind a door, if there is one. The access is valid until
+/// the door is dropped.
 ///
 /// # Safety
 /// The cell is a door for messages `M`. The caller has a reference to it while the result is used.
@@ -452,9 +454,9 @@ unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
     door.stands_for().unwrap_or(cell.id()).get()
 }
 
-/// A task that passes a message to a door in a separate turn. The courier gets the message as an
-/// ordinary message. So the message is undone with the turn that sent it, and becomes a dead letter
-/// if the sponsor stops first.
+/// A task that passes a message to a door in a separate turn. The task itself gets the message as
+/// an ordinary message. So the message is undone together with the turn that sent it, and becomes a
+/// dead letter if the sponsor stops first.
 struct Courier<M>(Address<M>);
 
 impl<M: 'static> Task for Courier<M> {

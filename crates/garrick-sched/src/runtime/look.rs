@@ -1,8 +1,9 @@
-//! Requests of other threads for the state of a task of a worker (*looks*).
+//! Looks: requests by which other threads ask a worker for the state of one of its tasks.
 //!
-//! A request is sent in a note, like a watcher. The worker answers when it takes the note out of
-//! the inbox, between two activations. The answer does not wait for the messages before the note,
-//! and needs no turn. If the task has ended, the note is dropped, and the asker notices the drop.
+//! A request is sent in a note, which is an envelope without messages. The worker answers when it
+//! takes the note out of the inbox of the task, between two activations. The answer does not wait
+//! until earlier messages have been handled, and needs no turn. If the task has ended, the note is
+//! dropped, and the asker notices the drop.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 /// The state of a task, as its worker sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Number of messages that wait for the task. `None` if another worker runs the task meanwhile.
+    /// Number of messages that wait for the task. `None` while another worker runs the task.
     pub waiting: Option<u64>,
     /// State of the task.
     pub standing: Standing,
@@ -98,7 +99,7 @@ impl Looking {
 pub struct Look {
     /// Name of the task's type.
     pub name: &'static str,
-    /// Answer of the worker, if there is one.
+    /// Answer of the worker, or the reason why there is no answer.
     pub looking: Looking,
 }
 

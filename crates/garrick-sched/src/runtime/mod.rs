@@ -1,4 +1,5 @@
-//! The runtime of cells: addresses, tasks and their turns, workers and sponsors.
+//! The runtime of tasks: addresses, turns, workers and sponsors. Each task lies in a memory block,
+//! its cell.
 //!
 //! A worker runs the turns of cells, a turn stages its effects at the worker, and the drop of an
 //! address on any thread may create work for a worker. For this reason, the modules of the second
@@ -6,7 +7,7 @@
 //! them. Read the modules in this order:
 //! - `task` and `turn` are the interface for users of the crate, and `births` spawns tasks.
 //! - `address` has the addresses of cells.
-//! - `send` has the sends of a worker, and `pass` the sends to doors.
+//! - `send` sends messages from a worker, and `pass` sends messages to doors.
 //! - `bounded` adds bounded mailboxes, and `purse` keeps the places that a turn has taken.
 //! - `stage` keeps the effects of a turn before it commits.
 //! - `run` runs one activation.
@@ -59,8 +60,8 @@ pub(crate) mod simulation;
 use crate::letters::LetterReason;
 use crate::pool::{self, Audit};
 
-/// Returns the numbers of memory blocks that the whole process is using. The spare blocks of other
-/// running threads are included.
+/// Returns the numbers of memory blocks that the whole process is using. The numbers include the
+/// spare blocks of other running threads.
 pub fn audit() -> Audit {
     current::flush_spare_blocks();
     pool::blocks_in_use()

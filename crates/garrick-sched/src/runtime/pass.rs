@@ -1,4 +1,4 @@
-//! Sends to doors. The sender calls the function of the door itself.
+//! Sending of messages to doors. The sender calls the function of the door itself.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,11 +16,12 @@ use crate::runtime::current;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
-/// Maximum number of nested doors on a stack. A message to a further door is handled in a separate
-/// turn. On a thread that is not a worker, it is handled after the first door has returned.
+/// Maximum number of door functions that call each other on one stack. A worker handles a message
+/// to one more door in a separate turn. Any other thread handles it after the first door has
+/// returned.
 const DEPTH_MAX: u32 = 32;
-/// Maximum total size of the messages of nested doors on a stack, in bytes. Each door moves its
-/// message a few times.
+/// Maximum total size, in bytes, of the messages of the doors that call each other on one stack.
+/// The stack contains each message a few times, because each door moves its message.
 const NESTED_BYTES_MAX: usize = if cfg!(debug_assertions) {
     // Unoptimized code copies each message dozens of times.
     8 * 1024
@@ -29,8 +30,7 @@ const NESTED_BYTES_MAX: usize = if cfg!(debug_assertions) {
 };
 
 /// Returns the maximum number of nested doors for messages of `message_bytes` bytes. The result is
-/// at least 2. The reason is that a thread that is not a worker handles deferred messages inside of
-/// a first door.
+/// at least 2, because the code that handles deferred messages counts as one door.
 const fn depth_max(message_bytes: usize) -> u32 {
     if message_bytes * DEPTH_MAX as usize <= NESTED_BYTES_MAX {
         return DEPTH_MAX;
@@ -43,16 +43,16 @@ const fn depth_max(message_bytes: usize) -> u32 {
 pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
 thread_values! {
-    /// Number of nested doors on this thread.
+    /// Number of door functions on the stack of this thread, each called by the one before.
     static DEPTH: Cell<u32> = Cell::new(0);
     /// True while there are messages in `WAITING`.
     static ANY_WAITS: Cell<bool> = Cell::new(false);
-    /// Messages that are handled after the outermost door has returned, on a thread that is not a
-    /// worker.
+    /// Messages that this thread, which is not a worker, handles after the outermost door has
+    /// returned.
     static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
 }
 
-/// Guard that counts one more nested door.
+/// Guard that counts one more door function on the stack of this thread.
 struct Deeper;
 
 impl Deeper {
@@ -68,7 +68,7 @@ impl Drop for Deeper {
     }
 }
 
-/// Sends to a door during a turn.
+/// Sends a message to a door during a turn.
 ///
 /// # Safety
 /// The requirements of [`pass`] apply.
@@ -129,7 +129,7 @@ pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), S
     }
 }
 
-/// Defers a message to a door, because there are too many nested doors.
+/// Defers a message to a door, because too many doors already call each other on this stack.
 #[cold]
 fn pass_later<M: 'static>(to: Address<M>, message: M) {
     if let Some(worker) = current::worker() {
@@ -172,7 +172,8 @@ fn pass_waiting() {
     ANY_WAITS.set(false);
 }
 
-/// Guard that sets the count of nested doors to 0. Dropping it restores the count.
+/// Guard that sets the count of nested doors to 1, so that more doors fit. Dropping the guard
+/// restores the count.
 pub(super) struct Lifted(u32);
 
 impl Lifted {

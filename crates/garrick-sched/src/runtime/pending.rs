@@ -1,8 +1,8 @@
-//! Decisions about turns that have ended without a commit ([`Turn::commit_later`]).
+//! Turns that have ended, but are committed or undone by a later decision ([`Turn::commit_later`]).
 //!
 //! [`Turn::commit_later`]: crate::Turn::commit_later
 //!
-//! Such a turn takes these steps:
+//! A turn with a later decision takes these steps:
 //!
 //! 1. The staged effects of the turn are set aside, as for a turn that is away (`worker/away.rs`).
 //!    Its cell stays scheduled, but is in no run queue. So the cell is not run, given away, freed
@@ -15,7 +15,7 @@
 //!    (`worker/pending.rs`). It stages the effects again, and commits or undoes them.
 //!
 //! A turn can have parts. [`Turn::next_message`] sets aside the effects of the message that the
-//! turn has just handled, and takes the next message. There is one decision about all parts. If the
+//! turn has just handled, and takes the next message. One decision applies to all parts. If the
 //! last part panics or is discarded, it is undone before step 1. After a panic, the task fails in
 //! step 4.
 //!
@@ -30,14 +30,14 @@ use crate::cell::{CellPtr, Kind};
 use crate::runtime::address::{deliver_note, release_foreign};
 use crate::runtime::current;
 
-/// A decision about a turn.
+/// The decision about a turn: to commit or to undo the turn.
 pub(crate) enum Decision {
     Commit,
     /// The turn is undone, and its task fails with this message.
     Undo(String),
 }
 
-/// Place for the decision about a turn.
+/// Memory for the decision about a turn, which one thread writes and the worker of the turn reads.
 #[derive(Clone, Default)]
 pub(crate) struct Decided(Arc<Mutex<Option<Decision>>>);
 
@@ -57,7 +57,8 @@ impl Decided {
 /// If a `Pending` is dropped, the turn is undone. A sponsor does not end before there is a decision
 /// about each of its turns.
 pub struct Pending {
-    /// Cell of the turn, with a reference to it. `None` after the decision.
+    /// Cell of the task to which the turn belongs, with a reference to the cell. `None` after the
+    /// decision.
     cell: Option<CellPtr>,
     decided: Decided,
 }
@@ -67,7 +68,8 @@ pub struct Pending {
 unsafe impl Send for Pending {}
 
 impl Pending {
-    /// Creates the right to decide about a turn of `cell`. Takes over a reference to the cell.
+    /// Creates the right to decide about a turn of the task in `cell`. Takes over a reference to
+    /// the cell.
     pub(crate) fn new(cell: CellPtr, decided: Decided) -> Self {
         Self {
             cell: Some(cell),
@@ -75,12 +77,12 @@ impl Pending {
         }
     }
 
-    /// Commits the turn. Its effects take place, and its task continues.
+    /// Commits the turn: its effects take place, and its task continues.
     pub fn commit(mut self) {
         self.decide(Decision::Commit);
     }
 
-    /// Undoes the turn. Its task fails, as after a panic with the message `why`.
+    /// Undoes the turn and lets its task fail, as after a panic with the message `why`.
     pub fn undo(mut self, why: impl Into<String>) {
         self.decide(Decision::Undo(why.into()));
     }

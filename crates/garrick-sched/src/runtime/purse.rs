@@ -1,13 +1,13 @@
 //! The places in bounded mailboxes that a turn has taken.
 //!
-//! Taking a place requires a read-modify-write of a word that all senders share. So a turn that
-//! sends several messages to one task takes several places at a time, and doubles this number each
-//! time. At the end of the turn, the unused places are given back. A turn takes at most a quarter
-//! of the free places at a time, but at least one. So a mailbox may look full to other senders
-//! during the turn, although a quarter of its places has no message.
+//! Taking a place requires an atomic read-modify-write of a word that all senders share. So a turn
+//! that sends many messages to one task takes several places at a time, and twice as many the next
+//! time. The end of the turn gives the unused places back. A turn takes at most a quarter of the
+//! free places at a time, but at least one. During the turn, a mailbox may therefore look full to
+//! other senders although a quarter of its places have no message.
 //!
-//! A room is not freed while the turn has a used place in it, because the message that uses the
-//! place keeps the receiver alive.
+//! The [`Room`] of a mailbox is not freed while the turn uses one of its places, because the
+//! message in this place keeps the receiver alive.
 
 use std::cell::{Cell, RefCell};
 use std::mem;
@@ -16,16 +16,16 @@ use std::sync::Arc;
 
 use crate::runtime::room::Room;
 
-/// Maximum number of places that are taken at a time.
+/// Maximum number of places that a turn takes in a mailbox by one atomic operation.
 const PLACES_MAX: usize = 64;
 
-/// Maximum number of rooms of a turn that are searched, newest first.
+/// Maximum number of entries that a search for a room checks, newest first.
 const ROOMS_SEARCHED: usize = 4;
 
-/// Places that were taken in one room.
+/// Places that a turn has taken in one room.
 struct Held {
     room: NonNull<Room>,
-    /// Number of places taken.
+    /// Number of places that the turn has taken in the room.
     taken: usize,
     /// Number of taken places without a message. For the last entry of the list, this number is in
     /// [`Purse::left`] instead.
@@ -35,18 +35,19 @@ struct Held {
 /// Places that a turn has used. They are kept here while the turn is away from its worker.
 pub(crate) struct Used(Vec<Held>);
 
-/// Rooms whose waiting senders must still be woken, with the number of places given back.
+/// Rooms whose waiting senders must still be woken, each with the number of places that were given
+/// back.
 #[derive(Default)]
 struct Freed(Vec<(Arc<Room>, usize)>);
 
 /// Places that the current turn has taken.
 pub(crate) struct Purse {
-    /// Room of the last entry, or null.
+    /// Room of the last entry of `held`, or null.
     last: Cell<*const Room>,
-    /// Number of taken places of the last room that have no message.
+    /// Number of places that were taken in the last room and have no message yet.
     left: Cell<usize>,
-    /// Rooms in use. In each room, at least one place has a message or is for the message that is
-    /// being sent.
+    /// Rooms in which the turn has taken places. In each room, at least one place has a message or
+    /// is for the message that is being sent.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
     /// False only if `held` and `freed` are empty.
@@ -54,7 +55,7 @@ pub(crate) struct Purse {
 }
 
 impl Freed {
-    /// Gives places back.
+    /// Gives a number of places back to a room. Waiting senders are woken later.
     fn give_back(&mut self, room: NonNull<Room>, count: usize) {
         // SAFETY: what the purse has of a room keeps it there (see the module).
         if count > 0 && unsafe { room.as_ref() }.give_back_quietly(count) {
@@ -79,7 +80,7 @@ impl Purse {
         }
     }
 
-    /// Takes a place for a message. Returns false if there is none.
+    /// Takes a place for a message in a room. Returns false if the room has no free place.
     ///
     /// # Safety
     /// The room is in an `Arc`. If a place was taken, the room must exist until the message is sent
@@ -141,7 +142,7 @@ impl Purse {
         }
     }
 
-    /// Makes `room` the last entry.
+    /// Makes the entry of `room` the last one. Adds an entry if there is none.
     fn turn_to<'a>(&self, held: &'a mut Vec<Held>, room: &Room) -> &'a mut Held {
         self.used.set(true);
         self.note_left(held);
@@ -233,7 +234,8 @@ impl Purse {
         );
     }
 
-    /// Wakes senders for the places that were given back. This calls foreign code.
+    /// Wakes the senders that can use the places that were given back. Their wakers are foreign
+    /// code.
     #[inline]
     pub(crate) fn wake_waiting(&self) {
         if self.used.get() {

@@ -25,24 +25,26 @@ enum Next {
     Later,
 }
 
-/// Messages to handle one after another.
+/// Messages that an activation handles one after another.
 struct Batch {
     /// Address of the next message.
     at: *const u8,
     /// Slot of the next message, if the batch is in an envelope. Messages are handled from the
     /// highest slot down.
     slot: u32,
-    /// Slot of the last message.
+    /// Slot of the last message of the batch.
     last: u32,
     /// Oldest envelope of the mailbox if the batch is in it, otherwise null.
     envelope: *mut Envelope,
-    /// True if the cell stays scheduled because more messages are waiting, which messages of the
-    /// task to itself must not overtake. If false, the task may send to itself as to any idle task.
+    /// True if the cell stays scheduled because more messages are waiting. Messages that the task
+    /// sends to itself are then handled after the waiting ones. If false, the task may send to
+    /// itself as to any idle task.
     busy: bool,
 }
 
 impl Batch {
-    /// Creates a batch of a single message, with which a cell was scheduled.
+    /// Creates a batch of a single message that is not in an envelope, such as a message in a slot
+    /// of the run queue.
     #[inline(always)]
     fn alone(at: *const u8, busy: bool) -> Self {
         Self {
@@ -122,8 +124,8 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
     }
 }
 
-/// Runs an activation of a task that usually blocks, if there is a thread for it. Otherwise the
-/// cell is set aside.
+/// Runs an activation of a task that usually blocks. If there is no thread that may block, sets the
+/// cell aside instead.
 ///
 /// # Safety
 /// The requirements of [`run`] apply.
@@ -136,7 +138,7 @@ unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *con
 }
 
 /// Runs an activation that begins with the start of the task. First copies the message out of the
-/// run queue, because the start may push to this queue.
+/// run queue, because the start function may push to this queue.
 ///
 /// # Safety
 /// The requirements of [`run`] apply.
@@ -179,7 +181,8 @@ unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     }
 }
 
-/// Returns true if a newborn cell was moved to another sponsor, on which it will start.
+/// Returns true if a new cell was moved to another sponsor before its task has started. The task
+/// will start there.
 fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     let tail = cell.mailbox_tail();
     // SAFETY: the local mailbox is ours, and circular.
@@ -190,7 +193,8 @@ fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     }
 }
 
-/// Runs one turn with one message. If `busy` is true, the activation handles the mailbox.
+/// Runs one turn, which handles one message. `busy` must be true if the cell is marked as scheduled
+/// during the turn.
 #[inline(always)]
 fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message, busy: bool) -> Next {
     worker.begin_turn();
@@ -208,8 +212,8 @@ fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message, busy: bool
     finish_turn(cell, worker, flow)
 }
 
-/// Ends a turn that may leave its commit to a later decision. Returns `None` if the whole turn is
-/// committed or undone now, which is left to the caller.
+/// Ends a turn that may leave its commit to a later decision. Returns `None` if there is no later
+/// decision, so that the caller must commit or undo the whole turn now.
 fn ends_later(cell: CellPtr, worker: &Worker, flow: Flow) -> Option<Next> {
     let is_undone = flow == Flow::Undo;
     let is_later = if !is_undone {
@@ -357,8 +361,9 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
     }
 }
 
-/// Returns a batch of the message in `oldest`, which follows a trail at the head of the mailbox.
-/// The trail becomes the trail of the turn, unless the commit of the turn may be decided later.
+/// Returns a batch that contains only the message in `oldest`. This message follows a trail at the
+/// head of the mailbox. The turn that handles the message gets the trail, unless its commit may be
+/// decided later.
 #[cold]
 fn batch_with_trail<T: Task>(
     cell: CellPtr,
@@ -393,8 +398,8 @@ fn batch_with_trail<T: Task>(
     })
 }
 
-/// Ends the measurement of the last turn, if the messages have kinds. Returns the number of turns
-/// that may pass before the next call of [`measure`].
+/// Ends the measurement of the last turn, if turns are measured for each kind of message. Returns
+/// the maximum number of turns before the next call of [`measure`].
 #[inline]
 fn end_measured<T: Task>(worker: &Worker) -> u32 {
     if const { T::MESSAGES.is_empty() } {
@@ -403,8 +408,8 @@ fn end_measured<T: Task>(worker: &Worker) -> u32 {
     worker.end_measured()
 }
 
-/// Begins to measure the first of the next `count` turns, if that turn was selected. The message of
-/// the turn is at `at`.
+/// Begins to measure the first of the next `count` turns, if that turn was selected as a sample.
+/// The message of the turn is at `at`.
 ///
 /// # Safety
 /// The place contains a message of the task's type, which the worker handles next.
@@ -417,7 +422,7 @@ unsafe fn measure<T: Task>(worker: &Worker, count: u32, at: *const u8) {
     }
 }
 
-/// Runs one turn without a message.
+/// Runs one turn without a message, because the task was nudged.
 #[cold]
 fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     worker.begin_turn();

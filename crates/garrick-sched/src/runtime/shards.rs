@@ -1,4 +1,5 @@
-//! Sharded registers with the cell address as the key, for data that few cells have.
+//! Registers for data that few cells have. The key is the address of the cell. Each register is
+//! divided into shards, each with its own lock.
 
 use std::sync::PoisonError;
 

@@ -1,10 +1,11 @@
 //! Staged effects of a turn, until it commits.
 //!
-//! Staging costs a turn almost nothing, because it is optimistic. A message to a cell of the same
-//! worker goes directly to its final place: above a mark in the run queue, or after a recorded end
-//! of the mailbox. No thread reads these places before the turn is over. A commit moves the marks.
-//! An undo cuts the queues back to the marks, as later versions of the Lisp TActors do. Only
-//! messages for other workers are stored separately, in one chain of envelopes per receiver.
+//! Staging costs a turn almost nothing, because it expects that the turn commits. A message to a
+//! cell of the same worker goes directly to its final place: above a mark in the run queue, or
+//! after a recorded end of the mailbox. No thread reads these places before the turn is over. A
+//! commit moves the mark. An undo cuts the queue back to the mark, as later versions of the Lisp
+//! TActors do. Only messages for other workers are stored separately, in one chain of envelopes per
+//! receiver.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
@@ -20,30 +21,31 @@ use crate::runtime::timer::{Later, Timed, Timer};
 use crate::runtime::trail::Trail;
 use crate::runtime::worker::Worker;
 
-/// Maximum number of chains of a turn that are searched for a receiver, newest first. A turn that
-/// alternates between more receivers creates more chains, which are still in the right order.
+/// Maximum number of chains that a send searches for its receiver, newest first. A turn that
+/// alternates between more receivers creates several chains for one receiver, which are still in
+/// the right order.
 const CHAINS_SEARCHED: usize = 4;
 
-/// Number of entries up to which a list keeps its allocation from one turn to the next. Larger
-/// lists are rare.
+/// Maximum capacity with which an empty list keeps its allocation for the next turn. Larger lists
+/// are rare.
 const KEPT_MAX: usize = 4096;
 
-/// End of a local mailbox when the turn first appended to it.
+/// Position of the end of a local mailbox before the turn appended a message to it.
 struct Appended {
     cell: CellPtr,
-    /// Last envelope at that time, or null.
+    /// Last envelope of the mailbox before the turn, or null.
     tail: *mut Envelope,
-    /// Number of free slots of this envelope at that time.
+    /// Number of free slots of the last envelope before the turn.
     free: u32,
 }
 
-/// Mailboxes that were cut back to the ends that they had before a turn. They are still marked as
+/// Mailboxes from which the messages of an undone turn were removed. They are still marked as
 /// APPENDED.
 #[must_use]
 pub(crate) struct Cut(Vec<Appended>);
 
 impl Cut {
-    /// Removes the marks. The turn must be over, and the turn number must have changed.
+    /// Removes the marks APPENDED. The turn must be over, and the turn number must have changed.
     pub(crate) fn end(self) {
         // Release: pairs with the Acquire fences of `CellPtr::snapshot`. A reader that sees that
         // the flag is gone sees that the turn is over.
@@ -54,26 +56,27 @@ impl Cut {
     }
 }
 
-/// Chain of envelopes for a cell of another worker.
+/// Chain of envelopes that a turn has staged for a cell of another worker.
 struct Outgoing {
-    /// Receiver. This entry has a reference to it (README, invariant 8).
+    /// Receiver of the chain. This entry holds a reference to the receiver (README, invariant 8).
     cell: CellPtr,
     chain: Chain,
 }
 
-/// An answer of the turn to a task. If the turn is undone, the answer is undone too, and the asking
-/// task must get a refusal.
+/// An answer that the turn has sent to a task. If the turn is undone, the answer is undone, too,
+/// and the asking task must get a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// Asking task or door. Kept alive by the staged answer if it is a task, or by the stage if it
-    /// is a door.
+    /// Task or door that has asked the question. A task is kept alive by the staged answer, and a
+    /// door by [`Stage`].
     pub(crate) cell: CellPtr,
     /// Sends a refusal to the asker. Consumes a reference to the asker.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
 }
 
-/// An answer of the turn to a thread or a future, which is stored in its slot. Exactly one of the
-/// two functions is called, once. Both run foreign code, and catch its panics.
+/// An answer that the turn has given to a thread or a future. The answer is stored in the slot of
+/// the asker. Exactly one of the two functions is called, once. Both run foreign code, and catch
+/// its panics.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) slot: NonNull<()>,
@@ -83,8 +86,8 @@ pub(crate) struct Given {
     pub(crate) refuse: unsafe fn(NonNull<()>),
 }
 
-/// Staged effects of a turn that is away. They are kept as separate chains, so that no thread sees
-/// them before the turn commits.
+/// Staged effects of a turn that has left its worker. They are kept as separate chains, so that no
+/// thread sees them before the turn commits.
 pub(crate) struct Carried {
     outgoing: Vec<Outgoing>,
     later: Vec<Later>,
@@ -96,7 +99,7 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// Returns the receivers of the carried messages.
+    /// Returns the receivers of the staged messages of a turn that has left its worker.
     pub(crate) fn receivers(&self) -> impl Iterator<Item = CellPtr> {
         self.outgoing.iter().map(|out| out.cell)
     }
@@ -105,8 +108,8 @@ impl Carried {
 /// Staged effects of the current turn.
 pub(crate) struct Stage {
     appended: RefCell<Vec<Appended>>,
-    /// State word of the cell in the newest entry of `appended`, or 0. If the state of a cell is
-    /// equal to it, a message can be written to the cell's last envelope without a new entry.
+    /// State word of the cell in the newest entry of `appended`, or 0. If a cell has this state
+    /// word, a message can be written to the cell's last envelope without a new entry.
     covered: Cell<State>,
     outgoing: RefCell<Vec<Outgoing>>,
     /// Receiver of the last used chain, or null. `out_envelope` is the newest envelope of this
@@ -118,19 +121,20 @@ pub(crate) struct Stage {
     cancelled: RefCell<Vec<Timer>>,
     /// Messages of cancelled or replaced timers. They are kept during a commit.
     unsent: RefCell<Vec<Timed>>,
-    /// Last turn that has set up a watch of its own task, which cancels the timers of the task.
+    /// Number of the last turn that has registered a watch on its own task. The watch cancels the
+    /// timers of the task when the task ends.
     timers_watched_by: Cell<u64>,
-    /// Answers to tasks, of turn number `owed_by`.
+    /// Answers that turn number `owed_by` has sent to tasks.
     owed: RefCell<Vec<Owed>>,
     owed_by: Cell<u64>,
-    /// Answers to threads and futures.
+    /// Answers that the turn has given to threads and futures.
     given: RefCell<Vec<Given>>,
     /// Doors to which the turn has sent answers. This list keeps each door alive, because a door
     /// passes an answer on immediately.
     kept: RefCell<Vec<CellPtr>>,
     /// Places in bounded mailboxes that the turn has taken.
     pub(crate) purse: Purse,
-    /// True if the end of the turn must do more than move the marks.
+    /// True if the end of the turn must do more than move the marks of the run queues.
     dirty: Cell<bool>,
 }
 
@@ -161,19 +165,19 @@ impl Stage {
         self.dirty.get()
     }
 
-    /// Records that the end of the turn must do more than move the marks.
+    /// Records that the end of the turn must do more than move the marks of the run queues.
     #[inline]
     pub(crate) fn set_dirty(&self) {
         self.dirty.set(true);
     }
 
-    /// Clears the record of [`Stage::set_dirty`], because the end of the turn is about to do the
-    /// work.
+    /// Clears the flag that [`Stage::set_dirty`] has set, because the end of the turn is about to
+    /// do the work.
     pub(crate) fn clear_dirty(&self) {
         self.dirty.set(false);
     }
 
-    /// Returns the state word of the cell to whose mailbox the turn last appended.
+    /// Returns the state word of the cell to whose mailbox the turn last appended a message.
     #[inline]
     pub(crate) fn covered(&self) -> State {
         self.covered.get()
@@ -216,7 +220,8 @@ impl Stage {
     /// Adds a message to the chain of the last receiver.
     ///
     /// # Errors
-    /// Returns the message if `cell` is not the last receiver or if the envelope is full.
+    /// Returns the message if `cell` is not the last receiver, or if the newest envelope of the
+    /// chain is full.
     #[inline(always)]
     pub(crate) fn send_out_again<M>(&self, cell: CellPtr, message: M) -> Result<(), M> {
         if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {
@@ -227,7 +232,7 @@ impl Stage {
     }
 
     /// Adds a message to the chain of a cell that is not a door. An answer is accepted even if the
-    /// gate is closed.
+    /// sponsor of the cell refuses other messages because it is shutting down.
     ///
     /// # Errors
     /// Returns the message if the cell is closed.
@@ -269,7 +274,8 @@ impl Stage {
     }
 
     /// Stages a message for a cell that is not a door, behind a trail. Later messages do not go
-    /// into the same envelope. An answer is accepted even if the gate is closed.
+    /// into the same envelope. An answer is accepted even if the sponsor of the cell refuses other
+    /// messages because it is shutting down.
     ///
     /// # Errors
     /// Returns the message if the cell is closed.
@@ -317,8 +323,8 @@ impl Stage {
         self.cancelled.borrow_mut().push(timer);
     }
 
-    /// Records that turn number `turn` watches its own task, and returns true if the turn had not
-    /// recorded it yet.
+    /// Records that turn number `turn` watches its own task. Returns true if this was not recorded
+    /// before.
     pub(crate) fn watches_timers(&self, turn: u64) -> bool {
         self.timers_watched_by.replace(turn) != turn
     }
@@ -369,7 +375,7 @@ impl Stage {
         }
     }
 
-    /// Passes all kept unsent messages to `drop`, which may keep more messages.
+    /// Passes all messages that timers must not send to `drop`, which may add more such messages.
     pub(crate) fn take_unsent(&self, drop: impl FnMut(Timed)) {
         drain(&self.unsent, drop);
     }
@@ -386,8 +392,7 @@ impl Stage {
         self.given.borrow_mut().push(given);
     }
 
-    /// Passes all answers of the turn to `publish`, in their order. `publish` may give more
-    /// answers.
+    /// Passes all answers of the turn to `publish`, oldest first. `publish` may add more answers.
     pub(crate) fn commit_given(&self, publish: impl FnMut(Given)) {
         drain(&self.given, publish);
     }
@@ -402,20 +407,21 @@ impl Stage {
         self.cancelled.borrow_mut().clear();
     }
 
-    /// Commits the appended messages, and passes each chain with its reference to `deliver`, in the
-    /// order of sending.
+    /// Commits the appended messages. Passes each chain, with its reference to the receiver, to
+    /// `deliver`, in the order of sending.
     pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
         self.forget_appended();
         self.out_cell.set(ptr::null());
         drain(&self.outgoing, |out| deliver(out.cell, out.chain));
     }
 
-    /// Takes all staged effects back.
+    /// Undoes all staged effects.
     ///
     /// `undone` gets the envelopes that were removed from mailboxes. `split` moves the newest
     /// messages of an envelope, which stays in its mailbox, to a separate envelope. `discard` gets
-    /// the chains with their references. These functions must only collect, and must not run
-    /// foreign code. The mailboxes stay marked as APPENDED until the caller has ended the turn.
+    /// the chains with the references to their receivers. The functions must only store what they
+    /// get, and must not run foreign code. The mailboxes stay marked as APPENDED until the caller
+    /// has ended the turn.
     pub(crate) fn undo(
         &self,
         mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
@@ -443,7 +449,7 @@ impl Stage {
     ///
     /// `firsts` are the messages with which the turn has scheduled cells of this worker. `split`
     /// moves the newest messages of an envelope, which stays in its mailbox, to a separate
-    /// envelope. `keep` counts a reference to a cell of this worker.
+    /// envelope. `keep` adds a reference to a cell of this worker.
     pub(crate) fn carry(
         &self,
         turn: u64,
@@ -492,7 +498,8 @@ impl Stage {
         (carried, Cut(appended))
     }
 
-    /// Stages the carried effects again, as turn number `turn`, which must have no staged effects.
+    /// Stages the effects again that were set aside when their turn left its worker. They then
+    /// belong to turn number `turn`, which must have no staged effects.
     pub(crate) fn restore(&self, turn: u64, carried: Carried) {
         let Carried {
             outgoing,
@@ -536,7 +543,7 @@ impl Stage {
     }
 }
 
-/// Frees the allocation of an empty list if it is large.
+/// Frees the allocation of an empty list if the allocation is large.
 #[inline]
 fn trim<T>(list: &mut Vec<T>) {
     if list.capacity() > KEPT_MAX {
@@ -596,7 +603,7 @@ fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     Some(chain)
 }
 
-/// Returns a chain of a trail and the envelope with its message.
+/// Returns a chain that contains a trail, followed by the envelope with the message of the trail.
 pub(crate) fn chain_behind(pool: &Pool, trail: Trail, envelope: *mut Envelope) -> Chain {
     let mut chain = Chain::of_one(parcel::sealed(pool, Kind::Trail, trail));
     // SAFETY: made for this, so it is ours alone.

@@ -1,4 +1,4 @@
-//! The tables of all types of tasks, and the creation of their cells.
+//! The function tables (vtables) of all types of tasks, and the creation of cells.
 
 use std::any::type_name;
 use std::mem::size_of;
@@ -13,11 +13,11 @@ use crate::runtime::room::drop_room;
 use crate::runtime::run::{recover, run, run_dead};
 use crate::runtime::task::{Boxed, Task};
 
-/// Type whose constants are the tables of a task type.
+/// Type whose associated constants are the function tables of a task type.
 struct Tables<T>(T);
 
 impl<T: Task> Tables<T> {
-    /// Table of a task that stays on its thread, because it need not be `Send`.
+    /// Function table of a task that stays on its thread, because the task need not be `Send`.
     const STAYS: Table = Table {
         watched: Some(&Self::STAYS_WATCHED),
         ..Self::STAYS_WATCHED
@@ -71,8 +71,8 @@ impl<T: Task> Tables<T> {
 }
 
 impl Table {
-    /// Returns a table for messages `M`, without a task. The tables of all receivers are based on
-    /// it, so the size of messages is checked here.
+    /// Returns a function table for receivers of messages `M`, without the functions of a task. The
+    /// tables of all receivers are based on this one, so the size of messages is checked here.
     pub(crate) const fn of_messages<M: 'static>(drop_task: unsafe fn(CellPtr)) -> Self {
         parcel::check_size::<M>();
         Self {
@@ -109,7 +109,7 @@ impl Table {
 }
 
 /// Creates a cell with one reference, which the caller owns. If `moves` is false, the cell stays on
-/// the thread of its home.
+/// the thread of its worker.
 #[inline]
 pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     const {
@@ -164,7 +164,7 @@ unsafe fn drop_task<T>(cell: CellPtr) {
     unsafe { task_of::<T>(cell).drop_in_place() };
 }
 
-/// Does nothing. Used as `drop_task` of a table without a task.
+/// Does nothing. Used as `drop_task` in a function table without a task.
 pub(crate) fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
@@ -174,7 +174,7 @@ unsafe fn label_of<T: Task>(cell: CellPtr) -> Option<String> {
     unsafe { task_of::<T>(cell).as_ref() }.label()
 }
 
-/// Returns `None`. Used as `label` of a table without a task.
+/// Returns `None`. Used as `label` in a function table without a task.
 fn no_label(_: CellPtr) -> Option<String> {
     None
 }
@@ -201,13 +201,13 @@ unsafe fn kind_in_envelope<T: Task>(envelope: *mut Envelope) -> usize {
     unsafe { parcel::look_at(parcel::oldest::<T::Message>(envelope), T::message_kind) }
 }
 
-/// Returns 0. Used as `kind_in_envelope` of a table without a task.
+/// Returns 0. Used as `kind_in_envelope` in a function table without a task.
 #[cfg(feature = "sim")]
 fn no_kind_in_envelope(_: *mut Envelope) -> usize {
     0
 }
 
-/// Returns 0. Used as `kind_in_slot` of a table without a task.
+/// Returns 0. Used as `kind_in_slot` in a function table without a task.
 fn no_kind(_: *const Slot) -> usize {
     0
 }

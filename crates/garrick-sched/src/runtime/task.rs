@@ -1,4 +1,4 @@
-//! The trait of tasks, which the layers above implement.
+//! The trait of tasks, which crates built on this one implement.
 
 use std::any::type_name;
 
@@ -85,10 +85,10 @@ pub trait Task: Sized + 'static {
     /// Called after a turn has panicked, if [`Task::RECOVERS`] is true. `message` is the panic
     /// message.
     ///
-    /// All staged effects of the failed turn were discarded, but the changes to the task's own
-    /// fields stay. `recover` runs as a separate turn, in which the task may repair its state. If
-    /// it returns [`Flow::Continue`], the task continues with the next message. By default, the
-    /// task stops.
+    /// All staged effects of the failed turn were discarded. But the changes that it made to the
+    /// task's own fields stay. `recover` runs as a separate turn, in which the task may repair its
+    /// state. If it returns [`Flow::Continue`], the task continues with the next message. By
+    /// default, the task stops.
     fn recover(&mut self, message: &str, turn: &Turn<'_, Self::Message>) -> Flow {
         let _ = (message, turn);
         Flow::Stop
@@ -149,8 +149,8 @@ pub trait Task: Sized + 'static {
     }
 }
 
-/// A task that is too large for a block of the pool, or that needs a larger alignment than a block
-/// has.
+/// A box for a task that is too large for a memory block of the pool, or that needs a larger
+/// alignment than a block has.
 pub(crate) struct Boxed<T>(pub(crate) Box<T>);
 
 impl<T: Task> Task for Boxed<T> {

@@ -1,11 +1,11 @@
 //! Trails: values that travel with the messages of a turn, such as a trace context.
 //!
-//! The trail of a turn is sent in a note in front of each message. The receiver takes both
-//! together, and the trail becomes the trail of the turn that handles the message. So the trail
-//! travels on with the messages of this turn.
+//! The trail of a turn is sent in a note in front of each message of the turn. The receiver takes
+//! the note and the message together, and handles the message in a turn with the same trail. So the
+//! trail also travels with the messages of that turn.
 //!
-//! A turn with a trail sends like a stranger: its messages go through the inboxes of their
-//! receivers. A turn without a trail runs the same code as if there were no trails.
+//! The messages of a turn with a trail go through the inboxes of their receivers, like messages
+//! from other threads. A turn without a trail has no extra cost.
 
 use std::any::Any;
 use std::fmt;

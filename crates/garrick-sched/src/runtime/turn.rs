@@ -82,8 +82,8 @@ impl<M: 'static> Turn<'_, M> {
         (self.running().table().name)()
     }
 
-    /// Cancels the failure of this turn, if a simulation has chosen one. Called by turns that run
-    /// no code of a user, because such turns cannot fail in production.
+    /// If a simulation has chosen to let this turn fail, cancels this failure. Called by turns that
+    /// run no user code, because such turns cannot fail in production.
     #[doc(hidden)]
     pub fn spare(&self) {
         self.worker.shared.hooks.spare();
@@ -101,8 +101,8 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.lane.restarted(self.running());
     }
 
-    /// Returns the cell that runs this turn. For a turn that runs a door, this is the cell of the
-    /// sender, not `cell`.
+    /// Returns the cell of the task that runs this turn. If the turn calls a door, this is the cell
+    /// of the sender, not the cell of the door.
     fn running(&self) -> CellPtr {
         self.worker.running().unwrap_or(self.cell)
     }
@@ -190,8 +190,8 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Stages a message that is sent at `deadline`. The message may belong to a timer, and the
-    /// timer may have an owner.
+    /// Stages a message that is sent at `deadline`. The message may belong to a timer. If the timer
+    /// has an owner, the timer is cancelled when the owner ends.
     fn send_later<N: 'static>(
         &self,
         deadline: Nanos,
@@ -213,7 +213,7 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Watches another task. When that task ends, `convert` turns the [`Ended`] value into a
+    /// Watches another task. When the other task ends, `convert` turns the [`Ended`] value into a
     /// message, which is sent to this task.
     ///
     /// The message comes after all messages that the other task has sent to this task. Until the
@@ -239,10 +239,10 @@ impl<M: 'static> Turn<'_, M> {
     /// During the call, another thread runs the other tasks of this worker. New messages to this
     /// task wait until the turn has ended.
     ///
-    /// `f` is not part of the turn. A message that `f` sends is sent immediately, and so before the
-    /// messages of this turn. It stays sent even if the turn is undone. Messages that the turn
-    /// itself sends, before or after the call, are sent in order when the turn commits. `f` must be
-    /// `Send`, so that it cannot use the turn.
+    /// `f` is not part of the turn. If `f` sends a message, the message is sent immediately, and
+    /// therefore before the messages of this turn. It is not taken back if the turn is undone.
+    /// Messages that the turn itself sends, before or after the call, are sent in order when the
+    /// turn commits. `f` must be `Send`, so that it cannot use the turn.
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns can block at the same
@@ -332,15 +332,14 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Takes the next message out of the mailbox of the task. Returns `None` if there is no message
-    /// that this activation may handle, if the task does not receive messages of type `M`, or if
-    /// the turn has [blocked](Turn::blocking). Also returns `None` if the turn does not handle a
-    /// message, or if its task is not declared with
-    /// [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
+    /// that this activation may handle, or if the turn has [blocked](Turn::blocking). Also returns
+    /// `None` if the turn does not handle a message, if the task does not receive messages of type
+    /// `M`, or if it is not declared with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
     ///
     /// Each message that is taken begins a new part of the turn. If the turn later panics or is
     /// discarded, only its last part is undone. The earlier parts are committed together, before
-    /// the task fails or handles another message: immediately, or by the decision that one of them
-    /// has requested.
+    /// the task fails or handles another message. They are committed immediately, unless one of
+    /// them has requested a later decision.
     #[doc(hidden)]
     #[must_use]
     pub fn next_message(&self) -> Option<M> {
@@ -351,13 +350,14 @@ impl<M: 'static> Turn<'_, M> {
 
     /// Makes [`Turn::next_message`] take messages out of `held`, oldest first, instead of out of
     /// the mailbox. Before the turn ends, the task must [take back](Turn::take_back) the messages
-    /// that are left.
+    /// that the turn has not taken.
     #[doc(hidden)]
     pub fn lend(&self, held: VecDeque<M>) {
         self.worker.later.lend(held);
     }
 
-    /// Takes back the [lent](Turn::lend) messages that are left.
+    /// Takes back the messages that [`Turn::lend`] has lent to the turn and that the turn has not
+    /// taken.
     #[doc(hidden)]
     #[must_use]
     pub fn take_back(&self) -> VecDeque<M> {
@@ -394,9 +394,9 @@ impl<M: 'static> Turn<'_, M> {
     /// Moves the task `to` to another sponsor and sends it `message`, which the task handles there.
     ///
     /// Messages that were sent to the task earlier are handled on its old sponsor. If the new
-    /// sponsor has stopped, the task does not move, but still handles the message. The same is true
-    /// if [`Here::spawn`](crate::Here::spawn) created the task, because such a task might not be
-    /// `Send`. (This method corresponds to SENDX of the Lisp TActors.)
+    /// sponsor has stopped, the task does not move, but still handles the message. A task that
+    /// [`Here::spawn`](crate::Here::spawn) has created does not move either, because such a task
+    /// might not be `Send`. (This method corresponds to SENDX of the Lisp TActors.)
     ///
     /// # Errors
     /// Returns the message if the receiving task is known to have stopped, or if the message is not
@@ -437,8 +437,9 @@ impl<M: 'static> Turn<'_, M> {
 
     /// Returns true if another message is waiting in this task's mailbox.
     ///
-    /// Messages that are in transit from other threads are not included. A task that collects
-    /// messages in batches can process its batch when this method returns false.
+    /// Messages that other threads have sent, but that have not reached the mailbox yet, do not
+    /// count. A task that collects messages in batches can process its batch when this method
+    /// returns false.
     pub fn has_more(&self) -> bool {
         if let Some(has_more) = self.worker.visit_has_more() {
             return has_more;
@@ -472,7 +473,7 @@ impl<M: 'static> Turn<'_, M> {
     /// Returns the current date and time, according to the sponsor's [`World`](crate::World).
     ///
     /// # Panics
-    /// Panics if [`World::date`](crate::World::date) does.
+    /// Panics if [`World::date`](crate::World::date) panics.
     pub fn date(&self) -> SystemTime {
         self.worker.date()
     }
@@ -483,7 +484,7 @@ impl<M: 'static> Turn<'_, M> {
     }
 }
 
-/// Creates a note that moves a task to another sponsor.
+/// Creates a note (an envelope without messages) that requests a task to move to another sponsor.
 pub(super) fn move_note(worker: &Worker, to: &Handle) -> *mut Envelope {
     parcel::note(&worker.pool, Kind::Move, to.clone())
 }

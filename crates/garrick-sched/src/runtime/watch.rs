@@ -1,9 +1,9 @@
-//! Watches: watchers are notified when a task has ended, with the reason.
+//! Watches: when a task has ended, its watchers are notified and get the reason.
 //!
-//! A watched cell has no extra cost while it runs, because its messages take the same path as those
-//! of other cells. Only its table is replaced by a table with a mark. The watchers are kept outside
-//! of the cells, by cell address. A request to watch is sent like a message, so it comes after the
-//! earlier messages of its sender.
+//! A watched task has no extra cost while it runs, because its messages take the same path as those
+//! of other tasks. Only the function table of its cell is replaced by a table with a mark. The
+//! watchers are in a separate register, under the address of the cell. A request to watch is sent
+//! like a message, so it comes after the earlier messages of its sender.
 
 use std::fmt;
 use std::mem;
@@ -34,8 +34,8 @@ pub enum Ended {
     SponsorEnded,
     /// The task had already ended when it was watched.
     Before,
-    /// The node of the task was lost, or the connection to it. The task may still run. Contains the
-    /// name of the node.
+    /// The node of the task was lost, or the connection to this node. The task may still run.
+    /// Contains the name of the node.
     NodeLost(Arc<str>),
 }
 
@@ -88,8 +88,8 @@ impl Watcher {
         self.cancelled.load(Relaxed)
     }
 
-    /// Calls the notice, or drops it if it was cancelled. Catches a panic of the call, and of the
-    /// destructors of captured values.
+    /// Calls the notice, or drops it if the watch was cancelled. Catches panics of the call, and of
+    /// the destructors of captured values.
     pub(crate) fn tell(self, ended: Ended) {
         let is_cancelled = self.is_cancelled();
         let notice = self.notice;
@@ -101,16 +101,16 @@ impl Watcher {
     }
 }
 
-/// The content of a note of kind `Watch`.
+/// The content of a note of kind `Watch`, which is sent to a task.
 pub(crate) enum Request {
-    /// Registers a watcher.
+    /// Request to register a watcher.
     Watch(Watcher),
-    /// Asks the worker for the state of the task.
+    /// Request for the state of the task, which the task's worker answers.
     Look(Looker),
 }
 
 impl Request {
-    /// Handles a request that has come after its task has ended.
+    /// Handles a request that has reached its task only after the task has ended.
     pub(crate) fn turn_away(self) {
         match self {
             Self::Watch(watcher) => watcher.tell(Ended::Before),
@@ -120,15 +120,15 @@ impl Request {
     }
 }
 
-/// Smallest number of watches of a task at which cancelled watches are removed.
+/// Minimum number of watches of a task before cancelled watches are removed.
 const SWEEP_MIN: usize = 8;
 
 /// Watchers of one task.
 struct Watchers {
     /// Watchers in the order of their registration.
     list: Vec<Watcher>,
-    /// Length at which cancelled watchers are removed. It is twice the length after the last
-    /// removal, so that a watch takes constant time on average.
+    /// Length of the list at which cancelled watchers are removed. This is twice the length after
+    /// the last removal, so that adding a watcher takes constant time on average.
     sweep_at: usize,
 }
 
@@ -169,8 +169,8 @@ fn shard(cell: CellPtr) -> MutexGuard<'static, Register> {
     WATCHERS.of(cell.0.addr().get())
 }
 
-/// Registers a watcher. Returns cancelled watchers. The caller must drop them where foreign code
-/// may run.
+/// Registers a watcher of a task. Returns cancelled watchers that were removed. The caller must
+/// drop them where foreign code may run.
 #[must_use]
 pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     let mut shard = shard(cell);
@@ -178,8 +178,8 @@ pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     watchers.or_insert(Watchers::NONE).add(watcher)
 }
 
-/// Notifies watchers that have come after their task has ended, and drops watchers whose watches
-/// were cancelled. This calls foreign code, which may do anything.
+/// Notifies watchers whose requests came after their task had ended, and drops watchers that were
+/// cancelled. Calls foreign code, which may do anything.
 #[inline]
 pub(crate) fn tell_late(late: Vec<Watcher>) {
     if !late.is_empty() {

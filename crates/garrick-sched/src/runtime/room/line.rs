@@ -22,12 +22,13 @@ use crate::runtime::current::Entered;
 /// Queue of waiting senders, which are woken in the order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Length of the queue. Written under the lock, read by threads that give places back.
+    /// Length of the queue. Written only under the lock, but read without the lock by threads that
+    /// give places back.
     waiting: AtomicUsize,
     queue: Mutex<Queue>,
 }
 
-/// Waiting senders, by the number of their ticket.
+/// The waiting senders. Each sender has a number, under which its waker is stored.
 #[derive(Debug, Default)]
 struct Queue {
     /// Wakers. Each is in an `Arc`, because cloning a waker is foreign code.
@@ -151,8 +152,8 @@ impl Ticket<'_> {
         }
     }
 
-    /// Consumes a ticket that was removed from the queue. The owner of the ticket then tries to
-    /// take a place.
+    /// Consumes a ticket that was removed from the queue, because its owner tries to take a place
+    /// now.
     pub(super) fn used(self) {
         mem::forget(self);
     }

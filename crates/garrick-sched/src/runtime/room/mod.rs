@@ -3,8 +3,8 @@
 //! A room is a semaphore. Waiting senders are woken in the order of arrival. But a woken sender has
 //! no right to a place: another sender may take the place first. Places are freed in two ways.
 //!
-//! *Any thread gives a place back.* It subtracts 1 from a count and, if a sender is waiting, wakes
-//! that sender.
+//! *A place is given back by any thread.* The thread subtracts 1 from a count. If a sender is
+//! waiting, the thread wakes that sender.
 //!
 //! ```text
 //!     a waiting sender                         a thread that gives back
@@ -19,7 +19,7 @@
 //! thread that gives it back sees the waiting sender. A sender that was removed from the queue must
 //! try to take a place. If it gives up before that, it must wake the next sender.
 //!
-//! *The keeper uses a place up.* The keeper is the task that receives the messages. It counts
+//! *A place is used up by the keeper.* The keeper is the task that receives the messages. It counts
 //! handled messages by a plain store, and reads `waiting` without a fence. So it may miss a sender
 //! that has just joined the queue. For this reason, a waiting sender nudges the keeper between
 //! steps 2 and 3, and the keeper then checks again. The nudge is sent by a read-modify-write, so
@@ -61,7 +61,8 @@ pub(crate) use cell::{drop_room, room_of};
 use line::{Line, Ticket};
 
 /// Number that is added to the count of handled messages when a room is closed. It is larger than
-/// the number of places that can be taken, and small enough for the difference of two counts.
+/// the number of places that can be taken, and small enough that the difference of two counts does
+/// not overflow.
 const CLOSED: usize = isize::MAX as usize / 2;
 
 /// The policy of a bounded mailbox for new messages while it is full.
@@ -93,7 +94,7 @@ pub enum WhenFull {
 pub struct Room {
     /// Words that are written by threads that take places and give them back.
     senders: CachePadded<Senders>,
-    /// Words that are written by the keeper.
+    /// Words that are written by the task that receives the messages (the keeper).
     keeper: CachePadded<Keeper>,
 }
 
@@ -103,8 +104,8 @@ struct Senders {
     when_full: WhenFull,
     /// Number of places taken, minus the number of places given back.
     taken: AtomicUsize,
-    /// An earlier value of `handled`, so `handled` is not smaller. Senders use it so that they need
-    /// not read `handled`, which the keeper writes, for each message.
+    /// An earlier value of `handled`. Senders read this copy, because the keeper often writes
+    /// `handled`. `handled` is never smaller than the copy.
     seen: unmodelled::AtomicUsize,
     dropped: unmodelled::AtomicU64,
     line: Line,
@@ -112,9 +113,10 @@ struct Senders {
 
 #[derive(Debug)]
 struct Keeper {
-    /// Number of places that the keeper has used up since the room was created.
+    /// Number of messages that the receiving task (the keeper) has handled since the room was
+    /// created. Each of them has freed a place.
     handled: AtomicUsize,
-    /// True while a nudge is in flight.
+    /// True while the receiving task (the keeper) has not yet handled a nudge that was sent to it.
     is_nudged: AtomicBool,
 }
 
@@ -204,8 +206,8 @@ impl Room {
         (self.take_some(|_| 1) == 1).then(|| Place { room: self.clone() })
     }
 
-    /// Takes `wanted(n)` of the `n` free places, if `n` is not 0. Returns the number of places
-    /// taken, which is 0 if no place is free.
+    /// Takes `wanted(n)` places, where `n` is the number of free places. Returns the number of
+    /// places taken, which is 0 if no place is free.
     pub(crate) fn take_some(&self, wanted: impl Fn(usize) -> usize) -> usize {
         // Relaxed: the exchange below decides.
         let mut taken = self.senders.taken.load(Relaxed);
@@ -241,7 +243,8 @@ impl Room {
         }
     }
 
-    /// Returns the number of free places according to these counts.
+    /// Returns the number of free places, computed from the given numbers of taken and handled
+    /// places.
     fn free(&self, taken: usize, handled: usize) -> usize {
         // Negative if the room is closed, or the counts are of different times.
         let waiting = taken.wrapping_sub(handled) as isize;
@@ -251,7 +254,8 @@ impl Room {
         self.senders.capacity.saturating_sub(waiting as usize)
     }
 
-    /// Takes a place even if none is free, for a message for which a place was promised earlier.
+    /// Takes a place even if none is free, for a message that the receiving task has agreed to
+    /// accept.
     pub(crate) fn take_anyway(&self) {
         // Relaxed: it waits for nobody, and sees nothing.
         self.senders.taken.fetch_add(1, Relaxed);
@@ -263,7 +267,8 @@ impl Room {
         Place { room: self.clone() }
     }
 
-    /// Blocks the thread until a place is free, and takes it. Calls `nudge` to nudge the keeper.
+    /// Blocks the thread until a place is free, and takes it. Calls `nudge` to tell the receiving
+    /// task that a sender waits.
     pub(crate) fn wait_for_place(&self, nudge: impl Fn()) {
         loop {
             if self.take_some(|_| 1) == 1 {
@@ -287,7 +292,8 @@ impl Room {
         self.take_with(|| {}).await
     }
 
-    /// Takes a place like [`Room::take`], and calls `nudge` to nudge the keeper.
+    /// Takes a place like [`Room::take`], and calls `nudge` to tell the receiving task that a
+    /// sender waits.
     pub(crate) async fn take_with(self: &Arc<Self>, nudge: impl Fn()) -> Place {
         let mut ticket = None;
         poll_fn(|context| self.poll_take(context, &mut ticket, &nudge)).await
@@ -319,7 +325,8 @@ impl Room {
         Poll::Pending
     }
 
-    /// Nudges the keeper, unless a nudge is in flight (step 2b).
+    /// Tells the receiving task (the keeper) that a sender waits, unless an earlier nudge has not
+    /// been handled yet (step 2b).
     fn nudge_by(&self, nudge: &impl Fn()) {
         // Release: pairs with the Acquire in `nudged`. If another sender's nudge is in flight, the
         // keeper sees by it that this sender waits.
@@ -335,8 +342,8 @@ impl Room {
         }
     }
 
-    /// Gives `count` places back. Returns true if a sender is waiting. The caller must then call
-    /// [`Room::wake`].
+    /// Gives `count` places back. Returns true if a sender is waiting. In this case, the caller
+    /// must call [`Room::wake`].
     #[must_use]
     pub(crate) fn give_back_quietly(&self, count: usize) -> bool {
         // SeqCst: see the module. As a release it pairs with the acquire in `take_some`.
@@ -355,7 +362,8 @@ impl Room {
         }
     }
 
-    /// Records that a place is used up. Only the keeper calls this.
+    /// Records that a place became free because its message was handled. Called only by the task
+    /// that receives the messages.
     #[inline]
     pub(crate) fn use_up(&self) {
         // Relaxed: written by the keeper itself, or by the thread that handed the task over.
@@ -367,8 +375,8 @@ impl Room {
         }
     }
 
-    /// Handles a nudge, and wakes the senders for which there is a place. Only the keeper calls
-    /// this.
+    /// Handles a nudge: wakes the senders for which there is a place. Called only by the task that
+    /// receives the messages.
     pub(crate) fn nudged(&self) {
         // Acquire: pairs with the Release in `nudge_by`.
         self.keeper.is_nudged.swap(false, Acquire);
@@ -377,8 +385,8 @@ impl Room {
         self.wake(self.free(taken, self.keeper.handled.load(Relaxed)));
     }
 
-    /// Closes the room, because the task handles no more messages. After that, there is a place for
-    /// every sender. Only the keeper calls this.
+    /// Closes the room, because the receiving task handles no more messages. A closed room has a
+    /// place for every sender, so that no sender waits. Called only by the receiving task.
     pub(crate) fn close(&self) {
         // Relaxed: a sender that does not see it comes to the line, and sees it by the lock of the
         // line, or is woken below.

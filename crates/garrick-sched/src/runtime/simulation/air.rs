@@ -1,4 +1,5 @@
-//! The air: tasks, messages on their way (*flights*), and the choices that they offer.
+//! The air: all tasks of a simulation, all messages that were sent and not yet delivered
+//! (*flights*), and the choices to which they lead.
 
 mod batch;
 
@@ -20,31 +21,33 @@ pub enum Choice {
         /// Task that starts.
         task: TaskName,
     },
-    /// The oldest flight of a pair is delivered.
+    /// The oldest message on its way from one sender to one receiver is delivered.
     Deliver {
         /// Sender: a task, a timer, or [`TaskName::OUTSIDE`].
         from: TaskName,
         /// Receiver.
         to: TaskName,
     },
-    /// Something that the caller has offered, for example that time passes.
+    /// An event that the caller has offered as a choice, for example that time passes.
     Other(
-        /// Number that the caller has chosen.
+        /// Number by which the caller recognizes the event.
         u32,
     ),
 }
 
-/// Number of pairs without flights that are always kept.
+/// Number of pairs of a sender and a receiver that are always kept, even if no messages are on
+/// their way.
 const EMPTY_MAX: usize = 64;
 
-/// Index that stands for nothing.
+/// Value of an index field that refers to nothing.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A task.
 pub(super) struct Entry {
     pub(super) cell: CellPtr,
     pub(super) name: TaskName,
-    /// Table of the task, which its cell loses when the task ends.
+    /// Function table of the task. Stored here because the cell loses this table when the task
+    /// ends.
     pub(super) table: &'static Table,
     /// Index of the task's node.
     pub(super) node: u32,
@@ -54,44 +57,45 @@ pub(super) struct Entry {
     timers: u32,
     /// True if each message is delivered to the task at once, and not as a step.
     pub(super) is_prompt: bool,
-    /// Number of flights to the task.
+    /// Number of messages that were sent to the task and not yet delivered.
     in_air: u32,
-    /// Index of the first pair to the task, or `NONE`.
+    /// Index of the first pair whose receiver is this task, or `NONE`.
     pairs: u32,
-    /// Index of the pair of the last flight, or `NONE`.
+    /// Index of the pair to which the last message to this task was added, or `NONE`.
     recent: u32,
-    /// Index of the task's start in the choices, or `NONE`. Until the start, the pairs to the task
-    /// are held.
+    /// Index of the task's start in the choices, or `NONE`. Messages to the task cannot be
+    /// delivered before the start.
     start: u32,
-    /// True while the pairs to the task are held because the last turn of the task waits for a
-    /// decision.
+    /// True while messages to the task cannot be delivered, because the last turn of the task waits
+    /// for a decision.
     is_held: bool,
     /// True if a turn of the task has tried to take more messages.
     takes_more: bool,
 }
 
-/// The flights of a sender to a receiver. A pair without flights is kept for a while, because there
-/// will probably be more.
+/// A pair of a sender and a receiver, with the messages on their way (flights). A pair without
+/// flights is kept for a while, because the sender will probably send more messages.
 struct Pair {
     from: TaskName,
     /// Node of the sender, or `NONE`.
     from_node: u32,
     /// True if the sender is a timer.
     is_of_timer: bool,
-    /// True if the flights are copies.
+    /// True if the messages of this pair are copies.
     is_of_copies: bool,
     /// Index of the receiver.
     to: u32,
-    /// Oldest and newest flight, or null. Each flight links to the next newer flight.
+    /// Oldest and newest message of this pair, or null. Each message links to the next newer one.
     flights: (*mut Envelope, *mut Envelope),
     /// Indices of the next and the previous pair to the same receiver.
     next: u32,
     previous: u32,
-    /// Index in the choices, or `NONE` while the pair is held or has no flights.
+    /// Index of the delivery in the choices. `NONE` while no message of this pair can be delivered.
     choice: u32,
 }
 
-/// Task or pair that a choice stands for.
+/// Effect of taking a choice: a task starts, the oldest message of a sender-receiver pair is
+/// delivered, or an event of the caller happens.
 #[derive(Clone, Copy)]
 enum Target {
     Start(u32),
@@ -99,7 +103,7 @@ enum Target {
     Other(u32),
 }
 
-/// Sender of the messages that arrive.
+/// Sender to which the messages that arrive at the nodes are attributed.
 #[derive(Clone, Copy)]
 pub(super) struct Sender {
     pub(super) from: From,
@@ -116,13 +120,13 @@ pub(super) enum From {
     Code,
     /// A timer.
     Timer,
-    /// A link that delivers messages again.
+    /// A network link that delivers copies of messages.
     Copies,
     /// A node that has crashed.
     Nowhere,
 }
 
-/// Node number of [`From::Nowhere`].
+/// Node number for senders that belong to no node.
 pub(super) const NOWHERE: u32 = NONE - 1;
 
 impl Sender {
@@ -133,7 +137,7 @@ impl Sender {
         ..Self::without_task(From::Nowhere)
     };
 
-    /// Returns the sender that stands for the timers of a node.
+    /// Returns the sender to which the messages of a node's timers are attributed.
     pub(super) const fn timer(node: u32) -> Self {
         Self {
             node,
@@ -150,50 +154,52 @@ impl Sender {
     }
 }
 
-/// A choice that was taken: the cell to run, and the flight to deliver.
+/// A choice that was taken: the cell to run, and the message to deliver.
 pub(super) struct Taken {
     pub(super) task: u32,
-    /// Index of the pair of the flight. `NONE` if the pair has no other flights, or if the task
-    /// starts.
+    /// Index of the sender-receiver pair of the message. `NONE` if the pair has no other messages,
+    /// or if the task starts.
     pub(super) pair: u32,
     /// Envelope to deliver, or null if the task starts.
     pub(super) envelope: *mut Envelope,
-    /// True if no more flights to the task are left, so that a reference to the task must be
+    /// True if no more messages to the task are left, so that a reference to the task must be
     /// dropped.
     pub(super) is_last: bool,
 }
 
-/// Flights to drop, with their receiver.
+/// Undelivered messages to one receiver that must be dropped.
 pub(super) struct Dropped {
     pub(super) cell: CellPtr,
-    /// Oldest flight, which links to the others.
+    /// Oldest of these messages, which begins a linked list of all of them.
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,
-    /// True if no more flights to the task are left, so that a reference to the task must be
+    /// True if no more messages to the task are left, so that a reference to the task must be
     /// dropped.
     pub(super) is_last: bool,
 }
 
-/// All tasks and flights of a simulation.
+/// All tasks and all undelivered messages (flights) of a simulation.
 #[derive(Default)]
 pub(super) struct Air {
     tasks: Slab<Entry>,
     /// Tasks by the addresses of their cells.
     cells: HashMap<usize, u32, ByNumber>,
     pairs: Slab<Pair>,
-    /// Pairs by the name of the sender and the index of the receiver.
+    /// Pairs of a sender and a receiver, by the name of the sender and the index of the receiver.
     by_ends: HashMap<(u64, u32), u32, ByNumber>,
-    /// Number of pairs without flights.
+    /// Number of sender-receiver pairs without undelivered messages.
     empty: usize,
     choices: Vec<Choice>,
-    /// Task or pair of each choice.
+    /// The task that starts, or the pair whose oldest message is delivered, for each choice. The
+    /// indices are those of the choices.
     targets: Vec<Target>,
-    /// Index in the choices for each choice that the caller has offered, or `NONE`.
+    /// Index in the choices of each choice that the caller can offer, by its number. `NONE` if the
+    /// choice is not offered.
     others: Vec<u32>,
     /// Choices that the last step has caused, oldest first.
     pub(super) caused: Vec<Choice>,
-    /// Number of flights to be delivered together with the last chosen flight.
+    /// Number of further messages that are delivered together with the last chosen message.
     more: u32,
 }
 
@@ -202,8 +208,9 @@ impl Air {
         &self.choices
     }
 
-    /// Returns the index of the receiver of a choice, the node of the sender, and the envelope. The
-    /// envelope is null for a start. Returns `None` for a choice that the caller has offered.
+    /// Returns three values for a choice: the index of the receiver, the node of the sender, and
+    /// the envelope. The envelope is null if the choice is the start of a task. Returns `None` for
+    /// a choice that the caller has offered.
     pub(super) fn look_at(&self, at: usize) -> Option<(u32, u32, *mut Envelope)> {
         match self.targets[at] {
             Target::Start(task) => Some((task, self.task(task).node, ptr::null_mut())),
@@ -215,8 +222,8 @@ impl Air {
         }
     }
 
-    /// Returns the sender of copies, for the flights of the choice at an index. Returns `None` if
-    /// the choice is not a delivery, or if its flights are copies themselves.
+    /// Returns the sender to use for a copy of the message that the choice at an index delivers.
+    /// Returns `None` if the choice is not a delivery, or if the message is itself a copy.
     pub(super) fn copier_of(&self, at: usize) -> Option<Sender> {
         let Target::Pair(pair) = self.targets[at] else {
             return None;
@@ -229,8 +236,8 @@ impl Air {
         })
     }
 
-    /// Removes the pair of the choice at an index. Returns its flights. Returns `None` if the
-    /// choice is not a delivery.
+    /// Removes the sender-receiver pair whose message the choice at an index delivers. Returns all
+    /// messages of the pair, or `None` if the choice is not a delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),
@@ -242,7 +249,7 @@ impl Air {
         &self.tasks[index as usize]
     }
 
-    /// Returns the index of the task of a cell.
+    /// Returns the index of the task in `cell`.
     pub(super) fn index_of(&self, cell: CellPtr) -> Option<u32> {
         self.cells.get(&cell.0.addr().get()).copied()
     }
@@ -277,7 +284,7 @@ impl Air {
         self.cells.insert(cell.0.addr().get(), index);
     }
 
-    /// Removes a task that has ended. Returns the flights to that task.
+    /// Removes a task that has ended. Returns the undelivered messages to this task.
     pub(super) fn remove(&mut self, cell: CellPtr) -> Vec<Dropped> {
         let Some(index) = self.cells.remove(&cell.0.addr().get()) else {
             return Vec::new();
@@ -293,8 +300,8 @@ impl Air {
         dropped
     }
 
-    /// Removes the pairs whose receivers are on a node. If `with_sent` is true, also removes the
-    /// pairs whose senders were on that node. Returns the flights of the removed pairs.
+    /// Removes the undelivered messages to the tasks of a node. If `with_sent` is true, also
+    /// removes the messages that the tasks of this node have sent. Returns the removed messages.
     pub(super) fn remove_all_of(&mut self, node: u32, with_sent: bool) -> Vec<Dropped> {
         let is_of =
             |pair: &Pair| (with_sent && pair.from_node == node) || self.task(pair.to).node == node;
@@ -314,7 +321,8 @@ impl Air {
         of_node.map(|(_, task)| task.cell).collect()
     }
 
-    /// Makes the start of a task a choice. The flights to the task are held until it has started.
+    /// Adds the start of a task to the choices. Messages to the task cannot be delivered before the
+    /// start.
     pub(super) fn offer_start(&mut self, index: u32) {
         let task = self.task(index).name;
         self.withdraw_pairs(index);
@@ -323,20 +331,21 @@ impl Air {
         self.caused.push(Choice::Start { task });
     }
 
-    /// Holds the flights to a task, because its last turn waits for a decision.
+    /// Withdraws the deliveries of messages to a task from the choices, because its last turn waits
+    /// for a decision.
     pub(super) fn hold(&mut self, index: u32) {
         self.tasks[index as usize].is_held = true;
         self.withdraw_pairs(index);
     }
 
-    /// Ends the hold of the flights to a task, if they are held.
+    /// Allows the delivery of messages to a task again, after its last turn was decided.
     pub(super) fn release(&mut self, index: u32) {
         if mem::replace(&mut self.tasks[index as usize].is_held, false) {
             self.offer_pairs(index);
         }
     }
 
-    /// Withdraws the choices of all pairs to a task.
+    /// Removes the deliveries of all messages to a task from the choices.
     fn withdraw_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {
@@ -349,7 +358,7 @@ impl Air {
         }
     }
 
-    /// Offers the choices of all pairs to a task that have flights.
+    /// Adds the deliveries of messages to a task to the choices: one for each sender.
     fn offer_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {
@@ -366,7 +375,7 @@ impl Air {
         }
     }
 
-    /// Adds a flight to a task. Returns true if it is the only flight to this task.
+    /// Adds an undelivered message to a task. Returns true if it is the only one to this task.
     pub(super) fn add_flight(&mut self, to: u32, sender: Sender, envelope: *mut Envelope) -> bool {
         // SAFETY: the envelope is ours.
         unsafe { (*envelope).set_next(ptr::null_mut()) };
@@ -400,7 +409,7 @@ impl Air {
         self.by_ends.get(&(from.get(), to)).copied()
     }
 
-    /// Adds a pair without flights.
+    /// Adds a pair of a sender and a receiver, without messages.
     fn add_pair(&mut self, from: TaskName, sender: Sender, to: u32) -> u32 {
         self.purge();
         let next = self.task(to).pairs;
@@ -424,7 +433,8 @@ impl Air {
         index
     }
 
-    /// Appends a flight to a pair. `choice` is the choice of the pair.
+    /// Appends an undelivered message to a sender-receiver pair. `choice` is the choice that
+    /// delivers the oldest message of the pair.
     fn append(&mut self, index: u32, choice: Choice, envelope: *mut Envelope) {
         let pair = &mut self.pairs[index as usize];
         let (oldest, newest) = &mut pair.flights;
@@ -444,7 +454,7 @@ impl Air {
         }
     }
 
-    /// Removes all pairs without flights, if there are many.
+    /// Removes all sender-receiver pairs without undelivered messages, if there are many.
     fn purge(&mut self) {
         if self.empty <= EMPTY_MAX.max(2 * self.tasks.len()) {
             return;
@@ -539,7 +549,8 @@ impl Air {
         }
     }
 
-    /// Removes a pair. Returns the flights of the pair, if there are any.
+    /// Removes a sender-receiver pair. Returns the undelivered messages of the pair, if there are
+    /// any.
     fn drop_pair(&mut self, index: u32) -> Option<Dropped> {
         let pair = self.remove_pair(index);
         if pair.flights.0.is_null() {
@@ -590,7 +601,7 @@ impl Air {
         self.choices.len() as u32 - 1
     }
 
-    /// Removes the choice at an index. The last choice takes its place.
+    /// Removes the choice at an index. The last choice gets this index.
     fn withdraw(&mut self, at: u32) {
         self.choices.swap_remove(at as usize);
         self.targets.swap_remove(at as usize);

@@ -1,4 +1,5 @@
-//! Arrivals at the nodes: messages are added to the air, and other arrivals are handled at once.
+//! Envelopes that arrive at the nodes of a simulation. Messages are kept until the caller chooses
+//! to deliver them. Everything else is handled at once.
 
 use std::ptr;
 
@@ -7,7 +8,7 @@ use crate::cell::{CellPtr, Envelope};
 use crate::names::TaskName;
 use crate::runtime::worker::{Arrival, Worker};
 
-/// Adds the arrivals of one node to the air.
+/// Adds the messages that have arrived at one node to the undelivered messages.
 pub(super) fn add_arrivals(
     worker: &Worker,
     node: u32,
@@ -28,10 +29,10 @@ pub(super) fn add_arrivals(
     prompts.run(worker);
 }
 
-/// Cells of a node to run after the arrivals of the node were added to the air.
+/// Cells of a node that must run after all messages that have arrived at the node were recorded.
 pub(super) struct Prompts {
     node: u32,
-    /// Prompt tasks, with their envelopes.
+    /// Tasks that handle each message at once, with the envelopes to handle.
     prompt: Vec<(CellPtr, *mut Envelope)>,
     /// Cells for which no turn runs, because they have recovered or moved.
     idle: Vec<CellPtr>,
@@ -46,7 +47,8 @@ impl Prompts {
         }
     }
 
-    /// Adds an arrival for the task with this index to the air, or to the cells to run.
+    /// Records an arrival for the task with this index: adds its envelope to the undelivered
+    /// messages, or the cell of the task to the cells to run.
     pub(super) fn add(
         &mut self,
         worker: &Worker,

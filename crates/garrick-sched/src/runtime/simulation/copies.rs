@@ -1,4 +1,4 @@
-//! Copies of messages in the air, for the types that can be cloned.
+//! Copies of undelivered messages, for the types that can be cloned.
 
 use std::any::TypeId;
 
@@ -9,7 +9,8 @@ use crate::parcel;
 use crate::pool::Pool;
 use crate::quiet;
 
-/// Makes an envelope with a copy of the message in an envelope. See [`copy_of`].
+/// A function that returns an envelope with a copy of the message in another envelope, such as
+/// [`copy_of`].
 type Copier = unsafe fn(&Pool, *mut Envelope) -> Option<*mut Envelope>;
 
 /// Types of messages that can be copied.
@@ -21,14 +22,14 @@ impl Copies {
         self.0.insert(TypeId::of::<M>(), copy_of::<M>);
     }
 
-    /// Returns true if the messages to tasks with this table can be copied.
+    /// Returns true if messages to tasks with this function table can be copied.
     pub(super) fn has(&self, table: &Table) -> bool {
         self.0.contains_key(&(table.message)())
     }
 
-    /// Returns an envelope with a copy of the oldest message in `envelope`, which the caller owns.
-    /// Returns `None` if messages to tasks with this table cannot be copied, or if the clone
-    /// panics.
+    /// Returns a new envelope with a copy of the oldest message in `envelope`. The caller owns the
+    /// new envelope. Returns `None` if messages to tasks with this function table cannot be copied,
+    /// or if the clone panics.
     ///
     /// # Safety
     /// The envelope contains a message for a task with this table, and no other code uses the
@@ -45,8 +46,8 @@ impl Copies {
     }
 }
 
-/// Returns an envelope with a copy of a message, which the caller owns. Returns `None` if the clone
-/// panics.
+/// Returns a new envelope with a copy of a message. The caller owns the envelope. Returns `None` if
+/// the clone panics.
 ///
 /// # Safety
 /// The envelope contains a message of type `M`, which stays there during the call.

@@ -1,4 +1,4 @@
-//! Delivery of the chosen flight, and of the flights that are delivered with it.
+//! Delivery of the chosen message, and of the messages that are delivered together with it.
 
 use super::Simulation;
 use super::air::Taken;
@@ -6,8 +6,8 @@ use crate::cell::{CellPtr, Envelope};
 use crate::runtime::worker::Worker;
 
 impl Simulation {
-    /// Runs the cell of a choice that was taken. If `fails` is true, the turn fails when it
-    /// commits. Returns true if the turn waits for a decision.
+    /// Runs the task that a taken choice starts, or to which it delivers a message. If `fails` is
+    /// true, the turn fails when it commits. Returns true if the turn waits for a decision.
     pub(super) fn run_taken(
         &mut self,
         taken: &Taken,

@@ -1,5 +1,5 @@
-//! Simulations: sponsors on one thread, whose steps the caller chooses. The README of this folder
-//! explains the protocol.
+//! Simulations: several sponsors run on one thread, and the caller chooses each step. The README of
+//! this folder explains the protocol.
 
 mod hash;
 
@@ -32,15 +32,15 @@ use crate::runtime::task::Task;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Number of rounds after which a chain of messages that cause each other without a step is
-/// considered endless.
+/// Maximum number of rounds in which messages are handled without a step. If messages still cause
+/// new messages after these rounds, the chain is considered endless.
 const ROUNDS_MAX: usize = 1 << 20;
 
 /// Number of times that a closing node checks for tasks that destructors have created. Tasks that
-/// are created later are found more slowly.
+/// are created after the last check are found more slowly.
 const STOPS_MAX: usize = 4;
 
-/// Result of a choice, which the caller determines.
+/// The event that the caller lets happen when a choice is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fate {
     /// The turn runs.
@@ -48,9 +48,9 @@ pub enum Fate {
     /// The turn runs, and panics when it commits. So the effects of the turn are undone, but
     /// changes to the fields of the task stay.
     Fails,
-    /// The message is lost, and so are messages that its destructor sends. A start cannot be lost.
-    /// If the node of the sender is closed, all later messages of the sender to the receiver are
-    /// lost, too, because the connection has ended.
+    /// The message is lost, and messages that its destructor sends are lost, too. The start of a
+    /// task cannot be lost. If the node of the sender is closed, all later messages of the sender
+    /// to the receiver are also lost, because the connection has ended.
     Lost,
     /// The turn runs, and a copy of the message is sent, which will be delivered later. Copies of
     /// several messages from one sender to one receiver are delivered in the order of these
@@ -59,10 +59,10 @@ pub enum Fate {
     Doubled,
 }
 
-/// Effect of the crash of a node on its messages to other nodes.
+/// Fate of the messages that a node has sent to other nodes before it crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// The messages stay in the air.
+    /// The messages can still be delivered.
     Stays,
     /// The messages vanish.
     Vanishes,
@@ -84,7 +84,7 @@ pub struct Birth {
     pub task: TaskName,
     /// Task that has created the new task, or [`TaskName::OUTSIDE`].
     pub parent: TaskName,
-    /// Number of the node on which the task was created.
+    /// Index of the node on which the task was created.
     pub node: usize,
     /// Name of the task's type.
     pub type_name: &'static str,
@@ -92,7 +92,7 @@ pub struct Birth {
     pub is_internal: bool,
 }
 
-/// The circumstances of a choice.
+/// Information about a choice: its sender, its receiver, and what would happen.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Circumstances {
@@ -120,15 +120,16 @@ pub struct Circumstances {
     pub kind: Option<&'static str>,
 }
 
-/// A number of sponsors on the calling thread, called nodes. The caller chooses each step.
+/// A simulation: several sponsors, called nodes, run on the calling thread. The caller chooses each
+/// step.
 pub struct Simulation {
     /// Nodes by number. `None` for a node that was closed.
     nodes: Vec<Option<Here>>,
     air: Air,
-    /// Number of nodes that were opened with each name.
+    /// Number of nodes that were opened so far with each name.
     opened: BTreeMap<String, u32>,
     copies: Copies,
-    /// Tasks that were created, until the caller takes them.
+    /// Tasks that were created and that the caller has not yet taken from the list.
     births: Vec<Birth>,
     /// Number of tasks that other threads have created.
     strangers: u32,
@@ -138,7 +139,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Creates a simulation without nodes. Returns `None` if there is a simulation on this thread.
+    /// Creates a simulation without nodes. Returns `None` if there is already a simulation on this
+    /// thread.
     #[must_use]
     pub fn new() -> Option<Self> {
         Some(Self {
@@ -201,16 +203,16 @@ impl Simulation {
         self.node(node).spawn(task)
     }
 
-    /// Returns everything that can happen next. Empty if no task has anything to do, except perhaps
-    /// after a deadline. Call [`Simulation::settle`] first if code outside of tasks has sent
-    /// messages or spawned tasks since the last step.
+    /// Returns everything that can happen next. The result is empty if no task has anything to do
+    /// now, even if a timer will fire later. Call [`Simulation::settle`] first if code outside of
+    /// tasks has sent messages or spawned tasks since the last step.
     #[must_use]
     pub fn choices(&self) -> &[Choice] {
         self.air.choices()
     }
 
-    /// Returns the choices that steps and other code have caused, oldest first. A delivery occurs
-    /// once per message. The caller empties the list.
+    /// Returns the choices that steps and other code have caused, oldest first. The list contains
+    /// one delivery for each message. The caller empties the list.
     pub fn caused(&mut self) -> &mut Vec<Choice> {
         &mut self.air.caused
     }
@@ -220,7 +222,7 @@ impl Simulation {
         &mut self.births
     }
 
-    /// Returns the circumstances of the choice at an index.
+    /// Returns information about the choice at an index.
     ///
     /// Returns `None` for a choice that the caller has offered.
     ///
@@ -247,7 +249,8 @@ impl Simulation {
     }
 
     /// Returns true if the choice at an index delivers a message that can be copied. A copy is not
-    /// copied again. A message to a bounded mailbox is not copied, because a copy has no room.
+    /// copied again. A message to a bounded mailbox is not copied either, because no place in the
+    /// mailbox was taken for the copy.
     fn can_double(&self, at: usize) -> bool {
         let Some((task, _, envelope)) = self.air.look_at(at) else {
             return false;
@@ -259,8 +262,9 @@ impl Simulation {
             && self.copies.has(table)
     }
 
-    /// Returns the nodes of the sender and of the receiver, if the choice at an index delivers a
-    /// message and its sender has a node, which may be closed.
+    /// Returns the nodes of the sender and of the receiver of the choice at an index. The node of
+    /// the sender may be closed. Returns `None` if the choice delivers no message, or if its sender
+    /// has no node.
     #[must_use]
     pub fn nodes_of(&self, at: usize) -> Option<(usize, usize)> {
         let (task, from, envelope) = self.air.look_at(at)?;
@@ -274,8 +278,8 @@ impl Simulation {
         self.copies.add::<M>();
     }
 
-    /// Adds a copy of the message that the choice at an index delivers to the air, if it can be
-    /// copied and if its clone does not panic.
+    /// Copies the message that the choice at an index delivers. The copy can be delivered later.
+    /// Does nothing if the message cannot be copied, or if its clone panics.
     fn double(&mut self, at: usize) {
         if !self.can_double(at) {
             return;
@@ -304,7 +308,7 @@ impl Simulation {
     }
 
     /// Returns the label of the task that receives the message of a choice, if the task has one.
-    /// This calls foreign code.
+    /// The label comes from [`Task::label`](crate::Task::label), which is foreign code.
     ///
     /// # Panics
     /// Panics if there is no such choice.
@@ -335,14 +339,15 @@ impl Simulation {
         }
     }
 
-    /// Returns the number of tasks that other threads have created. Such tasks make runs differ.
+    /// Returns the number of tasks that other threads have created. Such tasks make a simulation
+    /// non-deterministic.
     #[must_use]
     pub fn strangers(&self) -> u32 {
         self.strangers
     }
 
     /// Adds the messages that code outside of tasks has sent since the last step, and the tasks
-    /// that it has spawned.
+    /// that this code has spawned, to the choices.
     ///
     /// # Panics
     /// Panics if called by a task, like all methods that run foreign code.
@@ -352,9 +357,9 @@ impl Simulation {
         self.collect(Sender::OUTSIDE);
     }
 
-    /// Takes the choice at an index. `fate` determines its result. Only a message can be lost, and
-    /// only a turn can fail. Otherwise, the choice has the result [`Fate::Happens`]. A choice that
-    /// the caller has offered is only withdrawn.
+    /// Takes the choice at an index. `fate` determines the result. Only a message can be lost, and
+    /// only a turn can fail. If `fate` is not possible for the choice, the result is
+    /// [`Fate::Happens`]. A choice that the caller has offered is only withdrawn.
     ///
     /// # Panics
     /// Panics if there is no such choice, or if called by a task.
@@ -443,9 +448,9 @@ impl Simulation {
         fired
     }
 
-    /// Closes a node as in a crash: its tasks are dropped, and the messages to them vanish, as do
-    /// the messages that destructors send. `sent` determines what happens to the messages that the
-    /// node has sent to other nodes.
+    /// Closes a node as in a crash: its tasks are dropped. Messages to these tasks vanish, and so
+    /// do messages that their destructors send. `sent` determines what happens to the messages that
+    /// the node has sent to other nodes.
     ///
     /// # Panics
     /// Panics if called by a task.
@@ -456,8 +461,8 @@ impl Simulation {
         self.discard_what_comes();
     }
 
-    /// Discards messages that destructors have sent, for example refusals of questions. No task may
-    /// notice that a message is lost, or that a node has crashed.
+    /// Discards messages that destructors have sent, for example refusals of questions. Otherwise,
+    /// tasks would notice the loss of a message or the crash of a node.
     fn discard_what_comes(&mut self) {
         let caused = self.air.caused.len();
         self.collect(Sender::NOWHERE);
@@ -466,7 +471,7 @@ impl Simulation {
         self.collect(Sender::OUTSIDE);
     }
 
-    /// Closes a node. `sender` stands for the destructors of its tasks.
+    /// Closes a node. Messages that the destructors of its tasks send are attributed to `sender`.
     fn close(&mut self, node: usize, sender: Sender, sent: Sent) {
         if !self.is_open(node) {
             return;
@@ -498,7 +503,7 @@ impl Simulation {
         }
     }
 
-    /// Drops flights, which calls destructors.
+    /// Drops undelivered messages, which calls destructors.
     fn drop_flights(&self, dropped: &Dropped) {
         let worker = self.worker(dropped.node as usize);
         worker.drop_flights(dropped.cell, dropped.oldest);
@@ -507,7 +512,7 @@ impl Simulation {
         }
     }
 
-    /// Adds all arrivals and events since the last call to the air.
+    /// Records everything that has arrived at the nodes, and all events, since the last call.
     fn collect(&mut self, sender: Sender) {
         for _ in 0..ROUNDS_MAX {
             if self.running.has_events() {
@@ -523,8 +528,8 @@ impl Simulation {
         panic!("destructors or notices of watches cause each other without end");
     }
 
-    /// Finishes the oldest turn whose commit was decided. Returns false if there is none. `sender`
-    /// is the sender that has caused the decision.
+    /// Finishes the oldest turn about whose commit there is a decision. Returns false if there is
+    /// no such turn. `sender` has caused the decision.
     fn finish_decided(&mut self, sender: Sender) -> bool {
         let woken = |here: &'_ Here| here.worker().later.next_woken();
         let Some(cell) = self.nodes.iter().flatten().find_map(woken) else {
@@ -556,9 +561,9 @@ impl Simulation {
         true
     }
 
-    /// Records the number of tasks that the current parent has created. `index` and `name` are
-    /// those of the parent when the step began. The parent may have ended, and another task may
-    /// have the index now.
+    /// Records how many tasks the task of the current step has created. `index` and `name` are the
+    /// index and the name that this task had when the step began. The task may have ended since
+    /// then, and another task may have its index now.
     fn note_children(&mut self, index: u32, name: TaskName) {
         if let Some(task) = self.air.task_mut(index)
             && task.name == name
@@ -567,7 +572,7 @@ impl Simulation {
         }
     }
 
-    /// Handles creations and ends of tasks, oldest first.
+    /// Handles the events that tasks were created or have ended, oldest first.
     #[inline(never)]
     fn handle_events(&mut self, sender: Sender) {
         let mut events = mem::take(&mut self.handled);
@@ -587,7 +592,7 @@ impl Simulation {
         self.handled = events;
     }
 
-    /// Adds the messages that the commit of a step has sent to the air.
+    /// Records the messages that the commit of a step has sent.
     fn take_sent(&mut self, cell: CellPtr, chain: Chain, sender: Sender) {
         let index = self.air.index_of(cell);
         let node = index.map_or(NONE, |index| self.air.task(index).node);
@@ -615,7 +620,7 @@ impl Simulation {
         prompts.run(worker);
     }
 
-    /// Records the birth of a task.
+    /// Records a new task.
     fn note_birth(&mut self, birth: hooks::Birth, sender: Sender) {
         let is_home =
             |here: &Option<Here>| matches!(here, Some(here) if here.worker().home == birth.home);
@@ -631,7 +636,7 @@ impl Simulation {
             .add(birth.cell, birth.table, birth.name, node as u32);
     }
 
-    /// Adds arrivals to the air. Returns true if there were some.
+    /// Records the messages that have arrived at the nodes. Returns true if anything has arrived.
     fn take_arrivals(&mut self, sender: Sender) -> bool {
         let mut has_some = false;
         for (number, here) in self.nodes.iter().enumerate() {

@@ -1,22 +1,22 @@
-//! Turns that block. The thread of the turn leaves its seat (the state of its worker), another
-//! thread of the sponsor (a *hand*) sits down there, and later the first thread comes back to
-//! finish its turn.
+//! Turns that block. The thread of the turn leaves its worker, whose state is called a seat.
+//! Another thread of the sponsor, called a hand, then runs the worker. Later the first thread comes
+//! back to finish its turn.
 //!
-//! A turn that is away takes these steps (README.md, seats):
+//! A turn that has left its worker is *away*. It takes these steps (README.md, seats):
 //!
 //! 1. The turn is counted in [`Away`], so that the sponsor does not stop before the turn comes
 //!    back. There must be a hand for every seat, so a spare hand is started if necessary. If the
-//!    limit is reached, the turn blocks on its seat.
+//!    limit of such turns is reached, the turn does not leave its seat, and blocks its worker.
 //! 2. The staged effects of the turn are set aside (`Worker::carry`), and the thread leaves the
 //!    seat as a guest does.
 //! 3. The thread blocks.
-//! 4. The thread takes the seat back (`Crew::take_back`). If another hand sits there, it gets the
-//!    seat after the current activation. The carried effects are staged again (`Worker::resume`),
-//!    and the turn continues.
+//! 4. The thread takes the seat back (`Crew::take_back`). If another hand runs the worker
+//!    meanwhile, the thread gets the seat after the current activation. The carried effects are
+//!    staged again (`Worker::resume`), and the turn continues.
 //!
 //! A task that usually blocks ([`Task::BLOCKS`](crate::Task::BLOCKS)) is counted in step 1 for the
-//! whole activation. If too many turns are away, its cell is set aside until another blocking turn
-//! has finished.
+//! whole activation. If too many turns are away, the cell of the task is set aside until another
+//! blocking turn has finished.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -45,14 +45,16 @@ use crate::runtime::current::{self, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::ThreadSpec;
 
-/// Turns of a sponsor that are away, and the spare hands for their seats.
+/// The blocking turns of a sponsor that have left their workers, and the spare threads that run
+/// these workers.
 pub(crate) struct Away {
-    /// Maximum number of turns that may be away at a time.
+    /// Maximum number of turns that may be away from their workers at a time.
     max: usize,
-    /// Number of turns that are away. Written under the lock of `spares`.
+    /// Number of turns that have left their workers and are not back. Written under the lock of
+    /// `spares`.
     turns: AtomicUsize,
     spares: Mutex<Spares>,
-    /// Settings for starting spare hands. Not set in models, which have their own threads.
+    /// Settings for starting spare threads. Not set in loom models, which have their own threads.
     how: OnceLock<How>,
 }
 
@@ -61,12 +63,12 @@ struct Spares {
     /// Number of spare threads that were started or are about to be started.
     hands: usize,
     threads: Vec<JoinHandle<()>>,
-    /// Cells that wait until fewer turns are away, oldest first. Like cells in the shared queue,
-    /// they belong to no worker.
+    /// Cells that wait until fewer blocking turns are away from their workers, oldest first. Like
+    /// cells in the shared queue, they belong to no worker.
     aside: VecDeque<Entry>,
 }
 
-/// Settings for starting a spare hand.
+/// Settings for starting a spare thread.
 struct How {
     stack_size: Option<usize>,
     over: Arc<Over>,
@@ -82,7 +84,7 @@ impl Away {
         }
     }
 
-    /// Stores the settings for starting spare hands. Called once.
+    /// Stores the settings for starting spare threads. Called once.
     pub(super) fn set_how(&self, stack_size: Option<usize>, over: Arc<Over>) {
         let _ = self.how.set(How { stack_size, over });
     }
@@ -92,15 +94,15 @@ impl Away {
         self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if at least one turn is away.
+    /// Returns true if at least one blocking turn has left its worker and is not back yet.
     pub(super) fn are_some(&self) -> bool {
         // Acquire: pairs with the Release in `come_back`; a thread that sees that a turn has come
         // back sees that a hand sits there.
         self.turns.load(Acquire) > 0
     }
 
-    /// Counts one more turn that is away. If there are too few spare hands, returns the number of
-    /// the spare hand to start.
+    /// Counts one more turn that leaves its worker to block. If there are too few spare threads,
+    /// returns the number of the spare thread to start.
     fn count(&self) -> Result<Option<usize>, Stays> {
         let mut spares = self.spares();
         let away = self.turns.load(Relaxed);
@@ -119,8 +121,8 @@ impl Away {
         Ok(Some(spares.hands - 1))
     }
 
-    /// Counts a turn as back, after its thread has sat down again. Returns a cell that was set
-    /// aside, if there is one.
+    /// Counts a turn as back, after its thread has begun to run its worker again. Returns a cell
+    /// that waited until fewer turns were away, if there is one.
     fn come_back(&self) -> Option<Entry> {
         let mut spares = self.spares();
         // Release: pairs with the Acquire in `are_some`.
@@ -128,14 +130,15 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// Subtracts a turn from the count again, because the turn blocks on its seat. Returns a cell
-    /// that was set aside, if there is one.
+    /// Subtracts a turn from the number of turns that are away, because the turn blocks without
+    /// leaving its worker. Returns a cell that waited until fewer turns were away, if there is one.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
     }
 
-    /// Sets aside a cell that no longer belongs to a worker. Returns the cell if it need not wait.
+    /// Sets aside a cell that belongs to no worker, until fewer turns are away. Returns the cell if
+    /// it need not wait.
     fn set_aside(&self, entry: Entry) -> Option<Entry> {
         let mut spares = self.spares();
         if self.turns.load(Relaxed) < self.max {
@@ -145,28 +148,28 @@ impl Away {
         None
     }
 
-    /// Takes the threads of the spare hands, so that the caller can join them.
+    /// Takes the handles of the spare threads, so that the caller can join them.
     pub(super) fn take_threads(&self) -> Vec<JoinHandle<()>> {
         mem::take(&mut self.spares().threads)
     }
 }
 
-/// Reason why a blocking turn stays on its seat.
+/// Reason why a blocking turn does not leave its worker.
 enum Stays {
-    /// The limit of turns that are away is reached.
+    /// The maximum number of turns is already away from their workers.
     ForNow,
-    /// No other thread may sit on the seat, or no thread can be started.
+    /// No other thread may run the worker, or no thread can be started.
     Always,
 }
 
-/// Permission of an activation to leave the seat when it blocks.
+/// Permission of an activation to leave its worker when it blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
     /// The activation asks for permission when it blocks, because its task does not usually block.
     Unasked,
-    /// The activation is already counted as away.
+    /// The activation is already counted among those that have left their workers.
     Counted,
-    /// The activation must stay on its seat.
+    /// The activation must not leave its worker.
     Refused,
 }
 
@@ -210,7 +213,8 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
 }
 
 impl Shared {
-    /// Counts a turn that wants to leave its seat, and starts a spare hand if necessary.
+    /// Counts a turn that wants to leave its worker in order to block, and starts a spare thread if
+    /// necessary.
     fn let_go(self: &Arc<Self>) -> Result<(), Stays> {
         let Some(spare) = self.away.count()? else {
             return Ok(());
@@ -222,14 +226,14 @@ impl Shared {
         Err(Stays::Always)
     }
 
-    /// Pushes a cell that was set aside to the shared queue.
+    /// Pushes a cell that waited until fewer turns were away to the shared queue.
     fn let_in(&self, entry: Option<Entry>) {
         if let Some(entry) = entry {
             self.publish([entry].into_iter());
         }
     }
 
-    /// Pushes all cells that were set aside to the shared queue.
+    /// Pushes all cells that waited until fewer turns were away to the shared queue.
     pub(super) fn let_all_in(&self) {
         let aside = mem::take(&mut self.away.spares().aside);
         if !aside.is_empty() {
@@ -237,7 +241,7 @@ impl Shared {
         }
     }
 
-    /// Starts a spare hand. Returns false if there is no thread for it.
+    /// Starts a spare thread. Returns false if the thread cannot be started.
     fn start_spare(self: &Arc<Self>, number: usize) -> bool {
         let Some(how) = self.away.how.get() else {
             // A model's hands exist already.
@@ -272,8 +276,9 @@ impl Worker {
         self.permit.get() != Permission::Unasked
     }
 
-    /// Begins an activation of a task that usually blocks. Its cell was scheduled with `message`.
-    /// If too many turns are away, sets the cell aside with the message and returns `None`.
+    /// Begins an activation of a task that usually blocks. The cell of the task was scheduled with
+    /// `message`. If too many turns are away, sets the cell aside together with the message, and
+    /// returns `None`.
     pub(crate) fn ask_permission(&self, cell: CellPtr, message: *const Slot) -> Option<Permit<'_>> {
         let permission = match self.shared.let_go() {
             Ok(()) => Permission::Counted,
@@ -300,7 +305,7 @@ impl Worker {
     }
 }
 
-/// Guard of the permission of an activation.
+/// Guard that ends the permission of an activation to block.
 pub(crate) struct Permit<'a>(&'a Worker);
 
 impl Drop for Permit<'_> {
@@ -312,7 +317,7 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// A spare hand whose thread is about to serve.
+/// A spare thread that is about to run workers.
 struct Spare {
     shared: Arc<Shared>,
     number: usize,
@@ -327,7 +332,8 @@ impl Spare {
     }
 }
 
-/// Serves the seats of a sponsor until they are closed, as spare hand `number`.
+/// Runs workers of a sponsor until all workers are closed. The calling thread is spare thread
+/// number `number`.
 fn serve(shared: Arc<Shared>, number: usize) {
     let _serving = Serving::new(&shared);
     let hand = Hand::spare(shared, number);
@@ -336,8 +342,9 @@ fn serve(shared: Arc<Shared>, number: usize) {
     }
 }
 
-/// Runs the first hand of a sponsor on a thread of a model. The hand leaves its seat like a turn
-/// that blocks, calls `meanwhile`, comes back, and serves until the sponsor stops.
+/// Runs the first worker of a sponsor on a thread of a loom model. The thread leaves its worker
+/// like a turn that blocks, calls `meanwhile`, comes back, and runs workers until the sponsor
+/// stops.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce()) {
     let hand = Hand::new(shared.clone(), 0, None);
@@ -367,13 +374,15 @@ pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce(
     hand.serve(0);
 }
 
-/// Runs the spare hand of a sponsor on a thread of a model.
+/// Runs workers of a sponsor on a thread of a loom model, as the spare thread, until the sponsor
+/// stops.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>) {
     serve(shared, 0);
 }
 
-/// Takes the first seat back on a thread of a model, and then hands it over.
+/// Takes the first worker back on a thread of a loom model, as a blocking turn does, and then hands
+/// the worker over to another thread.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn take_back_in_model(shared: &Shared) {
     let (crew, seat) = shared.place_of(0);
@@ -383,8 +392,8 @@ pub(crate) fn take_back_in_model(shared: &Shared) {
     crew.hand_over(seat);
 }
 
-/// A counted turn that is away, in a model. It comes back to the first seat, which is PARKED, and
-/// stays there.
+/// In a loom model: a turn that is counted as away. The turn comes back to the first worker, which
+/// is PARKED, and stays there.
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct AwayInModel(Arc<Shared>);
 
@@ -401,7 +410,7 @@ impl AwayInModel {
     }
 }
 
-/// Sits down on the first seat on a thread of a model. The seat is PARKED.
+/// Begins to run the first worker, which is PARKED, on a thread of a loom model.
 #[cfg(all(test, garrick_loom))]
 fn arrive_in_model(shared: &Shared) {
     let (crew, seat) = shared.place_of(0);
@@ -410,7 +419,7 @@ fn arrive_in_model(shared: &Shared) {
     unsafe { crew.worker(seat).as_ref() }.arrive(Came::Idle);
 }
 
-/// Sits down on the first seat on a thread of a model, and counts a turn as decided.
+/// Begins to run the first worker on a thread of a loom model, and counts a turn as decided.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn decide_in_model(shared: &Shared) {
     arrive_in_model(shared);

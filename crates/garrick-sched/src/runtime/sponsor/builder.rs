@@ -253,9 +253,9 @@ impl Builder {
     /// the thread-local values of this thread and, in a runtime for futures, the context of the
     /// caller. A timeout around the call cannot fire while the thread runs the task.
     ///
-    /// While a caller runs tasks of a worker, it *visits* the worker. After a visit of more than 20
-    /// us, the sponsor's own threads handle the next 64 questions to this worker. While visits are
-    /// short, only every eighth visit is measured.
+    /// The time during which a caller runs tasks of a worker is called a *visit*. After a visit of
+    /// more than 20 us, the sponsor's own threads handle the next 64 questions to this worker.
+    /// While visits are short, only every eighth visit is measured.
     ///
     /// If workers are [pinned](Builder::pin_to), or have a [driver](Builder::driver) or a [stack
     /// size](Builder::stack_size), callers never run tasks.
@@ -300,8 +300,8 @@ impl Builder {
     /// gets no answer. Messages that were accepted before the shutdown are handled, except in an
     /// immediate shutdown. The sponsor's own tasks can still send to each other. They also get the
     /// answers to questions that they have asked strangers. So an orderly shutdown finishes soon,
-    /// even if strangers continue to send. Without this option, strangers can delay an orderly
-    /// shutdown for as long as they continue to send.
+    /// even if strangers continue to send. Without this option, strangers that continue to send can
+    /// delay an orderly shutdown.
     ///
     /// The cost is a read lock for each message that is sent outside of a turn. Messages from tasks
     /// of other sponsors are also refused. But a message that such a task staged before the
@@ -490,7 +490,7 @@ impl Builder {
         Ok(self.cores.clone())
     }
 
-    /// Creates the shared state of a sponsor whose threads are those of a model.
+    /// Creates the shared state of a sponsor whose threads belong to a loom model.
     #[cfg(all(test, garrick_loom))]
     pub(crate) fn share_in_model(self, roams: bool) -> Arc<Shared> {
         let hands = if roams { self.hands() } else { Hands::FIXED };
@@ -499,7 +499,7 @@ impl Builder {
         shared
     }
 
-    /// Returns the rules for the hands that may sit on the seats of the sponsor.
+    /// Returns the rules that determine which threads may run the sponsor's workers.
     fn hands(&self) -> Hands {
         let roam = self.drivers.is_none();
         Hands {
@@ -517,7 +517,8 @@ impl Builder {
         }
     }
 
-    /// Returns the settings by which workers that roam lend their cells, if they lend them.
+    /// Returns the settings by which workers lend their cells to other workers during long turns.
+    /// Returns `None` if they do not lend cells.
     fn lend_by(&self) -> Option<LendBy> {
         let at_once = self.lends_at_once;
         // Only the real world has a clock that measures how long a turn takes.

@@ -1,4 +1,4 @@
-//! The clocks of a sponsor's world.
+//! The clocks of a sponsor's [`World`](crate::World), and how a panic in a clock is handled.
 
 use garrick_core::prim::atomic::Ordering::Relaxed;
 use garrick_core::wheel::Precision;
@@ -14,8 +14,8 @@ impl Shared {
         self.clock.is_some()
     }
 
-    /// Returns the precision of timers. The clock of the real world is not precise, so its timers
-    /// need not be, either.
+    /// Returns the precision of timers. With the clock of the real world, which is not precise,
+    /// timers need not be precise.
     pub(crate) fn precision(&self) -> Precision {
         if self.is_real() {
             Precision::Tick
@@ -25,8 +25,8 @@ impl Shared {
     }
 
     /// Returns the time of the sponsor's world, for a worker. A panic of the clock must not
-    /// interrupt the worker's code. It is caught and reported once, and the latest known time is
-    /// returned.
+    /// interrupt the worker's code. So a panic is caught, and the latest known time is returned.
+    /// Only the first panic is reported.
     #[inline]
     pub(crate) fn now(&self) -> Nanos {
         match &self.clock {
@@ -51,7 +51,7 @@ impl Shared {
     }
 
     /// Returns the current time by the clock for leases. If a foreign clock panics, returns
-    /// [`Nanos::MAX`]: then all leases have ended.
+    /// [`Nanos::MAX`], so that all leases count as ended.
     pub(crate) fn lease_now(&self) -> Nanos {
         // The clock's code belongs to no turn.
         let _nobody = Entered::nobody();

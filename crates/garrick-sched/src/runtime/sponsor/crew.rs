@@ -1,11 +1,11 @@
-//! Seats, and the hands that sit on them.
+//! Seats, which are the states of workers, and hands, which are the threads that run workers.
 //!
 //! A *seat* is the state of a worker: its run queues, blocks, timers and ready stack. A *hand* is a
-//! thread. The sitter of a seat owns it until it leaves. A seat is free while its ready stack is
-//! marked PARKED or WATCHED. The thread that removes this mark owns the seat. It must either sit
-//! down or hand the seat over to an idle hand, exactly once ([`Crew::hand_over`]). Idle hands wait
-//! in a list of the crew for any seat ([`Hand::wait_for_seat`]). README.md, seats, explains the
-//! protocol.
+//! thread of the sponsor. The *sitter* of a seat is the hand that runs the worker. The sitter owns
+//! the seat until it leaves. A seat is free while its ready stack is marked PARKED or WATCHED. The
+//! thread that removes this mark owns the seat. It must either run the worker (sit down), or hand
+//! the seat over to an idle hand, exactly once ([`Crew::hand_over`]). Idle hands wait in a list of
+//! the crew for any seat ([`Hand::wait_for_seat`]). README.md, seats, explains the protocol.
 //!
 //! Without drivers, the hands of a sponsor move between all its seats. A seat with a driver, and
 //! the seat of a [`Here`](super::Here), has a crew of one hand.
@@ -41,45 +41,49 @@ use crate::runtime::current;
 use crate::runtime::worker::{Shown, Worker};
 use crate::world::Nanos;
 
-/// Stands for no deadline. If [`Crew::until`] has this value, no hand watches the deadlines.
+/// Time that means "no deadline". If [`Crew::until`] has this value, no thread watches the
+/// deadlines of timers.
 pub(super) const NEVER: Nanos = Nanos::MAX;
 
-/// A group of threads (hands) that serves the seats of workers.
+/// A group of threads and a group of workers. Any of these threads may run any of these workers.
 pub(crate) struct Crew {
     pub(super) seats: Box<[Seat]>,
     hands: Box<[CachePadded<Berth>]>,
     lists: Mutex<Lists>,
-    /// Settings by which seats lend their cells, if they lend them.
+    /// Settings by which workers lend their cells to other workers during long turns. `None` if
+    /// they do not lend cells.
     pub(super) lend_by: Option<LendBy>,
-    /// Plan of the watching hand for checks for stuck seats.
+    /// Plan of the checks for workers that are stuck in long turns. The watching thread makes these
+    /// checks.
     pub(super) plan: PlanWord,
     /// True if a worker that is running has timers that no idle thread watches, because no thread
     /// was idle.
     pub(super) misses_timers: AtomicBool,
-    /// Time until which the watching hand sleeps. [`NEVER`] if no hand watches the deadlines. Not
-    /// modelled, because models have no clock.
+    /// Time until which the thread that watches the deadlines of timers sleeps. [`NEVER`] if no
+    /// thread watches them. Not modelled, because loom models have no clock.
     pub(super) until: AtomicU64,
 }
 
 pub(super) struct Seat {
     pub(super) home: Home,
-    /// Worker of the seat. Set while the seat is open. Written and read by the sitter.
+    /// Pointer to the worker. Not null while the worker is open. Written and read by the thread
+    /// that runs the worker.
     pub(super) worker: AtomicPtr<Worker>,
-    /// Lock that is held while a thread other than the sitter reads the worker, and while the
-    /// worker is closed.
+    /// Lock that is held while a thread reads a worker that it does not run, and while the worker
+    /// is being closed.
     look: Mutex<()>,
     pub(super) loan: Loan,
-    /// Deadline of the next timer of the seat. Used while no thread sits on the seat. Not modelled,
-    /// like `until`.
+    /// Deadline of the worker's next timer. Used while no thread runs the worker. Not modelled,
+    /// because loom models have no clock.
     deadline: AtomicU64,
-    /// Number of tickets in `Lists::returning` for this seat. Written under the lock.
+    /// Number of tickets in `Lists::returning` for this seat. Written under the lock of the lists.
     wanted_back: AtomicUsize,
 }
 
-/// Ticket of a hand that has left a seat in the middle of a turn and waits to sit there again.
+/// Ticket of a thread that has left its worker in the middle of a turn and waits to run it again.
 struct Ticket {
     thread: Thread,
-    /// True once the holder of the ticket owns the seat.
+    /// True as soon as the thread with the ticket may run the worker again.
     called: AtomicBool,
 }
 
@@ -106,45 +110,46 @@ impl Ticket {
     }
 }
 
-/// Place where a hand waits.
+/// Place where a thread of the crew waits for a worker to run.
 #[derive(Default)]
 struct Berth {
-    /// Handle that wakes the hand, while there is a hand.
+    /// Handle that wakes the thread. `None` while there is no thread.
     bell: Mutex<Option<Bell>>,
 }
 
-/// Handle that wakes a hand.
+/// Handle that wakes a thread of the crew.
 struct Bell {
     thread: Thread,
-    /// Waker for a hand that sleeps in a driver. It is in an `Arc`, because cloning and dropping a
-    /// waker is foreign code, which must not run under the lock.
+    /// Waker for a thread that sleeps in a driver. It is in an `Arc`, because cloning and dropping
+    /// a waker is foreign code, which must not run under the lock.
     waker: Option<Arc<Waker>>,
 }
 
 #[derive(Default)]
 struct Lists {
-    /// Hands that wait for a seat. The last hand in the list gets the next seat.
+    /// Numbers of the threads that wait for a worker to run. The last thread in the list gets the
+    /// next worker.
     idle: Vec<usize>,
-    /// Seats that were given to hands, by the number of the hand. Removed when the hand has noticed
-    /// its seat.
+    /// Workers that were given to waiting threads, by the number of the thread. An entry is removed
+    /// when its thread has noticed the worker.
     given: Vec<Option<usize>>,
-    /// For each hand: true if the hand is idle and sleeps until its next check for stuck seats.
-    /// Valid for idle hands only.
+    /// For each thread: true if the thread is idle and sleeps until its next check for workers that
+    /// are stuck in long turns. Valid for idle threads only.
     looks_soon: Vec<bool>,
-    /// Idle hand that wakes for the timers of seats on which no thread sits.
+    /// Number of the idle thread that wakes for the timers of workers that no thread runs.
     watch: Option<usize>,
-    /// Seats that wait for a hand, oldest first.
+    /// Workers that wait for a thread to run them, oldest first.
     waiting: VecDeque<usize>,
-    /// Tickets of hands that have left a seat in the middle of a turn and want it back, with the
-    /// number of the seat, oldest first.
+    /// Tickets of threads that have left a worker in the middle of a turn and want to run it again.
+    /// Each has the index of its worker in the crew. Oldest first.
     returning: VecDeque<(usize, Arc<Ticket>)>,
-    /// Number of closed seats, on which no thread will sit any more.
+    /// Number of closed workers, which no thread will run any more.
     over: usize,
 }
 
 impl Crew {
-    /// Creates a crew for the seats of `homes`, with one hand for each seat and `spares` more
-    /// hands. The seats lend their cells if `lend_by` is `Some`.
+    /// Creates a crew for the workers with the numbers `homes`, with one thread for each worker and
+    /// `spares` more threads. The workers lend their cells to each other if `lend_by` is `Some`.
     pub(crate) fn new(homes: &[Home], spares: usize, lend_by: Option<LendBy>) -> Self {
         let seat = |&home: &Home| Seat {
             home,
@@ -175,14 +180,14 @@ impl Crew {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the part of a seat that other threads may access.
+    /// Returns the part of the worker's state that all threads may access.
     pub(super) fn remote(&self, seat: usize) -> &'static Remote {
         Remote::of(self.seats[seat].home)
     }
 
-    /// Makes another hand the watching hand, if hand `leaves` is the watching one and there is a
-    /// reason to watch. Hand `leaves` is about to sit down on `seat`. Returns the new watching hand
-    /// if the caller must wake it.
+    /// Lets another idle thread watch timers and stuck workers, if thread `leaves` has watched them
+    /// and there is a reason to watch. Thread `leaves` is about to run worker `seat` of the crew.
+    /// Returns the number of the new watching thread if the caller must wake it.
     fn pass_watch(&self, lists: &mut Lists, leaves: usize, seat: usize) -> Option<usize> {
         if lists.watch != Some(leaves) {
             return None;
@@ -213,7 +218,7 @@ impl Crew {
         }
     }
 
-    /// Returns the earliest deadline of the seats on which no thread sits.
+    /// Returns the earliest timer deadline of the workers that no thread runs.
     fn earliest(&self) -> Nanos {
         // The timers of a seat with a sitter, or with one about to sit down, are looked after.
         let parked = self.seats.iter().filter(|seat| seat.is_parked());
@@ -221,9 +226,10 @@ impl Crew {
         deadlines.min().unwrap_or(NEVER)
     }
 
-    /// Takes a seat on which no thread sits, by calling `sit`. A seat that was left may have been
-    /// closed, and its number may now belong to another sponsor. Such a seat is handed over to the
-    /// crew that owns it.
+    /// Takes worker `seat` of the crew if no thread runs it, by calling `sit`. Returns true if the
+    /// calling thread may now run the worker. The worker may have been closed, and its number may
+    /// now belong to another sponsor. In this case, hands the worker over to its new crew, and
+    /// returns false.
     pub(super) fn retake(self: &Arc<Self>, seat: usize, sit: impl FnOnce(&Ready) -> bool) -> bool {
         let remote = self.remote(seat);
         if !sit(&remote.ready) {
@@ -236,7 +242,8 @@ impl Crew {
         is_ours
     }
 
-    /// Returns the worker of a seat. The caller must own the seat while it uses the worker.
+    /// Returns worker `seat` of the crew. Only the thread that may run the worker may use the
+    /// result.
     pub(crate) fn worker(&self, seat: usize) -> NonNull<Worker> {
         // Relaxed: written by the thread that opened the seat, which has left it since, or is the
         // caller.
@@ -244,8 +251,8 @@ impl Crew {
         NonNull::new(worker).expect("a seat that can be had is open")
     }
 
-    /// Returns the part of a worker that other threads may read. It is valid while the lock is
-    /// held. Returns `None` if the seat is not open.
+    /// Returns the part of the worker's state that other threads may read. The reference is valid
+    /// while the caller holds the lock. Returns `None` if the worker is not open.
     pub(super) fn shown<'a>(
         &self,
         seat: usize,
@@ -258,7 +265,8 @@ impl Crew {
         Some(unsafe { &(*worker.as_ptr()).shown })
     }
 
-    /// Returns the number of ready cells on a seat, as a hint. The caller must hold the lock.
+    /// Returns the number of ready cells of a worker. The number may be outdated. The caller must
+    /// hold the lock that keeps the worker open.
     pub(super) fn ready(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> usize {
         // Relaxed: as in `shown`.
         let Some(worker) = NonNull::new(self.seats[seat].worker.load(Relaxed)) else {
@@ -279,7 +287,8 @@ impl Crew {
         old.len() + born.len() + usize::from(is_in_handoff)
     }
 
-    /// Returns true if a seat probably has timers. The caller must hold the lock.
+    /// Returns true if a worker probably has timers. The caller must hold the lock that keeps the
+    /// worker open.
     pub(super) fn has_timers(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> bool {
         // Relaxed: as in `shown`.
         NonNull::new(self.seats[seat].worker.load(Relaxed)).is_some_and(|worker| {
@@ -288,16 +297,16 @@ impl Crew {
         })
     }
 
-    /// Records the deadline of the next timer of a seat. Called before the caller leaves the seat.
+    /// Records the deadline of a worker's next timer. Called before the thread leaves the worker.
     pub(super) fn set_deadline(&self, seat: usize, deadline: Option<Nanos>) {
         self.seats[seat]
             .deadline
             .store(deadline.unwrap_or(NEVER), Relaxed);
     }
 
-    /// Ensures that a hand wakes for the deadline of a seat that was left PARKED, and for timers of
-    /// other seats that are not watched. Called by the thread that has left the seat, if it does
-    /// not sleep now.
+    /// Ensures that a thread wakes for the next timer of a worker that was left PARKED, and for
+    /// timers of other workers that no thread watches. Called by the thread that has left the
+    /// worker, if this thread does not go to sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch` and
         // `Crew::watch_timers`.
@@ -307,18 +316,19 @@ impl Crew {
         }
     }
 
-    /// Returns true if the hand with the number `hand` is the watching hand.
+    /// Returns true if thread number `hand` watches timers and stuck workers.
     pub(super) fn is_watch(&self, hand: usize) -> bool {
         self.lists().watch == Some(hand)
     }
 
-    /// Returns true if there is a watching hand.
+    /// Returns true if an idle thread watches timers and stuck workers.
     pub(super) fn has_watch(&self) -> bool {
         self.lists().watch.is_some()
     }
 
-    /// Wakes the watching hand. If no hand watches, wakes an idle hand, which then watches. If all
-    /// hands are busy, the next hand that becomes idle checks by itself.
+    /// Wakes the thread that watches timers and stuck workers. If there is no such thread, wakes an
+    /// idle thread, which then watches. If all threads are busy, the next thread that becomes idle
+    /// checks by itself.
     pub(super) fn wake_watch(&self) {
         let watch = {
             let mut lists = self.lists();
@@ -328,13 +338,15 @@ impl Crew {
         self.wake(watch);
     }
 
-    /// Returns true if a hand that has left the seat in the middle of a turn wants the seat back.
+    /// Returns true if a thread that has left a worker in the middle of a turn wants to run it
+    /// again.
     pub(crate) fn is_wanted_back(&self, seat: usize) -> bool {
         // Relaxed: a hint; the lock orders the tickets, and fences order it against sleep.
         self.seats[seat].wanted_back.load(Relaxed) > 0
     }
 
-    /// Waits until the caller owns a seat that it has left in the middle of a turn.
+    /// Waits until the calling thread may again run a worker that it has left in the middle of a
+    /// turn.
     pub(super) fn take_back(self: &Arc<Self>, seat: usize) {
         let ticket = {
             let mut lists = self.lists();
@@ -357,7 +369,8 @@ impl Crew {
         ticket.wait();
     }
 
-    /// Removes and returns the oldest ticket for a seat.
+    /// Removes and returns the oldest ticket for worker `seat`. Its holder has left the worker in
+    /// the middle of a turn, and wants to run it again.
     fn take_ticket(&self, lists: &mut Lists, seat: usize) -> Option<Arc<Ticket>> {
         if !self.is_wanted_back(seat) {
             return None;
@@ -368,7 +381,8 @@ impl Crew {
         lists.returning.remove(place).map(|(_, ticket)| ticket)
     }
 
-    /// Counts a seat as closed. After the last seat was closed, all hands leave.
+    /// Counts a worker as closed. After the last worker was closed, wakes all threads, which then
+    /// exit.
     pub(super) fn end_seat(&self) {
         let idle = {
             let mut lists = self.lists();
@@ -383,9 +397,9 @@ impl Crew {
 }
 
 impl Serve for Crew {
-    /// Gives a seat to a hand that wants this seat back, or else to an idle hand. If no hand is
-    /// idle, the next hand that becomes idle gets the seat. The caller must own the seat and not
-    /// sit on it.
+    /// Gives worker `seat` to a thread that has left it in the middle of a turn and wants it back,
+    /// or otherwise to an idle thread. If no thread is idle, the next thread that becomes idle gets
+    /// the worker. The caller must have the right to run the worker, but must not run it.
     fn hand_over(&self, seat: usize) {
         let (hand, watch) = {
             let mut lists = self.lists();
@@ -413,7 +427,8 @@ impl Serve for Crew {
         self.wake_watch();
     }
 
-    /// Returns true if the calling thread owns the only seat.
+    /// Returns true if the crew has only one worker, and the calling thread is the one that runs
+    /// it. Returns false while the calling thread is away from its worker in order to block.
     fn is_this_thread(&self) -> bool {
         if self.seats.len() != 1 || current::is_away() {
             return false;
@@ -465,7 +480,7 @@ impl Berth {
     }
 }
 
-/// A thread that serves a crew.
+/// A thread that runs the workers of a crew.
 pub(super) struct Hand {
     pub(super) shared: Arc<Shared>,
     pub(super) crew: Arc<Crew>,
@@ -475,8 +490,8 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// Makes the calling thread the hand that opens the seat of worker number `index`. If the hand
-    /// sleeps in a driver, `waker` wakes the hand.
+    /// Makes the calling thread a thread of the crew, which will open worker number `index`. If the
+    /// thread sleeps in a driver, `waker` wakes it.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
         Self::with_bell(crew.clone(), number, shared, waker)
@@ -490,7 +505,7 @@ impl Hand {
         Self::with_bell(crew.clone(), number, shared, None)
     }
 
-    /// Makes the calling thread hand number `number` of the crew.
+    /// Registers the calling thread as thread number `number` of the crew.
     fn with_bell(
         crew: Arc<Crew>,
         number: usize,
@@ -511,19 +526,19 @@ impl Hand {
         }
     }
 
-    /// Returns the seat that this hand opens.
+    /// Returns the index of the worker that this thread opens.
     pub(super) fn first_seat(&self) -> usize {
         self.number
     }
 
-    /// Opens a seat. The caller sits on it.
+    /// Opens a worker of the crew, which the calling thread then runs.
     pub(super) fn open(&self, seat: usize, worker: Box<Worker>) {
         let seat = &self.crew.seats[seat];
         let _look = seat.look();
         seat.worker.store(Box::into_raw(worker), Relaxed);
     }
 
-    /// Closes a seat that nothing can reach any more, and releases its number.
+    /// Closes a worker that no message can reach any more, and releases the worker's number.
     pub(super) fn close(&self, seat: usize) {
         self.crew.set_deadline(seat, None);
         let worker = {
@@ -536,8 +551,9 @@ impl Hand {
         self.crew.end_seat();
     }
 
-    /// Waits for a seat of the crew. Returns `None` once all seats are closed. `sleep` waits until
-    /// this hand is woken, but for at most the given time.
+    /// Waits until this thread gets a worker to run, and returns the index of the worker. Returns
+    /// `None` if all workers are closed. `sleep` waits until this thread is woken, but for at most
+    /// the given time.
     pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
         let crew = &*self.crew;
         let wakes_before = self.wakes_before();
@@ -593,13 +609,13 @@ impl Hand {
         }
     }
 
-    /// Returns true if this hand was given a seat or must leave.
+    /// Returns true if this thread has been given a worker to run, or must exit.
     fn has_been_called(&self) -> bool {
         let lists = self.crew.lists();
         lists.given[self.number].is_some() || lists.over == self.crew.seats.len()
     }
 
-    /// Returns the earliest known time at which this hand must wake.
+    /// Returns the earliest known time at which this thread must wake.
     fn wakes_before(&self) -> Nanos {
         let memory = self.memory_left().map(|left| {
             let left = Nanos::try_from(left.as_nanos()).unwrap_or(NEVER);
@@ -608,13 +624,13 @@ impl Hand {
         self.crew.earliest().min(memory.unwrap_or(NEVER))
     }
 
-    /// Returns the time until unused memory should be returned to the system.
+    /// Returns how long it takes until unused memory should be returned to the operating system.
     fn memory_left(&self) -> Option<Duration> {
         self.shared.is_real().then(pool::time_left).flatten()
     }
 
-    /// Records the time until which this hand sleeps while it watches. Returns the time that it may
-    /// sleep, or `None` if there is no limit.
+    /// Records the time until which this thread sleeps while it watches timers and stuck workers.
+    /// Returns how long the thread may sleep, or `None` if there is no limit.
     fn keep_watch(&self) -> Option<Duration> {
         let next = loop {
             let next = self.crew.earliest();
@@ -644,7 +660,8 @@ impl Hand {
         times.into_iter().flatten().min()
     }
 
-    /// Takes a seat with a due timer, and removes this hand from the list of idle hands.
+    /// Takes a worker that has a due timer and that no thread runs, and returns its index. Removes
+    /// this thread from the list of idle threads.
     fn take_due(&self) -> Option<usize> {
         let crew = &*self.crew;
         let now = self.shared.now();
@@ -655,8 +672,8 @@ impl Hand {
         self.leave_line(seat)
     }
 
-    /// Removes this hand from the list of idle hands, because it owns `seat`. Returns the seat, or
-    /// `None` if this hand was given another seat in the meantime.
+    /// Removes this thread from the list of idle threads, because the thread has taken worker
+    /// `seat`. Returns `seat`, or `None` if this thread was given another worker in the meantime.
     pub(super) fn leave_line(&self, seat: usize) -> Option<usize> {
         let crew = &*self.crew;
         let watch = {

@@ -1,21 +1,24 @@
-//! The gate of a sponsor that refuses strangers.
+//! The gate of a sponsor. After a shutdown has begun, the gate refuses messages from threads that
+//! do not belong to the sponsor (strangers).
 
 use crate::cell::Home;
 use crate::gate::Gate;
 use crate::remote::Remote;
 
-/// Guard of the gate of a sponsor.
+/// Guard that owns the gate of a sponsor. Dropping the guard releases the gate.
 pub(super) struct OwnGate(Home);
 
 impl OwnGate {
-    /// Claims a gate. Returns `None` if all numbers of workers are in use.
+    /// Creates a gate, which needs a worker number of its own. Returns `None` if all worker numbers
+    /// are in use.
     pub(super) fn claim() -> Option<Self> {
         let home = Remote::claim()?;
         Remote::of(home).become_gate().begin();
         Some(Self(home))
     }
 
-    /// Returns the home of cells that have this gate and belong to no worker.
+    /// Returns the number that cells of this sponsor have as their home while they belong to no
+    /// worker. Other threads find the gate by this number.
     pub(super) fn home(&self) -> Home {
         self.0
     }
@@ -25,7 +28,7 @@ impl OwnGate {
         gate.unwrap_or_else(|| unreachable!("`claim` has made it"))
     }
 
-    /// Opens the gate for the sponsor at address `sponsor`, whose workers have the homes `homes`.
+    /// Opens the gate for the sponsor at address `sponsor`, whose workers have the numbers `homes`.
     pub(super) fn open(&self, sponsor: *const (), homes: &[Home]) {
         let gate = self.gate();
         for home in homes {
@@ -34,7 +37,7 @@ impl OwnGate {
         gate.open(sponsor);
     }
 
-    /// Closes the gate permanently.
+    /// Closes the gate permanently, because a shutdown begins.
     pub(super) fn close(&self) {
         self.gate().close();
     }

@@ -4,15 +4,16 @@ use super::Signal;
 use crate::runtime::worker::{Worker, balance};
 use crate::world::Nanos;
 
-/// Number of ready cells that a worker keeps while another worker is idle, in addition to the cell
-/// that it runs next. As a result, two cells that send to each other stay together.
+/// While another worker is idle, a worker keeps this number of ready cells in addition to the cell
+/// that it runs next. As a result, two cells that send to each other stay on one worker.
 const BACKLOG_KEPT: usize = if cfg!(garrick_loom) { 0 } else { 1 };
 /// Maximum number of cells that are given away at a time.
 const GIVEN_MAX: usize = 1024;
 
 impl Worker {
-    /// Shares cells before an activation if the signal is not quiet. Gives cells away, takes a
-    /// share of the shared queue, or visits lent cells.
+    /// Shares work with other workers before an activation: gives cells away, takes cells from the
+    /// shared queue, or runs cells that another worker lends. Called if the sponsor's [`Signal`] is
+    /// not quiet.
     #[cold]
     pub(crate) fn share(&self, signal: Signal) {
         if signal.is_lent() {
@@ -49,8 +50,9 @@ impl Worker {
         }
     }
 
-    /// Returns true if other workers are idle, and this worker has nothing for them besides the
-    /// cell that it has named. So nothing else needs attention before the next activation.
+    /// Returns true if other workers are idle, but this worker has no work for them, because it has
+    /// only the cell that it is about to run. In this case, nothing else needs attention before the
+    /// next activation.
     #[inline]
     pub(crate) fn has_only_this(&self) -> bool {
         let has_only_this = self.backlog() == 0
@@ -77,14 +79,14 @@ impl Worker {
         is_much
     }
 
-    /// Returns true if recent turns were fine and there are no newborns. Newborns do not yet
-    /// exchange messages with other cells.
+    /// Returns true if recent turns were short compared with a message to another worker (fine
+    /// turns), and no cell is new. New cells do not exchange messages with other cells yet.
     pub(super) fn is_fine(&self) -> bool {
         self.pace.is_fine() && self.born.is_empty()
     }
 
-    /// Returns true if another worker has been idle for so long that cells with fine turns should
-    /// be given away. `ready` is the number of ready cells.
+    /// Returns true if another worker has been idle for so long that cells should be given away
+    /// even though their turns are short. `ready` is the number of ready cells.
     fn is_patient_no_more(&self, ready: usize) -> bool {
         if self.shared.signal().idle() == 0 || ready < 2 {
             return false;
@@ -94,7 +96,8 @@ impl Worker {
         self.patience.look(sits, round, || self.now())
     }
 
-    /// Returns true if the cell that is kept in addition to the next one should also be given away.
+    /// Returns true if this worker should also give away the ready cell that it usually keeps in
+    /// addition to the next one.
     fn keeps_too_long(&self, ready: usize) -> bool {
         // A model has no clock for this rule.
         let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;
@@ -107,8 +110,8 @@ impl Worker {
         self.kept.look(self.turn(), woke, || self.now())
     }
 
-    /// Gives away the oldest `count` cells, while another worker is idle. Old cells tend to have
-    /// much work, and the next turn may take a long time.
+    /// Gives away the oldest `count` ready cells, because another worker is idle. Cells that have
+    /// waited long tend to have much work, and the next turn of this worker may take a long time.
     fn give(&self, count: usize) {
         let count = count.min(GIVEN_MAX);
         let mut kept = Vec::new();

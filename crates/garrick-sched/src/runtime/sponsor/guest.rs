@@ -1,10 +1,11 @@
-//! Guests: threads that are not hands, and sit on a seat for one question.
+//! Guests: threads that do not belong to the sponsor, but run one of its workers to get the answer
+//! to a question.
 //!
-//! A thread that asks and waits for the answer has nothing else to do. If no thread sits on the
-//! seat of the asked task, the asker sits down there, runs the task, and leaves. So no thread must
-//! be woken (README.md, seats). The asker does this only while it would otherwise wait. A lock that
-//! the asker holds makes no difference: the asker would also hold this lock while it waits for
-//! another thread to run the task.
+//! A thread that asks and waits for the answer has nothing else to do. If no thread runs the worker
+//! of the asked task, the asker runs this worker itself until it has the answer. So no thread must
+//! be woken (README.md, seats). The asker does this only while it would otherwise wait. If the
+//! asker holds a lock, this makes no difference: the asker would also hold the lock while it waits
+//! for another thread to run the task.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -27,34 +28,40 @@ use crate::runtime::departure;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Maximum number of activations that a guest runs.
+/// Maximum number of activations that a waiting asker runs during one visit to a worker.
 const VISIT_MAX: u32 = 64;
-/// Maximum duration of a short visit. A longer visit would keep the asker's thread from its other
-/// work for too long.
+/// Maximum time for which an asker may run tasks of a worker. After a longer visit, the next
+/// questions to the worker use the ordinary path, so that the asker's thread is free for its other
+/// work.
 const VISIT_LONG: Nanos = 20_000;
-/// Number of questions that use the ordinary path after a long visit.
+/// After an asker has run tasks of a worker for a long time, this number of questions to the worker
+/// use the ordinary path.
 const VISITS_SPARED: usize = 64;
-/// Maximum number of untimed visits between two timed visits, while visits are short. A question
+/// A visit is the time during which an asker runs tasks of a worker. While visits are short, this
+/// is the maximum number of visits without a time measurement between two measured ones. A question
 /// takes 190 ns with the two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
-/// Number of times that a thread tries again to sit down on a seat on which another thread sits.
-/// This takes a bit longer than a short visit. Models do not try again, because that would only add
-/// equivalent states.
+/// If another thread runs the worker, a waiting asker tries this number of times to take the
+/// worker. The tries take longer than one short visit. Loom models do not try again, because the
+/// tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// Maximum number of taken seats for which a thread does not try again, after it has tried in vain.
+/// After a thread has tried in vain to take a worker, it does not try again for up to this number
+/// of questions that find their worker taken.
 const UNTRIED_MAX: u32 = 63;
-/// Number of answers that are ready at the first poll before one of them is held back. A future
-/// that is always ready would starve the other futures of its executor.
+/// If this number of consecutive answers is ready at the first poll, the last of them is held back
+/// until the next poll. The reason is that a future that is always ready would starve the other
+/// futures of its executor.
 const READY_MAX: u32 = 16;
 
 thread_values! {
-    /// Number of answers that were ready at the first poll, since an answer was last held back.
+    /// Number of answers that were ready at the first poll, counted from the last answer that was
+    /// held back.
     static READY: Cell<u32> = Cell::new(0);
 
-    /// Number of taken seats until this thread tries again to get one.
+    /// Number of questions that will find their worker taken before this thread tries again.
     static UNTRIED: Cell<u32> = Cell::new(0);
 
-    /// Number of taken seats for which this thread did not try again, before it tried last.
+    /// Value that `UNTRIED` got when this thread last tried to take a worker.
     static UNTRIED_BEFORE: Cell<u32> = Cell::new(0);
 }
 
@@ -66,26 +73,27 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
-/// Selects the visits of guests to a seat that are timed, and those whose work is counted by kind
-/// of task. Only the owner of the seat uses it.
+/// Decides which visits to a worker are timed, and in which of them work is counted by kind of
+/// task. A visit is the time during which a waiting asker runs the worker. Used only by the thread
+/// that runs the worker.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
-    /// Tick of the lookouts at the last counted visit.
+    /// Value of [`departure::now`] at the last counted visit.
     tick: Cell<u64>,
-    /// Number of visits that are not counted after the tick has changed.
+    /// Number of visits that are not counted although the tick has changed.
     skipped: Cell<u32>,
-    /// True if a visit was not counted since the tick has changed.
+    /// True if there was a visit that was not counted since the last counted visit.
     is_dense: Cell<bool>,
-    /// Number of visits until the next timed visit.
+    /// Number of visits by waiting askers until the next visit whose duration is measured.
     untimed: Cell<u32>,
-    /// Number of untimed visits before the last timed visit.
+    /// Number of visits without a time measurement before the last measured one.
     run: Cell<u32>,
-    /// True during a visit that is expected to be short, according to earlier visits.
+    /// True during a visit that is probably short, because earlier visits were short.
     is_short: Cell<bool>,
 }
 
 impl VisitTimes {
-    /// Returns true if the visit that now begins must be timed.
+    /// Returns true if the duration of the visit that begins now must be measured.
     fn begins(&self) -> bool {
         let untimed = self.untimed.get();
         self.untimed.set(untimed.saturating_sub(1));
@@ -95,9 +103,9 @@ impl VisitTimes {
     /// Returns true if the work of the visit that now begins must be counted by kind of task.
     /// `random` is a random number.
     ///
-    /// One visit is counted after each tick of the lookouts, and each visit after a long one. If
-    /// there are several visits in a tick, the counted one is chosen at random among the first
-    /// eight. Otherwise, a rhythm of the visits could determine which of them are counted.
+    /// Counts one visit for each [tick](departure::now), and each visit after a long one. If there
+    /// are several visits in a tick, counts a random one of the first eight. Otherwise, the rhythm
+    /// of the visits could determine which of them are counted.
     fn counts(&self, random: u64) -> bool {
         let tick = departure::now();
         let is_first = tick == 0 || tick != self.tick.get();
@@ -117,14 +125,14 @@ impl VisitTimes {
         true
     }
 
-    /// Returns true if a guest sits here and its visit is expected to be short. The guest then
-    /// handles waiting work earlier than a hand that must first be woken.
+    /// Returns true if a waiting asker (a guest) runs this worker and will probably leave soon. In
+    /// this case, the guest handles waiting work earlier than a thread that must first be woken.
     pub(super) fn is_short(&self) -> bool {
         self.is_short.get()
     }
 
-    /// Records the duration of a timed visit. After a short visit, about twice as many visits as
-    /// before remain untimed. After a long visit, the next visit is timed.
+    /// Records the measured duration of a visit. After a short visit, about twice as many visits as
+    /// before are not measured. After a long visit, the next visit is measured.
     fn took(&self, time: Nanos) {
         let run = if time > VISIT_LONG {
             0
@@ -136,40 +144,43 @@ impl VisitTimes {
     }
 }
 
-/// Keeps the shared state of a sponsor alive for the guests of one seat. Its reference counts are
-/// in a cache line that no other thread writes.
+/// A reference to the shared state of a sponsor, for the guests of one worker. Its reference counts
+/// are in a cache line of their own, so that guests of different workers do not write to the same
+/// cache line.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
-/// Guard of a thread that sits on a seat as a guest. Dropping it leaves the seat, even in a panic.
+/// Guard of a thread that runs a worker as a guest. Dropping the guard leaves the worker, even in a
+/// panic.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
-    /// Keeps the shared state alive. Otherwise the state could be freed after the seat was left,
-    /// while the guest still uses it.
+    /// Keeps the shared state of the sponsor alive. Otherwise the state could be freed after the
+    /// guest has left the worker, while the guest still uses the state.
     shared: Arc<Hold>,
-    /// Start time of the visit, if the visit is timed.
+    /// Start time of the visit, if its duration is measured.
     since: Option<Nanos>,
     /// True if the worker counts as awake during the visit.
     wakes: bool,
-    /// False once the guest has left the seat.
+    /// True while the guest runs the worker.
     sits: bool,
     /// Marks that this thread works for the sponsor, so that foreign code called during the visit
     /// does not wait until the sponsor has stopped.
     _serving: Serving,
 }
 
-/// Result of a thread's request to be a guest.
+/// Result of the request of a waiting asker to run a worker (to be its guest).
 enum Welcome {
-    /// The guest sits on the seat.
+    /// The thread now runs the worker as a guest.
     Sits(Guest),
-    /// Another thread sits on the seat.
+    /// Another thread runs the worker.
     Taken,
-    /// Guests are not allowed now.
+    /// The worker does not allow guests now.
     Unwanted,
 }
 
 impl Guest {
-    /// Sits down on the seat of a home, if no thread sits there and guests are allowed.
+    /// Makes the calling thread run worker `home` as a guest, if no thread runs this worker and
+    /// guests are allowed.
     fn sit(home: Home) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that
         // is running foreign code must not wait for work that only this hand can do.
@@ -186,12 +197,13 @@ impl Guest {
         Self::at(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
-    /// Sits down on the seat of a home on which another thread sits, if that thread leaves within
-    /// about the time of a short visit.
+    /// Takes a worker that another thread runs, if that thread leaves within about the time of two
+    /// short visits.
     ///
-    /// Threads that ask the same worker at the same time are mostly guests. To push the question
-    /// and to wait for the answer would take longer, and would wake a hand. After a thread has
-    /// waited in vain, it does not wait for the next seats: their sitters may be busy hands.
+    /// Threads that ask the tasks of one worker at the same time are usually all guests. If the
+    /// question were pushed to the task instead, the answer would take longer, and a thread of the
+    /// sponsor would be woken. After a thread has waited in vain, it does not wait for the next
+    /// workers, because threads of the sponsor may run them for a long time.
     fn sit_soon(home: Home) -> Welcome {
         let untried = UNTRIED.get();
         if untried > 0 {
@@ -212,8 +224,8 @@ impl Guest {
         found.unwrap_or(Welcome::Taken)
     }
 
-    /// Sits down on a seat that the caller owns. Hands the seat over instead if it does not allow
-    /// guests.
+    /// Makes the calling thread a guest of a worker that it has taken. If the worker does not allow
+    /// guests, hands the worker over to another thread instead.
     fn at(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
             // The number has moved to another sponsor since the first check. The tasks of that
@@ -253,9 +265,8 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Runs the ready cells until `is_answered` returns true, and leaves. After `is_answered` has
-    /// returned true, runs no more cells, because the caller may hold a lock for which another task
-    /// waits.
+    /// Runs the ready cells until `is_answered` returns true, and then leaves the worker. After
+    /// that, runs no more cells, because the caller may hold a lock for which another task waits.
     fn run(mut self, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
         loop {
@@ -277,7 +288,7 @@ impl Guest {
         }
     }
 
-    /// Leaves the seat and returns true if it has no more work.
+    /// If the worker has no more work, leaves the worker and returns true. Otherwise returns false.
     fn try_leave(&mut self) -> bool {
         self.take_time();
         self.sits = !self.shared.try_leave(self.worker);
@@ -365,8 +376,8 @@ pub(crate) fn send_and_run<M: 'static>(
     }
 }
 
-/// Counts the work of the guests who have visited a seat, if it was not counted yet and no thread
-/// sits there.
+/// Counts the work that guests have done on a worker, if it is not counted yet and no thread runs
+/// the worker.
 pub(super) fn count_visits(home: Home) {
     if let Welcome::Sits(guest) = Guest::sit(home) {
         guest.worker().wakes(|| guest.worker().now());
@@ -381,8 +392,8 @@ impl Worker {
         self.visit_times.counts(random) || self.lane.wants_census()
     }
 
-    /// Resets the settings of a visit, because the guest runs no more cells here or because its
-    /// turn leaves the seat.
+    /// Resets the settings of a visit, because the guest runs no more cells of this worker, or
+    /// because its turn leaves the worker in order to block.
     pub(super) fn ends_visit(&self) {
         self.visit_times.is_short.set(false);
         self.pace.set_one_by_one(false);

@@ -14,7 +14,7 @@ use super::{Handle, Shared};
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
 
-/// Index of the only seat of a [`Here`].
+/// Index of the only worker of a [`Here`].
 const SEAT: usize = 0;
 
 /// A sponsor that runs its tasks on the thread that created it, while this thread is in a method
@@ -44,12 +44,12 @@ const SEAT: usize = 0;
 /// # Ok::<(), garrick_sched::StartError>(())
 /// ```
 pub struct Here {
-    /// Hand that sits on the only seat, except while it rests.
+    /// Thread that runs the only worker, except while the thread rests.
     hand: Hand,
-    /// True while the tasks are run. During this time, other foreign code, such as the clock of the
-    /// world, may be called in the middle of a turn.
+    /// True while this thread runs the tasks. During this time, other foreign code, such as the
+    /// clock of the world, may be called in the middle of a turn.
     runs: Cell<bool>,
-    /// Thread that observes the tasks, if the work of each kind of task is counted.
+    /// Thread that regularly reads which task runs, if the work of each kind of task is counted.
     _lookout: Option<Lookout>,
     /// Makes the type not `Send`, because the tasks stay on this thread.
     here: PhantomData<*const ()>,
@@ -85,7 +85,7 @@ impl Here {
         unsafe { self.hand.crew.worker(SEAT).as_ref() }
     }
 
-    /// Rests until there is work.
+    /// Lets the thread sleep until there is work.
     fn rest(&self, spin: &mut Spin) {
         let seat = self.hand.rest(SEAT, spin);
         debug_assert_eq!(seat, Some(SEAT), "its seat is over when it is dropped");
@@ -119,7 +119,8 @@ impl Here {
     /// tasks, to wake this thread.
     ///
     /// # Panics
-    /// Panics if called by a task or by code that a task calls. But `done` may call this method.
+    /// Panics if called by a task or by code that a task calls. Code in `done` is an exception: it
+    /// may call this method.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
         let running = self.begin();
@@ -139,7 +140,7 @@ impl Here {
 }
 
 impl Here {
-    /// Begins to run the tasks. Panics if they are already being run.
+    /// Begins to run the tasks. Panics if this thread already runs them.
     #[track_caller]
     fn begin(&self) -> Running<'_> {
         assert!(
@@ -152,7 +153,7 @@ impl Here {
 }
 
 impl Here {
-    /// Records that the tasks are not run for some time.
+    /// Records that this thread does not run the tasks for some time.
     fn pauses(&self) {
         self.runs.set(false);
         let worker = self.worker();
@@ -160,7 +161,7 @@ impl Here {
         worker.lane.pauses(worker.progress(), || worker.now());
     }
 
-    /// Records that the tasks are run again.
+    /// Records that this thread runs the tasks again.
     fn resumes(&self) {
         let worker = self.worker();
         worker.resumes();

@@ -1,11 +1,12 @@
-//! Idle hands: the steps of a hand whose seat has no work, and the ways in which it gets work.
+//! Idle threads (*hands*): the steps of a thread whose worker (its *seat*) has no work, and the
+//! ways in which the thread gets work.
 //!
-//! No thread waits by polling. A hand that leaves a seat first announces this (`announce_idle`,
-//! then `PARKED` on the seat's ready stack), and then checks for work a last time. A thread that
-//! creates work first makes the work visible, and then checks for seats on which no thread sits.
-//! Both sides have a sequentially consistent fence between their two steps (Dekker's pattern), so
-//! that one side sees the other. Sends from other threads need no fence, because they change the
-//! word that contains `PARKED`.
+//! No thread waits by polling. A thread that leaves a worker first announces this (`announce_idle`,
+//! then `PARKED` on the worker's ready stack), and then checks for work a last time. A thread that
+//! creates work first makes the work visible, and then checks for workers that no thread runs. Both
+//! sides have a sequentially consistent fence between their two steps (Dekker's pattern), so that
+//! at least one side sees the other. Sends from other threads need no fence, because they change
+//! the word that contains `PARKED`.
 
 use garrick_core::prim::{
     atomic::{
@@ -32,10 +33,12 @@ use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Maximum number of cells that are skipped at a time because they cannot be given away now.
+/// Maximum number of cells that a worker skips, because they cannot be given away now, when it
+/// gives cells away.
 const KEPT_MAX: usize = 16;
 
-/// Number of workers of this process that are awake. Hands spin only if there are spare cores.
+/// Number of workers of this process that are awake. An idle thread spins only if there are more
+/// cores than awake workers.
 static AWAKE: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of workers of this process that are awake.
@@ -59,35 +62,36 @@ impl Drop for Awake {
     }
 }
 
-/// Next step of the thread that serves a worker.
+/// Next step of a thread, after it has run the cells of a worker.
 pub(super) enum Next {
-    /// The hand leaves the seat, because there is no work.
+    /// The thread leaves its worker, because there is no work.
     Rest,
-    /// The hand moves to the seat with this number. It already owns that seat, which counts as
-    /// idle.
+    /// The thread leaves its worker and runs the worker with this index. The thread has already
+    /// taken that worker, which still counts as idle.
     Go(usize),
-    /// The hand hands the seat over to a hand that has left it in the middle of a turn and wants it
-    /// back.
+    /// The thread hands its worker over to another thread, which has left the worker in the middle
+    /// of a turn and wants it back.
     Yield,
-    /// The hand closes the seat, which nothing can reach any more.
+    /// The thread closes the worker, which no message can reach any more.
     Close,
 }
 
-/// Way in which a thread has come to a seat.
+/// Situation of a thread before it began to run a worker.
 #[derive(Clone, Copy)]
 pub(super) enum Came {
-    /// The hand was idle, and the seat was idle.
+    /// The thread was idle, and no thread was running the worker.
     Idle,
-    /// A guest sat down on an idle seat, and the visit counts as part of the sleep.
+    /// The thread is a guest, which runs an idle worker for a short time. The visit counts as part
+    /// of the worker's sleep.
     Untimed,
-    /// The hand came from another seat, which now counts as idle instead of this one. Contains the
-    /// time.
+    /// The thread came from another worker, which now counts as idle instead of this one. Contains
+    /// the time.
     Over(Nanos),
 }
 
 impl Hand {
-    /// Serves the seats of the crew until all of them are closed, starting with `seat`, on which
-    /// the hand sits. Leaves the seat of a driver open.
+    /// Runs workers of the crew until all of them are closed. Begins with worker `seat`, which this
+    /// thread already runs. Does not close a worker with a driver.
     pub(super) fn serve(&self, mut seat: usize) {
         let mut spin = Spin::new(1);
         let _awake = Awake::new();
@@ -119,9 +123,9 @@ impl Hand {
         }
     }
 
-    /// Leaves a seat without work, and waits for a seat. Returns the seat on which the hand then
-    /// sits, which may be the same seat. Returns `None` if all seats of the crew are closed. The
-    /// caller must be counted as awake.
+    /// Leaves a worker that has no work, and waits until this thread gets a worker to run. Returns
+    /// the index of that worker, which may be the same one. Returns `None` if all workers of the
+    /// crew are closed. The caller must be counted as awake.
     pub(super) fn rest(&self, seat: usize, spin: &mut Spin) -> Option<usize> {
         let worker = self.crew.worker(seat);
         // SAFETY: this hand sits there; if the worker has a driver, nobody else ever does.
@@ -134,7 +138,7 @@ impl Hand {
         self.wait(driven)
     }
 
-    /// Waits for a seat. A hand with a driver sleeps in the driver.
+    /// Waits until this thread gets a worker to run. A thread with a driver sleeps in the driver.
     fn wait(&self, driven: Option<NonNull<Worker>>) -> Option<usize> {
         AWAKE.fetch_sub(1, Relaxed);
         let seat = self.wait_for_seat(|left| match driven {
@@ -147,8 +151,8 @@ impl Hand {
         seat
     }
 
-    /// Leaves a seat without work (README, sleep). Returns true if work has come and this hand sits
-    /// there again.
+    /// Leaves a worker that has no work (README, sleep). Returns true if work has come, so that
+    /// this thread runs the worker again.
     fn stays(
         &self,
         seat: usize,
@@ -194,9 +198,9 @@ impl Hand {
         is_wanted && self.crew.retake(seat, Ready::sit)
     }
 
-    /// Moves from a seat without work to the seat that its last turn has woken and that this hand
-    /// owns. Returns the seat on which the hand then sits. Before and after the move, one of the
-    /// two seats counts as idle.
+    /// Moves from a worker that has no work to the worker that its last turn has woken and that
+    /// this thread has taken. Returns the index of the worker that the thread runs afterwards.
+    /// Before and after the move, one of the two workers counts as idle.
     pub(super) fn go(&self, seat: usize, next: usize) -> (usize, Came) {
         let ready = &self.crew.remote(seat).ready;
         let now = {
@@ -222,8 +226,9 @@ impl Hand {
 }
 
 impl super::Shared {
-    /// Leaves a seat on which the caller sits. If the seat still has work, hands it over. The
-    /// caller is a guest, or a hand in the middle of a turn that it has taken off the seat.
+    /// Leaves a worker that the caller runs. If the worker still has work, hands it over to another
+    /// thread. The caller is a guest, or a thread in the middle of a turn that leaves the worker in
+    /// order to block.
     pub(super) fn leave(&self, worker: NonNull<Worker>) {
         if !self.try_leave(worker) {
             // SAFETY: the seat is the caller's still.
@@ -232,8 +237,9 @@ impl super::Shared {
         }
     }
 
-    /// Leaves a seat like [`Shared::leave`]. Returns false if the seat still has work. The caller
-    /// then still owns the seat, which counts as idle.
+    /// Leaves a worker like [`Shared::leave`], but does not hand it over. Returns false if the
+    /// worker still has work. In this case, no other thread has taken the worker, which counts as
+    /// idle.
     pub(super) fn try_leave(&self, worker: NonNull<Worker>) -> bool {
         let (crew, seat, deadline) = {
             // SAFETY: the seat is the caller's until it is left below. The reference ends before
@@ -272,7 +278,8 @@ pub(super) fn sleep(left: Option<Duration>) {
 }
 
 impl Worker {
-    /// Runs cells until the seat has no more work. The caller has just sat down.
+    /// Runs cells of a worker until it has no more work. The caller has just begun to run the
+    /// worker.
     pub(super) fn work(&self, came: Came) -> Next {
         let _entered = Entered::new(self);
         self.sit_down(came);
@@ -310,8 +317,9 @@ impl Worker {
         }
     }
 
-    /// Announces that a hand or a guest has sat down, and delivers due timers. Returns the time if
-    /// the clock was read. The clock is not read after a short absence.
+    /// Announces that a thread now runs this worker, and delivers due timers. Returns the time if
+    /// the clock was read. The clock is not read if the last thread left the worker only a short
+    /// time ago.
     pub(super) fn sit_down(&self, came: Came) -> Option<Nanos> {
         let now = self.arrive(came);
         if !self.timers.are_calm() {
@@ -320,7 +328,7 @@ impl Worker {
         now
     }
 
-    /// Announces that a hand or a guest has sat down. Returns the time if the clock was read.
+    /// Announces that a thread now runs this worker. Returns the time if the clock was read.
     pub(super) fn arrive(&self, came: Came) -> Option<Nanos> {
         self.touch();
         self.timers.watched_from(None);
@@ -338,8 +346,8 @@ impl Worker {
         }
     }
 
-    /// Prepares for a rest. The hand is about to check for work, and to leave if there is none.
-    /// Returns true if it sleeps in a driver.
+    /// Prepares this worker for a rest: the thread is about to check for work a last time, and
+    /// leaves the worker if there is no work. Returns true if the thread sleeps in a driver.
     fn prepare_rest(&self) -> bool {
         self.shared.announce_idle();
         self.lane.idles();
@@ -349,14 +357,15 @@ impl Worker {
         self.is_driven()
     }
 
-    /// Prepares to leave the seat.
+    /// Prepares this worker for the moment when its thread leaves it.
     fn prepare_going(&self) {
         self.touch();
         self.pace.rests();
         self.lay_bare();
     }
 
-    /// Prepares to leave the seat without a rest. Returns the deadline of the next timer.
+    /// Prepares this worker for the moment when its thread leaves it without a rest. Returns the
+    /// deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
         if self.lane.is_parked() {
@@ -367,7 +376,8 @@ impl Worker {
         self.next_deadline()
     }
 
-    /// Prepares to mark the seat PARKED. Returns the time, and the deadline of the next timer.
+    /// Prepares this worker for the mark PARKED. Returns the time, and the deadline of the next
+    /// timer.
     fn prepare_park(&self) -> (Nanos, Option<Nanos>) {
         self.touch();
         let now = self.now();
@@ -375,9 +385,9 @@ impl Worker {
         (now, self.next_deadline())
     }
 
-    /// Records that no thread serves the worker from now on. If messages may wait here or for a
-    /// turn that is away, the last census stays valid, and the next thread that serves the worker
-    /// takes the requested census.
+    /// Records that no thread runs this worker from now on. If messages may wait for this worker or
+    /// for a turn that is away, the last census stays valid, and the next thread that runs the
+    /// worker takes the requested census.
     fn note_rest(&self, now: Nanos) {
         let has_messages = self.has_something() || self.has_cells_elsewhere();
         self.settle_vitals();
@@ -385,8 +395,8 @@ impl Worker {
         self.shared.census_taken();
     }
 
-    /// Returns a function for a hand that has left this seat. The function returns true if the hand
-    /// should come back. It does not access the seat.
+    /// Returns a function for a thread that has left this worker. The function returns true if the
+    /// thread should come back. It does not access the worker.
     fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
         let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
         let (seat, is_left) = (self.seat(), self.has_cells_elsewhere());
@@ -401,25 +411,26 @@ impl Worker {
         }
     }
 
-    /// Returns the number of this worker's seat in the crew.
+    /// Returns the index of this worker in the crew.
     pub(crate) fn seat(&self) -> usize {
         self.shared.place_of(self.index).1
     }
 
-    /// Returns true if a hand that has left the seat in the middle of a turn wants it back.
+    /// Returns true if a thread that has left this worker in the middle of a turn wants to run it
+    /// again.
     #[inline]
     pub(crate) fn is_wanted_back(&self, signal: Signal) -> bool {
         signal.calls_back() && self.crew.is_wanted_back(self.seat())
     }
 
-    /// Returns true if the sitter must run no more cells, because another hand wants the seat back
-    /// or the sponsor stops.
+    /// Returns true if the calling thread must run no more cells of this worker, because another
+    /// thread wants the worker back or the sponsor stops.
     #[inline]
     pub(crate) fn is_to_stop(&self, signal: Signal) -> bool {
         signal.is_stopping() || self.is_wanted_back(signal)
     }
 
-    /// Claims a cell as a serving worker does.
+    /// Takes a cell from the shared queue in a loom model, as a running worker does.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn claim_in_model(&self) {
         let _entered = Entered::new(self);
@@ -438,11 +449,12 @@ impl Worker {
         true
     }
 
-    /// Handles the move note that is first in the mailbox of a cell that is about to run.
+    /// Handles a request to move to another sponsor. The request is the oldest envelope in the
+    /// mailbox of a cell that is about to run.
     ///
-    /// Returns true if the cell was given to the sponsor of the note. Otherwise removes the note
-    /// and returns false, because the cell is already there or cannot move. If the token of the
-    /// cell is out, requeues the cell and returns true.
+    /// Returns true if the cell was given to that sponsor. If the cell is already there or cannot
+    /// move, removes the request and returns false. If the token of the cell is out, requeues the
+    /// cell and returns true.
     #[cold]
     pub(crate) fn move_away(&self, cell: CellPtr, note: *mut Envelope) -> bool {
         // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle,
@@ -482,13 +494,13 @@ impl Worker {
         gone
     }
 
-    /// Takes over a given cell (README, step 4).
+    /// Takes over a cell that another worker has given away (README, step 4).
     pub(super) fn take_over(&self, entry: Entry) {
         self.take_in(entry);
         self.commit_between();
     }
 
-    /// Takes over a given cell, but does not commit.
+    /// Takes over a cell that another worker has given away, but does not commit.
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();
@@ -503,7 +515,7 @@ impl Worker {
     }
 
     /// Moves the spare blocks of this worker to the depot, so that their memory can be returned to
-    /// the system. Does this once for each request of the depot.
+    /// the system. Each request of the depot has this effect only once.
     fn lay_bare(&self) {
         if let Some(watch) = pool::watch()
             && self.bared.replace(watch) != watch
@@ -512,8 +524,8 @@ impl Worker {
         }
     }
 
-    /// Releases up to `count` cells of the run queues, in the order of `next`. Cells that cannot be
-    /// given away now are appended to `kept`.
+    /// Takes up to `count` cells, one after another, from `next`, and releases them for other
+    /// workers. Appends cells that cannot be given away now to `kept`.
     pub(super) fn take_to_give(
         &self,
         count: usize,
@@ -546,9 +558,9 @@ impl Worker {
     }
 }
 
-/// Releases a scheduled cell of this worker (README, step 3), and sets its home to that of the
-/// shared queue. Returns false if the token of the cell is out or if the cell must stay on this
-/// thread.
+/// Releases a scheduled cell of this worker for other workers (README, step 3): its home is then
+/// the shared queue. Returns false if the token of the cell is out, or if the cell must stay on
+/// this thread.
 pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;
@@ -569,7 +581,7 @@ impl super::Shared {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 
-    /// Does the same as `end_if_drained`, but tests each worker by `is_parked`.
+    /// Does the same as `end_if_drained`, but calls `is_parked` to check if a worker is parked.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
         if !self.signal().is_draining() {
             return false;
@@ -631,7 +643,8 @@ mod tests {
         shared
     }
 
-    /// Calls `end_if_drained_by`. Runs `meanwhile` after test number `look` of a worker.
+    /// Calls `end_if_drained_by`, which checks each worker several times. Runs `meanwhile` during
+    /// check number `look`.
     fn ends(shared: &Shared, look: usize, meanwhile: impl Fn()) -> bool {
         let looks = Cell::new(0);
         let ends = shared.end_if_drained_by(|_| {
@@ -681,7 +694,8 @@ mod tests {
         }
     }
 
-    /// Task whose drop waits for a value from a channel, and reports its end.
+    /// Task whose destructor waits for a value from a channel, and then reports the end of the
+    /// task.
     struct Waits(Receiver<()>, Sender<()>);
 
     impl Task for Waits {

@@ -1,5 +1,6 @@
-//! Seats of other workers that a worker wakes by sending. Either its thread moves to such a seat
-//! next, or the worker takes over (*gathers*) the receiving cell (README.md, seats).
+//! Idle workers to which another worker sends a message. Usually a thread is woken, which runs the
+//! idle worker. There are two cheaper ways: the thread of the sending worker runs the idle worker
+//! next, or the sending worker takes over (*gathers*) the receiving cell (README.md, seats).
 
 use std::sync::Arc;
 
@@ -9,24 +10,26 @@ use crate::remote::{Remote, Serve as _};
 use crate::run_queue::Entry;
 use crate::runtime::worker::Worker;
 
-/// A seat that a worker owns because of a push, and on which no thread sits.
+/// An idle worker that another worker has kept: it has sent a message to the idle worker, but has
+/// woken no thread.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptSeat {
-    /// Number of the seat in the crew.
+    /// Index of the idle worker in the crew.
     pub(crate) seat: usize,
-    /// Receiving cell and carrier of its token, if the worker takes over the cell and then leaves
-    /// the seat. `None` if the hand moves to the seat.
+    /// Receiving cell, and the envelope that carries its token, if the sending worker takes over
+    /// the cell. `None` if the thread of the sender runs the idle worker next.
     pub(crate) gathers: Option<(CellPtr, *mut Envelope)>,
 }
 
 impl Worker {
-    /// Returns true if this worker has kept no seat and has gathered no cell.
+    /// Returns true if this worker has kept no idle worker and has taken over (gathered) no cell.
     #[inline]
     pub(crate) fn has_kept_nothing(&self) -> bool {
         self.next_seat.get().is_none() && self.gathered.get().is_none()
     }
 
-    /// Hands over the seat that the last turn has woken, if this hand has kept it.
+    /// If this worker has kept an idle worker to which its last turn has sent a message, gives the
+    /// idle worker to another thread.
     #[inline]
     pub(crate) fn give_next_seat(&self) {
         if let Some(next) = self.next_seat.take() {
@@ -34,16 +37,16 @@ impl Worker {
         }
     }
 
-    /// Gives away the seat that this worker has kept and the cell that it has gathered, and has the
-    /// timers and the ready cells watched. Called before values are dropped, because a destructor
-    /// may take a long time, or wait for one of these cells. The last turn must have been committed
-    /// or undone.
+    /// Gives away the idle worker that this worker has kept, and the cell that it has taken over
+    /// (gathered). Also lets another thread watch the timers and the ready cells. Called before
+    /// values are dropped, because a destructor may take a long time, or wait for one of these
+    /// cells. The last turn must have been committed or undone.
     pub(crate) fn let_others(&self) {
         self.end_pushed_turn();
         self.let_others_after_turn();
     }
 
-    /// Does the same as [`Worker::let_others`], for a caller that has begun a pause.
+    /// Does the same as [`Worker::let_others`], for a caller that has already ended the last turn.
     #[inline]
     pub(crate) fn let_others_after_turn(&self) {
         self.watch_timers();
@@ -59,8 +62,8 @@ impl Worker {
         self.give_gathered();
     }
 
-    /// Ends the last turn if it has scheduled cells of this worker, so that other workers may visit
-    /// them. That turn must have been committed or undone.
+    /// Ends the last turn if it has scheduled cells of this worker, so that other workers may run
+    /// these cells. The last turn must have been committed or undone.
     fn end_pushed_turn(&self) {
         let turn = self.turn();
         let has_pushed = self.old.was_pushed_in(turn)
@@ -71,7 +74,8 @@ impl Worker {
         }
     }
 
-    /// Has the ready cells watched. Called before foreign code that may take a long time.
+    /// Lets another thread watch the ready cells. Called before foreign code that may take a long
+    /// time.
     #[inline]
     fn watch_ready(&self) {
         if self.backlog() > 0 {
@@ -79,9 +83,9 @@ impl Worker {
         }
     }
 
-    /// Returns the seat to keep, and the reason for keeping it, if this worker should keep the
-    /// seat. Called when this worker sends to `cell` of a seat on which no thread sits. `carrier`
-    /// carries the token.
+    /// Called when this worker sends to `cell`, which belongs to an idle worker. Returns the idle
+    /// worker if this worker should keep it instead of waking a thread. `carrier` carries the token
+    /// of the cell.
     pub(crate) fn keeps(
         &self,
         remote: &Remote,
@@ -99,17 +103,16 @@ impl Worker {
         (gathers.is_some() || self.will_rest()).then_some(KeptSeat { seat, gathers })
     }
 
-    /// Returns true if the hand will have no work here after the current turn, which is about to
-    /// end.
+    /// Returns true if this worker will have no work after the current turn, which is about to end.
     fn will_rest(&self) -> bool {
         // The current activation is about to end with this turn.
         let is_last = |cell: CellPtr| cell.mailbox_tail().is_null();
         !self.has_something() && self.running().is_some_and(is_last)
     }
 
-    /// Returns true if this worker should take over a cell to which it sends, when no thread sits
-    /// on the seat of the cell's home. For short turns, a message to another worker costs more than
-    /// the turn, and waking a hand costs more than all turns.
+    /// Returns true if this worker should take over a cell of an idle worker to which it sends a
+    /// message. The reason is that a message to another worker costs more than a short turn, and
+    /// waking a thread costs more than many turns.
     pub(super) fn gathers(&self, cell: CellPtr) -> bool {
         self.is_fine()
             && cell.table().moves
@@ -119,7 +122,8 @@ impl Worker {
             && !self.is_to_stop(self.shared.signal())
     }
 
-    /// Takes over the cell to which the turn has sent, if the seat of its home was kept for that.
+    /// Takes over the cell to which the turn has sent a message, if this worker has kept the cell's
+    /// worker for this purpose.
     #[inline]
     pub(crate) fn gather(&self) {
         if let Some(kept) = self.next_seat.get()
@@ -132,8 +136,9 @@ impl Worker {
         }
     }
 
-    /// Takes over a cell from a kept seat. Returns false if the cell must stay there or if other
-    /// threads have also sent to the seat. This worker then still owns the seat.
+    /// Takes over a cell of an idle worker that this worker has kept. Returns false if the cell
+    /// must stay there, or if other threads have also sent to the idle worker. In this case, this
+    /// worker still keeps the idle worker.
     #[inline(never)]
     fn gather_from(&self, seat: usize, cell: CellPtr, carrier: *mut Envelope) -> bool {
         let worker = self.crew.worker(seat);
@@ -163,8 +168,8 @@ impl Worker {
         true
     }
 
-    /// Gives away the cell that was gathered since the last check between two activations, because
-    /// the next drop may wait for it.
+    /// Gives away the cell that was taken over (gathered) since the last check between two
+    /// activations, because the next destructor may wait for this cell.
     #[inline]
     pub(crate) fn give_gathered(&self) {
         if let Some(cell) = self.gathered.take() {

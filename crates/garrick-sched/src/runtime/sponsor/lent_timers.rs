@@ -1,8 +1,8 @@
-//! Timers of a seat that lends its cells (README.md, rescue).
+//! Timers of a worker that lends its cells to other workers during a long turn (README.md, rescue).
 //!
-//! While a seat lends, visitors also take due timers out of the seat's wheel, under the lock of the
-//! loan. Only one visitor at a time does this. The owner waits until the taken timers were
-//! delivered, so that timers fire in order.
+//! While the worker lends cells, the workers that run these cells (visitors) also take due timers
+//! out of its timing wheel, under the lock of the loan. Only one visitor at a time does this. The
+//! owner waits until the taken timers were delivered, so that timers fire in order.
 
 use garrick_core::prim::{MutexGuard, thread, unmodelled};
 
@@ -15,8 +15,8 @@ use unmodelled::{AtomicU64, Relaxed};
 /// Maximum number of timers that are taken at a time.
 const TAKEN_MAX: usize = 64;
 
-/// Deadline of the next timer of a seat that lends, as a hint. [`NEVER`] if the seat does not lend
-/// or has no timer.
+/// Deadline of the next timer of a worker that lends its cells. May be outdated. [`NEVER`] if the
+/// worker does not lend cells or has no timer.
 pub(super) struct Due(AtomicU64);
 
 impl Default for Due {
@@ -35,27 +35,29 @@ impl Due {
     }
 }
 
-/// Guard that holds the lock of the timers that a seat has lent.
+/// Guard that holds the lock of the cells and timers that a worker lends to other workers.
 pub(crate) struct LoanLock<'a> {
     lent: MutexGuard<'a, Lent>,
     due: &'a Due,
 }
 
 impl LoanLock<'_> {
-    /// Records the deadline of the next timer for the visitors.
+    /// Records the deadline of the next timer, for the workers that run the lent cells.
     pub(crate) fn note_next(&self, next: Option<Nanos>) {
         self.due.set(next.filter(|_| self.lent.is_open()));
     }
 }
 
-/// Timers that were taken out of the wheel of a lending seat and must be delivered in order.
+/// Timers that were taken out of the timing wheel of a worker that lends its cells. They must be
+/// delivered in order.
 pub(crate) struct Taken<'a> {
     pub(crate) due: Vec<Timed>,
     /// Guard that must be dropped after the timers were delivered.
     pub(crate) firing: Firing<'a>,
 }
 
-/// Guard that marks that a thread is delivering timers of a seat that lends or has lent.
+/// Guard that marks that a thread is delivering timers of a worker that lends or has lent its
+/// cells.
 pub(crate) struct Firing<'a> {
     crew: &'a Crew,
     seat: usize,
@@ -75,7 +77,7 @@ impl Drop for Firing<'_> {
 }
 
 impl Crew {
-    /// Takes the lock of the seat's loan. Only the owner calls this.
+    /// Takes the lock of the cells that this worker lends. Only the worker itself calls this.
     #[cold]
     pub(crate) fn hold_loan(&self, seat: usize) -> LoanLock<'_> {
         let loan = &self.seats[seat].loan;
@@ -85,7 +87,8 @@ impl Crew {
         }
     }
 
-    /// Waits until no other thread delivers timers of the seat. Only the owner calls this.
+    /// Waits until no other thread delivers timers of this worker. Only the worker itself calls
+    /// this.
     #[cold]
     pub(crate) fn await_firing(&self, seat: usize) {
         loop {
@@ -100,12 +103,13 @@ impl Crew {
         }
     }
 
-    /// Returns true if a seat that lends probably has timers.
+    /// Returns true if any worker that lends its cells probably has timers.
     pub(crate) fn lends_timers(&self) -> bool {
         self.next_due_of_lent() < NEVER
     }
 
-    /// Returns the earliest deadline of a timer of a lending seat, or [`NEVER`] if there is none.
+    /// Returns the earliest deadline of the timers of all workers that lend their cells, or
+    /// [`NEVER`] if there is none.
     pub(crate) fn next_due_of_lent(&self) -> Nanos {
         if !self.lends() {
             return NEVER;
@@ -114,7 +118,8 @@ impl Crew {
         dues.min().unwrap_or(NEVER)
     }
 
-    /// Takes due timers out of the wheel of a lending seat. Returns `None` if there are none.
+    /// Takes due timers out of the timing wheel of a worker that lends its cells. Returns `None` if
+    /// no timer is due.
     pub(crate) fn take_due_of_lent(&self, now: Nanos) -> Option<Taken<'_>> {
         (0..self.seats.len()).find_map(|seat| {
             let loan = &self.seats[seat].loan;
@@ -135,14 +140,14 @@ impl Crew {
         })
     }
 
-    /// Records the deadline of the next timer of a seat that has just begun to lend.
+    /// Records the deadline of the next timer of a worker that has just begun to lend its cells.
     pub(super) fn lend_timers(&self, number: usize, lent: &MutexGuard<'_, Lent>) {
         let taken = self.take_due_of(number, lent, None);
         debug_assert!(taken.is_empty(), "nothing is taken before any time");
     }
 
-    /// Takes timers that are due at `now` out of the wheel of a lending seat, under its lock.
-    /// Records the next deadline.
+    /// Takes timers that are due at `now` out of the timing wheel of a worker that lends its cells,
+    /// and records the next deadline. The caller holds the lock of the loan.
     fn take_due_of(
         &self,
         number: usize,

@@ -1,7 +1,7 @@
 //! The lookout: a thread that regularly reads what the workers of a sponsor with probes are
-//! running. So a long activation is noticed while it runs, and is known after its end
-//! (`probe/sights.rs`). It also determines how often waiting messages are measured
-//! (`runtime/departure.rs`).
+//! running. So long activations are noticed while they run, and are still known after their end
+//! (`probe/sights.rs`). The thread also determines how often the waiting time of messages is
+//! measured (`runtime/departure.rs`).
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,13 +25,14 @@ const SELDOM: Duration = Duration::from_millis(4);
 /// Time between two reads while no worker runs a task. The time doubles until it reaches this
 /// value.
 const IDLE: Duration = Duration::from_millis(64);
-/// Number of reads after a long activation that use the short time [`OFTEN`].
+/// Number of reads after a long activation between which the thread waits only for the short time
+/// [`OFTEN`].
 const OFTEN_FOR: u32 = 500;
 /// Size of the stack, in bytes.
 const STACK_BYTES: usize = 128 << 10;
 
-/// The lookout thread. Dropping this value ends the thread, and waits for its end. The thread also
-/// ends when the sponsor has stopped.
+/// The lookout, a thread that regularly reads which tasks the workers run. Dropping this value ends
+/// the thread, and waits for its end. The thread also ends when the sponsor has stopped.
 pub(super) struct Lookout {
     ends: Arc<Ends>,
     thread: Option<JoinHandle<()>>,
@@ -96,7 +97,8 @@ impl Ends {
 }
 
 impl Crew {
-    /// Returns the activation that runs on a seat, if the work of each kind of task is counted.
+    /// Returns the activation that worker `seat` of the crew runs now, if the work of each kind of
+    /// task is counted.
     fn running(&self, seat: usize) -> Option<Running> {
         let look = self.seats[seat].look();
         let shown = self.shown(seat, &look)?;

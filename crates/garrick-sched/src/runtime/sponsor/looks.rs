@@ -1,4 +1,5 @@
-//! Looks: the checks for stuck seats, which the watching hand makes (README.md, rescue).
+//! Looks: the checks for workers that are stuck in a long turn. An idle thread, the watching
+//! thread, makes these checks (README.md, rescue).
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -15,19 +16,22 @@ use crate::cell::Ready;
 use crate::remote::Serve;
 use crate::world::Nanos;
 
-/// Time between two checks, for a crew that lends cells at the first check.
+/// Time between two checks for stuck workers, in tests in which workers lend their cells at the
+/// first check.
 const AT_ONCE: Duration = Duration::from_micros(20);
-/// Time after which the watching hand checks again for a free seat if lent timers are due.
+/// If timers of a stuck worker are due and no worker is idle, the watching thread checks again for
+/// an idle worker after this time.
 const RETRY_AFTER: Nanos = 1_000_000;
 
-/// State of a thread that checks for stuck seats.
+/// State of a thread that checks for workers that are stuck in a long turn.
 #[derive(Default)]
 pub(super) struct Looks {
     /// Time of the next check, or `None` if no check is planned.
     next: Cell<Option<Nanos>>,
-    /// Plan that `next` belongs to.
+    /// Plan by which the time `next` was computed.
     plan: Cell<Plan>,
-    /// Number of activations of each seat at the last check. `None` if no thread sat there.
+    /// Number of activations of each worker at the last check. `None` if no thread was running the
+    /// worker.
     picks: RefCell<Vec<Option<u32>>>,
 }
 
@@ -41,7 +45,8 @@ impl Looks {
 }
 
 impl Crew {
-    /// Makes the watching hand check for stuck seats. The caller must wake that hand.
+    /// Requests that the watching thread check for workers that are stuck in a long turn. The
+    /// caller must wake that thread.
     pub(super) fn allow_looks(&self) {
         // In this order: the hand that ends its looks meanwhile sets the marks again, and then sees
         // the plan.
@@ -55,8 +60,8 @@ impl Crew {
         }
     }
 
-    /// Returns the plan that the crew needs because a seat on which a thread sits probably has
-    /// ready cells or timers. Ignores the seat `except`.
+    /// Returns the plan of checks that the crew needs because a running worker probably has ready
+    /// cells or timers. Ignores worker `except`.
     pub(super) fn plan_needed(&self, except: Option<usize>) -> Plan {
         let mut needed = Plan::Nothing;
         if !self.lends() {
@@ -77,9 +82,9 @@ impl Crew {
         needed
     }
 
-    /// Returns true if no hand looks for stuck seats, and a seat has ready cells or timers. Called
-    /// by a hand that has just become idle, because while no hand is idle, no hand is woken for
-    /// ready cells or timers.
+    /// Returns true if no thread checks for stuck workers although a running worker has ready cells
+    /// or timers. Called by a thread that has just become idle. The reason is that no thread is
+    /// woken for ready cells or timers while all threads are busy.
     pub(super) fn misses_looks(&self, shared: &Shared) -> bool {
         let was_none_idle = || shared.signal().idle() <= 1;
         self.lends()
@@ -88,16 +93,17 @@ impl Crew {
             && self.plan_needed(None) != Plan::Nothing
     }
 
-    /// Returns true if a sitter has timers that are not watched, because no worker was idle. The
-    /// caller must then have a hand watch. A thread that has left its seat PARKED must have passed
-    /// a SeqCst fence since then.
+    /// Returns true if a running worker has timers that no thread watches, because no thread was
+    /// idle. In this case, the caller must let a thread watch. A caller that has left its worker
+    /// PARKED must have passed a SeqCst fence since then.
     pub(super) fn takes_missed(&self) -> bool {
         // AcqRel: pairs with the swap in `watch_timers`, so that this thread sees the timers.
         self.misses_timers.load(Relaxed) && self.misses_timers.swap(false, AcqRel)
     }
 
-    /// Ensures that a hand wakes for the timers of a seat. `deadline` is that of the next timer.
-    /// Called by the thread on the seat, before foreign code that may run past this deadline.
+    /// Ensures that a thread wakes for the timers of a running worker. `deadline` is the deadline
+    /// of the next timer. Called by the thread that runs the worker, before foreign code that may
+    /// run past this deadline.
     #[cold]
     pub(crate) fn watch_timers(&self, shared: &Shared, deadline: Nanos) {
         let Some(by) = self.lend_by else {
@@ -135,8 +141,8 @@ impl Crew {
         }
     }
 
-    /// Wakes an idle hand, which then looks for stuck seats, unless a hand is already looking.
-    /// Called by a worker that has a ready cell in addition to the next one.
+    /// Wakes an idle thread, which then checks for stuck workers, unless a thread already checks.
+    /// Called by a worker that has a ready cell in addition to the cell that it runs next.
     #[inline]
     pub(crate) fn has_ready(&self) {
         if self.lends() && self.plan.get().is_too_late_for_cells() {
@@ -144,9 +150,9 @@ impl Crew {
         }
     }
 
-    /// Ensures that a hand looks for stuck seats, because the caller has ready cells and is about
-    /// to run foreign code that may take a long time. Called by the sitter, after it has ended its
-    /// turn.
+    /// Ensures that a thread checks for stuck workers, because the calling worker has ready cells
+    /// and is about to run foreign code that may take a long time. Called after the worker has
+    /// ended its turn.
     #[inline]
     pub(crate) fn watch_ready(&self, shared: &Shared) {
         let Some(by) = self.lend_by else {
@@ -171,8 +177,8 @@ impl Crew {
         }
     }
 
-    /// Returns the number of activations of a seat's worker. Returns `None` if no hand sits there,
-    /// or if the worker is not in an activation.
+    /// Returns the number of activations that a worker has begun. Returns `None` if no thread runs
+    /// the worker, or if it is not in an activation.
     fn picks(&self, number: usize) -> Option<u32> {
         if !self.remote(number).ready.is_sat_on() {
             return None;
@@ -184,8 +190,8 @@ impl Crew {
 }
 
 impl Hand {
-    /// Sets the plan, if there is none. Wakes the watching hand if this hand no longer is the
-    /// watching one.
+    /// Sets the plan of checks, if there is none. Wakes the watching thread if it is not the
+    /// calling thread.
     fn plan(&self, plan: Plan) {
         let crew = &self.crew;
         if plan != Plan::Nothing
@@ -196,22 +202,23 @@ impl Hand {
         }
     }
 
-    /// Plans looks for this hand, which watches, if there are ready cells or timers.
+    /// Plans checks by this thread, which is the watching one, if running workers have ready cells
+    /// or timers.
     pub(super) fn plan_if_needed(&self) {
         if self.crew.lends() && self.crew.plan.get() == Plan::Nothing {
             self.plan(self.crew.plan_needed(None));
         }
     }
 
-    /// Returns true if it is time for a look, and no hand watches.
+    /// Returns true if it is time to check for stuck workers, and no thread watches.
     pub(super) fn is_to_watch(&self) -> bool {
         self.crew.plan.get() != Plan::Nothing
             && !self.crew.has_watch()
             && self.time_to_look().is_some_and(|left| left.is_zero())
     }
 
-    /// Returns the time that this hand may sleep, while it watches, before it looks for stuck
-    /// seats. Returns `None` if it does not look.
+    /// Returns how long this thread, which is the watching one, may sleep before it checks for
+    /// stuck workers. Returns `None` if no check is planned.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
         let plan = self.crew.plan.get();
         if plan == Plan::Nothing {
@@ -231,8 +238,8 @@ impl Hand {
         Some(Duration::from_nanos(next.saturating_sub(now)))
     }
 
-    /// Returns the time that this hand may sleep, while it watches, before a timer of a lending
-    /// seat is due. Returns `None` if there is no such timer.
+    /// Returns how long this thread, which is the watching one, may sleep before a timer of a
+    /// worker that lends its cells is due. Returns `None` if there is no such timer.
     pub(super) fn time_to_fire(&self, now: Nanos) -> Option<Duration> {
         let due = self.crew.next_due_of_lent();
         if due == NEVER {
@@ -248,9 +255,10 @@ impl Hand {
         Some(Duration::from_nanos(due - now))
     }
 
-    /// Looks for stuck seats if the time has come, and lends their cells. If cells were lent or
-    /// timers of lending seats are due, removes this hand from the list of idle hands, and returns
-    /// a seat from which the hand can serve them.
+    /// Checks for workers that are stuck in a long turn if it is time for a check, and lends their
+    /// cells. If cells were lent, or if timers of such workers are due, removes this thread from
+    /// the list of idle threads. Then returns the index of an idle worker, which this thread runs
+    /// in order to handle these cells and timers.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
         if self.crew.lends_timers()
             && self.crew.next_due_of_lent() <= self.shared.now()
@@ -284,7 +292,8 @@ impl Hand {
         if has_lent { self.take_parked() } else { None }
     }
 
-    /// Ends the checks of a plan. From then on, a push to an occupied seat wakes the watching hand.
+    /// Ends the checks of a plan. From then on, a push to a running worker wakes the watching
+    /// thread.
     fn looks_no_more(&self, plan: Plan) {
         let crew = &*self.crew;
         crew.set_unwatched(true);
@@ -306,8 +315,8 @@ impl Hand {
         }
     }
 
-    /// Takes a seat on which no thread sits, and removes this hand from the list of idle hands.
-    /// Returns `None` if all seats have sitters.
+    /// Takes a worker that no thread runs, and removes this thread from the list of idle threads.
+    /// Returns `None` if threads run all workers.
     fn take_parked(&self) -> Option<usize> {
         let crew = &self.crew;
         let seat = (0..crew.seats.len()).find(|&seat| crew.retake(seat, Ready::sit))?;

@@ -82,10 +82,10 @@ pub struct Failure {
 /// Function to which failures are reported.
 pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// Value that the layer above has attached to a sponsor.
+/// Value that a crate built on this one has attached to a sponsor.
 pub(crate) type Attachment = Box<dyn Any + Send + Sync>;
 
-/// Optional parts of a sponsor.
+/// Optional settings and parts of a sponsor.
 pub(crate) struct Extras {
     reporter: Option<Reporter>,
     /// True if the sponsor counts the work of each kind of task.
@@ -95,31 +95,33 @@ pub(crate) struct Extras {
     hooks: Hooks,
 }
 
-/// Rules for the hands that may sit on the seats of a sponsor.
+/// Rules that determine which threads may run the workers of a sponsor.
 #[derive(Clone, Copy)]
 pub(crate) struct Hands {
-    /// True if any thread may serve any worker. False if each worker has its own thread.
+    /// True if each thread of the sponsor may run each worker. False if each worker has its own
+    /// thread.
     roam: bool,
     /// True if threads that wait for an answer may also run the workers.
     have_guests: bool,
-    /// Maximum number of turns that may be away at a time.
+    /// Maximum number of blocking turns that may leave their workers at the same time.
     away_max: usize,
-    /// Settings by which workers lend their cells, if they lend them.
+    /// Settings by which workers lend their cells to other workers during long turns. `None` if
+    /// they do not lend cells.
     lend_by: Option<LendBy>,
 }
 
-/// Settings by which the workers of a sponsor lend their cells.
+/// Settings by which the workers of a sponsor lend their cells to other workers during long turns.
 #[derive(Clone, Copy)]
 pub(crate) struct LendBy {
-    /// Orders the writes of a worker before its later reads.
+    /// Asymmetric fence, which orders the writes of a worker before its later reads.
     fence: Asymmetric,
-    /// True if a worker lends its cells at the first check. False if only a stuck worker lends its
-    /// cells.
+    /// True if every running worker lends its cells at the first check. False if a worker lends its
+    /// cells only if it is stuck in a long turn.
     at_once: bool,
 }
 
 impl Hands {
-    /// Each hand has its own seat, and there are no guests.
+    /// Each thread runs only its own worker, and no other thread may run it.
     const FIXED: Self = Self {
         roam: false,
         have_guests: false,
@@ -128,7 +130,7 @@ impl Hands {
     };
 }
 
-/// Word in a separate cache line, which one worker writes.
+/// Word that only one worker writes. It has a cache line of its own.
 #[repr(align(128))]
 #[derive(Default)]
 struct Round(unmodelled::AtomicU64);
@@ -137,15 +139,18 @@ struct Round(unmodelled::AtomicU64);
 pub(crate) struct Shared {
     pub(crate) name: String,
     world: Arc<dyn World>,
-    /// Clock of the real world, which is not foreign code. `None` in another world.
+    /// Clock of the real world. `None` if the sponsor has another [`World`], whose clock is foreign
+    /// code.
     clock: Option<RealWorld>,
-    /// Latest time that the clock of another world has returned.
+    /// Latest time that the clock of the sponsor's [`World`] has returned. Not used in the real
+    /// world.
     latest: unmodelled::AtomicU64,
-    /// True after a panic of the clock was reported.
+    /// True after a panic of the world's clock was reported.
     clock_failed: unmodelled::AtomicBool,
-    /// Homes of the workers.
+    /// Numbers of the workers, which are the homes of their cells.
     pub(crate) homes: Vec<Home>,
-    /// Crews that serve the workers: one crew for all workers, or one for each.
+    /// Groups of threads that run the workers: one crew for all workers, or one crew for each
+    /// worker.
     crews: Box<[Arc<Crew>]>,
     away: Away,
     /// Number of turns that have ended and whose commit is not decided yet.
@@ -158,25 +163,24 @@ pub(crate) struct Shared {
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under the lock of `queue`.
     queued: AtomicUsize,
-    /// For each worker, the time for which its ready cells wait for each other. 0 for an idle
-    /// worker.
+    /// For each worker, the time that one run of all its ready cells takes. 0 for an idle worker.
     rounds: Box<[Round]>,
-    /// Counter by which newborns from outside are distributed round-robin.
+    /// Counter by which tasks that other threads spawn are distributed round-robin.
     next_home: unmodelled::AtomicUsize,
     /// Index in `homes` of the worker that became idle last, plus one. 0 if that worker has got a
-    /// newborn since then.
+    /// new task from another thread since then.
     last_free: unmodelled::AtomicUsize,
     reporter: Option<Reporter>,
-    /// Value that the layer above has attached.
+    /// Value that a crate built on this one has attached.
     attachment: Option<Attachment>,
     failures: unmodelled::AtomicUsize,
     letters: Letters,
     /// Number of workers that have closed all their cells.
     pub(crate) closed: AtomicUsize,
-    /// True while newborns from outside are accepted.
+    /// True while the sponsor accepts tasks that other threads spawn.
     admits: RwLock<bool>,
-    /// Gate for messages of strangers. Closed when a shutdown begins. `None` if strangers are not
-    /// refused.
+    /// Gate for messages from threads that do not belong to the sponsor. Closed when a shutdown
+    /// begins. `None` if such messages are never refused.
     gate: Option<OwnGate>,
     lanes: Lanes,
     pub(crate) hooks: Hooks,
@@ -233,7 +237,8 @@ impl Shared {
         shared
     }
 
-    /// Returns the crew that serves worker number `index`, and the seat of the worker in this crew.
+    /// Returns the crew whose threads run worker number `index`, and the index of the worker in
+    /// this crew.
     pub(crate) fn place_of(&self, index: usize) -> (&Arc<Crew>, usize) {
         match &self.crews[..] {
             [all] => (all, index),
@@ -255,7 +260,7 @@ impl Shared {
         self.wake_all();
     }
 
-    /// Makes the sponsor stop once there is no more work.
+    /// Makes the sponsor stop as soon as there is no more work.
     pub(crate) fn drain(&self) {
         self.refuse_strangers();
         self.raise(Signal::DRAIN);
@@ -267,14 +272,14 @@ impl Shared {
         self.raise(Signal::STOP);
     }
 
-    /// Returns a guard of the flag that is true while newborns from outside are accepted. The flag
-    /// does not change while the guard exists.
+    /// Returns a guard of the flag that is true while the sponsor accepts tasks from other threads.
+    /// While the guard exists, the flag does not change.
     fn admits(&self) -> RwLockReadGuard<'_, bool> {
         self.admits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the sponsor refuse newborns from outside. If there is a gate, also refuses messages of
-    /// strangers.
+    /// Makes the sponsor refuse tasks that other threads spawn. If there is a gate, makes it also
+    /// refuse messages from threads that do not belong to the sponsor.
     fn refuse_strangers(&self) {
         *self.admits.write().unwrap_or_else(PoisonError::into_inner) = false;
         if let Some(gate) = &self.gate {
@@ -289,7 +294,7 @@ impl Shared {
         }
     }
 
-    /// Returns the home of the cells in the shared queue.
+    /// Returns the value that cells in the shared queue have as their home.
     pub(crate) fn queue_home(&self) -> Home {
         self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }
@@ -311,7 +316,7 @@ impl Shared {
         self.signal.fetch_add(self.homes.len() as u32, Relaxed);
     }
 
-    /// Requests a census of all workers. A worker then ends its current activation after the
+    /// Requests a census of all workers: a worker then counts its waiting messages after its
     /// current turn.
     fn ask_census(&self) {
         if self.lanes.ask_census() {
@@ -331,14 +336,15 @@ impl Shared {
         }
     }
 
-    /// Counts a worker as busy again.
+    /// No longer counts a worker as idle.
     pub(crate) fn announce_busy(&self) {
         // Relaxed: as in `announce_idle`.
         self.signal.fetch_sub(1, Relaxed);
     }
 
-    /// Counts a thread that wants to come back to the seat that it has left in the middle of a
-    /// turn. If `calls` is false, the thread has the seat again and is no longer counted.
+    /// Counts the threads that have left a worker in the middle of a turn and want to run it again.
+    /// Adds the calling thread if `calls` is true. Subtracts it if `calls` is false, because it
+    /// runs the worker again.
     fn calls_back(&self, calls: bool) {
         // Relaxed: a hint to look at the seat; `Crew::take_back` orders what follows.
         if calls {
@@ -348,8 +354,8 @@ impl Shared {
         }
     }
 
-    /// Returns the number of times that threads have begun to serve a worker. Each seat has its own
-    /// count, which never decreases. So if the sum has not changed, no count has changed.
+    /// Returns how often threads have begun to run a worker, summed over all workers. The count of
+    /// a worker never decreases. So if the sum has not changed, no count has changed.
     pub(crate) fn sits(&self) -> usize {
         let sits = self.homes.iter().map(|&home| Remote::of(home).ready.sits());
         sits.fold(0, usize::wrapping_add)
@@ -360,14 +366,14 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of cells in the shared queue, as a hint.
+    /// Returns the number of cells in the shared queue. The number may be outdated.
     pub(crate) fn queued(&self) -> usize {
         // Relaxed: a hint; the lock orders the entries, and fences order it against sleep.
         self.queued.load(Relaxed)
     }
 
-    /// Returns true if a hand that has left a seat should come back, because cells are waiting in
-    /// the shared queue or for a visit, or because the sponsor stops.
+    /// Returns true if a thread that has just left its worker should come back. There are three
+    /// reasons: cells wait in the shared queue, another worker lends cells, or the sponsor stops.
     pub(crate) fn wants_hands(&self) -> bool {
         let signal = self.signal();
         self.queued() > 0
@@ -375,15 +381,15 @@ impl Shared {
             || signal.is_lent() && self.crews[0].has_to_visit()
     }
 
-    /// Pushes cells to the shared queue, and wakes at most as many sleeping workers.
+    /// Pushes cells to the shared queue, and wakes at most one sleeping worker for each cell.
     pub(crate) fn publish(&self, entries: impl ExactSizeIterator<Item = Entry>) {
         let wanted = entries.len();
         self.enqueue(entries);
         self.wake_some(wanted);
     }
 
-    /// Pushes cells to the shared queue. After that, once the caller holds no lock, it must wake
-    /// sleeping workers.
+    /// Pushes cells to the shared queue, but wakes no worker. The caller must then wake sleeping
+    /// workers, when it holds no lock.
     fn enqueue(&self, entries: impl Iterator<Item = Entry>) {
         let mut queue = self.lock_queue();
         queue.extend(entries);
@@ -442,7 +448,7 @@ impl Shared {
         }
     }
 
-    /// Counts a failure without reporting it, because the task itself reports it.
+    /// Counts a failure without reporting it, because the task itself reports the failure.
     pub(crate) fn count_failure(&self) {
         self.failures.fetch_add(1, Relaxed);
     }
@@ -472,8 +478,8 @@ impl Shared {
         self.last_free.store(index + 1, Relaxed);
     }
 
-    /// Records the time for which the ready cells of a worker wait for each other. Returns the
-    /// average of all workers.
+    /// Records the time that one run of all ready cells of a worker takes. Returns the average of
+    /// all workers.
     pub(crate) fn tell_round(&self, index: usize, round: Nanos) -> Nanos {
         // Relaxed: approximate numbers on which no correctness depends.
         self.rounds[index].0.store(round, Relaxed);
@@ -481,9 +487,9 @@ impl Shared {
         rounds.fold(0, Nanos::saturating_add) / self.rounds.len() as Nanos
     }
 
-    /// Returns the worker that gets a newborn from outside. The first newborn goes to the worker
-    /// that has become idle last, because its thread is most likely still running. Further newborns
-    /// are distributed round-robin, beginning with the next worker.
+    /// Returns the index of the worker that gets the next task spawned by another thread. The first
+    /// such task goes to the worker that became idle last, because its thread is most likely still
+    /// running. Further tasks are distributed round-robin, beginning with the next worker.
     fn next_home(&self) -> Home {
         let next = match self.take_free() {
             Some(free) => {
@@ -495,7 +501,8 @@ impl Shared {
         self.homes[next % self.homes.len()]
     }
 
-    /// Returns the index of the worker that became idle last, to only one caller.
+    /// Returns the index of the worker that became idle last. Only one caller gets this index,
+    /// others get `None`.
     fn take_free(&self) -> Option<usize> {
         // Relaxed: a hint; a worker that has got work meanwhile gets one more task.
         if self.last_free.load(Relaxed) == 0 {
@@ -571,7 +578,7 @@ impl Handle {
         })
     }
 
-    /// Returns the home of the next task that another thread spawns.
+    /// Returns the number of the worker that gets the next task spawned by another thread.
     pub(crate) fn next_home(&self) -> Home {
         self.shared.next_home()
     }
@@ -581,9 +588,8 @@ impl Handle {
         Arc::ptr_eq(&self.shared, &worker.shared)
     }
 
-    /// Gives a cell to the sponsor, unless the sponsor is shutting down. `hand_over` takes the cell
-    /// from its worker. `hand_over` is called only if the sponsor accepts the cell. Returns true if
-    /// the cell was accepted.
+    /// Gives a cell to the sponsor, unless the sponsor is shutting down. If the sponsor accepts the
+    /// cell, calls `hand_over`, which takes the cell from its worker, and returns true.
     pub(crate) fn take_cell(&self, hand_over: impl FnOnce() -> Entry) -> bool {
         let taken = {
             // Held until the cell is in the queue, where the workers find it when they close. Not

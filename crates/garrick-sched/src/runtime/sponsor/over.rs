@@ -1,10 +1,10 @@
-//! Waiting until the threads of a sponsor have exited, with a time limit, which a join does not
-//! support.
+//! Waiting with a time limit until the threads of a sponsor have exited. Joining a thread does not
+//! support a time limit.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts the threads that have not exited.
+/// Count of the sponsor's threads that have not exited yet.
 pub(super) struct Over {
     left: Mutex<usize>,
     none: Condvar,
@@ -22,7 +22,7 @@ impl Over {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a thread that is about to start. The caller must be a counted thread.
+    /// Counts a thread that is about to start. The calling thread must already be counted.
     pub(super) fn expect(&self) {
         *self.left() += 1;
     }

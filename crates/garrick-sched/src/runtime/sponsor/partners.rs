@@ -1,5 +1,5 @@
-//! Partners: two cells on two seats that only send to each other. One of the cells is moved to the
-//! seat of the other (README.md, seats).
+//! Partners: two cells of two workers that only send messages to each other. One of the cells is
+//! moved to the worker of the other one (README.md, seats).
 
 use std::cell::Cell;
 
@@ -11,22 +11,23 @@ use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// Number of consecutive moves between the same two seats after which a hand moves a cell along
-/// with itself.
+/// Number of consecutive moves of a thread between the same two workers after which the thread
+/// brings the two cells together on one worker.
 const GOES: u32 = if cfg!(garrick_loom) { 2 } else { 8 };
 
-/// The two seats between which a hand moves back and forth.
+/// Record of a thread's moves: the two workers between which it moves back and forth, and the
+/// number of moves.
 #[derive(Default)]
 pub(super) struct Path {
     seats: Cell<(usize, usize)>,
-    /// Number of moves between the two seats since the hand has done other work or has taken a cell
-    /// along.
+    /// Number of consecutive moves between the two workers. Reset when the thread does other work,
+    /// or has moved a cell.
     goes: Cell<u32>,
 }
 
 impl Path {
-    /// Records a move of the hand between two seats. Returns true if this was move number [`GOES`]
-    /// between the same two seats.
+    /// Records that the thread has moved between two workers. Returns true if this was move number
+    /// [`GOES`] between the same two workers.
     fn is_worn_by(&self, from: usize, to: usize) -> bool {
         let seats = (from.min(to), from.max(to));
         let is_same = self.seats.replace(seats) == seats;
@@ -36,7 +37,8 @@ impl Path {
         is_worn
     }
 
-    /// Records `GOES - 1` moves, so that the next move between these two seats is number [`GOES`].
+    /// Records `GOES - 1` moves, so that the next move between the two given workers is number
+    /// [`GOES`].
     #[cfg(all(test, garrick_loom))]
     pub(super) fn wear(&self, from: usize, to: usize) {
         (1..GOES).for_each(|_| {
@@ -44,19 +46,19 @@ impl Path {
         });
     }
 
-    /// Records that the hand does other work.
+    /// Resets the number of moves, because the thread does other work.
     pub(super) fn ends(&self) {
         self.goes.set(0);
     }
 }
 
 impl Hand {
-    /// Moves from a seat without work to the seat that its last turn has woken and that this hand
-    /// owns.
+    /// Moves this thread from worker `seat`, which has no work, to worker `next`, which its last
+    /// turn has woken and which this thread has taken.
     ///
-    /// After many moves between the same two seats, the hand takes the ready cell of `next` back to
-    /// `seat`. Both cells are then on one seat, so their next messages stay there. Returns the seat
-    /// on which the hand then sits.
+    /// After many moves between the same two workers, takes the ready cell of `next` back to `seat`
+    /// instead. Both cells then belong to one worker, and so do their next messages. Returns the
+    /// index of the worker that the thread runs afterwards.
     pub(super) fn follow(&self, seat: usize, next: usize) -> (usize, Came) {
         let (sits, came) = self.go(seat, next);
         if sits == next && self.path.is_worn_by(seat, next) {
@@ -66,7 +68,7 @@ impl Hand {
         }
     }
 
-    /// Takes a seat on which no thread sits and whose worker does not close its cells.
+    /// Takes a worker that no thread runs and that is not closing its cells.
     fn retake_open(&self, seat: usize) -> bool {
         if !self.crew.retake(seat, Ready::sit) {
             return false;
@@ -80,8 +82,8 @@ impl Hand {
         !closes
     }
 
-    /// Moves the only ready cell of `seat`, on which the hand sits, to the seat `from`, from which
-    /// the hand has come.
+    /// Moves the only ready cell of worker `seat`, which this thread runs, to worker `from`, from
+    /// which this thread has come.
     fn bring_back(&self, from: usize, seat: usize, came: Came) -> (usize, Came) {
         // SAFETY: this hand sits there, until `go` below.
         let worker = unsafe { self.crew.worker(seat).as_ref() };
@@ -124,7 +126,7 @@ impl Worker {
         given.into_iter().next()
     }
 
-    /// Takes over a cell from another seat.
+    /// Takes over a cell from another worker.
     fn bring(&self, entry: Entry) {
         let _entered = Entered::new(self);
         self.touch();
@@ -142,7 +144,8 @@ mod tests {
     use crate::runtime::task::{Flow, Task};
     use crate::runtime::turn::Turn;
 
-    /// Message of the two players: the number of remaining hops, and the address for the next hop.
+    /// Message that two tasks send to each other. Contains the number of remaining sends, and the
+    /// address for the next send.
     struct Ball {
         left: u32,
         back: Address<Ball>,

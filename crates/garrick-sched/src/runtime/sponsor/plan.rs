@@ -1,10 +1,11 @@
-//! Plans for the checks for stuck seats (README.md, rescue).
+//! Plans that determine when an idle thread checks for workers that are stuck in long turns
+//! (README.md, rescue).
 
 use garrick_core::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::world::Nanos;
 
-/// Number of checks after a push.
+/// Number of checks for stuck workers after a push.
 const SOON: u32 = 10;
 /// Time before the first check after a push, in nanoseconds. The time doubles after each check, up
 /// to `INTERVAL`.
@@ -16,29 +17,30 @@ const DOUBLINGS_MAX: u32 = 4;
 /// Number of times that `INTERVAL` is doubled before the first check for timers.
 const DOUBLINGS_FOR_TIMERS: u32 = 2;
 
-/// Plan of the watching hand for checks for stuck seats.
+/// Plan by which the watching thread checks for workers that are stuck in long turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Plan {
-    /// The hand makes no checks.
+    /// The thread makes no checks.
     #[default]
     Nothing,
-    /// The hand makes this many more checks, because something was pushed or cells are ready.
+    /// The thread makes this number of further checks, because something was pushed or cells are
+    /// ready.
     Soon(u32),
-    /// The hand makes one check, after `INTERVAL` was doubled this many times, because the last
-    /// check has found ready cells.
+    /// The thread makes one check, because the last check has found ready cells. The value says how
+    /// often `INTERVAL` is doubled to get the time before the check.
     Slowly(u32),
-    /// The hand makes one check, after `INTERVAL` was doubled this many times, because a worker has
-    /// timers.
+    /// The thread makes one check, because a worker has timers. The value says how often `INTERVAL`
+    /// is doubled to get the time before the check.
     ForTimers(u32),
 }
 
 impl Plan {
-    /// Returns the plan after a push.
+    /// Returns the plan of checks after a push.
     pub(super) fn soon() -> Self {
         Self::Soon(SOON)
     }
 
-    /// Returns the plan for one check after `INTERVAL`.
+    /// Returns the plan for one check for stuck workers after `INTERVAL`.
     pub(super) fn once() -> Self {
         Self::Soon(1)
     }
@@ -57,7 +59,7 @@ impl Plan {
         }
     }
 
-    /// Returns true if the check that the plan `old` has planned comes early enough for this plan.
+    /// Returns true if the next check of the plan `old` comes early enough for this plan.
     pub(super) fn continues(self, old: Self) -> bool {
         match (old, self) {
             (Self::Soon(before), Self::Soon(left)) => left <= before,
@@ -73,8 +75,8 @@ impl Plan {
         }
     }
 
-    /// Returns the plan after the last check of this plan, if the check has found that the plan
-    /// `needed` is needed. Nothing was pushed meanwhile.
+    /// Returns the plan that follows the last check of this plan. `needed` is the plan that the
+    /// check has found to be necessary. Nothing was pushed in the meantime.
     pub(super) fn slower(self, needed: Self) -> Self {
         let doublings = match self {
             Self::Nothing | Self::Soon(_) => 0,
@@ -119,8 +121,8 @@ impl Plan {
     }
 }
 
-/// A [`Plan`] that several threads read and change. The value may be out of date. A hand that is
-/// woken sees the latest plan, because of the lock of the lists.
+/// A [`Plan`] that several threads read and change. A read value may be outdated. A thread that is
+/// woken sees the latest plan, because it takes the lock of the crew's lists.
 #[derive(Default)]
 pub(super) struct PlanWord(AtomicUsize);
 

@@ -1,8 +1,8 @@
 //! Rescue: a worker that is stuck in a long turn lends its idle cells to the other workers of its
 //! crew (README.md, rescue).
 //!
-//! The ready stack of a seat contains the cells for which messages have come. If the current turn
-//! takes a long time, the watching hand takes the stack and stores LENT
+//! The ready stack of a worker contains the cells for which messages have come. If the current turn
+//! takes a long time, an idle thread (the *watch*) takes the stack and stores LENT
 //! ([`Ready::lend`](crate::cell::Ready)). The other workers *visit* these cells: they handle the
 //! messages, but the cells still belong to their owner. After the turn, the owner finds LENT and
 //! recalls the cells that it has lent.
@@ -33,33 +33,39 @@ use crate::run_queue::{Entry, Stood};
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// Cells that are returned to their owner.
+/// Result of a recall: the cells that a worker gets back after it has lent them to other workers.
 #[derive(Default)]
 pub(crate) struct Recalled {
-    /// Cells whose token the owner has again.
+    /// Cells whose tokens the owner has got back. The token of a cell is the right to notify its
+    /// worker.
     pub(crate) back: Vec<CellPtr>,
-    /// Cells that were visited and have work for their owner. Their tokens are for the owner, too.
+    /// Cells that other workers have run and that have work for their owner. The owner also gets
+    /// their tokens.
     pub(crate) left: Vec<(CellPtr, Left)>,
-    /// Cells with the inbox value RESTING, each listed once.
+    /// Cells that other workers have run and whose inbox has the value RESTING. Each cell is listed
+    /// once.
     pub(crate) rested: Vec<CellPtr>,
     /// Notes for the owner, by cell.
     pub(crate) notes: BTreeMap<NonNull<Header>, Notes>,
-    /// Cells that are still being visited. The flag is true if the cell was in a run queue.
+    /// Cells that other workers are still running. The flag is true if the cell was in a run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// Number of cells that are still being visited and whose tokens come back by notes. The owner
-    /// waits for the visits of the other cells.
+    /// Number of cells that other workers are still running and whose tokens will come back by
+    /// notes. For all other lent cells, the owner waits.
     pub(crate) to_be_told: usize,
-    /// Number of cells whose tokens were in transit to the owner when they were visited again.
+    /// Number of cells that other workers have run again while the tokens of these cells were on
+    /// the way to the owner.
     pub(crate) resumed: usize,
-    /// Entries of the run queues that were lent and not visited, oldest first.
+    /// Entries of the run queues that were lent, but whose cells no other worker has run. Oldest
+    /// first.
     pub(crate) entries: Vec<Entry>,
-    /// Cells that were in a run queue and were visited, with the snapshots of their mailboxes.
+    /// Cells that were in a run queue and that other workers have run, with the snapshots of their
+    /// mailboxes.
     pub(crate) stood: Vec<(CellPtr, Mail)>,
     /// End of the lent part of each run queue.
     pub(crate) ends: Option<Ends>,
 }
 
-/// Ends of the lent parts of a worker's run queues.
+/// Positions at which the lent entries of a worker's two run queues end.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) old: usize,
@@ -67,55 +73,62 @@ pub(crate) struct Ends {
     pub(crate) handoff: Option<CellPtr>,
 }
 
-/// Cells that a worker has lent to other workers.
+/// Cells that a worker lends to other workers during a long turn.
 #[derive(Default)]
 pub(super) struct Loan {
     lent: Mutex<Lent>,
-    /// True if other workers may visit the cells. A hint.
+    /// True if other workers may run the lent cells. The value may be outdated.
     is_open: AtomicBool,
-    /// Number of cells that are waiting to be visited. A hint.
+    /// Number of lent cells that are waiting until another worker runs them. The number may be
+    /// outdated.
     waiting: AtomicUsize,
     pub(super) due: Due,
 }
 
 #[derive(Default)]
 pub(super) struct Lent {
-    /// Cell that the owner runs. `Some` while other cells may be visited.
+    /// Cell that the owner runs. `Some` while other workers may run the owner's other cells.
     stuck: Option<*const Header>,
-    /// Run queues of the owner, from the loan to the recall.
+    /// Run queues of the owner. Set while the owner lends its cells.
     stood: Option<Queues>,
-    /// Cells that are waiting to be visited, oldest first.
+    /// Lent cells that are waiting until another worker runs them, oldest first.
     waiting: VecDeque<Visit>,
-    /// Cells that are being visited. The flag is true if the cell was in a run queue.
+    /// Lent cells that other workers are running. The flag is true if the cell was in a run queue.
     visited: Vec<(CellPtr, bool)>,
-    /// Cells that were being visited at the time of the recall.
+    /// Cells that other workers were running when their owner recalled its cells.
     recalled: Vec<CellPtr>,
-    /// Recalled cells for whose visits the owner waits.
+    /// Recalled cells that other workers are still running. The owner waits until they have
+    /// finished.
     awaited: Vec<CellPtr>,
-    /// Cells that were visited and have work for their owner. Their tokens are for the owner, too.
+    /// Cells that other workers have run and that have work for their owner. The owner also gets
+    /// their tokens.
     left: Vec<(CellPtr, Left)>,
-    /// Cells with work for their owner, whose visits have lasted longer than the loan. Their tokens
-    /// are in transit to the owner.
+    /// Cells with work for their owner that another worker was running when the owner recalled its
+    /// cells. Their tokens are on the way to the owner.
     told: Vec<(CellPtr, Left)>,
-    /// Number of cells that were taken out of `told` because visitors can do that work.
+    /// Number of cells that were taken out of `told` because other workers can do the work that is
+    /// left.
     resumed: usize,
-    /// Cells of `told` whose tokens have come back, and cells to which the current turn has sent.
+    /// Cells that only the owner may run: those of `told` whose tokens have come back, and those to
+    /// which the current turn has sent.
     kept: Vec<CellPtr>,
-    /// Cells for which messages have come and which may be in a run queue.
+    /// Cells for which messages have come. They may also be in a run queue.
     held: BTreeSet<NonNull<Header>>,
-    /// Cells that were visited and have the inbox value RESTING. Some are listed more than once.
+    /// Cells that other workers have run and whose inbox has the value RESTING. Some cells are
+    /// listed more than once.
     rested: Vec<CellPtr>,
     /// Notes for the owner, by cell.
     notes: BTreeMap<NonNull<Header>, Notes>,
-    /// Snapshots of the mailboxes of cells that were taken out of a run queue and are not visited
-    /// now.
+    /// Snapshots of the mailboxes of cells that were taken out of a run queue and that no other
+    /// worker runs now.
     mails: BTreeMap<NonNull<Header>, Mail>,
-    /// Entries that are not visited, oldest first.
+    /// Entries that were taken out of the run queues, but whose cells other workers must not run.
+    /// Oldest first.
     entries: Vec<Entry>,
     /// True while a thread delivers timers from the owner's wheel.
     pub(super) is_firing: bool,
-    /// Thread of the owner, if the owner is waiting until a visit ends or until its timers are
-    /// delivered.
+    /// Thread of the owner, if it is waiting until another worker has finished a lent cell or has
+    /// delivered the owner's timers.
     pub(super) waits: Option<Thread>,
 }
 
@@ -129,9 +142,9 @@ struct Queues {
     worker: NonNull<Worker>,
     old: Stood,
     born: Stood,
-    /// Handoff cell of the worker, until it is taken.
+    /// Handoff cell of the worker, which runs next. `None` after its entry was taken.
     handoff: Option<Entry>,
-    /// Handoff cell, after its entry was taken.
+    /// Handoff cell of the worker, if its entry was taken.
     taken: Option<CellPtr>,
 }
 
@@ -158,7 +171,7 @@ impl Queues {
         }
     }
 
-    /// Adds the entries of turns that have ended since the last read.
+    /// Adds the run queue entries that were pushed by turns that have ended since the last read.
     fn extend(&mut self) {
         let later = Self::of(self.worker);
         self.old.extend(later.old);
@@ -168,7 +181,7 @@ impl Queues {
         }
     }
 
-    /// Returns the number of entries that were not taken.
+    /// Returns the number of entries that other workers have not taken.
     fn len(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
     }
@@ -179,8 +192,8 @@ impl Queues {
         unsafe { &(*self.worker.as_ptr()).turn }.load(Acquire)
     }
 
-    /// Takes the next entry: first the handoff cell, then the oldest entries. Skips the running
-    /// cell, which is behind all others if its turn was away.
+    /// Takes the next entry: first that of the handoff cell, then the oldest. Skips the running
+    /// cell. If the turn of this cell was away, its entry is the last one.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());
@@ -205,13 +218,13 @@ impl Queues {
 }
 
 impl Lent {
-    /// Returns true if visitors may do the owner's work.
+    /// Returns true if other workers may run the owner's cells and deliver its timers.
     pub(super) fn is_open(&self) -> bool {
         self.stuck.is_some()
     }
 
-    /// If visitors may do the owner's work, lends the entries of turns that have ended since the
-    /// loan began. Returns true if visitors have entries to take.
+    /// If other workers may run the owner's cells, lends the run queue entries of turns that have
+    /// ended since the loan began. Returns true if other workers have entries to take.
     fn extend(&mut self) -> bool {
         let (true, Some(queues)) = (self.is_open(), &mut self.stood) else {
             return false;
@@ -221,7 +234,7 @@ impl Lent {
         queues.len() > before
     }
 
-    /// Adds the cells of a list of carriers.
+    /// Adds the cells whose tokens are carried by the envelopes in a list.
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have
@@ -274,8 +287,8 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Adds work that an earlier visit has left, if that visit has lasted longer than its loan.
-    /// This work comes first. Returns `None` if only the owner can do this work.
+    /// Adds the work that an earlier visitor of the cell has left, if the owner had recalled the
+    /// cell during that visit. This work comes first. Returns `None` if only the owner can do it.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {
@@ -288,7 +301,7 @@ impl Lent {
         Some(visit.resume(self.told.swap_remove(place).1))
     }
 
-    /// Leaves the notes of a visit to the owner.
+    /// Stores the notes of a visit for the owner of the cell.
     fn leave_notes(&mut self, visit: &mut Visit) {
         let notes = mem::take(&mut visit.notes);
         if !notes.is_empty() {
@@ -296,7 +309,8 @@ impl Lent {
         }
     }
 
-    /// Returns the number of cells that are waiting to be visited or are in a lent run queue.
+    /// Returns the number of cells that other workers may still take: those that are waiting for a
+    /// visit, and those in lent run queues.
     fn len(&self) -> usize {
         let stood = self.stood.as_ref().map_or(0, Queues::len);
         self.waiting.len() + stood
@@ -310,8 +324,8 @@ fn may_visit(cell: CellPtr) -> bool {
     table.moves && !stays && !(table.starts && cell.state().is_newborn())
 }
 
-/// Maximum number of cells that are taken out of run queues at a time. The heavy side of a fence is
-/// needed each time.
+/// Maximum number of cells that are taken out of run queues at a time. A larger number saves passes
+/// of the heavy side of a fence, one of which is needed each time.
 const TAKEN_MAX: usize = if cfg!(garrick_loom) { 1 } else { 32 };
 
 /// Removes a cell from a list. Returns false if it is not in the list.
@@ -326,7 +340,8 @@ impl Loan {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the number of waiting cells, under the lock.
+    /// Records the number of lent cells that are waiting until another worker runs them. The caller
+    /// holds the lock.
     fn note_waiting(&self, lent: &Lent) {
         // Relaxed: hints; a fence orders them against sleep.
         self.is_open.store(lent.stuck.is_some(), Relaxed);
@@ -336,8 +351,8 @@ impl Loan {
         }
     }
 
-    /// Returns true if a cell of the seat is probably waiting to be visited. `ready` is the ready
-    /// stack of the seat.
+    /// Returns true if the worker with the ready stack `ready` probably lends cells that no other
+    /// worker has taken yet.
     fn has_to_visit(&self, ready: &Ready) -> bool {
         // Relaxed: a hint, as in `note_waiting`.
         self.is_open.load(Relaxed) && (self.waiting.load(Relaxed) > 0 || ready.has_lent())
@@ -345,7 +360,7 @@ impl Loan {
 }
 
 impl Crew {
-    /// Returns true if the crew's seats lend their cells.
+    /// Returns true if the crew's workers lend their cells during long turns.
     pub(crate) fn lends(&self) -> bool {
         self.lend_by.is_some()
     }
@@ -354,8 +369,8 @@ impl Crew {
         self.lend_by.is_some_and(|by| by.at_once)
     }
 
-    /// Lends the idle cells of a seat whose owner seems to be stuck. Returns false if the owner is
-    /// not stuck. The caller must wake a hand, which then visits the cells.
+    /// Lends the idle cells of a worker that seems to be stuck in a long turn. Returns false if the
+    /// worker is not stuck. Otherwise the caller must wake a thread, which then runs the cells.
     pub(super) fn lend(&self, number: usize, shared: &Shared) -> bool {
         let Some(by) = self.lend_by else {
             return false;
@@ -397,7 +412,7 @@ impl Crew {
         lent.stuck.is_some()
     }
 
-    /// Returns true if a cell is probably waiting to be visited.
+    /// Returns true if a lent cell is probably waiting until another worker runs it.
     pub(super) fn has_to_visit(&self) -> bool {
         let waits = |seat: usize| {
             let ready = &self.remote(seat).ready;
@@ -406,7 +421,7 @@ impl Crew {
         self.lends() && (0..self.seats.len()).any(waits)
     }
 
-    /// Takes the next cell to visit.
+    /// Takes the next lent cell, so that the calling worker can run it (visit it).
     pub(crate) fn next_visit(&self) -> Option<Visit> {
         (0..self.seats.len()).find_map(|seat| self.next_visit_of(seat))
     }
@@ -458,7 +473,7 @@ impl Crew {
         visit
     }
 
-    /// Finishes a visit.
+    /// Ends a visit: the calling worker has stopped running a lent cell.
     pub(crate) fn part(&self, mut visit: Visit, parted: Parted) -> After {
         let (cell, seat) = (visit.cell, visit.seat);
         let loan = &self.seats[seat].loan;
@@ -509,7 +524,7 @@ impl Crew {
         After::Tell(cell)
     }
 
-    /// Prevents new visits. Only the owner calls this.
+    /// Prevents other workers from taking more of the lent cells. Only the owner calls this.
     pub(crate) fn stop_lending(&self, seat: usize) {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
@@ -517,8 +532,8 @@ impl Crew {
         loan.note_waiting(&lent);
     }
 
-    /// Takes back the lent cells, after LENT was removed from the seat's stack. Only the owner
-    /// calls this.
+    /// Takes back the lent cells, after LENT was removed from the owner's ready stack. Only the
+    /// owner calls this.
     pub(crate) fn recall(&self, seat: usize) -> Recalled {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
@@ -567,8 +582,8 @@ impl Crew {
         recalled
     }
 
-    /// Waits for the visits of recalled cells that are in the run queues. Returns the work that the
-    /// visits have left. Only the owner calls this.
+    /// Waits until other workers have finished the recalled cells that are in the run queues.
+    /// Returns the work that these workers have left. Only the owner calls this.
     pub(crate) fn await_visits(&self, seat: usize) -> Vec<(CellPtr, Left)> {
         loop {
             {
@@ -582,8 +597,8 @@ impl Crew {
         }
     }
 
-    /// Takes the work that a visitor has left for a cell, if the visit has lasted longer than the
-    /// loan. Only the owner calls this.
+    /// Takes the work that another worker has left for a cell, if that worker was still running the
+    /// cell when the owner recalled it. Only the owner calls this.
     pub(crate) fn take_told(&self, seat: usize, cell: CellPtr) -> Option<Left> {
         let mut lent = self.seats[seat].loan.lent();
         let place = lent.told.iter().position(|(other, _)| *other == cell)?;
@@ -592,8 +607,8 @@ impl Crew {
 }
 
 impl Shared {
-    /// Counts a worker that begins to lend its cells. If `lends` is false, the worker has ended its
-    /// loan.
+    /// Counts the workers that lend their cells. Adds a worker if `lends` is true. Subtracts it if
+    /// `lends` is false, because it has recalled its cells.
     pub(crate) fn lends(&self, lends: bool) {
         let mut loans = self.loans.lock().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: a hint to look closer; fences order it against sleep.
@@ -609,8 +624,9 @@ impl Shared {
     }
 }
 
-/// Sits on the second seat of a sponsor on a thread of a model and calls `before`. Then lends and
-/// visits the cells of the first seat. Returns true if cells were lent.
+/// Runs the second worker of a sponsor on a thread of a loom model, and calls `before`. Then lends
+/// the cells of the first worker, and lets the second worker run them. Returns true if cells were
+/// lent.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn visit_in_model(shared: &Shared, before: impl FnOnce()) -> bool {
     let (crew, seat) = shared.place_of(1);

@@ -17,9 +17,9 @@ use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
 impl Worker {
-    /// Closes all cells of this worker that exist now. Returns true if nothing can reach the worker
-    /// any more (README, step 7). Otherwise the caller must call this method again whenever
-    /// messages have come.
+    /// Closes all cells of this worker that exist now. Returns true if no message can reach the
+    /// worker any more (README, step 7). If the result is false, the caller must call this method
+    /// again whenever messages have come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
         if self.remote().ready.is_lent() || self.visited.get() > 0 || self.later.are_some() {
@@ -53,7 +53,7 @@ impl Worker {
         true
     }
 
-    /// Releases the home of the worker, after all its cells were closed.
+    /// Releases the number of the worker, after all its cells were closed.
     pub(super) fn leave(self: Box<Self>) {
         let home = self.home;
         // Dropping the driver is foreign code. So is dropping the sponsor's world, reporter and

@@ -1,4 +1,4 @@
-//! The word that workers check before each activation.
+//! The word that workers check before each activation, to see if anything else needs attention.
 
 /// State that a worker must check before each activation: two counts and several flags, all in one
 /// word.
@@ -6,8 +6,8 @@
 pub(crate) struct Signal(pub(super) u32);
 
 impl Signal {
-    /// One in the second count: the number of hands that have left a seat in the middle of a turn
-    /// and want it back.
+    /// Value of 1 in the second count: the number of threads that have left a worker in the middle
+    /// of a turn and want to run it again.
     pub(super) const CALLS_BACK: u32 = 1 << 13;
     /// Mask of the first count: the number of idle workers.
     pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;
@@ -17,13 +17,13 @@ impl Signal {
     pub(super) const LENT: u32 = 1 << 28;
     /// Set while there are cells in the shared queue.
     pub(super) const QUEUED: u32 = 1 << 29;
-    /// Set when the sponsor must stop once there is no more work.
+    /// Set when the sponsor must stop as soon as there is no more work.
     pub(super) const DRAIN: u32 = 1 << 30;
     /// Set when the sponsor must stop now.
     pub(super) const STOP: u32 = 1 << 31;
 
-    /// Maximum values of the two counts: the number of idle workers, and the number of turns that
-    /// may be away.
+    /// Maximum values of the two counts: the number of idle workers, and the number of blocking
+    /// turns that may be away from their workers.
     pub(super) const COUNTS_MAX: (usize, usize) = (
         Self::IDLE as usize,
         (Self::CENSUS / Self::CALLS_BACK) as usize - 1,
@@ -43,7 +43,7 @@ impl Signal {
         self.0 & !(Self::CENSUS | Self::IDLE) == 0
     }
 
-    /// Returns true if no worker is idle and no flag is set, including that of a census.
+    /// Returns true if no worker is idle and no flag is set, not even the flag of a pending census.
     #[inline]
     pub(crate) fn is_silent(self) -> bool {
         self.0 == 0
@@ -54,7 +54,8 @@ impl Signal {
         self.0 & Self::IDLE
     }
 
-    /// Returns true if a hand that has left a seat wants the seat back.
+    /// Returns true if a thread that has left a worker in the middle of a turn wants to run it
+    /// again.
     pub(crate) fn calls_back(self) -> bool {
         self.0 & (Self::CENSUS - Self::CALLS_BACK) != 0
     }

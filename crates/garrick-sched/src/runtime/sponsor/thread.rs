@@ -45,7 +45,8 @@ pub struct Sponsor {
     shared: Arc<Shared>,
     over: Arc<Over>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Thread that observes the workers, if the work of each kind of task is counted.
+    /// Thread that regularly reads which tasks the workers run, if the work of each kind of task is
+    /// counted.
     lookout: Option<Lookout>,
 }
 
@@ -79,9 +80,8 @@ impl Sponsor {
     /// Shuts the sponsor down in an orderly way, and returns when its threads have exited.
     ///
     /// All sent messages are handled first, including those that the tasks send to each other. Then
-    /// all tasks are dropped. The shutdown does not wait for pending timers. Other threads can
-    /// delay the shutdown for as long as they continue to send, unless
-    /// [`Builder::refuse_strangers`] was set.
+    /// all tasks are dropped. The shutdown does not wait for pending timers. Other threads that
+    /// continue to send messages delay the shutdown, unless [`Builder::refuse_strangers`] was set.
     ///
     /// If a task or a driver calls this method on one of the sponsor's threads, the method returns
     /// immediately, and the sponsor stops later.
@@ -189,13 +189,13 @@ impl fmt::Debug for Sponsor {
     }
 }
 
-/// A seat that is not open yet. The thread that calls [`Opening::serve`] opens it. Dropping it
-/// instead records that the seat will never open, so that the other workers do not wait for it
-/// during a shutdown.
+/// A worker that has not been started. The thread that calls [`Opening::serve`] starts it. If this
+/// value is dropped instead, the worker is recorded as closed, so that the other workers do not
+/// wait for it during a shutdown.
 struct Opening {
     /// Index of the worker.
     index: usize,
-    /// Shared state of the sponsor. `None` once the seat is open.
+    /// Shared state of the sponsor. `None` after the worker was started.
     shared: Option<Arc<Shared>>,
     /// Driver in which the worker sleeps.
     driver: Option<Driven>,
@@ -227,7 +227,7 @@ impl Driven {
 }
 
 impl Opening {
-    /// Opens the seat and runs the worker until the sponsor stops.
+    /// Starts the worker, and runs it until the sponsor stops.
     fn serve(mut self, core: Option<usize>) {
         let Some(shared) = self.shared.clone() else {
             return;
@@ -280,8 +280,8 @@ impl Drop for Opening {
     }
 }
 
-/// Starts a thread for each home. If this fails or panics, the threads that were already started
-/// are stopped.
+/// Starts a thread for each worker. If this fails or panics, stops the threads that were already
+/// started.
 pub(super) fn start(
     shared: &Arc<Shared>,
     cores: &[usize],
@@ -324,7 +324,7 @@ pub(super) fn start(
     Ok(sponsor)
 }
 
-/// Runs worker number `index` of a sponsor on a thread of a model until the sponsor stops. The
+/// Runs worker number `index` of a sponsor on a thread of a loom model until the sponsor stops. The
 /// worker sleeps in `driver`, if there is one.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<Box<dyn Driver>>) {
@@ -337,8 +337,9 @@ pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<B
     seat.serve(None);
 }
 
-/// Runs worker number `index` on a thread of a model for `rounds` rounds. In each round, it runs
-/// its cells and claims one cell. Then it stops the sponsor and closes its cells.
+/// Runs worker number `index` on a thread of a loom model for `rounds` rounds. In each round, the
+/// worker runs its cells and takes one cell from the shared queue. After the rounds, the worker
+/// stops the sponsor and closes its cells.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: usize) {
     let hand = Hand::new(shared.clone(), index, None);
@@ -353,13 +354,14 @@ pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: u
     hand.serve(seat);
 }
 
-/// The only hand of a sponsor in a model. It has opened some seats and left them PARKED.
+/// The only thread of a sponsor in a loom model. The thread has started some workers and left them
+/// PARKED.
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct LeftInModel(Hand);
 
 #[cfg(all(test, garrick_loom))]
 impl LeftInModel {
-    /// Opens the seats `seats`. The model opens the other seats.
+    /// Starts the workers with the numbers `seats`. The model starts the other workers.
     pub(crate) fn new(shared: &Arc<Shared>, seats: &[usize]) -> Self {
         let hand = Hand::new(shared.clone(), 0, None);
         for &seat in seats {
@@ -375,8 +377,9 @@ impl LeftInModel {
         hand.open(seat, Box::new(worker));
     }
 
-    /// Opens a seat and sits on it, takes another seat, and moves there. Hands over the seat that
-    /// it does not keep, unless that seat is PARKED. Leaves both seats for `serve`.
+    /// Starts a worker, takes another worker, and moves there. Hands over the worker that the
+    /// thread does not keep, unless this worker is PARKED. Leaves both workers, which `serve` runs
+    /// later.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {
@@ -389,34 +392,36 @@ impl LeftInModel {
         self
     }
 
-    /// Does the same as `goes`, but first records moves between the two seats. There are so many of
-    /// them that the thread takes a cell from the old seat to the new one.
+    /// Does the same as `goes`, but first records so many moves between the two workers that the
+    /// thread moves a cell from the old worker to the new one.
     pub(crate) fn brings(self, seat: usize, next: usize) -> Self {
         self.0.path.wear(seat, next);
         self.goes(seat, next)
     }
 
-    /// Opens some seats, leaves them PARKED, and sits on one more.
+    /// Starts some workers and leaves them PARKED. Then starts one more worker, which the thread
+    /// continues to run.
     pub(crate) fn sits(shared: &Arc<Shared>, seat: usize, parked: &[usize]) -> Self {
         let left = Self::new(shared, parked);
         Self::open(&left.0, seat);
         left
     }
 
-    /// Runs the cells of a seat that the caller owns. Their turns count as short.
+    /// Runs the cells of a worker that the calling thread owns. The turns of these cells count as
+    /// short.
     pub(crate) fn runs_fine(&self, seat: usize) {
         // SAFETY: the seat is the caller's.
         unsafe { self.0.crew.worker(seat).as_ref() }.pace.be_fine();
         self.runs(seat);
     }
 
-    /// Runs the cells of a seat that the caller owns.
+    /// Runs the cells of a worker that the calling thread owns.
     pub(crate) fn runs(&self, seat: usize) {
         // SAFETY: the seat is the caller's.
         unsafe { self.0.crew.worker(seat).as_ref() }.run_ready(Signal::is_stopping);
     }
 
-    /// Hands over a seat that the caller owns.
+    /// Hands over a worker that the calling thread owns.
     pub(crate) fn hands_over(&self, seat: usize) {
         let crew = &self.0.crew;
         // SAFETY: the seat is the caller's.
@@ -424,13 +429,13 @@ impl LeftInModel {
         crew.hand_over(seat);
     }
 
-    /// Serves the seats until they are closed.
+    /// Runs the workers until they are closed.
     pub(crate) fn serve(self) {
         let seat = self.0.wait_for_seat(|_| thread::park());
         self.serve_from(seat.expect("the sponsor ends"));
     }
 
-    /// Serves the seats until they are closed, starting with a seat that the caller owns.
+    /// Runs the workers until they are closed. Begins with a worker that the calling thread owns.
     pub(crate) fn serve_from(self, seat: usize) {
         self.0.serve(seat);
     }

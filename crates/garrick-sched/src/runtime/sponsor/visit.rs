@@ -1,30 +1,33 @@
-//! Visits: the messages of a lent cell that another worker handles (README.md, rescue).
+//! Visits: while a worker is stuck in a long turn, it lends its cells, and other workers handle the
+//! messages of these cells (README.md, rescue).
 
 use std::ptr;
 
 use crate::cell::{CellPtr, Envelope, Home, Mail};
 use crate::run_queue::Entry;
 
-/// A cell that a worker visits. The visitor has the token of the cell. The owner does not run the
-/// cell until it has recalled it.
+/// A visit: a worker, the visitor, runs a cell that another worker has lent. The visitor has the
+/// token of the cell. The owner does not run the cell before it has recalled the cell.
 pub(crate) struct Visit {
     pub(crate) cell: CellPtr,
     pub(super) seat: usize,
     pub(super) home: Home,
-    /// Entry of the cell in a run queue. The visitor takes it in order to handle its message.
+    /// Entry of the cell in a run queue, until the visitor takes the entry to handle its message.
     pub(super) entry: Option<Entry>,
-    /// Snapshot of the mailbox, if the cell was in a run queue.
+    /// Snapshot of the cell's mailbox, if the cell was in a run queue.
     pub(crate) mail: Option<Mail>,
-    /// Envelopes that the previous visit has not handled, oldest first.
+    /// Envelopes that the previous visitor of the cell has not handled, oldest first.
     pub(super) rest: Option<Rest>,
-    /// Notes for the owner.
+    /// Work for the owner of the cell, from notes that have come during the visit.
     pub(crate) notes: Notes,
 }
 
-/// Work that notes to a visited cell leave to the owner.
+/// Work for the owner of a cell, from notes that have come while another worker was running the
+/// cell.
 #[derive(Default)]
 pub(crate) struct Notes {
-    /// True if the visitor has registered watchers, so that the cell needs the table with the mark.
+    /// True if watchers of the task were registered, so that the owner must give the cell a
+    /// function table that marks this.
     pub(crate) is_watched: bool,
     /// Number of references that RELEASE notes have given back to the cell.
     pub(crate) releases: usize,
@@ -35,7 +38,7 @@ impl Notes {
         !self.is_watched && self.releases == 0
     }
 
-    /// Adds the notes of a later visit.
+    /// Adds the work that the notes of a later visit leave to the owner.
     pub(super) fn add(&mut self, later: &Self) {
         self.is_watched |= later.is_watched;
         self.releases += later.releases;
@@ -43,7 +46,8 @@ impl Notes {
 }
 
 impl Visit {
-    /// Creates a visit of a cell of `seat`, for which messages have come.
+    /// Creates a visit of a cell for which messages have come. The cell belongs to worker `seat` of
+    /// the crew.
     pub(super) fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
         Self {
             cell,
@@ -56,7 +60,7 @@ impl Visit {
         }
     }
 
-    /// Continues an earlier visit of the cell.
+    /// Lets this visit continue with the work that an earlier visit of the cell has left.
     pub(super) fn resume(self, left: Left) -> Self {
         Self {
             mail: left.mail,
@@ -66,7 +70,7 @@ impl Visit {
         }
     }
 
-    /// Takes the envelopes that the previous visit has not handled.
+    /// Takes the envelopes that the previous visitor of the cell has not handled.
     pub(crate) fn take_rest(&mut self) -> Option<Rest> {
         self.rest.take()
     }
@@ -99,13 +103,13 @@ impl Visit {
         self.mail.as_mut()?.go_on()
     }
 
-    /// Takes the entry of the cell in a run queue.
+    /// Takes the entry that the cell had in a run queue, if there is one.
     pub(crate) fn take_entry(&mut self) -> Option<Entry> {
         self.entry.take()
     }
 
-    /// Returns true if the owner has no other messages for the cell, so that messages from the
-    /// inbox do not overtake any.
+    /// Returns true if there are no older messages to the cell than those in its inbox, so that the
+    /// messages in the inbox can be handled.
     pub(crate) fn is_calm(&self) -> bool {
         match &self.mail {
             Some(mail) => mail.is_whole(&self.cell),
@@ -114,7 +118,7 @@ impl Visit {
     }
 }
 
-/// Envelopes that were not handled.
+/// Envelopes to a cell that a visitor has not handled.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
     /// Envelopes, oldest first, or null if there are none.
@@ -130,13 +134,13 @@ impl Rest {
     };
 }
 
-/// Reason why a visit ends.
+/// Reason why a worker stops running a cell that another worker has lent.
 pub(crate) enum Outcome {
     /// All messages are handled.
     Done,
-    /// The visitor has other work.
+    /// The visiting worker has other work.
     Later,
-    /// There is an envelope that only the owner may handle.
+    /// The next envelope may only be handled by the worker that owns the cell.
     ForOwner,
     /// The task has stopped.
     Stops,
@@ -144,7 +148,7 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
-/// Result of a visit.
+/// Result of a visit, in which a worker has run a cell that another worker has lent.
 pub(crate) struct Parted {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
@@ -154,14 +158,14 @@ pub(crate) struct Parted {
 pub(crate) enum After {
     /// There is nothing to do.
     Nothing,
-    /// Messages have come, so the visit continues.
+    /// More messages have come, so that the visit continues.
     Again(Visit),
     /// The owner has recalled the cell. The visitor must notify the owner by a note that carries
     /// the token.
     Tell(CellPtr),
 }
 
-/// The work that a visit has left for the owner of the cell.
+/// The work that a visitor of a lent cell has left for the owner of the cell.
 pub(crate) struct Left {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
@@ -171,8 +175,8 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Leaves the messages of a cell to its owner, including those that an earlier visit has not
-    /// handled.
+    /// Leaves the messages of a cell to the owner of the cell, including those that an earlier
+    /// visitor has not handled.
     pub(super) fn for_owner(visit: Visit) -> Self {
         Self {
             rest: visit.rest.unwrap_or(Rest::NONE),

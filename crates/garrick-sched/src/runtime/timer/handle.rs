@@ -1,9 +1,9 @@
 //! Timers that any thread can cancel at any time.
 //!
-//! A timer that is set only once gets a place in the wheel of its worker when it is created, which
-//! is before the turn that sets it commits. The handle of the timer identifies this place. If the
-//! timer fires and is cancelled at the same time, the lock of the wheel determines which comes
-//! first.
+//! A timer that is set only once gets a place in the wheel of its worker as soon as it is created.
+//! This is before the commit of the turn that sets the timer. The handle of the timer identifies
+//! this place. If the timer fires and is cancelled at the same time, the lock of the wheel
+//! determines which comes first.
 //!
 //! A repeating timer may be in the wheel of a different worker each time, because its task may
 //! move. So its handles and its message share a small state, which has a lock.
@@ -37,7 +37,8 @@ enum Kind {
 }
 
 impl Timer {
-    /// Creates a timer that the current turn sets once, in the wheel of its worker.
+    /// Creates a timer that the current turn can set once. Its place is in the wheel of the turn's
+    /// worker.
     pub(crate) fn once(wheel: &'static SharedWheel) -> Self {
         Self(Kind::Once(Once {
             key: wheel.with(|wheel| wheel.reserve()),
@@ -90,7 +91,7 @@ impl Timer {
         }
     }
 
-    /// Cancels the timer. Returns its message if it was not sent.
+    /// Cancels the timer. Returns its message if the message was not sent.
     pub(crate) fn take_out(&self) -> Option<Timed> {
         match &self.0 {
             Kind::Once(once) => once.take_out(),
@@ -99,8 +100,9 @@ impl Timer {
     }
 
     /// Inserts the message of the timer into a wheel. If there is an `owner`, the timer is
-    /// cancelled when that task ends. Returns a message that must not be sent: the new message if
-    /// the timer was cancelled, or else the previous message of the timer, if any.
+    /// cancelled when the owner ends. Returns a message that must not be sent, if there is one.
+    /// This is the new message if the timer was cancelled, and otherwise the previous message of
+    /// the timer.
     pub(super) fn set(
         self,
         wheel: &'static SharedWheel,
@@ -114,7 +116,7 @@ impl Timer {
         }
     }
 
-    /// Frees the place of the timer, after the turn that would have set it was undone.
+    /// Frees the timer's place in the wheel, because the turn that has set the timer was undone.
     pub(super) fn undo(&self) {
         if let Kind::Once(once) = &self.0 {
             let unset = once.take_out();
@@ -135,7 +137,7 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// Place in a wheel.
+/// Place of a timer that is set once, in the wheel of a worker.
 #[derive(Clone, Copy)]
 struct Once {
     wheel: &'static SharedWheel,
@@ -176,11 +178,11 @@ impl Once {
 struct Repeating(Arc<Mutex<State>>);
 
 struct State {
-    /// Place of the last message, which may already have been sent.
+    /// Place of the timer's last message in a wheel. The message may already have been sent.
     at: Option<Once>,
     is_cancelled: bool,
-    /// Entry in the register of the owner's timers. Stored when the timer is set for the first
-    /// time, if it has an owner.
+    /// Entry of the timer in the register of its owner's timers. If the timer has an owner, the
+    /// entry is stored when the timer is set for the first time.
     membership: Option<Membership>,
 }
 

@@ -1,8 +1,8 @@
 //! Timers of a worker: messages that are delivered at a deadline.
 //!
 //! Each worker has one timing wheel. A worker with timers reads the clock every few turns, and
-//! interrupts a long sequence of messages to one task. The worker sleeps at most until its next
-//! timer.
+//! interrupts a task that handles messages for a long time without a break. The worker sleeps at
+//! most until its next timer is due.
 //!
 //! A wheel has a lock, because two kinds of other threads use it. Any thread may cancel a
 //! [`Timer`]. Another worker may take due messages while the wheel's own worker is in a long turn
@@ -39,18 +39,18 @@ pub use owners::cancel_timers_of;
 /// ns.
 const LOOK_EVERY: u64 = 8;
 
-/// Maximum time for which a sequence of messages to one task may prevent the worker from reading
-/// the clock. Shorter sequences are not interrupted, because messages that are sent in batches are
-/// best handled in batches.
+/// Maximum time for which a task may handle messages without a break, if the worker has timers.
+/// During this time, the worker does not read the clock. Shorter sequences of messages are not
+/// interrupted, because messages that are sent in batches are best handled in batches.
 const NEGLECT_MAX: Nanos = 20_000;
 
-/// Latest deadline at which the wheel fires. This deadline is several centuries after the start of
-/// a world.
+/// Latest deadline that a wheel supports. This deadline is several centuries after the start of a
+/// world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 
-/// Message in a wheel.
+/// Message of a timer in a wheel.
 pub(crate) struct Timed {
-    /// Receiver. This entry has a reference to it.
+    /// Receiver of the message. The timer holds a reference to this cell.
     cell: CellPtr,
     envelope: *mut Envelope,
     /// True if the message belongs to a [`Timer`].
@@ -60,7 +60,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// Returns the cell with the reference to it, and its message.
+    /// Returns the receiver, with the reference to it, and the message.
     pub(crate) fn take_apart(self) -> (CellPtr, Chain) {
         (self.cell, Chain::of_one(self.envelope))
     }
@@ -86,7 +86,7 @@ impl Timed {
         }
     }
 
-    /// Removes the timer from the register of its owner's timers, because it fires.
+    /// Removes the timer from the register of its owner's timers, because the timer fires.
     pub(crate) fn leave_owner(&mut self) {
         if let Some(membership) = self.membership.take() {
             membership.end();
@@ -101,7 +101,7 @@ impl Timed {
 
 /// A staged message that will be delivered at a deadline.
 pub(crate) struct Later {
-    /// Deadline in nanoseconds of the sponsor's world.
+    /// Deadline in nanoseconds, by the clock of the sponsor's world.
     pub(crate) deadline: Nanos,
     timed: Timed,
     timer: Option<Timer>,
@@ -126,8 +126,8 @@ impl Later {
         }
     }
 
-    /// Assigns the message to a timer. If there is an `owner`, the timer is cancelled when that
-    /// task ends.
+    /// Assigns the message to a timer. If there is an `owner`, the timer is cancelled when the
+    /// owner ends.
     pub(crate) fn by(mut self, timer: &Timer, owner: Option<TaskId>) -> Self {
         self.timed.can_be_cancelled = true;
         self.timer = Some(timer.clone());
@@ -135,8 +135,8 @@ impl Later {
         self
     }
 
-    /// Inserts the message into a wheel. Returns a message that must not be sent, if any, because
-    /// its timer was cancelled or is set again.
+    /// Inserts the message into a wheel. If the timer was cancelled or is set again, returns the
+    /// message that must not be sent.
     pub(crate) fn set_in(self, wheel: &'static SharedWheel) -> Option<Timed> {
         if let Some(timer) = self.timer {
             return timer.set(wheel, self.deadline, self.timed, self.owner);
@@ -154,12 +154,12 @@ impl Later {
     }
 }
 
-/// Returns the deadline, but at most the latest deadline at which a wheel fires.
+/// Returns the deadline, but at most the latest deadline that a wheel supports.
 fn within_reach(deadline: Nanos) -> Nanos {
     deadline.min(DEADLINE_MAX)
 }
 
-/// Wheel of one worker. No foreign code runs under its lock.
+/// Timing wheel of one worker, with a lock. No foreign code runs under this lock.
 pub(crate) struct SharedWheel(Mutex<Wheel<Timed>>);
 
 // SAFETY: the wheel keeps pointers to cells and to messages. A thread that takes one out delivers
@@ -169,20 +169,21 @@ unsafe impl Send for SharedWheel {}
 // SAFETY: as above; the lock sees to the rest.
 unsafe impl Sync for SharedWheel {}
 
-/// Wheel of each worker number. Created for the first worker with this number. The wheel stays
-/// after the worker has stopped, because there may still be handles to its timers.
+/// Timing wheels, by the number of the worker. A wheel is created for the first worker with its
+/// number. The wheel stays after the worker has stopped, because there may still be handles to its
+/// timers.
 #[cfg(not(garrick_loom))]
 static WHEELS: [std::sync::OnceLock<Box<SharedWheel>>; WORKERS_MAX + 1] =
     [const { std::sync::OnceLock::new() }; WORKERS_MAX + 1];
 
 #[cfg(garrick_loom)]
 thread_local! {
-    /// Wheels of one run of a model. One system thread runs the whole model.
+    /// Timing wheels of one run of a loom model. One system thread runs the whole model.
     static MODELLED: std::cell::RefCell<Vec<*mut SharedWheel>> =
         const { std::cell::RefCell::new(Vec::new()) };
 }
 
-/// Starts a run of a model. Frees the wheels of the previous run.
+/// Starts a run of a loom model. Frees the timing wheels of the previous run.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn reset_model() {
     for wheel in MODELLED.take() {
@@ -196,7 +197,7 @@ impl SharedWheel {
         Box::new(Self(Mutex::new(Wheel::with_precision(now, precision))))
     }
 
-    /// Returns the empty wheel for a worker that starts.
+    /// Returns the empty timing wheel for a worker that starts.
     #[cfg(not(garrick_loom))]
     fn of(home: Home, now: Nanos, precision: Precision) -> &'static Self {
         let wheel = WHEELS[usize::from(home.number())].get_or_init(|| Self::new(now, precision));
@@ -204,8 +205,8 @@ impl SharedWheel {
         wheel
     }
 
-    /// Returns the empty wheel for a worker that starts in a model. The wheel stays until the run
-    /// is over.
+    /// Returns the empty timing wheel for a worker that starts in a loom model. The wheel stays
+    /// until the run of the model is over.
     #[cfg(garrick_loom)]
     fn of(_: Home, now: Nanos, precision: Precision) -> &'static Self {
         let wheel = Box::into_raw(Self::new(now, precision));
@@ -214,7 +215,8 @@ impl SharedWheel {
         unsafe { &*wheel }
     }
 
-    /// Calls `f` with the wheel. `f` must not call foreign code or take a lock.
+    /// Calls `f` with the timing wheel, whose lock is held during the call. `f` must not call
+    /// foreign code or take another lock.
     #[inline]
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Wheel<Timed>) -> R) -> R {
         // Nothing under this lock can panic halfway.
@@ -229,8 +231,8 @@ impl SharedWheel {
 /// Timers of a worker: its wheel, and the record of its last read of the clock.
 pub(crate) struct Timers {
     pub(crate) wheel: &'static SharedWheel,
-    /// True while there is no reason to read the clock. Written by the worker. Other threads read
-    /// it as a hint.
+    /// True while there is no reason to read the clock. Written by the worker. Other threads may
+    /// read an outdated value.
     calm: unmodelled::AtomicBool,
     /// True if there is always a reason to read the clock, because the worker has a driver.
     always: bool,
@@ -238,8 +240,9 @@ pub(crate) struct Timers {
     looked_at: Cell<u64>,
     /// Time of the last read of the clock.
     looked: Cell<Nanos>,
-    /// Timers with this deadline or a later one are watched: if the worker is then in a long turn,
-    /// an idle hand delivers them (`Crew::watch_timers`). `None` if this is unknown.
+    /// Timers with this deadline or a later one are watched: if such a timer is due while the
+    /// worker is in a long turn, an idle thread delivers its message (`Crew::watch_timers`). `None`
+    /// if it is unknown which timers are watched.
     watched_from: Cell<Option<Nanos>>,
 }
 
@@ -255,14 +258,15 @@ impl Timers {
         }
     }
 
-    /// Returns true if all timers are watched.
+    /// Returns true if all timers are watched, so that an idle thread delivers their messages if
+    /// the worker is in a long turn.
     #[inline]
     pub(crate) fn are_watched(&self) -> bool {
         self.are_calm() || self.watched_from.get().is_some()
     }
 
-    /// Records that the timers from a deadline on are watched, or that it is unknown which timers
-    /// are watched.
+    /// Records that an idle thread watches the timers whose deadline is `deadline` or later. `None`
+    /// means that it is unknown which timers are watched.
     #[inline]
     pub(crate) fn watched_from(&self, deadline: Option<Nanos>) {
         self.watched_from.set(deadline);
@@ -299,8 +303,8 @@ impl Timers {
     }
 
     /// Records a read of the clock with the result `now`. `fired` is true if a timer fired, and
-    /// `is_empty` is true if the wheel is empty. If a timer fired, its message has not been
-    /// handled. In this case, the timers count as calm only after the next read of the clock.
+    /// `is_empty` is true if the wheel is empty. If a timer fired, its message has not been handled
+    /// yet, so there is a reason to read the clock at least once more.
     pub(crate) fn note_look(&self, now: Nanos, fired: bool, is_empty: bool) {
         self.looked.set(now);
         if fired || is_empty {

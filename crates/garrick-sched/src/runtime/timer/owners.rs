@@ -1,7 +1,8 @@
-//! Register of active timers by owner, for timers that end with a task.
+//! Register of active timers by owner, for timers that are cancelled when their owner, a task,
+//! ends.
 //!
-//! Most tasks have no timers, so a cell has no room for them. Timers are kept in a separate
-//! register by task id, from the first timer of a task until the task ends.
+//! Most tasks have no timers, so a cell has no field for them. Instead, this register contains the
+//! timers of a task under its id, from its first timer until the task ends.
 
 use std::num::NonZeroU32;
 
@@ -13,10 +14,11 @@ use super::Timer;
 use crate::cell::TaskId;
 use crate::runtime::shards::Shards;
 
-/// Number of timers up to which a task's list keeps its allocation.
+/// Maximum capacity with which a task's list of timers keeps its allocation when timers are
+/// removed.
 const ROOM_MIN: usize = 16;
 
-/// Timers of some tasks.
+/// Timers of the tasks in one shard of the register.
 #[derive(Default)]
 struct Register {
     /// Timers of each task, with their serial numbers.
@@ -34,13 +36,13 @@ garrick_core::prim::lazy_static! {
     static ref OWNERS: Shards<Register> = Shards::default();
 }
 
-/// Entry of a timer in the register of its owner.
+/// Entry of a timer in the register of its owner's timers.
 pub(crate) struct Membership {
     owner: TaskId,
     /// Index of the entry, plus one.
     number: NonZeroU32,
-    /// Serial number, which distinguishes this timer from later timers at the same index. It
-    /// repeats only after 2^32 timers.
+    /// Serial number, which distinguishes this timer from later timers at the same index. Serial
+    /// numbers repeat only after 2^32 timers.
     serial: u32,
 }
 

@@ -1,9 +1,9 @@
-//! Activations that are timed, on workers that count the work of each kind of task.
+//! Timed activations, on workers that count the work of each kind of task.
 //!
-//! Most activations are not timed, which costs them nothing. Once in [`FAIR_EVERY`] activations, at
-//! each fair pick, the worker checks if an activation before the next fair pick must be timed. If
-//! so, the worker is *armed*: until the next fair pick, it checks each activation, in separate
-//! code.
+//! Most activations are not timed, and have no extra cost. In every [`FAIR_EVERY`] activations,
+//! there is one fair pick of the next cell. At a fair pick, the worker checks if an activation
+//! before the next fair pick must be timed. If so, the worker is *armed*: until the next fair pick,
+//! separate code checks each activation.
 
 use std::ptr::NonNull;
 
@@ -30,13 +30,13 @@ impl Worker {
         (self.vitals).begin(table, |lives| self.lane.add_lives(lives));
     }
 
-    /// Counts a task that is about to end on this worker or to leave it.
+    /// Counts a task that is about to end on this worker, or to leave this worker.
     #[inline(always)]
     pub(crate) fn count_ended(&self, cell: CellPtr) {
         (self.vitals).end(cell.table(), |lives| self.lane.add_lives(lives));
     }
 
-    /// Adds the tasks that have begun and ended to the counters of their kinds.
+    /// Adds the numbers of tasks that have begun and ended to the counters of their kinds.
     pub(crate) fn settle_vitals(&self) {
         self.vitals.settle(|lives| self.lane.add_lives(lives));
     }
@@ -47,7 +47,8 @@ impl Worker {
         self.due.get().wrapping_sub(picks) < FAIR_EVERY - picks % FAIR_EVERY
     }
 
-    /// Runs cells as long as the worker is armed, beginning with activation number `picks`.
+    /// Runs cells as long as the worker is *armed*: it checks before each activation if it must
+    /// time the activation. The first activation has the number `picks`.
     #[inline(never)]
     pub(super) fn run_armed(&self, mut picks: u32, until: &impl Fn(Signal) -> bool) -> Step {
         loop {
@@ -87,7 +88,7 @@ impl Worker {
     }
 
     /// Counts a long activation that was not timed, if there was one before activation number
-    /// `picks`. That activation must begin a block of [`FAIR_EVERY`].
+    /// `picks`. `picks` must be a multiple of [`FAIR_EVERY`].
     #[cold]
     #[inline(never)]
     pub(super) fn look_back(&self, picks: u32) {
@@ -100,8 +101,8 @@ impl Worker {
         }
     }
 
-    /// Does the work that must not wait for the next fair pick, after an activation that may have
-    /// been long and has left messages. Counts the activation if it was not timed, and takes a
+    /// Called after an activation that may have been long and has left messages. Does the work that
+    /// must not wait for the next fair pick: counts the activation if it was not timed, and takes a
     /// census if one was requested.
     pub(super) fn look_after(&self) {
         if self.lane.has_seen_long() && self.lane.looks(self.progress(), || self.now()) {
@@ -138,7 +139,8 @@ impl Worker {
         self.wakes(|| since)
     }
 
-    /// Stores the number of the activation that the lane wants to time.
+    /// Stores the number of the next activation that must be timed, which the worker's counters
+    /// determine.
     fn plan_timed(&self) {
         if let Some(due) = self.lane.due() {
             self.due.set(due);
@@ -167,7 +169,7 @@ impl Worker {
         self.lane.begin(table, cell.id(), self.progress(), look);
     }
 
-    /// Ends the activation, if it is timed.
+    /// Ends the measurement of the current activation, if it is timed.
     pub(crate) fn end_timed(&self) {
         if self.lane.end(self.turns(), || self.now()) {
             self.plan_timed();
@@ -175,8 +177,9 @@ impl Worker {
         }
     }
 
-    /// Begins an activation outside of the worker's loop: that of a visited cell, or of a cell
-    /// whose turn was away. Does nothing if the work of each kind of task is not counted.
+    /// Begins an activation outside of the worker's loop. The cell belongs to another worker, which
+    /// has lent it, or its turn was away and has come back. Does nothing if the work of each kind
+    /// of task is not counted.
     pub(crate) fn begin_other(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
         if !self.lane.counts() {
             return;

@@ -1,4 +1,4 @@
-//! Requests of turns to let a later decision determine their commit.
+//! Requests of turns to be committed or undone by a later decision.
 
 use std::any::Any;
 
@@ -6,7 +6,7 @@ use crate::cell::CellPtr;
 use crate::runtime::pending::Pending;
 use crate::runtime::stage::Carried;
 
-/// Function that receives the right to decide if its turn commits.
+/// Function that gets the right to decide if a turn commits.
 pub(super) type Request = Box<dyn FnOnce(Pending)>;
 
 /// State of a turn's request for a later decision about its commit.
@@ -24,24 +24,24 @@ pub(super) enum Wish {
 /// Effects of one message, which are kept until the turn commits.
 pub(super) struct Part {
     pub(super) carried: Carried,
-    /// Newborns without messages, which start when the turn commits. The part holds a reference to
+    /// New cells without messages, which start when the turn commits. The part holds a reference to
     /// each of them.
     pub(super) newborns: Vec<CellPtr>,
 }
 
-/// Requests of a turn, and the parts of the turn that have ended.
+/// The request of a turn for a later decision, and the parts of the turn that have ended.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) wish: Wish,
     /// Effects of the messages before the current one, oldest first.
     pub(super) parts: Vec<Part>,
-    /// Place from which the turn takes messages.
+    /// Place from which the turn takes more messages.
     pub(super) source: Source,
     /// True if the turn must not take more messages.
     pub(super) is_barred: bool,
 }
 
-/// Place from which a turn takes messages.
+/// Place from which a turn takes more messages.
 #[derive(Default)]
 pub(super) enum Source {
     #[default]
@@ -69,7 +69,7 @@ impl Asked {
         }
     }
 
-    /// Takes the request. Returns `None` if there is none.
+    /// Takes the request of the turn for a later decision. Returns `None` if there is no request.
     pub(super) fn take_request(&mut self) -> Option<Request> {
         match std::mem::take(&mut self.wish) {
             Wish::By(request, _) => Some(request),
@@ -77,7 +77,8 @@ impl Asked {
         }
     }
 
-    /// Takes the request of the current part, because this part is being undone.
+    /// Takes the request for a later decision if the current part of the turn has made it, because
+    /// this part is being undone.
     pub(super) fn take_own_request(&mut self) -> Option<Request> {
         match &self.wish {
             Wish::By(_, part) if *part == self.parts.len() => self.take_request(),

@@ -1,11 +1,11 @@
-//! Turns that leave their seat (the state of their worker) and come back.
+//! Turns that leave their worker in order to block, and come back.
 //!
-//! While a turn is away, another thread sits on the seat and runs other cells there. So the staged
-//! effects of the turn are first taken back, as in an undo, and kept as chains. After the turn has
-//! come back, it sends like a stranger, so that its later messages do not overtake the carried
-//! ones. While the turn is away, its cell is marked as scheduled. So the cell is not run, given
-//! away, freed or closed, and new messages wait in its mailbox. `sponsor/away.rs` has the other
-//! steps.
+//! While a turn is away, another thread may run other cells of the worker. So the staged effects of
+//! the turn are first taken back, as in an undo, and kept as chains. After the turn has come back,
+//! it sends its messages like a thread of another sponsor, through the inboxes. So these messages
+//! do not overtake the ones that were kept. While the turn is away, its cell is marked as
+//! scheduled. So the cell is not run, given away, freed or closed, and new messages wait in its
+//! mailbox. `sponsor/away.rs` has the other steps.
 
 use std::collections::HashSet;
 use std::ptr::{self, NonNull};
@@ -20,12 +20,13 @@ use crate::runtime::trail::Trail;
 /// State of a turn that is away, or that waits for a decision about its commit.
 pub(crate) struct Journey {
     cell: CellPtr,
-    /// True if the cell was scheduled, because its activation was handling its mailbox.
+    /// True if the cell was scheduled when its turn left, because its activation was handling its
+    /// mailbox.
     was_scheduled: bool,
-    /// Effects of the turn.
+    /// Staged effects of the turn.
     pub(super) part: Part,
-    /// Permission of the current activation. This field and the following ones restore the
-    /// activation.
+    /// Permission of the activation to leave its worker. This field and the following ones are used
+    /// to restore the activation.
     permit: Permission,
     limits: Limits,
     pub(super) held: *mut Envelope,
@@ -35,19 +36,19 @@ pub(crate) struct Journey {
 }
 
 impl Worker {
-    /// Returns true if the current turn may leave the seat of its worker.
+    /// Returns true if the current turn may leave its worker in order to block.
     pub(crate) fn may_leave(&self) -> bool {
         !self.recovers.get() && !self.is_visiting()
     }
 
-    /// Returns true if cells of this worker run on other threads, because their turns are away or
-    /// because other workers visit the cells.
+    /// Returns true if cells of this worker run on other threads, because their turns are away, or
+    /// because other workers run lent cells.
     pub(crate) fn has_cells_elsewhere(&self) -> bool {
         self.away.get() > 0 || self.visited.get() > 0
     }
 
-    /// Counts a reference to a cell of this worker that any thread may release. Only a scheduled
-    /// cell has references and a local count of 0 (invariant 6).
+    /// Adds a reference to a cell of this worker. Any thread may release this reference. Only a
+    /// scheduled cell can have references and a local count of 0 (invariant 6).
     pub(super) fn count_for_others(&self, cell: CellPtr) {
         if cell.local_refs() == 0 {
             cell.clone_local();
@@ -56,7 +57,8 @@ impl Worker {
         }
     }
 
-    /// Takes the current turn, which belongs to `cell`, off the seat.
+    /// Removes the current turn, which belongs to `cell`, from this worker, because the turn leaves
+    /// it. Returns the state from which the turn can continue.
     pub(crate) fn carry(&self, cell: CellPtr) -> Journey {
         // Steps 1 to 3.
         let (part, cut, was_scheduled) = self.set_aside(cell);
@@ -83,8 +85,9 @@ impl Worker {
         journey
     }
 
-    /// Takes back the staged effects of the current turn, which belongs to `cell`. The caller must
-    /// end the turn, and then the cut. Also returns true if the cell was scheduled.
+    /// Takes back the staged effects of the current turn, which belongs to `cell`, and returns
+    /// them. The caller must end the turn, and then the returned [`Cut`]. The returned flag is true
+    /// if the cell was scheduled.
     pub(super) fn set_aside(&self, cell: CellPtr) -> (Part, Cut, bool) {
         let turn = self.turn();
         let pool = NonNull::from(&self.pool).cast();
@@ -133,8 +136,8 @@ impl Worker {
         (part, cut, was_scheduled)
     }
 
-    /// Prepares a turn that was away to continue. The caller has just taken the seat of the worker
-    /// again.
+    /// Prepares a turn that was away to continue. The calling thread has just begun to run the
+    /// worker again.
     pub(crate) fn resume(&self, journey: Journey) {
         let cell = journey.cell;
         debug_assert_eq!(cell.home(), self.home, "a cell whose turn is away stays");
@@ -170,7 +173,7 @@ impl Worker {
     }
 
     /// Stages the carried effects of a turn again (step 2 of its return). The rest of the turn has
-    /// a separate number, and entries that are in the run queues stay there.
+    /// a new turn number. Entries that are already in the run queues stay there.
     pub(super) fn stage_again(&self, part: Part) {
         let Part { carried, newborns } = part;
         self.begin_pause();

@@ -1,7 +1,8 @@
-//! Rules by which a worker gives ready cells to others, takes cells, and interrupts a running cell.
+//! Rules by which a worker gives ready cells to other workers, takes cells, and interrupts a
+//! running cell.
 //!
 //! There are four rules, and each rule is a separate type. The rules rarely read the clock:
-//! - [`SharedWait`]: a busy worker claims cells of the shared queue after some activations or some
+//! - [`SharedWait`]: a busy worker takes cells from the shared queue after some activations or some
 //!   time.
 //! - [`Kept`]: while another worker is idle, a worker keeps one cell in addition to the cell that
 //!   it runs next. The kept cell is given away if the two cells do not send to each other.
@@ -15,13 +16,13 @@ use std::cell::Cell;
 
 use crate::world::Nanos;
 
-/// Number of activations between two claims from the shared queue, for a worker that has other
-/// cells.
+/// Number of activations after which a worker that has other ready cells takes a cell from the
+/// shared queue.
 const CLAIM_EVERY: u32 = if cfg!(garrick_loom) { 2 } else { 16 };
-/// Time that cells may wait in the shared queue. After that, they are claimed at the next read of
-/// the clock.
+/// Time that cells may wait in the shared queue. After this time, a worker takes them at its next
+/// read of the clock.
 const SHARED_WAIT_MAX: Nanos = 50_000;
-/// Maximum number of cells that a worker claims at a time.
+/// Maximum number of cells that a worker takes from the shared queue at a time.
 const CLAIMED_MAX: usize = 64;
 
 /// Time after which two cells on one worker are separated, if they are always ready and do not wake
@@ -34,16 +35,17 @@ const LONG: Nanos = 20_000;
 /// Turns are called *fine* if they take less than this time. A message between two workers costs
 /// about this time, in total on both workers.
 const FINE: Nanos = 250;
-/// Idle time of another worker after which it gets cells with fine turns.
+/// Idle time of another worker after which it gets cells whose turns are short (*fine*).
 const PATIENCE: Nanos = 10_000_000;
-/// Idle time of another worker after which it gets cells that wait for each other for longer than
-/// `ROUND_MIN`.
+/// Idle time of another worker after which it gets cells, if one run of all ready cells takes
+/// longer than `ROUND_MIN`.
 const PATIENCE_LONG_ROUND: Nanos = 100_000;
 /// Number of checks between two reads of the clock, while another worker is idle and turns are
-/// fine.
+/// short (*fine*).
 const PATIENT_EVERY: u32 = 64;
 
-/// Target for the time between two reads of the clock, within the limits below.
+/// Target for the time between two reads of the clock, within the limits `TURNS_MIN` and
+/// `TURNS_MAX`.
 const LOOK_AFTER: Nanos = 1_000_000;
 /// Time over which a worker measures the duration of its activations. The operating system runs a
 /// thread for several milliseconds at a time, which would influence shorter measurements too much.
@@ -55,16 +57,17 @@ const TURNS_MAX: u64 = 2_048;
 const ACTIVATION_MAX: Nanos = 100_000;
 /// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// Time for which cells must wait for each other before it is useful to move some of them.
+/// Minimum time for one run of all ready cells of a worker that makes it useful to move some of the
+/// cells.
 const ROUND_MIN: Nanos = 100_000;
 
-/// Waiting time of cells in the shared queue, as measured by a worker that has other cells.
+/// Measures how long cells wait in the shared queue. Used by a worker that has other ready cells.
 #[derive(Default)]
 pub(crate) struct SharedWait {
-    /// Number of checks since the last claim.
+    /// Number of checks since the worker last took a cell from the shared queue.
     looks: Cell<u32>,
-    /// Time of the second check. No time is needed for the first check, because a worker without
-    /// other work claims at once.
+    /// Time of the second check. The first check reads no clock, because a worker without other
+    /// work takes a cell at once.
     since: Cell<Nanos>,
     /// True if this worker has pushed the cells to the shared queue for other workers.
     gave: Cell<bool>,
@@ -78,7 +81,7 @@ impl SharedWait {
         self.gave.set(false);
     }
 
-    /// Records that the worker has no ready cells and claims a cell.
+    /// Records that the worker has no ready cells, and takes a cell from the shared queue.
     #[inline]
     pub(crate) fn claims(&self) {
         self.looks.set(0);
@@ -95,7 +98,7 @@ impl SharedWait {
     }
 
     /// Records a check of the shared queue, which has `queued` cells. Returns the number of cells
-    /// that this worker, which is one of `workers`, should claim now.
+    /// that this worker should take now. `workers` is the number of workers of the sponsor.
     pub(crate) fn look(&self, queued: usize, workers: usize, now: impl Fn() -> Nanos) -> usize {
         if self.gave.get() {
             return 0;
@@ -121,10 +124,11 @@ impl SharedWait {
     }
 }
 
-/// Time for which a cell has been kept in addition to the next one, while another worker is idle.
+/// Measures how long a worker has kept a ready cell in addition to the next one, while another
+/// worker is idle.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// Number of checks since the cell has been kept.
+    /// Number of checks since the worker began to keep the cell.
     looks: Cell<u32>,
     /// Number of the current turn at the first check. `since` is the time of this check.
     turn: Cell<u64>,
@@ -132,14 +136,14 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Records that no cell is kept or that no worker is idle.
+    /// Records that this worker keeps no additional cell, or that no other worker is idle.
     #[inline]
     pub(crate) fn is_over(&self) {
         self.looks.set(0);
     }
 
-    /// Records a check of the kept cell in turn number `turn`. `woke` is the number of the last
-    /// turn that has woken a cell. Returns true if the kept cell should be given away now.
+    /// Checks the kept cell in turn number `turn`. `woke` is the number of the last turn that has
+    /// woken a cell. Returns true if the worker should give the kept cell away now.
     pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -161,21 +165,21 @@ impl Kept {
     }
 }
 
-/// Time for which another worker has been idle without a break, while this worker has fine turns
-/// and cells to give away.
+/// Measures how long another worker has been idle without a break, while this worker has cells to
+/// give away, but only short (*fine*) turns.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// Number of checks since the other worker has been idle.
+    /// Number of checks during which the other worker has been idle without a break.
     looks: Cell<u32>,
-    /// Number of times that threads had begun to serve a worker, at the last check. `since` is the
-    /// time of the first check.
+    /// At the last check: how often threads had begun to run a worker. `since` is the time of the
+    /// first check.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
 
 impl Patience {
-    /// Returns true if cells should be given away now. `sits` is the number of times that threads
-    /// have begun to serve a worker. `round` is the time for which cells wait for each other.
+    /// Returns true if cells should be given away now. `sits` says how often threads have begun to
+    /// run a worker. `round` is the time that one run of all ready cells takes.
     pub(crate) fn look(&self, sits: usize, round: Nanos, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -202,16 +206,16 @@ impl Patience {
     }
 }
 
-/// Pace of a worker.
+/// Measures the pace of a worker: how long its turns and activations take.
 pub(crate) struct Pace {
-    /// Average duration of a turn before the last read of the clock. `lately` is the average
-    /// duration of an activation in that time.
+    /// Average duration of a turn, measured at the last read of the clock. `lately` is the average
+    /// duration of an activation, measured at the same time.
     turn: Cell<Nanos>,
     lately: Cell<Nanos>,
     /// Number of activations at the last read of the clock.
     picks: Cell<u32>,
     /// Number of turns at the last read of the clock. `looked` is the time that was read, or `None`
-    /// if the worker has slept since.
+    /// if the worker has slept after that.
     turns: Cell<u64>,
     looked: Cell<Option<Nanos>>,
     /// Number of activations at the last measurement of their duration. `counted` is the time of
@@ -225,7 +229,7 @@ pub(crate) struct Pace {
     messages_max: Cell<u32>,
     fitting: Cell<u32>,
     is_one_by_one: Cell<bool>,
-    /// Average duration of an activation. Set by each measurement, and taken once.
+    /// Average duration of an activation. Set by each measurement, and removed when it is used.
     activation: Cell<Option<Nanos>>,
 }
 
@@ -253,13 +257,14 @@ impl Pace {
         self.messages_max.get()
     }
 
-    /// Returns true if recent turns were fine.
+    /// Returns true if recent turns were *fine*, which means that they were shorter than the cost
+    /// of a message between two workers.
     #[inline]
     pub(crate) fn is_fine(&self) -> bool {
         self.turn.get() < FINE
     }
 
-    /// Marks turns as fine in a model, which has no clock to measure them.
+    /// Marks turns as short (fine) in a loom model, which has no clock to measure them.
     #[cfg(all(test, garrick_loom))]
     pub(crate) fn be_fine(&self) {
         self.turn.set(0);
@@ -270,7 +275,7 @@ impl Pace {
         self.lately.get().saturating_mul(activations as u64)
     }
 
-    /// Returns true if `ready` ready cells wait for each other for longer than [`ROUND_MIN`].
+    /// Returns true if one run of `ready` cells probably takes longer than [`ROUND_MIN`].
     pub(crate) fn is_long_round(&self, ready: usize) -> bool {
         self.round(ready) > ROUND_MIN
     }
@@ -340,9 +345,10 @@ impl Pace {
     }
 }
 
-/// Returns how many of its `ready` cells a worker should give away. `round` is the time for which
-/// its cells wait for each other, and `average` is the average of all workers. If `round` exceeds
-/// the average by more than a quarter, the result is the share of the cells above the average.
+/// Returns how many of its `ready` cells a worker should give away. `round` is the time that one
+/// run of all its ready cells takes, and `average` is the average of this time over all workers. If
+/// `round` exceeds the average by more than a quarter, the result is the share of the cells above
+/// the average.
 pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
     if round < ROUND_MIN || round <= average.saturating_add(average / 4) {
         return 0;
@@ -355,7 +361,8 @@ pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Calls `look` until it returns a claim. The clock advances by `each` between two calls.
+    /// Calls `look` until it returns the number of cells to take. The clock advances by `each`
+    /// between two calls.
     fn looks_until_claim(each: Nanos, queued: usize, workers: usize) -> (u32, usize) {
         let (wait, now) = (SharedWait::default(), Cell::new(0));
         for look in 1.. {
@@ -405,9 +412,9 @@ mod tests {
         assert!((500..600).contains(&looks), "{looks}");
     }
 
-    /// Returns the number of calls of `look` after which cells with fine turns are given away.
-    /// `each` is the time between two calls, and `round` is the time that the cells wait for each
-    /// other. A worker sits down at each call for which `sits` returns true.
+    /// Returns the number of calls of `look` after which cells with short turns are given away.
+    /// `each` is the time between two calls, and `round` is the time that one run of all cells
+    /// takes. At each call for which `sits` returns true, another worker is woken.
     fn patient_for(each: Nanos, round: Nanos, sits: impl Fn(u64) -> bool) -> Option<u64> {
         let (patience, mut sat) = (Patience::default(), 0);
         (1..100_000).find(|&look| {

@@ -1,5 +1,4 @@
-//! The worker's part in a census: it counts the messages in its mailboxes, and gets the labels of
-//! tasks.
+//! The census: each worker counts the messages in its mailboxes, and gets the labels of tasks.
 
 use super::Worker;
 use crate::cell::{CellPtr, Kind};
@@ -12,8 +11,8 @@ use crate::runtime::trail::Trail;
 use crate::world::Nanos;
 
 impl Worker {
-    /// Returns the time, and the label of a task that is about to run here if `wants_label` is
-    /// true. `wants_label` must be false if the task is in use.
+    /// Returns the time. If `wants_label` is true, also returns the label of the task that is about
+    /// to run on this worker. `wants_label` must be false if the task is in use.
     #[inline(never)]
     pub(crate) fn look_at(&self, cell: CellPtr, wants_label: bool) -> Looked {
         // First, so that the time of the label is not counted as a time of the task.
@@ -65,7 +64,7 @@ impl Worker {
         self.shared.census_taken();
     }
 
-    /// Pushes a cell to the end of the queue, because its activation has not handled all of its
+    /// Pushes a cell to the end of the run queue, because its activation has not handled all of its
     /// messages.
     pub(crate) fn requeue_rest(&self, cell: CellPtr) {
         if self.lane.counts() {
@@ -80,9 +79,9 @@ impl Worker {
     }
 }
 
-/// Calls `add` for at most [`CENSUS_MAX`] entries of a queue, at equal distances. `seed` selects
-/// the first entry. The arguments of `add` are the cell, a flag that is true if the entry contains
-/// a message, and the distance.
+/// Calls `add` for at most [`CENSUS_MAX`] entries of a queue, which have equal distances in the
+/// queue. `seed` selects the first entry. The arguments of `add` are the cell, a flag that is true
+/// if the entry contains a message, and the distance.
 fn some_of(queue: &RunQueue, seed: usize, mut add: impl FnMut(CellPtr, bool, usize)) {
     let distance = queue.len().div_ceil(CENSUS_MAX).max(1);
     let mut index = seed % distance;
@@ -95,8 +94,8 @@ fn some_of(queue: &RunQueue, seed: usize, mut add: impl FnMut(CellPtr, bool, usi
 }
 
 /// Returns the time for which the oldest measured message in a mailbox of this worker has waited.
-/// Returns 0 if none of the first messages is measured. Looks further into a long mailbox than into
-/// a short one.
+/// Checks only the first messages of the mailbox, but more of them if the mailbox is long. Returns
+/// 0 if none of these messages is measured.
 fn oldest_wait(cell: CellPtr) -> Nanos {
     const SHORT: usize = 16;
     let tail = cell.mailbox_tail();
@@ -130,9 +129,9 @@ fn oldest_wait(cell: CellPtr) -> Nanos {
 
 /// Returns the label of a task of this worker that is not in use.
 ///
-/// The task's function for the label is foreign code. The messages that it sends are sent as from
-/// another thread. So they do not change the queues of this worker, from which the caller may have
-/// taken a message.
+/// The task's function for the label is foreign code. If it sends messages, they are sent as if
+/// another thread had sent them. So they do not change the queues of this worker, from which the
+/// caller may have taken a message.
 pub(super) fn label(cell: CellPtr) -> Option<String> {
     current::leave(false, || {
         // SAFETY: the cell is ours, and runs nothing at the moment.

@@ -1,4 +1,4 @@
-//! The delivery of what a turn has sent to cells of other workers.
+//! Delivery of the messages and notes that a turn has sent to cells of other workers.
 
 use super::Worker;
 use crate::cell::{CellPtr, Chain};
@@ -6,7 +6,7 @@ use crate::letters::LetterReason;
 use crate::runtime::address::release_foreign;
 
 impl Worker {
-    /// Delivers a chain, and drops the reference that has kept its receiver alive.
+    /// Delivers a chain of envelopes, and drops the reference that has kept its receiver alive.
     pub(super) fn deliver_staged(&self, cell: CellPtr, chain: Chain) {
         if !self.shared.hooks.takes(cell, chain) {
             self.push_staged(cell, chain);
@@ -31,8 +31,8 @@ impl Worker {
         }
     }
 
-    /// Drops a chain that will not be delivered, and its reference. Returns the number of letters
-    /// in the chain.
+    /// Drops a chain that will not be delivered, and the reference to its receiver. Returns the
+    /// number of messages in the chain that count as dead letters.
     pub(crate) fn drop_staged(&self, cell: CellPtr, chain: Chain) -> u64 {
         let dropped = self.drop_chain(cell, chain);
         self.let_go(cell);

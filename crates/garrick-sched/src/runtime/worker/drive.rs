@@ -43,8 +43,8 @@ impl Worker {
     }
 
     /// Calls `life`, which runs the worker, inside of the driver. Ensures that `life` is called
-    /// exactly once, even if the driver fails. Without that call, the tasks of the worker would
-    /// never end, although another worker could reuse its number.
+    /// exactly once, even if the driver fails. Without this call, the tasks of the worker would
+    /// never end, although another worker could reuse the worker's number.
     pub(crate) fn live(&self, life: impl FnOnce()) {
         let mut life = Some(life);
         if let Some(drive) = &self.driver {
@@ -62,7 +62,7 @@ impl Worker {
         }
     }
 
-    /// Sleeps until this thread is woken, but for at most `timeout`.
+    /// Sleeps in the driver until this thread is woken, but for at most `timeout`.
     pub(crate) fn wait(&self, timeout: Option<Duration>) {
         match (&self.driver, timeout) {
             (Some(drive), _) => {

@@ -19,8 +19,8 @@ impl Worker {
         self.stage.set_dirty();
     }
 
-    /// Drops the unreachable cells. Dropping a cell may make other cells unreachable, which are
-    /// then dropped, too.
+    /// Drops all unreachable cells of this worker. Dropping a cell may make other cells
+    /// unreachable, which are then dropped, too.
     pub(super) fn sweep(&self) {
         loop {
             let Some(cell) = self.garbage.borrow_mut().pop() else {
@@ -73,8 +73,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Drops the task of a cell, replaces its table by the table of a dropped task, and notifies
-    /// its watchers.
+    /// Drops the task of a cell, replaces the function table of the cell by the table of a dropped
+    /// task, and notifies the watchers of the task.
     pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
         cell.check_home(self.home);
         if cell.retire() {
@@ -82,7 +82,7 @@ impl Worker {
         }
     }
 
-    /// Does the work of [`Worker::retire`] for a cell that has just been marked as stopped.
+    /// Does the same as [`Worker::retire`] for a cell that has just been marked as stopped.
     fn drop_retired(&self, cell: CellPtr, ended: &Ended) {
         // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead
         // table takes the place of the live one first.
@@ -109,8 +109,9 @@ impl Worker {
     }
 
     /// Registers the watchers in a note, and answers requests for the state of the task. Appends
-    /// watchers that came too late, and cancelled watchers that were removed, to `late`. The caller
-    /// must run their foreign code.
+    /// two kinds of watchers to `late`: those that came after the task had ended, and cancelled
+    /// ones that were removed. The caller must notify or drop these watchers, which runs foreign
+    /// code.
     ///
     /// # Safety
     /// The caller owns the envelope, which is of kind `Watch`, and frees it after the call.
@@ -142,7 +143,8 @@ impl Worker {
         }
     }
 
-    /// Notifies watchers that came after the end of the task. After that, the envelopes are empty.
+    /// Notifies the watchers in a list of envelopes, which came after the task had ended. The
+    /// envelopes are then empty.
     ///
     /// # Safety
     /// The caller owns the list.
@@ -172,14 +174,15 @@ impl Worker {
         }
     }
 
-    /// Counts and reports a panic of a task's destructor. `table` is the table of the task.
+    /// Counts and reports a panic of a task's destructor. `table` is the function table of the
+    /// task.
     pub(crate) fn drop_failed(&self, table: &'static Table, panic: &Panic) {
         self.lane.failed(table);
         self.report_as(table.name_of(), panic, true);
     }
 
-    /// Returns the reason that is counted for unhandled messages to a task that has ended with
-    /// `ended`.
+    /// Returns the reason under which the unhandled messages of a task are counted. The task has
+    /// ended with `ended`.
     fn reason_of(&self, ended: &Ended) -> LetterReason {
         match ended {
             Ended::Failed(_) => LetterReason::Failed,
@@ -225,7 +228,8 @@ impl Worker {
         }
     }
 
-    /// Closes a stopped cell whose token this worker has (README, step 7).
+    /// Closes a stopped cell (README, step 7). This worker must have the token of the cell, which
+    /// is the right to notify the cell's worker.
     fn close(&self, cell: CellPtr) {
         let list = self.shut(cell);
         self.leave_closed(cell, list);
@@ -275,8 +279,8 @@ impl Worker {
         }
     }
 
-    /// Counts a turn that has failed and was undone. Reports it with `message`, unless the task
-    /// reports its failures itself.
+    /// Counts a turn that has failed and was undone. Reports the failure with `message`, unless the
+    /// task reports its failures itself.
     pub(super) fn turn_failed(&self, table: &'static Table, message: impl FnOnce() -> String) {
         self.lane.failed(table);
         if table.reports {

@@ -1,12 +1,12 @@
-//! Limits of one activation.
+//! Limits of one activation: which messages, and how many, it may handle.
 
 use std::ptr;
 
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Kind};
 
-/// Number of messages of a mailbox that are handled between two reads of the clock, while there are
-/// timers.
+/// Number of messages that an activation handles between two reads of the clock, while the worker
+/// has timers.
 const STRETCH: u32 = 32;
 
 /// The part of the mailbox that the current activation may handle. An activation does not handle
@@ -14,11 +14,12 @@ const STRETCH: u32 = 32;
 /// could wait forever.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// Last envelope of the mailbox when the activation began. Null once this envelope is handled.
+    /// Envelope that was the last one in the mailbox when the activation began. Null after this
+    /// envelope was handled.
     pub(crate) last: *mut Envelope,
     /// Number of free slots in `last` when the activation began.
     pub(crate) last_free: u32,
-    /// Number of messages that may still be handled.
+    /// Number of messages that the activation may still handle.
     pub(crate) left: u32,
     /// Number of messages that the activation may handle in total.
     pub(crate) max: u32,

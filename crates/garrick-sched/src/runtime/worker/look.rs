@@ -9,8 +9,8 @@ impl Worker {
     /// Returns the state of a task of this worker. Called between two activations, while no cells
     /// are lent.
     ///
-    /// If the cell is scheduled, this takes time for each ready cell, because the message with
-    /// which the cell was scheduled is in one of the run queues.
+    /// If the cell is scheduled, the call searches all ready cells, because the message with which
+    /// the cell was scheduled is in one of the run queues.
     #[cold]
     pub(super) fn see(&self, cell: CellPtr) -> Seen {
         let is_scheduled = cell.state().is_scheduled();
@@ -34,8 +34,8 @@ impl Worker {
         }
     }
 
-    /// Returns true if the entry of a scheduled cell has a message. Returns `None` if the cell has
-    /// no entry.
+    /// Returns true if the run queue entry of a scheduled cell has a message. Returns `None` if the
+    /// cell has no entry.
     fn message_in_entry(&self, cell: CellPtr) -> Option<bool> {
         if self.handoff.cell() == Some(cell) {
             return Some(true);

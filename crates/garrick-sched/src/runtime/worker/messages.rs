@@ -1,5 +1,5 @@
-//! The worker's part in the counts by kind of message: it gets the kind of a message before the
-//! turn that handles it.
+//! Support for counts by kind of message: a worker asks for the kind of a message before the turn
+//! that handles the message.
 
 use super::Worker;
 use crate::cell::{CellPtr, Slot};
@@ -29,8 +29,8 @@ impl Worker {
         gauge.turns_begin(1, self.turns(), || self.now(), kind);
     }
 
-    /// Ends the measurement of the last turn. Returns the number of turns that may pass before the
-    /// next call of [`Worker::measure_turns`].
+    /// Ends the measurement of the last turn. Returns the maximum number of turns before the next
+    /// call of [`Worker::measure_turns`].
     #[inline]
     pub(crate) fn end_measured(&self) -> u32 {
         self.lane.gauge().map_or(u32::MAX, |gauge| {
@@ -39,8 +39,9 @@ impl Worker {
         })
     }
 
-    /// Begins to measure the first of the next `count` turns, if it was selected. `kind` returns
-    /// the kind of its message, which no other code of this worker accesses meanwhile.
+    /// Begins to measure the first of the next `count` turns, if this turn was selected as a
+    /// sample. `kind` returns the kind of the turn's message. During the call of `kind`, no other
+    /// code of this worker accesses the message.
     #[inline]
     pub(crate) fn measure_turns(&self, count: u32, kind: impl FnOnce() -> usize) {
         if let Some(gauge) = self.lane.gauge() {
@@ -50,11 +51,11 @@ impl Worker {
     }
 }
 
-/// Calls the function that returns the kind of a message, which is foreign code. Returns an index
-/// without a name if it panics.
+/// Calls the function that returns the kind of a message, which is foreign code. If the function
+/// panics, returns an index without a name.
 ///
-/// Messages that the function sends are sent as from another thread. So they do not change the
-/// queues and mailboxes of the worker, from one of which the message was not yet taken.
+/// If the function sends messages, they are sent as if another thread had sent them. So they do not
+/// change the queues and mailboxes of the worker, one of which still contains the message.
 fn kind_of(kind: impl FnOnce() -> usize) -> usize {
     current::leave(false, || quiet::call(kind).unwrap_or(usize::MAX))
 }

@@ -1,8 +1,7 @@
-//! A worker: the run queues, blocks and staged turn of a seat, and the order in which it runs
-//! cells.
+//! A worker: its run queues, memory blocks and current turn, and the order in which it runs cells.
 //!
-//! Only the thread that sits on the seat accesses a worker (`sponsor/README.md`, seats). The state
-//! that other threads may access is in [`Remote`](crate::remote::Remote) and in the cells.
+//! Only the thread that runs a worker accesses it (`sponsor/README.md`, seats). The state that
+//! other threads may access is in [`Remote`](crate::remote::Remote) and in the cells.
 
 mod limits;
 
@@ -66,7 +65,7 @@ use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
 use crate::world::Nanos;
 
-/// State of a worker. Only the thread that owns its seat uses it.
+/// State of a worker. Only the thread that runs the worker uses it.
 pub(crate) struct Worker {
     pub(crate) home: Home,
     /// Index of the worker in its sponsor.
@@ -75,65 +74,69 @@ pub(crate) struct Worker {
     pub(crate) old: RunQueue,
     /// Ready cells that have not run yet. They run newest first.
     pub(crate) born: RunQueue,
-    /// Cell that the last turn has woken first.
+    /// First cell that the last turn has woken. This cell runs next.
     pub(crate) handoff: Handoff,
-    /// Number of the current or last turn. It marks the entries that a turn pushes to the run
-    /// queues. Other threads read it while the worker is in a long turn. Not modelled, like the run
-    /// queues.
+    /// Number of the current or last turn. The entries that a turn pushes to the run queues are
+    /// marked with its number. Other threads read this field while the worker is in a long turn.
+    /// Not modelled in loom, like the run queues.
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Number of the last request to give memory back for which this worker has moved its spare
-    /// blocks to the depot.
+    /// Number of the last request to return memory to the operating system that this worker has
+    /// answered, by moving its spare blocks to the depot.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
-    /// Second owner of the sponsor's shared state, for threads that are guests of this worker.
+    /// Second owner of the sponsor's shared state, for threads that run this worker while they wait
+    /// for an answer (guests).
     pub(crate) hold: Arc<Hold>,
-    /// Group of threads that serves the worker.
+    /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,
-    /// Seat of another worker that the last turn has woken and that this worker's thread now owns.
+    /// Idle worker to which the last turn has sent a message and which this worker has kept, so
+    /// that no thread was woken.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
     /// Cell that this worker has taken over from another worker since the last check between two
     /// activations.
     pub(crate) gathered: Cell<Option<CellPtr>>,
     /// True while the worker closes its cells, because the sponsor stops.
     pub(crate) closes: Cell<bool>,
-    /// The current turn may send directly to the mailboxes of cells with this home. Usually this is
-    /// the home of this worker. If the turn was away, it is `STRANGER`, so that later messages do
-    /// not overtake the carried ones. If the turn has a trail, it is `STRANGER`, too.
+    /// Home of the cells to whose mailboxes the current turn may send directly. Usually this is
+    /// this worker. If the turn was away, the value is `STRANGER`, so that later messages of the
+    /// turn do not overtake the earlier ones. If the turn has a trail, the value is `STRANGER`,
+    /// too.
     pub(crate) sends_at: Cell<Home>,
-    /// Number of turns of this worker's cells that are away.
+    /// Number of this worker's cells whose turns have left the worker in order to block.
     pub(crate) away: Cell<usize>,
     /// True if the running cell is in a run queue, because messages for it came while its turn was
     /// away.
     in_line: Cell<bool>,
-    /// Trail of the current turn. Boxed, like the next field.
+    /// Trail of the current turn. Boxed for the same reason as `lane`.
     trails: Box<Trails>,
     /// Turns of this worker's cells whose commit is decided later. Boxed for the same reason as
     /// `lane`.
     pub(crate) later: Box<Later>,
-    /// Permission of the current activation to leave the seat when it blocks.
+    /// Permission of the current activation to leave this worker when it blocks.
     pub(crate) permit: Cell<Permission>,
-    /// True while a task recovers. Its cell may be in a run queue, so its turn must stay on the
-    /// seat.
+    /// True while a task recovers after a panic. The cell of this task may be in a run queue, so
+    /// its turn must not leave this worker.
     recovers: Cell<bool>,
-    /// Cell that runs now, for other threads.
+    /// Cell that runs now, for other threads, which check if this worker is stuck.
     pub(crate) shown: Shown,
     /// Number of the next activation that is timed. `arms_at` is the number of the last fair pick
-    /// before it or at it. From this pick on, the worker is *armed*.
+    /// that is not later than this activation. From this pick on, the worker is *armed*: it checks
+    /// each activation.
     due: Cell<u32>,
     arms_at: Cell<u32>,
-    /// Tasks that have begun or ended here and are not counted in the lane yet.
+    /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`.
     vitals: Vitals,
-    /// Cell of another worker that this worker visits.
+    /// State of this worker while it runs a cell that another worker has lent (visits a cell).
     visiting: Visiting,
-    /// Number of recalled cells of this worker whose visits are not over yet.
+    /// Number of cells that this worker has recalled, but that other workers are still running.
     pub(crate) visited: Cell<usize>,
-    /// Entry that was taken out of its queue and is about to run, unless another worker has visited
-    /// its cell.
+    /// Entry that was taken out of its queue and will run next, unless another worker has run its
+    /// cell in the meantime.
     in_hand: Cell<Option<Entry>>,
-    /// Limits of the current activation, once it handles the mailbox.
+    /// Limits of the current activation. Valid as soon as the activation handles the mailbox.
     pub(crate) limits: Cell<Limits>,
     /// Envelope of the message that was handled last, if it was the last message of the envelope.
     /// Otherwise null. The envelope is in no mailbox any more, but may still be read.
@@ -154,10 +157,10 @@ pub(crate) struct Worker {
     /// Counters of the worker. They are boxed, so that the fields that each turn needs are close
     /// together.
     pub(crate) lane: Box<Lane>,
-    /// Number of cells that must still be closed and whose tokens are in transit.
+    /// Number of cells that must still be closed and whose tokens are on the way to this worker.
     pub(crate) awaited: Cell<usize>,
-    /// Used in models to check that only one thread at a time uses the worker, and that each thread
-    /// sees the writes of the previous one.
+    /// Used in loom models to check that only one thread at a time uses the worker, and that each
+    /// thread sees the writes of the previous one.
     #[cfg(garrick_loom)]
     sitter: garrick_core::prim::UnsafeCell<()>,
     /// Number of times that `turn` was increased for something other than a turn. This field must
@@ -225,7 +228,7 @@ impl Worker {
         }
     }
 
-    /// Records in a model that the calling thread uses the worker.
+    /// In a loom model, records that the calling thread uses the worker.
     #[inline(always)]
     pub(crate) fn touch(&self) {
         #[cfg(garrick_loom)]
@@ -270,8 +273,8 @@ impl Worker {
         self.old.len() + self.born.len() + usize::from(!self.handoff.is_empty())
     }
 
-    /// Takes a cell out of the run queues: first the oldest newborn, then the oldest other cell,
-    /// and finally the handoff cell.
+    /// Takes a cell out of the run queues: first the oldest new cell, then the oldest other cell,
+    /// and finally the handoff cell, which would run next.
     pub(crate) fn take_oldest(&self) -> Option<Entry> {
         let queued = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
         queued.copied().or_else(|| self.handoff.take_entry())
@@ -351,7 +354,8 @@ impl Worker {
         }
     }
 
-    /// Records that the last step has found no cell.
+    /// Records that the last step has found no cell to run, and frees memory that is not needed
+    /// now.
     fn has_nothing(&self) {
         self.lane.skip();
         self.old.shrink();
@@ -365,8 +369,8 @@ impl Worker {
         !self.remote.ready.has_some() && self.shared.signal().is_quiet() && self.timers.are_calm()
     }
 
-    /// Takes back the lent cells. After that, no cells are lent until the worker names the next
-    /// cell to run.
+    /// Takes back the cells that this worker has lent to other workers. After that, no cells are
+    /// lent until the worker stores the next cell to run in [`Shown`].
     fn end_loan(&self) {
         self.shown.name_none_and_fence();
         while self.remote.ready.is_lent() {
@@ -376,7 +380,7 @@ impl Worker {
         }
     }
 
-    /// Does the work between two activations. Returns true if the worker should stop.
+    /// Does the work that is due between two activations. Returns true if the worker should stop.
     #[inline(never)]
     fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {
         // Before anything is taken out of a queue, or done to a timer.
@@ -425,7 +429,7 @@ impl Worker {
         self.shown.get()
     }
 
-    /// Begins a turn. Entries that are now in the run queues are not part of this turn.
+    /// Begins a turn. Entries that are already in the run queues are not part of this turn.
     #[inline]
     pub(crate) fn begin_turn(&self) {
         self.stage.purse.check_settled();
@@ -433,15 +437,16 @@ impl Worker {
         self.turn.store(self.turn() + 1, Relaxed);
     }
 
-    /// Begins work that belongs to no turn. Entries that are now in the run queues are not part of
-    /// this work.
+    /// Begins work that belongs to no turn. Entries that are already in the run queues are not part
+    /// of this work.
     #[inline]
     pub(crate) fn begin_pause(&self) {
         self.stage.purse.check_settled();
         self.end_turn();
     }
 
-    /// Ends the last turn, so that entries that are now in the run queues are part of no turn.
+    /// Ends the last turn, so that all entries that are now in the run queues no longer belong to a
+    /// turn.
     pub(crate) fn end_turn(&self) {
         // No read-modify-write, because nobody else writes.
         self.turn.store(self.turn() + 1, Relaxed);
@@ -459,7 +464,7 @@ impl Worker {
         self.turn.load(Relaxed)
     }
 
-    /// Pushes a cell that has just run to the end of the queue.
+    /// Pushes a cell that has just run to the end of the run queue.
     pub(crate) fn requeue(&self, cell: CellPtr) {
         self.old.push_cell(self.turn(), cell);
     }
@@ -514,8 +519,8 @@ impl Worker {
         self.backlog() > 0 || self.remote.ready.has_some()
     }
 
-    /// Pushes a chain like [`push_out`]. If the push makes the caller the owner of a seat, keeps
-    /// the seat or hands it over.
+    /// Pushes a chain like [`push_out`]. If the push makes the caller the owner of an idle worker,
+    /// keeps this worker, or hands it over to another thread.
     ///
     /// # Safety
     /// The requirements of [`push_out`] apply.

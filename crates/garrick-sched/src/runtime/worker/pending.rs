@@ -1,4 +1,5 @@
-//! Turns that have ended, and whose commit is decided later. `runtime/pending.rs` has the steps.
+//! Turns that have ended, but are committed or undone by a later decision. `runtime/pending.rs`
+//! describes the steps.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,15 +17,15 @@ use crate::runtime::pending::{Decided, Decision, Pending};
 use crate::runtime::sponsor::Shared;
 use crate::runtime::watch::Ended;
 
-/// Maximum number of parts, without the last one, of a turn that takes messages from those that its
-/// task has held. For other turns, the limits of the activation bound the number.
+/// Maximum number of parts before the last part of a turn, if the turn takes messages that its task
+/// has held back. The number of parts of other turns is bounded by the limits of the activation.
 const PARTS_MAX: usize = 255;
 
-/// A turn that has ended and is not decided.
+/// A turn that has ended and waits for the decision about its commit.
 struct Waiting {
     /// Parts of the turn before the last one, oldest first.
     parts: Vec<Part>,
-    /// Last part. `None` if it was undone.
+    /// Last part of the turn. `None` if this part was undone.
     last: Option<Part>,
     after: After,
     decided: Decided,
@@ -43,14 +44,14 @@ enum After {
 /// Turns of a worker whose commit is decided later.
 #[derive(Default)]
 pub(crate) struct Later {
-    /// Requests and parts of the current turn.
+    /// Request and ended parts of the current turn.
     asked: Cell<Asked>,
-    /// Undecided turns, by the addresses of their cells.
+    /// Turns that wait for a decision, by the addresses of their cells.
     waiting: RefCell<HashMap<usize, Waiting>>,
-    /// True if a turn has tried to take more messages.
+    /// True if any turn has tried to take more messages.
     #[cfg(feature = "sim")]
     wanted_more: Cell<bool>,
-    /// Cells with undecided turns that have got WAKE notes, oldest first.
+    /// Cells that have got WAKE notes and whose turns wait for a decision, oldest first.
     woken: RefCell<VecDeque<CellPtr>>,
 }
 
@@ -61,7 +62,8 @@ impl Later {
         self.asked.set(Asked::new(has_more));
     }
 
-    /// Calls `f` with the requests and parts of the current turn. `f` must not call foreign code.
+    /// Calls `f` with the request and the ended parts of the current turn. `f` must not call
+    /// foreign code.
     fn with_asked<R>(&self, f: impl FnOnce(&mut Asked) -> R) -> R {
         let mut asked = self.asked.take();
         let result = f(&mut asked);
@@ -69,7 +71,7 @@ impl Later {
         result
     }
 
-    /// Stores the request of the current turn.
+    /// Stores the request of the current turn for a later decision about its commit.
     #[track_caller]
     pub(crate) fn request(&self, request: Request) {
         let mut asked = self.asked.take();
@@ -106,7 +108,7 @@ impl Later {
         self.with_asked(|asked| asked.source = Source::Held(Box::new(held)));
     }
 
-    /// Takes the messages back that were lent to the current turn.
+    /// Takes back the messages that were lent to the current turn and that the turn has not taken.
     pub(crate) fn take_back<M: 'static>(&self) -> VecDeque<M> {
         match self.with_asked(|asked| mem::take(&mut asked.source)) {
             Source::Held(held) => held.downcast().map(|held| *held).unwrap_or_default(),
@@ -138,17 +140,18 @@ impl Later {
         self.with_asked(|asked| matches!(asked.source, Source::Mailbox) && !asked.is_barred)
     }
 
-    /// Adds a part of the current turn that has ended.
+    /// Adds a part of the current turn to the parts that have ended.
     fn add_part(&self, part: Part) {
         self.with_asked(|asked| asked.parts.push(part));
     }
 
-    /// Takes the requests and parts of a turn that ends or leaves its worker.
+    /// Takes the request and the ended parts of a turn that ends, or that leaves its worker in
+    /// order to block.
     pub(super) fn take_asked(&self) -> Asked {
         self.asked.take()
     }
 
-    /// Restores the requests and parts of a turn that has come back to its worker.
+    /// Restores the request and the ended parts of a turn that has come back to its worker.
     pub(super) fn set_asked(&self, asked: Asked) {
         self.asked.set(asked);
     }
@@ -158,24 +161,24 @@ impl Later {
         self.with_asked(|asked| !asked.parts.is_empty())
     }
 
-    /// Discards the request of a turn that is undone as a whole. The destructor of the request is
-    /// foreign code.
+    /// Discards the request of a turn for a later decision, because the whole turn is undone. The
+    /// destructor of the request is foreign code.
     pub(crate) fn forget(&self) {
         quiet::drop(self.asked.take().take_request());
     }
 
-    /// Returns true if there are undecided turns.
+    /// Returns true if any turn of this worker waits for a decision about its commit.
     pub(crate) fn are_some(&self) -> bool {
         !self.waiting.borrow().is_empty()
     }
 
-    /// Returns true if the last turn of a cell is undecided.
+    /// Returns true if the last turn of a cell waits for a decision about its commit.
     pub(crate) fn is_undecided(&self, cell: CellPtr) -> bool {
         self.waiting.borrow().contains_key(&cell.0.addr().get())
     }
 
-    /// Records that a cell has got a WAKE note. Returns true if the last turn of the cell is
-    /// undecided.
+    /// Records that a cell has got a WAKE note. Returns true if the last turn of the cell waits for
+    /// a decision.
     pub(super) fn note_wake(&self, cell: CellPtr) -> bool {
         let is_undecided = self.is_undecided(cell);
         if is_undecided {
@@ -224,8 +227,8 @@ impl Worker {
         true
     }
 
-    /// Undoes the last part of a turn of `cell`, because the turn has asked for that. Returns true
-    /// if the commit of the earlier parts is decided later. Otherwise, commits these parts.
+    /// Undoes the last part of a turn of `cell`, because the handler has requested this. Returns
+    /// true if the commit of the earlier parts is decided later. Otherwise, commits these parts.
     pub(crate) fn undo_last_part(&self, cell: CellPtr) -> bool {
         let asked = self.later.take_asked();
         self.undo();
@@ -233,8 +236,8 @@ impl Worker {
     }
 
     /// Handles the earlier parts of a turn of `cell` that has panicked with the message `why`. The
-    /// last part is undone. Returns true if the commit of the earlier parts is decided later, after
-    /// which the task fails. Otherwise, commits these parts.
+    /// last part is undone. If the commit of the earlier parts is decided later, returns true, and
+    /// the task fails after the decision. Otherwise, commits the earlier parts.
     pub(super) fn keep_before_panic(&self, cell: CellPtr, why: &str) -> bool {
         let asked = self.later.take_asked();
         self.keep_parts(cell, asked, After::Fail(why.to_owned()))
@@ -358,7 +361,8 @@ impl Worker {
         }
     }
 
-    /// Undoes the turn of a cell if it is undecided, because the cell is about to be stopped.
+    /// Undoes the last turn of a cell if it waits for a decision, because the cell is about to be
+    /// stopped.
     #[cfg(feature = "sim")]
     pub(super) fn give_up(&self, cell: CellPtr) {
         let waiting = self.later.waiting.borrow_mut().remove(&cell.0.addr().get());
@@ -398,7 +402,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Prepares to finish a turn.
+    /// Prepares this worker to finish a turn about which there is a decision.
     fn begin_to_finish(&self) {
         self.away.set(self.away.get() - 1);
         self.shared.note_decided();
@@ -434,13 +438,14 @@ impl Worker {
 }
 
 impl Shared {
-    /// Counts a turn that has ended and is not decided. Called by the worker of the turn.
+    /// Counts a turn that has ended and waits for a decision. Called by the worker of the turn.
     pub(crate) fn note_undecided(&self) {
         // Relaxed: the worker parks later, which publishes the number.
         self.undecided.fetch_add(1, Relaxed);
     }
 
-    /// Counts a turn as decided. Called by the worker of the turn.
+    /// Removes a turn from the count of turns that wait for a decision. Called by the worker of the
+    /// turn.
     pub(crate) fn note_decided(&self) {
         // Release: pairs with the Acquire in `are_undecided`. A thread that sees that the turn is
         // decided sees that a hand sits on the seat of the worker.

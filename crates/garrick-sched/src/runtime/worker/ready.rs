@@ -11,7 +11,8 @@ impl Worker {
         self.backlog() + usize::from(self.in_hand.get().is_some())
     }
 
-    /// Handles the cells whose tokens other threads have taken (README, step 2).
+    /// Takes everything that other threads have sent to cells of this worker out of the inboxes
+    /// (README, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let (mut carrier, was_lent) = self.remote.ready.take();
@@ -47,7 +48,7 @@ impl Worker {
     }
 
     /// Commits effects that belong to no turn, between two activations. Destructors may take a long
-    /// time, so other workers may visit the ready cells meanwhile.
+    /// time, so other workers may run the ready cells of this worker during the commit.
     pub(crate) fn commit_between(&self) {
         if self.stage.is_dirty() {
             self.with_hand_empty(|| {
@@ -58,8 +59,8 @@ impl Worker {
     }
 
     /// Calls `long`, which may take a long time, between two activations. First puts the entry that
-    /// is about to run back into a run queue, so that other workers can visit its cell meanwhile.
-    /// After the call, no cell is lent.
+    /// is about to run back into a run queue, so that other workers can run its cell in the
+    /// meantime. After the call, no cells are lent to other workers.
     pub(crate) fn with_hand_empty(&self, long: impl FnOnce()) {
         // A task that has recovered just now may have counted as running, so cells may be lent.
         // The recall removes the entries that were in front of the lent ones, and must not remove
@@ -77,8 +78,8 @@ impl Worker {
         }
     }
 
-    /// Takes the inbox of a cell whose token this worker has. If the cell has stopped, closes it
-    /// and returns the remaining envelopes of the inbox.
+    /// Takes everything out of the inbox of a cell whose token this worker has. If the cell has
+    /// stopped, closes the cell and returns the remaining envelopes of the inbox.
     pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
         if cell.state().waits_for_token() {
@@ -90,9 +91,9 @@ impl Worker {
         None
     }
 
-    /// Moves messages from an inbox to the mailbox, handles notes, and schedules the cell if
-    /// necessary. References are given back last. Before that, a cell with messages must be
-    /// scheduled, so that it is not freed.
+    /// Moves messages from the inbox of a cell to its mailbox, handles notes, and schedules the
+    /// cell if necessary. Drops references only at the end, when a cell with messages is already
+    /// scheduled, so that the cell is not freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
         // SAFETY: the list was taken from the inbox, so it is ours.
         self.sort_in_order(cell, unsafe { reverse(list) });
@@ -174,7 +175,8 @@ impl Worker {
         }
     }
 
-    /// Handles a cell of this worker whose local count is zero.
+    /// Frees a cell of this worker whose local count is zero, if no other reference is left and the
+    /// cell is neither scheduled nor running.
     pub(crate) fn settle(&self, cell: CellPtr) {
         if cell.settle() == Settled::Referenced
             || cell.state().is_looked_after()
@@ -189,15 +191,16 @@ impl Worker {
         }
     }
 
-    /// Returns true if there is no reference to a cell of this worker whose local count is zero. If
-    /// its inbox is also idle, the cell is unreachable.
+    /// Returns true if a cell of this worker has no references and its inbox is idle, so that
+    /// nothing can reach the cell. The local count of the cell must be zero.
     #[inline]
     pub(crate) fn is_unreachable(&self, cell: CellPtr) -> bool {
         cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()
     }
 
-    /// Ensures that the local count of a cell is at least one if there are references. If there are
-    /// none and the cell is not scheduled, frees the cell.
+    /// If the local count of a cell is zero, checks its other references. If there are any, sets
+    /// the local count to at least one. If there are none and the cell is not scheduled, frees the
+    /// cell.
     pub(super) fn free_if_unreachable(&self, cell: CellPtr) {
         if cell.local_refs() <= 0 {
             self.settle(cell);

@@ -1,4 +1,5 @@
-//! Visits: a worker handles the messages of a cell whose own worker is in a long turn.
+//! Visits: a worker (the visitor) handles the messages of a cell whose own worker (the owner) is in
+//! a long turn.
 //!
 //! The visitor has the token of the cell. It writes only the inbox, the shared count and the task.
 //! It does not write the owner fields, because the owner may send to the cell during the visit,
@@ -22,36 +23,36 @@ use crate::runtime::watch::{self, Ended, Request};
 /// Maximum number of messages that a visit handles before the visitor runs its own cells again.
 const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 
-/// State of the visit of this worker to a cell of another worker.
+/// State of this worker while it visits a cell: it runs a cell that another worker has lent.
 #[derive(Default)]
 pub(super) struct Visiting {
     /// Envelope of the current or next message, or the nudge that is being handled. Null if no cell
     /// is visited.
     envelope: Cell<*mut Envelope>,
-    /// True if another message for the cell is waiting.
+    /// True if another message for the visited cell is waiting.
     has_more: Cell<bool>,
-    /// True if the task has stopped.
+    /// True if the visited task has stopped.
     stops: Cell<bool>,
-    /// Trail of the next message.
+    /// Trail of the next message to the visited cell.
     pub(super) trail: Cell<Option<Trail>>,
 }
 
-/// Input for one turn of a visited cell.
+/// Input for one turn of a cell that another worker has lent to this one.
 pub(crate) enum Input {
-    /// Points to a message of the cell's type, which the caller must move out.
+    /// Pointer to a message, which the caller must move out.
     Message(*const u8),
     Nudge,
 }
 
 impl Worker {
-    /// Returns true if the current turn belongs to a visited cell.
+    /// Returns true if this worker is running a cell that another worker has lent to it.
     #[inline]
     pub(crate) fn is_visiting(&self) -> bool {
         !self.visiting.envelope.get().is_null()
     }
 
-    /// Checks in debug builds that this worker may run the cell: either the cell belongs to this
-    /// worker, or this worker is visiting it. Panics otherwise.
+    /// In debug builds, panics if this worker must not run the cell: the cell does not belong to
+    /// this worker, and no other worker has lent it.
     #[inline(always)]
     pub(crate) fn check_runs(&self, cell: CellPtr) {
         if cfg!(debug_assertions) && !self.is_visiting() {
@@ -59,8 +60,8 @@ impl Worker {
         }
     }
 
-    /// Returns the next input of the visited cell, and removes it from its envelope if it is a
-    /// message. Returns `None` if no cell is visited.
+    /// Returns the next input of the cell that another worker has lent to this one. If the input is
+    /// a message, removes it from its envelope. Returns `None` if this worker runs no such cell.
     #[inline]
     pub(crate) fn next_of_visit<M>(&self) -> Option<Input> {
         let envelope = NonNull::new(self.visiting.envelope.get())?;
@@ -76,8 +77,8 @@ impl Worker {
         }
     }
 
-    /// If the current turn belongs to a visited cell, records that its task stops, and returns
-    /// true.
+    /// If this worker runs a cell that another worker has lent, records that the task of the cell
+    /// stops, and returns true.
     pub(crate) fn visit_stops(&self) -> bool {
         let is_visiting = self.is_visiting();
         if is_visiting {
@@ -86,14 +87,14 @@ impl Worker {
         is_visiting
     }
 
-    /// Returns true if another message for the visited cell is waiting. Returns `None` if no cell
-    /// is visited.
+    /// If this worker runs a cell that another worker has lent, returns true if another message for
+    /// this cell is waiting. Otherwise returns `None`.
     pub(crate) fn visit_has_more(&self) -> Option<bool> {
         self.is_visiting().then(|| self.visiting.has_more.get())
     }
 
-    /// Visits a cell that another worker of the crew has lent, and fires lent timers. Returns false
-    /// if there were no such cells and timers.
+    /// Runs a cell that another worker of the crew has lent, and delivers due timers of workers
+    /// that lend cells. Returns false if there were neither cells nor timers.
     #[cold]
     pub(crate) fn visit_some(&self) -> bool {
         self.shown.name_none();
@@ -118,8 +119,8 @@ impl Worker {
         }
     }
 
-    /// Continues a visit. Handles first the entry of the cell in a run queue, then its mailbox, and
-    /// then its inbox.
+    /// Continues to run a lent cell. Handles first the message of its run queue entry, then its
+    /// mailbox, and then its inbox.
     fn go_on(&self, visit: &mut Visit, left: &mut u32) -> Parted {
         let message = visit
             .take_entry()
@@ -164,8 +165,8 @@ impl Worker {
         }
     }
 
-    /// Moves the message of an entry to a separate envelope. Returns `None` if the entry has no
-    /// message.
+    /// Moves the message of a run queue entry to a separate envelope. Returns `None` if the entry
+    /// has no message.
     fn unwrap_entry(&self, entry: &Entry) -> Option<*mut Envelope> {
         let pool = NonNull::from(&self.pool).cast();
         let (message, wrap) = (entry.message(), entry.cell().table().wrap_slot);
@@ -173,7 +174,7 @@ impl Worker {
         (!message.is_null()).then(|| unsafe { wrap(pool, message) })
     }
 
-    /// Handles the mailbox of a cell that was in a run queue.
+    /// Handles the mailbox of a lent cell that was in a run queue.
     fn handle_mail(&self, visit: &mut Visit, left: &mut u32) -> Parted {
         let mut outcome = Outcome::Done;
         while let (Outcome::Done, Some((envelope, free, follows))) = (&outcome, visit.next_mail()) {
@@ -217,7 +218,7 @@ impl Worker {
         }
     }
 
-    /// Returns a visited cell to its owner, by a note with the token of the cell.
+    /// Gives a lent cell back to its owner, by a note that carries the token of the cell.
     fn tell_owner(&self, cell: CellPtr) {
         let note = self.pool.take_envelope(Kind::Wake, 0, 0);
         // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have
@@ -231,7 +232,7 @@ impl Worker {
         wake.call();
     }
 
-    /// Handles a list of envelopes for a visited cell.
+    /// Handles a list of envelopes for a lent cell.
     fn handle(
         &self,
         visit: &mut Visit,
@@ -294,8 +295,8 @@ impl Worker {
         }
     }
 
-    /// Registers the watchers in an envelope of a visited cell. The task ends only when its owner
-    /// has the cell again, so these watchers are not too late.
+    /// Registers the watchers in an envelope of a lent cell. These watchers do not come too late,
+    /// because the task does not end before its owner has the cell again.
     #[cold]
     fn register(&self, cell: CellPtr, envelope: *mut Envelope) {
         let mut cancelled = Vec::new();
@@ -319,7 +320,7 @@ impl Worker {
         }
     }
 
-    /// Handles the messages of an envelope down to slot `free`. Pass true for `follows` if more
+    /// Handles the messages of an envelope down to slot `free`. `follows` must be true if more
     /// messages follow.
     fn handle_messages(
         &self,
@@ -347,8 +348,8 @@ impl Worker {
         }
     }
 
-    /// Handles a nudge. If the outcome is [`Outcome::Later`], the nudge was not handled. Pass true
-    /// for `follows` if messages follow.
+    /// Handles a nudge. If the outcome is [`Outcome::Later`], the nudge was not handled. `follows`
+    /// must be true if messages follow.
     fn handle_nudge(
         &self,
         cell: CellPtr,
@@ -398,9 +399,9 @@ impl Worker {
         Outcome::Failed(message)
     }
 
-    /// Recalls the lent cells, after LENT was removed from the ready stack. Returns the cells to
-    /// handle, whose tokens this worker has, and the cells for which visitors have left work. Only
-    /// the owner calls this.
+    /// Recalls the cells that this worker has lent, after LENT was removed from its ready stack.
+    /// Returns two lists: cells whose tokens this worker has and which it must handle, and cells
+    /// for which visitors have left work. Only the owner calls this.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());
@@ -469,14 +470,14 @@ impl Worker {
         (recalled.back, recalled.left)
     }
 
-    /// Removes a cell from `in_hand`, because another worker has run it.
+    /// Removes a cell from `in_hand`, because another worker has run the cell.
     fn drop_from_hand(&self, cell: CellPtr) {
         if self.in_hand.get().is_some_and(|entry| entry.cell() == cell) {
             self.in_hand.set(None);
         }
     }
 
-    /// Puts a lent entry back to its place in the run queue.
+    /// Puts an entry that was lent to other workers back to its place in the run queue.
     fn put_back(&self, entry: Entry) {
         let queue = if entry.cell().state().is_newborn() {
             &self.born
@@ -486,8 +487,9 @@ impl Worker {
         queue.push_oldest(entry);
     }
 
-    /// Takes back a visited cell that was in a run queue. Returns true if messages are waiting in
-    /// its mailbox. The cell then stays scheduled, although it is in no run queue.
+    /// Takes back a cell that was in a run queue and that another worker has run. Returns true if
+    /// messages are waiting in its mailbox. In this case, the cell stays scheduled, although it is
+    /// in no run queue.
     fn take_back(&self, cell: CellPtr, mail: &Mail) -> bool {
         if let Some(read) = cell.mend(mail) {
             // SAFETY: all of it is read, and it is in no list any more.
@@ -500,8 +502,9 @@ impl Worker {
         waits
     }
 
-    /// Takes the work that a visitor has left for a cell of this worker, if the cell was recalled
-    /// from a visit. The worker must have the token of the cell. Only the owner calls this.
+    /// Takes the work that another worker has left for a cell, if that worker was running the cell
+    /// when this worker recalled it. This worker must have the token of the cell. Only the owner
+    /// calls this.
     pub(super) fn take_told(&self, cell: CellPtr) -> Option<Left> {
         if self.visited.get() == 0 {
             return None;
@@ -511,8 +514,8 @@ impl Worker {
         Some(told)
     }
 
-    /// Does the work `left` that a visitor has left for a cell of this worker. The worker must have
-    /// the token of the cell. Only the owner calls this.
+    /// Does the work `left` for a cell of this worker. Another worker has run the cell and has left
+    /// this work. This worker must have the token of the cell. Only the owner calls this.
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
         // As in `recall`.
@@ -552,8 +555,8 @@ impl Worker {
     }
 }
 
-/// Gives a cell the table with the mark if a visitor has registered watchers. Only the owner calls
-/// this.
+/// Gives a cell the function table that marks a watched task, if a visitor has registered watchers.
+/// Only the owner calls this.
 fn mark_watched(cell: CellPtr, notes: &Notes) {
     if notes.is_watched {
         cell.mark_watched();

@@ -1,4 +1,5 @@
-//! The cell that a worker runs, for the thread that checks if the worker is stuck.
+//! The cell that a worker runs. Another thread reads it to check if the worker is stuck in a long
+//! turn.
 
 use std::ptr;
 
@@ -15,11 +16,12 @@ use garrick_core::prim::{
 use crate::cell::{CellPtr, Header, Table, TaskId};
 use crate::probe::Running;
 
-/// Marks destructors that run outside of turns. Not the address of a cell.
+/// Value that is stored instead of a cell while destructors run outside of turns. Not the address
+/// of a cell.
 const DROPS: *mut Header = ptr::without_provenance_mut(1);
 
-/// Cell that runs now or has run last, or none if the worker has done other work since. Written by
-/// the worker, read by other threads.
+/// Cell that runs now or has run last. Null if the worker has done other work after that. Written
+/// by the worker, read by other threads.
 ///
 /// A worker *names* a cell, which means that it stores the cell here, before it checks its ready
 /// stack for the last time (`sponsor/README.md`, rescue). Another thread stores LENT on that stack,
@@ -27,14 +29,14 @@ const DROPS: *mut Header = ptr::without_provenance_mut(1);
 /// before the worker sees LENT.
 pub(crate) struct Shown {
     running: AtomicPtr<Header>,
-    /// Number of activations so far. A hint.
+    /// Number of activations so far. Other threads may read an outdated value.
     picks: unmodelled::AtomicUsize,
-    /// Table of the cell that was named last, if the sponsor counts the work of each kind of task.
-    /// Otherwise null. A hint for the lookout, which cannot read the table in the cell, because the
-    /// cell may be freed meanwhile.
+    /// Function table of the last cell that was stored in `running`, if the sponsor counts the work
+    /// of each kind of task. Otherwise null. Read by the lookout, which cannot read the table in
+    /// the cell, because the cell may be freed at any time.
     kind: unmodelled::AtomicPtr<Table>,
-    /// Copy of `running` for the worker itself, so that a model need not switch threads at each
-    /// read.
+    /// Copy of `running` for the worker itself, so that a loom model need not switch threads at
+    /// each read.
     #[cfg(garrick_loom)]
     own: std::cell::Cell<*mut Header>,
     /// True if other threads read `running`.
@@ -56,22 +58,23 @@ impl Shown {
         }
     }
 
-    /// Names the cell that is about to run. Only the owner calls this.
+    /// Stores the cell that is about to run, so that other threads can read it. Only the owner
+    /// calls this.
     #[inline(always)]
     pub(crate) fn name(&self, cell: CellPtr) {
         self.set(cell.0.as_ptr());
         self.fence();
     }
 
-    /// Records that no cell runs. A lending thread sees this before the owner does work that must
-    /// not happen while cells are lent. Only the owner calls this.
+    /// Records that no cell runs. Another thread that lends this worker's cells sees this before
+    /// the worker does work that must not happen while cells are lent. Only the owner calls this.
     pub(crate) fn name_none_and_fence(&self) {
         self.name_none();
         self.fence();
     }
 
-    /// Passes the light side of the fence. Lending threads pass its heavy side. Only the owner
-    /// calls this.
+    /// Passes the light side of the asymmetric fence. Threads that lend this worker's cells pass
+    /// the heavy side. Only the owner calls this.
     #[inline(always)]
     #[cfg_attr(not(garrick_loom), expect(clippy::unused_self, reason = "for models"))]
     pub(super) fn fence(&self) {
@@ -90,9 +93,10 @@ impl Shown {
         self.set(ptr::null_mut());
     }
 
-    /// Records that no cell runs, but that the worker is about to run destructors. Other workers
-    /// may visit its cells meanwhile, as in a turn. Until the worker names a cell or nothing, it
-    /// may use its cells only as a turn and its commit do. Only the owner calls this.
+    /// Records that no cell runs, but that the worker is about to run destructors. As in a turn,
+    /// other workers may run the cells of this worker in the meantime. Until the worker calls
+    /// another `name` method, it may use its cells only as a turn and its commit do. Only the owner
+    /// calls this.
     pub(super) fn name_drops(&self) {
         self.set(DROPS);
     }
@@ -132,14 +136,16 @@ impl Shown {
         ptr::eq(self.own(), cell.0.as_ptr())
     }
 
-    /// Returns the running cell, for other threads. The cell may already be freed. Returns a
-    /// pointer that is not null and equal to no cell during destructors ([`Shown::name_drops`]).
+    /// Returns the running cell, for other threads. The cell may already be freed. During
+    /// destructors, returns a pointer that is not null, but is not the address of a cell
+    /// ([`Shown::name_drops`]).
     pub(crate) fn look(&self) -> *const Header {
         // Acquire: pairs with the Release in `set`.
         self.running.load(Acquire)
     }
 
-    /// Shows the table of the cell that was named last. Only the owner calls this.
+    /// Stores the function table of the cell that is about to run, so that other threads can read
+    /// the table. Only the owner calls this.
     #[inline(always)]
     pub(super) fn show_kind(&self, table: &'static Table) {
         // Relaxed: a hint. A table is a constant.
@@ -150,8 +156,8 @@ impl Shown {
     /// the sponsor does not count the work of each kind of task. `turn` is the number of the
     /// current turn.
     ///
-    /// The words are read one after another, so a single result may combine the values of two
-    /// activations. If two calls at different times return the same result, it is correct.
+    /// The words are read one after another, so a result may combine the values of two activations.
+    /// If two calls at different times return the same result, the result is correct.
     pub(crate) fn running(&self, turn: u64) -> Option<Running> {
         let cell = self.look();
         if cell.is_null() || ptr::eq(cell, DROPS) {

@@ -1,4 +1,4 @@
-//! The steps of a simulated worker, which its simulation chooses.
+//! The steps of a worker in a simulation. The simulation chooses which step comes next.
 
 use std::ptr;
 
@@ -13,12 +13,12 @@ use crate::runtime::current::Entered;
 use crate::runtime::watch::{self, Ended, Watcher};
 use crate::world::Nanos;
 
-/// Something that has come for a cell.
+/// Something that has arrived at a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum Arrival {
     /// An envelope with one message, a nudge, a stop or a move, which must be delivered in order.
     Envelope(*mut Envelope),
-    /// The cell is in a run queue without a message.
+    /// An entry of the cell in a run queue, without a message.
     Scheduled,
 }
 
@@ -30,7 +30,8 @@ impl Worker {
     }
 
     /// Passes everything that was sent to cells of this worker to `arrive`. Handles notes whose
-    /// order does not matter. Foreign code that runs at the end may have sent more.
+    /// order does not matter. After the call, there may be new arrivals, because foreign code runs
+    /// at the end.
     pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) {
         let _entered = Entered::new(self);
         if self.shared.queued() > 0 {
@@ -63,15 +64,15 @@ impl Worker {
         self.commit();
     }
 
-    /// Pushes a chain of a commit to the inbox of its receiver, outside of a step.
+    /// Pushes a chain that a commit has sent to the inbox of its receiver, outside of a step.
     pub(crate) fn push_sent(&self, cell: CellPtr, chain: Chain) {
         let _entered = Entered::new(self);
         self.push_staged(cell, chain);
         self.commit();
     }
 
-    /// Returns the envelope of a chain of a commit if the chain consists of one message to a cell
-    /// of this worker.
+    /// Returns the envelope of a chain that a commit has sent, if the chain consists of one message
+    /// to a cell of this worker.
     #[inline]
     pub(crate) fn only_message(&self, cell: CellPtr, chain: Chain) -> Option<*mut Envelope> {
         // SAFETY: the chain is ours.
@@ -80,8 +81,8 @@ impl Worker {
         (is_one && cell.local_refs() > 0).then_some(chain.newest)
     }
 
-    /// Passes a chain of a commit to `arrive`, one message at a time, and drops the reference that
-    /// comes with it. The receiver belongs to this worker and is not closed.
+    /// Passes a chain that a commit has sent to `arrive`, one message at a time. Then drops the
+    /// chain's reference to the receiver. The receiver belongs to this worker and is not closed.
     pub(crate) fn take_sent(
         &self,
         cell: CellPtr,
@@ -98,7 +99,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Passes the envelopes of an inbox, newest first, to `arrive` one message at a time.
+    /// Passes the messages of an inbox to `arrive`, oldest first and one at a time. `list` is the
+    /// newest envelope of the inbox, which links to older ones.
     fn take_apart(
         &self,
         cell: CellPtr,
@@ -142,7 +144,8 @@ impl Worker {
         }
     }
 
-    /// Passes the messages of an envelope to `each` in their order, each in a separate envelope.
+    /// Passes the messages of an envelope to `each`, oldest first, each message in a separate
+    /// envelope.
     fn split(&self, cell: CellPtr, envelope: *mut Envelope, mut each: impl FnMut(*mut Envelope)) {
         let pool = ptr::NonNull::from(&self.pool).cast();
         // SAFETY: the envelope is ours, and its messages are of the cell's type.
@@ -160,7 +163,8 @@ impl Worker {
         }
     }
 
-    /// Passes an entry of a run queue to `arrive`, its message in an envelope.
+    /// Passes an entry of a run queue to `arrive`. If the entry has a message, moves the message to
+    /// an envelope first.
     fn unwrap_scheduled(&self, entry: &Entry, arrive: &mut impl FnMut(CellPtr, Arrival)) {
         let cell = entry.cell();
         if entry.message().is_null() {
@@ -207,7 +211,7 @@ impl Worker {
     }
 
     /// Finishes the turn of a cell that has got a WAKE note, if there is a decision about the turn.
-    /// No turn runs after that.
+    /// Runs no further turn.
     pub(crate) fn finish_woken(&self, cell: CellPtr) {
         let _entered = Entered::new(self);
         self.finish_one(cell);

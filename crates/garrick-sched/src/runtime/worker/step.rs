@@ -7,24 +7,24 @@ use crate::cell::{CellPtr, Slot};
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Signal;
 
-/// Number of picks of the next cell of which one is a fair pick.
+/// One in `FAIR_EVERY` picks of the next cell is a fair pick, so that no cell waits forever.
 pub(super) const FAIR_EVERY: u32 = 16;
-/// Number of fair picks of which one takes a newborn even if another cell was woken. Halfway
+/// One in `NEWBORN_EVERY` fair picks takes a new cell, even if another cell was woken. Halfway
 /// between two such picks, a fair pick takes the oldest other cell. Both kinds of picks are rare,
-/// because old cells may create newborns faster than the worker runs newborns.
+/// because old cells may create new cells faster than the worker runs new cells.
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
-/// Way in which a cell is run: [`PLAIN`], [`SHOWN`], [`TIMED`] or [`UNCOUNTED`].
+/// Way in which a worker runs a cell: [`PLAIN`], [`SHOWN`], [`TIMED`] or [`UNCOUNTED`].
 pub(super) type Way = u8;
-/// Just runs the cell.
+/// Runs the cell, and does nothing else.
 pub(super) const PLAIN: Way = 0;
 /// Runs the cell, and shows the kind of its task to other threads.
 pub(super) const SHOWN: Way = 1;
 /// Runs the cell, shows the kind of its task, and measures the activation.
 pub(super) const TIMED: Way = 2;
-/// Runs the cell on a thread that is a guest. If the work of each kind of task is counted, shows
-/// the kind of the task. The worker counts as asleep, so the activation is counted later.
+/// Runs the cell on the thread of a waiting asker. If the work of each kind of task is counted,
+/// shows the kind of the task. The worker counts as asleep, so the activation is counted later.
 pub(super) const UNCOUNTED: Way = 3;
 
 /// Result of a step of the worker's loop.
@@ -40,12 +40,13 @@ pub(super) enum Step {
 impl Worker {
     /// Runs the next cell, if there is one.
     ///
-    /// The first choice is the cell that the last turn has woken first, because this cell and its
-    /// message are in the cache. The second choice is the newest newborn, so that newborns run
-    /// depth first. The third choice is the oldest other cell. From time to time the order is
-    /// different, so that no cell starves.
+    /// The first choice is the first cell that the last turn has woken, because this cell and its
+    /// message are in the cache. The second choice is the newest cell that has not run yet, so that
+    /// new cells run depth first. The third choice is the oldest other cell. From time to time the
+    /// order is different, so that no cell starves.
     ///
-    /// Each case has its own call that runs the cell, and so its own entry in the branch predictor.
+    /// Each of these cases has a separate call that runs the cell, and therefore a separate entry
+    /// in the branch predictor.
     #[inline(always)]
     pub(super) fn step<const WAY: Way>(&self, until: &impl Fn(Signal) -> bool) -> Step {
         let picks = self.shown.count_pick();
@@ -76,7 +77,7 @@ impl Worker {
         self.find(until)
     }
 
-    /// Looks for work, because there is no ready cell.
+    /// Searches for work, because there is no ready cell.
     #[inline(always)]
     pub(super) fn find(&self, until: &impl Fn(Signal) -> bool) -> Step {
         if !self.is_calm() {
@@ -99,7 +100,7 @@ impl Worker {
         }
     }
 
-    /// Makes a fair pick. Other cells cannot prevent a fair pick, even if they are always ready.
+    /// Picks the next cell fairly, so that cells that are always ready cannot starve other cells.
     #[inline(never)]
     pub(super) fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
         self.keep_pace();
@@ -142,8 +143,8 @@ impl Worker {
         Step::Ran
     }
 
-    /// Does the other work, and then runs a cell that was already taken out of its queue, unless
-    /// the worker should stop.
+    /// Does all other work that is due. Then runs a cell that was already taken out of its queue,
+    /// unless the worker should stop.
     #[cold]
     #[inline(never)]
     fn attend_before<const WAY: Way>(
@@ -186,7 +187,8 @@ impl Worker {
         Step::Ran
     }
 
-    /// Runs a cell, which must already be named (shown to other threads).
+    /// Runs a cell, which must already be stored in [`Shown`](super::shown::Shown), so that other
+    /// threads can read it.
     #[inline(always)]
     pub(super) fn run<const WAY: Way>(&self, cell: CellPtr, message: *const Slot) {
         if WAY == TIMED {

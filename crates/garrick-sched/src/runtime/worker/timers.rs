@@ -11,7 +11,7 @@ use crate::runtime::timer::{Later, Timed};
 use crate::world::Nanos;
 
 impl Worker {
-    /// Calls `f` with the wheel, like
+    /// Calls `f` with the timing wheel, like
     /// [`SharedWheel::with`](crate::runtime::timer::SharedWheel::with), and records the next
     /// deadline.
     #[inline]
@@ -21,7 +21,7 @@ impl Worker {
         result
     }
 
-    /// Records the deadline of the next timer for workers that visit this one.
+    /// Records the deadline of the next timer for the workers that run lent cells of this one.
     #[inline]
     fn note_next_timer(&self) {
         // A lending hand stores LENT before it reads the wheel. So either the hand has seen the
@@ -54,7 +54,7 @@ impl Worker {
         unsent
     }
 
-    /// Returns true if the cell whose turn is being committed probably runs another turn next.
+    /// Returns true if the cell whose turn is being committed will probably run another turn next.
     fn goes_on(&self, running: Option<CellPtr>) -> bool {
         let is_scheduled = |cell: CellPtr| !cell.state().is_idle_at(self.home);
         self.is_visiting() || running.is_some_and(is_scheduled)
@@ -136,7 +136,7 @@ impl Worker {
         now
     }
 
-    /// Delivers a message whose deadline has passed.
+    /// Delivers the message of a timer whose deadline has passed.
     pub(super) fn fire(&self, mut timed: Timed) {
         timed.leave_owner();
         if timed.can_be_cancelled() && timed.comes_too_late() {
@@ -159,7 +159,7 @@ impl Worker {
         self.let_go(cell);
     }
 
-    /// Delivers due timers of workers that have lent their cells. Returns false if there are none.
+    /// Delivers due timers of workers that lend their cells. Returns false if there are none.
     #[cold]
     pub(super) fn fire_lent(&self) -> bool {
         if !self.crew.lends_timers() {

@@ -9,12 +9,12 @@ use crate::runtime::address::SendError;
 use crate::runtime::departure::Departures;
 use crate::runtime::trail::Trail;
 
-/// The trails of a worker.
+/// The trail of a worker's current turn, and the measurement of waiting times.
 #[derive(Default)]
 pub(super) struct Trails {
     /// Trail of the current turn.
     current: RefCell<Option<Trail>>,
-    /// Selects the turns whose messages are measured.
+    /// Decides in which turns the waiting time of messages is measured.
     departures: Departures,
 }
 
@@ -32,7 +32,7 @@ impl Worker {
     /// Sets the trail of the current turn. It travels with the messages that the turn sends from
     /// now on. Does nothing in a simulation.
     ///
-    /// The trail is removed at the end of the turn. For that, the turn counts as one that has
+    /// The end of the turn removes the trail. To ensure this, the turn counts as one that has
     /// staged effects.
     pub(crate) fn set_trail(&self, trail: Trail) {
         if self.shared.hooks.sends_from(self.home) != self.home {
@@ -43,7 +43,7 @@ impl Worker {
         self.trails.current.replace(Some(trail));
     }
 
-    /// Prepares the sends of the next turn, which has no trail.
+    /// Prepares this worker for the sends of the next turn, which has no trail.
     #[inline]
     pub(super) fn send_from_home(&self) {
         let home = self.shared.hooks.sends_from(self.home);
@@ -52,8 +52,8 @@ impl Worker {
         }
     }
 
-    /// Removes the trail of the turn, which ends. If the trail is a departure, sets its time,
-    /// because the messages of the turn are sent now.
+    /// Removes the trail of a turn that ends. If the trail is a departure, sets the time of the
+    /// departure, because the messages of the turn are sent now.
     #[cold]
     #[inline(never)]
     fn end_trail(&self) {
@@ -62,8 +62,9 @@ impl Worker {
         }
     }
 
-    /// Gives a departure to the next turn, the first of a timed activation, if it is time to
-    /// measure how long messages wait.
+    /// If it is time to measure how long messages wait, gives a
+    /// [`departure`](crate::runtime::departure) to the next turn, which is the first turn of a
+    /// timed activation.
     pub(super) fn measure_departure(&self, table: &Table) {
         // A trail must not be set in a turn whose commit is decided later.
         if !table.commits_later
@@ -84,8 +85,9 @@ impl Worker {
         }
     }
 
-    /// Begins a turn with the trail in a note, which is the oldest envelope of the mailbox. If
-    /// `goes_on` is true, a trail becomes the trail of the turn.
+    /// Takes the trail out of a note, which is the oldest envelope of the mailbox. If the trail is
+    /// a departure, counts how long the next message has waited. Otherwise, if `goes_on` is true,
+    /// the trail becomes the trail of the turn that handles this message.
     #[cold]
     pub(crate) fn take_trail(&self, cell: CellPtr, goes_on: bool) {
         let note = cell.take_oldest();
@@ -98,8 +100,8 @@ impl Worker {
         self.receive_trail(cell, trail, goes_on);
     }
 
-    /// Begins a turn with the trail of the next message of a visited task, as
-    /// [`Worker::take_trail`] does. Does nothing if that message has no trail.
+    /// Takes the trail of the next message to a lent cell, as [`Worker::take_trail`] does. Does
+    /// nothing if that message has no trail.
     #[cold]
     pub(crate) fn take_trail_of_visit(&self, cell: CellPtr, goes_on: bool) {
         if let Some(trail) = self.visiting.trail.take() {

@@ -1,4 +1,4 @@
-//! Undo of turns, and drops of messages that will not be handled.
+//! Undoing of turns, and dropping of messages that will not be handled.
 
 use std::ptr::{self, NonNull};
 
@@ -15,12 +15,13 @@ use crate::runtime::timer::Later;
 use crate::runtime::watch::Request;
 
 impl Worker {
-    /// Undoes the effects of the turn. First takes all effects out, and then drops them, because a
-    /// message may send while it is dropped.
+    /// Undoes the effects of the turn. First removes all effects, and then drops them, because the
+    /// destructor of a message may send messages.
     ///
-    /// Returns true if the activation of the running cell was handling its mailbox. The cell then
-    /// stays scheduled, although it is in no run queue. Only this method can detect that, because
-    /// drops of messages may send to the cell and so push it to a run queue.
+    /// Returns true if the activation of the running cell was handling its mailbox. In this case,
+    /// the cell stays scheduled, although it is in no run queue. Only this method can detect this
+    /// case, because the destructors of messages may send to the cell and thus push it to a run
+    /// queue.
     #[cold]
     pub(crate) fn undo(&self) -> bool {
         self.send_from_home();
@@ -104,7 +105,7 @@ impl Worker {
         }
     }
 
-    /// Drops the message in a slot. Returns true if the message counts as a letter.
+    /// Drops the message in a slot. Returns true if the message counts as a dead letter.
     ///
     /// # Safety
     /// The slot contains a message of the cell's type, which is not used again.
@@ -124,7 +125,8 @@ impl Worker {
         }
     }
 
-    /// Drops a chain that a closed cell has not accepted. Its messages are dead letters.
+    /// Drops a chain that a closed cell has not accepted. The messages in the chain are dead
+    /// letters.
     pub(super) fn discard(&self, cell: CellPtr, chain: Chain) {
         // A destructor may take a long time.
         self.let_others();
@@ -138,7 +140,8 @@ impl Worker {
         self.count_dead_letters(name, self.end_reason(), dropped);
     }
 
-    /// Drops a chain that was not pushed. Returns the number of letters in the chain.
+    /// Drops a chain that was not pushed. Returns the number of messages in the chain that count as
+    /// dead letters.
     pub(super) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {
@@ -147,7 +150,8 @@ impl Worker {
         }
     }
 
-    /// Drops a list of envelopes. Returns the number of letters in the list.
+    /// Drops a list of envelopes. Returns the number of messages in the list that count as dead
+    /// letters.
     ///
     /// # Safety
     /// The caller owns the list. The messages are of the cell's type.
@@ -183,8 +187,8 @@ impl Worker {
         unsafe { self.pool.give_envelope(oldest) };
     }
 
-    /// Keeps an envelope while its last message is handled, and frees the previously kept envelope.
-    /// If `envelope` is null, keeps none.
+    /// Keeps an envelope while its last message is handled, and frees the envelope that was kept
+    /// before. If `envelope` is null, keeps no envelope.
     pub(crate) fn hold(&self, envelope: *mut Envelope) {
         let before = self.held.replace(envelope);
         if !before.is_null() {
@@ -193,13 +197,13 @@ impl Worker {
         }
     }
 
-    /// Counts messages that will not be handled.
+    /// Counts dead letters, which are messages that will not be handled.
     pub(crate) fn count_dead_letters(&self, name: NameOf, reason: LetterReason, count: u64) {
         self.shared.count_dead_letters(name, reason, count);
     }
 
-    /// Returns the reason that is counted for unhandled messages to a task that has ended without a
-    /// failure.
+    /// Returns the reason under which the unhandled messages of a task that has ended without a
+    /// failure are counted.
     pub(crate) fn end_reason(&self) -> LetterReason {
         if self.closes.get() {
             LetterReason::ShutDown

@@ -1,19 +1,19 @@
-//! Flights of one pair that are delivered in one step.
+//! Delivery of several messages (flights) from one sender to one receiver in one step.
 //!
-//! A turn can take several messages out of the mailbox of its task (`Turn::next_message`). To a
-//! task with such turns, several flights are delivered together. Messages that the turn does not
-//! take return to the air.
+//! A turn can take several messages out of the mailbox of its task (`Turn::next_message`). So
+//! several flights are delivered together to a task with such turns. Messages that the turn does
+//! not take become flights again.
 
 use super::{Air, NONE, Taken};
 use crate::cell::{Envelope, Kind};
 
-/// Maximum number of flights that are delivered together with the chosen flight.
+/// Maximum number of further messages that are delivered together with the chosen message.
 const MORE_MAX: u32 = 3;
 
 impl Air {
-    /// Takes the flights behind a taken flight, oldest first, if the task takes several messages in
-    /// a turn. The number of flights changes from call to call. At least one flight of the pair
-    /// stays in the air.
+    /// If turns of the task take several messages, takes more messages of the same sender after the
+    /// chosen one, oldest first. The number of taken messages changes from call to call. At least
+    /// one message of the sender is not taken.
     pub(in super::super) fn take_more(&mut self, taken: &Taken) -> Vec<*mut Envelope> {
         let mut more = Vec::new();
         let entry = &mut self.tasks[taken.task as usize];
@@ -39,7 +39,8 @@ impl Air {
         more
     }
 
-    /// Puts back the messages that the step after `taken` has left in the mailbox, oldest first.
+    /// Makes messages that a step has left in the mailbox undelivered again. `taken` is the choice
+    /// of this step. `left` contains the messages, oldest first.
     pub(in super::super) fn put_back(&mut self, taken: &Taken, left: &[*mut Envelope]) {
         for &envelope in left.iter().rev() {
             let flights = &mut self.pairs[taken.pair as usize].flights;
