@@ -78,10 +78,10 @@ pub(crate) fn is_to_yield() -> bool {
 /// that runs the worker.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
-    /// Value of [`departure::now`] at the last counted visit.
-    tick: Cell<u64>,
+    /// Low bits of [`departure::now`] at the last counted visit.
+    tick: Cell<u32>,
     /// Number of visits that are not counted although the tick has changed.
-    skipped: Cell<u32>,
+    skipped: Cell<u8>,
     /// True if there was a visit that was not counted since the last counted visit.
     is_dense: Cell<bool>,
     /// Number of visits by waiting askers until the next visit whose duration is measured.
@@ -107,7 +107,7 @@ impl VisitTimes {
     /// are several visits in a tick, counts a random one of the first eight. Otherwise, the rhythm
     /// of the visits could determine which of them are counted.
     fn counts(&self, random: u64) -> bool {
-        let tick = departure::now();
+        let tick = departure::now() as u32;
         let is_first = tick == 0 || tick != self.tick.get();
         if !is_first && self.run.get() > 0 {
             self.is_dense.set(true);
@@ -120,7 +120,7 @@ impl VisitTimes {
         }
         let is_dense = self.is_dense.replace(false);
         self.skipped
-            .set(if is_dense { (random % 8) as u32 } else { 0 });
+            .set(if is_dense { (random % 8) as u8 } else { 0 });
         self.tick.set(tick);
         true
     }
@@ -204,6 +204,8 @@ impl Guest {
     /// question were pushed to the task instead, the answer would take longer, and a thread of the
     /// sponsor would be woken. After a thread has waited in vain, it does not wait for the next
     /// workers, because threads of the sponsor may run them for a long time.
+    #[cold]
+    #[inline(never)]
     fn sit_soon(home: Home) -> Welcome {
         let untried = UNTRIED.get();
         if untried > 0 {
@@ -254,9 +256,13 @@ impl Guest {
         } else {
             is_timed
         };
-        let now = worker.sit_down(if wakes { Came::Idle } else { Came::Untimed });
-        let since = (is_timed || wakes).then(|| now.unwrap_or_else(|| worker.now()));
-        (guest.since, guest.wakes) = (since, wakes);
+        if is_timed || wakes {
+            let now = worker.sit_down(if wakes { Came::Idle } else { Came::Untimed });
+            let since = now.unwrap_or_else(|| worker.now());
+            (guest.since, guest.wakes) = (Some(since), wakes);
+        } else {
+            worker.sit_down(Came::Untimed);
+        }
         Some(guest)
     }
 
@@ -297,11 +303,12 @@ impl Guest {
 
     /// Records the duration of the visit, and work that was not counted.
     fn take_time(&mut self) {
-        if self.worker().lane.is_parked()
-            && let Some(since) = self.worker().count_missed()
-        {
-            // The visit was long.
-            self.since.get_or_insert(since);
+        if !self.wakes && self.worker().lane.counts() {
+            self.worker().settle_vitals();
+            if let Some(since) = self.worker().count_missed() {
+                // The visit was long.
+                self.since.get_or_insert(since);
+            }
         }
         if let Some(since) = self.since {
             let time = self.worker().now().saturating_sub(since);

@@ -320,6 +320,7 @@ impl Worker {
     /// Announces that a thread now runs this worker, and delivers due timers. Returns the time if
     /// the clock was read. The clock is not read if the last thread left the worker only a short
     /// time ago.
+    #[inline]
     pub(super) fn sit_down(&self, came: Came) -> Option<Nanos> {
         let now = self.arrive(came);
         if !self.timers.are_calm() {
@@ -329,6 +330,7 @@ impl Worker {
     }
 
     /// Announces that a thread now runs this worker. Returns the time if the clock was read.
+    #[inline(always)]
     pub(super) fn arrive(&self, came: Came) -> Option<Nanos> {
         self.touch();
         self.timers.watched_from(None);
@@ -368,9 +370,7 @@ impl Worker {
     /// deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
-        if self.lane.is_parked() {
-            self.settle_vitals();
-        } else {
+        if !self.lane.is_parked() {
             self.note_rest(self.now());
         }
         self.next_deadline()

@@ -118,6 +118,7 @@ impl Worker {
     }
 
     /// Records the end of the sleep, as [`Lane::wakes`](crate::probe::Lane::wakes) does.
+    #[inline(never)]
     pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         let woke = self.lane.wakes(self.shown.picks(), now);
         self.plan_timed();

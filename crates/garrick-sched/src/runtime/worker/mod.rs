@@ -311,28 +311,36 @@ impl Worker {
 
     /// Runs cells until there are no ready cells, `is_over` returns true, or the sponsor stops.
     pub(crate) fn run_some(&self, is_over: impl Fn() -> bool) {
-        while !is_over() {
-            let is_counted = self.lane.counts() && !self.lane.is_parked();
-            let step = if is_counted {
-                self.step_armed(self.shown.count_pick(), &Signal::is_stopping)
-            } else {
-                self.step::<UNCOUNTED>(&Signal::is_stopping)
-            };
-            if matches!(step, Step::Ran) {
-                continue;
-            }
-            if is_counted {
+        let until = Signal::is_stopping;
+        if !self.lane.counts() {
+            self.run_by(is_over, || self.step::<PLAIN>(&until));
+        } else if !self.lane.is_parked() {
+            let nothing = self.run_by(is_over, || self.step_armed(self.shown.count_pick(), &until));
+            if nothing {
                 self.lane.skip();
-            } else {
-                // The books of the lane are left alone, because they may be in the cache of another
-                // core.
-                self.shown.uncount_pick();
             }
-            if matches!(step, Step::Nothing) {
-                self.hold(ptr::null_mut());
-            }
-            return;
+        } else if self.run_by(is_over, || self.step::<UNCOUNTED>(&until)) {
+            // The books of the lane are left alone, because they may be in the cache of another
+            // core.
+            self.shown.uncount_pick();
         }
+    }
+
+    /// Runs cells by `step` until `is_over` returns true. Returns true if the last step has run no
+    /// cell.
+    #[inline(always)]
+    fn run_by(&self, is_over: impl Fn() -> bool, step: impl Fn() -> Step) -> bool {
+        while !is_over() {
+            match step() {
+                Step::Ran => {}
+                Step::Nothing => {
+                    self.hold(ptr::null_mut());
+                    return true;
+                }
+                Step::Stopped => return true,
+            }
+        }
+        false
     }
 
     /// Runs cells until there are no ready cells or `until` returns true. `WAY` is [`SHOWN`] for

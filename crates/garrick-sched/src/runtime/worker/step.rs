@@ -23,8 +23,8 @@ pub(super) const PLAIN: Way = 0;
 pub(super) const SHOWN: Way = 1;
 /// Runs the cell, shows the kind of its task, and measures the activation.
 pub(super) const TIMED: Way = 2;
-/// Runs the cell on the thread of a waiting asker. If the work of each kind of task is counted,
-/// shows the kind of the task. The worker counts as asleep, so the activation is counted later.
+/// Runs the cell on the thread of a waiting asker, and shows the kind of its task. The worker
+/// counts as asleep, so the activation is counted later.
 pub(super) const UNCOUNTED: Way = 3;
 
 /// Result of a step of the worker's loop.
@@ -195,7 +195,7 @@ impl Worker {
             return self.run_timed(cell, message);
         }
         let table = cell.table();
-        if WAY == SHOWN || WAY == UNCOUNTED && self.lane.counts() {
+        if WAY == SHOWN || WAY == UNCOUNTED {
             self.shown.show_kind(table);
         }
         // SAFETY: both came from our run queues, so the cell is ours, and the message is its.
