@@ -112,7 +112,7 @@ enum ToTeller {
     Closed(std::result::Result<Balance, NoReply>),
 }
 
-/// An account. Its handler awaits the other account.
+/// An account. Its handler awaits the answer of the account that receives the money.
 struct Account {
     id: usize,
     balance: u64,

@@ -125,7 +125,8 @@ impl Terminal {
             .set_size(some(lines), some(columns));
     }
 
-    /// Waits for the program's end, and asserts that the terminal is as it was before.
+    /// Waits until the program has ended. Asserts that the terminal is in the same state as before
+    /// the start of the program.
     #[track_caller]
     pub(crate) fn wait_for_the_end(&mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();

@@ -66,7 +66,7 @@ pub(super) struct Results {
     pub(super) rows: Vec<Row>,
     /// Contenders that could not be measured, and why.
     pub(super) missing: Vec<(&'static str, String)>,
-    /// Errors of single runs. The other runs do not depend on them.
+    /// Errors of single runs. After an error, the other runs continue.
     pub(super) failed: Vec<String>,
 }
 

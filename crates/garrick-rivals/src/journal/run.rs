@@ -37,7 +37,7 @@ pub(super) struct Run {
     is_over: AtomicBool,
 }
 
-/// The figures of the clients, without those of the disk.
+/// Figures that the clients have measured. They do not include the figures of the disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Window {
     /// Number of commands that were acknowledged within the measurement.

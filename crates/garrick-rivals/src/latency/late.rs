@@ -31,7 +31,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// Kinds of trouble in which a few handlers take a long time.
+    /// Disturbances in which a few handlers take a long time.
     pub(super) const LONG: [Self; 3] = [Self::Sleeper, Self::Spinner, Self::Heavy];
 
     pub(super) fn name(self) -> String {

@@ -236,7 +236,7 @@ fn contenders() -> Vec<Contender<Plan, Span>> {
     actors.chain(OTHERS).collect()
 }
 
-/// Numbers of actors, and milliseconds of work of each actor.
+/// Pairs of a number of actors and the milliseconds of work of each actor.
 const WORK: [(usize, u64); 4] = [(2, 200), (3, 200), (8, 50), (100, 10)];
 /// Microseconds of a turn.
 const GRAINS: [u64; 3] = [10, 100, 2_000];
