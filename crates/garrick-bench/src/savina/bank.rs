@@ -91,7 +91,7 @@ fn transactions(size: Size) -> impl FnMut() -> Transaction {
 /// Index of an account, and its balance.
 type Balance = (usize, u64);
 
-/// The teller, which requests all transactions.
+/// The teller, an actor that requests all transactions.
 struct Teller {
     size: Size,
     accounts: Vec<Address<ToAccount>>,

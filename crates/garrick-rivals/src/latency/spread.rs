@@ -1,4 +1,5 @@
-//! Spread: the work of a few actors that one actor has created should use all cores.
+//! Benchmark of spreading work. One actor creates a few actors, and their work should use all
+//! cores.
 
 use std::iter;
 use std::sync::mpsc::{self, Sender};
@@ -83,7 +84,7 @@ impl<F: Peer> Role<F> for Parent {
     }
 }
 
-/// A child, which works turn by turn.
+/// A child of the parent. It does a part of its work in each turn.
 struct Child<F: Peer> {
     work: Work,
     turns: u64,
