@@ -33,7 +33,7 @@ const SECONDS_MAX: f64 = 366.0 * 24.0 * 60.0 * 60.0;
 /// Exit code of a process that was terminated by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// True once the pipeline has to stop. Set by Ctrl-C, and read by the pipeline.
+/// True if the pipeline must stop. Ctrl-C sets this flag, and the pipeline reads it.
 static STOP: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug, Clone, Args)]

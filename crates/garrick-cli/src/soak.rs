@@ -108,7 +108,8 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// Resident memory after it had settled, and its latest value. Each value comes with its minute.
+/// Two values of resident memory: the value after memory had settled, and the latest value. Each
+/// value is stored with its minute.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,
@@ -133,7 +134,7 @@ impl Memory {
     }
 }
 
-/// Two minutes, and the resident memory after each.
+/// Two minutes of the run, and the resident memory at each of them.
 #[derive(Debug, Clone, Copy)]
 struct Grown {
     settled: (u64, u64),

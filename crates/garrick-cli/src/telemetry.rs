@@ -1,4 +1,4 @@
-//! Flags of commands that can be watched while they run.
+//! Flags of commands that a user can watch through telemetry while they run.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Tests of the `garrick` command from outside: its output and its end.
+//! Tests of the command line of `garrick`: its output, and the ways in which it ends.
 
 use std::process::{Command, Output};
 

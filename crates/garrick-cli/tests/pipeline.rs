@@ -1,4 +1,5 @@
-//! Tests of `garrick pipeline` from outside: its totals, its end, and its refusals.
+//! Tests of `garrick pipeline` on the command line: its totals, the ways in which it ends, and the
+//! arguments that it rejects.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};

@@ -139,7 +139,7 @@ struct Call {
     done: mpsc::Sender<()>,
 }
 
-/// Actor that calls a function as often as a message requests.
+/// Actor that calls a function. Each message contains the number of calls.
 struct Caller<F>(Arc<F>);
 
 impl<F, R> Actor for Caller<F>

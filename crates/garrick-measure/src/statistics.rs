@@ -88,8 +88,8 @@ pub(crate) fn outliers(values: &[f64]) -> usize {
     deviations.iter().filter(|off| **off > allowed).count()
 }
 
-/// Returns `of` divided by `one`, or zero if `one` is zero, since nothing can be compared with a
-/// time of zero.
+/// Returns `of` divided by `one`. Returns zero if `one` is zero, because a comparison with a time
+/// of zero is impossible.
 pub(crate) fn ratio(of: f64, one: f64) -> f64 {
     if one > 0.0 { of / one } else { 0.0 }
 }

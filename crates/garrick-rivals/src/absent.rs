@@ -1,9 +1,9 @@
-//! The subcommand `journal` in a build without the study.
+//! The subcommand `journal`, in a build of the program that does not contain this study.
 
 use clap::{Arg, Command};
 use garrick_measure::commands::{Ended, Subcommand};
 
-/// A subcommand that explains how to build the program with the study.
+/// A subcommand that only explains how to build the program with the study of journals.
 pub(super) const JOURNAL: Subcommand = Subcommand {
     command: || {
         let rest = Arg::new("rest")

@@ -13,7 +13,8 @@ use crate::events::Events;
 use crate::target::Target;
 use crate::text;
 
-/// Time limit for a process to accept a connection, and the same limit to begin its response.
+/// Time limit for a process to accept a connection. The process has the same time again to begin
+/// its response.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// Time limit for a process to send a whole snapshot.

@@ -20,9 +20,11 @@ const BUSY_MIN: f64 = 0.05;
 pub(crate) struct Detail {
     /// Name of the row.
     pub(crate) title: String,
-    /// Text about the row, with all values that have no column, or none on a narrow screen.
+    /// Text about the row. It contains the values that have no column in the table, and those that
+    /// have a column on wide screens only.
     pub(crate) facts: String,
-    /// Text about the actors of a group that stand out. Shown on a high screen only.
+    /// Text about the actors of a group that differ most from the others. Shown on a high screen
+    /// only.
     pub(crate) outstanding: String,
     /// Name of a share, the share, and text to show next to it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
@@ -119,8 +121,8 @@ fn node(node: &Node, snapshot: &Snapshot) -> Detail {
     }
 }
 
-/// Returns what stands out among the actors of a group: the last failure, the longest mailbox and
-/// the busiest actor.
+/// Returns the notable actors of a group: the one that failed last, the one with the longest
+/// mailbox, and the busiest one.
 fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     let mut failures = snapshot.recent_failures.iter();
     let last = failures.find(|one| one.name == node.name && one.place == node.place);
@@ -152,7 +154,7 @@ fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     words.join("; ")
 }
 
-/// Returns the times that messages have waited.
+/// Returns how long messages have waited.
 fn waited(waits: Option<&Histogram>) -> String {
     let of = |waits: &Histogram| Some((waits.p50?, waits.p99?, waits.max?));
     waits
@@ -163,7 +165,7 @@ fn waited(waits: Option<&Histogram>) -> String {
         })
 }
 
-/// Returns the shares of the window for which a stage waited.
+/// Returns the shares of the measured time for which a stage waited.
 fn waits(node: &Node) -> String {
     let share = |share, name| Value::share(share).full() + name;
     match (node.starved, node.back_pressured) {

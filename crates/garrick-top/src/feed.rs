@@ -81,7 +81,7 @@ fn follow(
     Ok(())
 }
 
-/// State of reporting the snapshots of one connection.
+/// State of the reports about one connection.
 #[derive(Debug, Default)]
 struct Told {
     /// Number of reported snapshots.

@@ -15,7 +15,7 @@ pub(crate) enum Mode {
     Help,
 }
 
-/// Action of a key.
+/// The action that a key causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Quit,

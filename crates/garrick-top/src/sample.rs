@@ -70,7 +70,7 @@ pub(crate) fn snapshot() -> Snapshot {
     }
 }
 
-/// Returns the same snapshot as `snapshot`, with metrics that the process itself records.
+/// Returns the snapshot of `snapshot`, with added metrics that the process itself records.
 pub(crate) fn with_metrics() -> Snapshot {
     let metric = |name: &str, kind, help: &str, series| Metric {
         name: name.into(),
@@ -115,8 +115,8 @@ pub(crate) fn with_metrics() -> Snapshot {
     }
 }
 
-/// Returns the same snapshot as `with_metrics`, with a node of a cluster. Another member was
-/// removed, and the link to it is down.
+/// Returns the snapshot of `with_metrics` with one addition: a node of a cluster. Another member of
+/// the cluster was removed, and the link to it is down.
 fn with_cluster() -> Snapshot {
     let member = |name: &str| MemberStatus {
         id: format!("m {name}"),
@@ -187,7 +187,7 @@ fn with_cluster() -> Snapshot {
     }
 }
 
-/// Returns the same snapshot as `with_metrics`, with a journal and with a node of a cluster.
+/// Returns the snapshot of `with_metrics` with two additions: a journal, and a node of a cluster.
 pub(crate) fn with_all() -> Snapshot {
     Snapshot {
         journals: vec![JournalStatus {

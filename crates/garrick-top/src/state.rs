@@ -19,13 +19,13 @@ pub(crate) struct Scene {
     pub(crate) history: History,
 }
 
-/// State of the connection to the process.
+/// State of the connection to the watched process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Link {
     Live,
     Lost {
         why: String,
-        /// Time between the loss and the next attempt.
+        /// Time from the loss of the connection to the next attempt.
         wait: Duration,
     },
 }
@@ -66,10 +66,10 @@ pub(crate) struct State {
     pub(crate) rows: Vec<Row>,
     /// Number of rows that fitted on the screen when it was last drawn. Never 0.
     pub(crate) page: usize,
-    /// Number of snapshots that have arrived since the pause.
+    /// Number of snapshots that have arrived since the user paused the screen.
     pub(crate) unseen: u64,
     live: Scene,
-    /// Scene at the time of the pause.
+    /// The data that was on the screen when the user paused it.
     frozen: Option<Scene>,
     views: [View; Tab::ALL.len()],
 }

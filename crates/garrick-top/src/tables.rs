@@ -44,8 +44,8 @@ impl Tab {
         Self::Kinds,
     ];
 
-    /// Returns the tables for `snapshot`. The tables of metrics, of journals and of clusters are
-    /// missing if the process has none, as most processes.
+    /// Returns the tables for `snapshot`. The tables of metrics, journals and clusters are left out
+    /// if the process has none of these.
     pub(crate) fn offered(snapshot: &Snapshot) -> Vec<Self> {
         let is_usual = |tab: &Self| *tab as usize <= Self::Alerts as usize;
         let tabs = Self::ALL.into_iter();
@@ -370,8 +370,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns true if a text of the row contains `words`, or if its mark is `words`. `words` must
-    /// be in lower case.
+    /// Returns true if a text of the row contains `words`, or if the row's mark is `words`. `words`
+    /// must be in lower case.
     pub(crate) fn matches(&self, words: &str) -> bool {
         words.is_empty()
             || self.mark.word() == words

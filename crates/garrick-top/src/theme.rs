@@ -1,4 +1,5 @@
-//! Colours, unless they are disabled. All information in colours is also shown by a sign or a word.
+//! Colours, which can be disabled. A sign or a word also shows each piece of information that a
+//! colour shows.
 
 use std::env;
 

@@ -22,7 +22,7 @@ pub(crate) enum Value {
     Rate(f64),
     /// Share of a whole, from 0 to 1 or more.
     Share(f64),
-    /// Share that is shown with a bar.
+    /// Share of a whole, shown with a bar.
     Bar(f64),
     /// Any other number.
     Number(f64),
@@ -136,8 +136,8 @@ pub(crate) fn span(seconds: f64) -> String {
     }
 }
 
-/// Mark of a row, ordered from the best to the worst. Each mark has a different sign, so that
-/// nothing is shown by colour alone.
+/// Mark of a row. The variants are ordered from best to worst. Each mark has a different sign, so
+/// no information depends on colour alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
     Ended,

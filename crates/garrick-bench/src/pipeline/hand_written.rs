@@ -8,8 +8,8 @@ use garrick_core::ring::{self, Consumer, Producer};
 
 use super::{Config, Counts, Message, Mode, Totals};
 
-/// Maximum size of a batch in bytes. If the second-level cache has 512 KiB, a graph uses batches
-/// of the same size.
+/// Maximum size of a batch in bytes. A graph of stages also uses this size on machines whose
+/// second-level cache has 512 KiB.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
 /// Sends the numbers 0, 1, 2 and so on.
 const ROUNDS: u32 = 16;
@@ -128,7 +128,7 @@ impl Front {
     }
 }
 
-/// Runs everything on one thread.
+/// Runs the whole pipeline on one thread.
 fn one_loop(
     config: &Config<'_>,
     began: Instant,

@@ -11,7 +11,7 @@ use super::{Counts, Message};
 /// its thread does not leave the core.
 const FREE_PART: usize = 4;
 
-/// Sends 0, 1, 2, ...
+/// The generator, which sends the numbers 0, 1, 2 and so on.
 #[derive(Debug)]
 pub(super) struct Generator {
     pub(super) output: Sender<u64>,
@@ -79,7 +79,7 @@ pub(super) struct Worker {
     pub(super) values: Receiver<u64>,
     pub(super) beats: Receiver<u64>,
     pub(super) output: Sender<Message>,
-    /// Buffer of a worker in double-buffer mode.
+    /// Buffer for the batches of a worker in double-buffer mode.
     pub(super) buffer: Option<Buffer<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the names of numbers, and of whole runs, whose totals must be equal.
+//! Tests of the names of numbers, and of whole runs. The totals of all runs must be equal.
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;

@@ -91,7 +91,7 @@ fn transactions(size: Size) -> impl FnMut() -> Transaction {
 /// Index of an account, and its balance.
 type Balance = (usize, u64);
 
-/// The teller, which requests all transactions.
+/// The teller, an actor that requests all transactions.
 struct Teller {
     size: Size,
     accounts: Vec<Address<ToAccount>>,
@@ -112,7 +112,7 @@ enum ToTeller {
     Closed(std::result::Result<Balance, NoReply>),
 }
 
-/// An account. Its handler awaits the other account.
+/// An account. Its handler awaits the answer of the account that receives the money.
 struct Account {
     id: usize,
     balance: u64,

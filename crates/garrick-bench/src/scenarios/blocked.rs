@@ -46,9 +46,10 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 struct Ready {
     /// True for the actor that blocks.
     blocks: bool,
-    /// Number of the other actors that are not done yet. Each of them subtracts 1 when it is done.
+    /// Number of actors, besides the blocking one, that are not done yet. Each of them subtracts 1
+    /// when it is done.
     left: Arc<AtomicUsize>,
-    /// Channel that the last of the other actors notifies.
+    /// Channel through which the last actor, besides the blocking one, notifies that all are done.
     done: mpsc::Sender<()>,
 }
 

@@ -26,7 +26,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Time limit of a question that is never answered.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// Time limit of a question that is answered after just this time.
+/// Time limit of a question whose answer is sent after exactly this time.
 const TIGHT: Duration = Duration::from_micros(200);
 
 pub(super) struct Asks {

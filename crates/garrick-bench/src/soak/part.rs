@@ -13,7 +13,7 @@ pub(super) type Outcome = std::result::Result<u64, String>;
 
 /// A kind of work that is performed in rounds, and checked after each round.
 pub(super) trait Part {
-    /// Returns the name of the part in tables.
+    /// Returns the name of this kind of work, as tables show it.
     fn name(&self) -> &'static str;
 
     /// Starts a round.

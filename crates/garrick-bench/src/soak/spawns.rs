@@ -1,4 +1,4 @@
-//! Actors that are created, handle a message, and stop.
+//! Work of a soak: actors that are created, handle one message each, and stop.
 
 use std::sync::mpsc;
 

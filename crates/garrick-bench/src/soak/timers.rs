@@ -8,7 +8,7 @@ use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same, sum_below};
 
-/// Number of timers of an hour that the next turn cancels.
+/// Number of one-hour timers that the turn after their start cancels.
 const FAR: u64 = 2_000;
 
 /// Number of timers that are cancelled in the turn that starts them.
@@ -17,7 +17,7 @@ const NEVER: u64 = 200;
 /// Number of timers that fire.
 const RINGS: u64 = 200;
 
-/// Number of messages of a periodic timer before it is cancelled.
+/// Number of messages that a periodic timer sends before it is cancelled.
 const TICKS: u64 = 3;
 
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -162,7 +162,7 @@ fn handed_over<C: Parked>(ops: u64) -> Result<Measured> {
     Ok(Measured::new(2 * trips, span))
 }
 
-/// Threads that begin to push at the same moment.
+/// Threads that start to push at the same moment.
 struct Producers {
     /// Barrier for the producers, the consumer and the measuring thread. They wait for each other
     /// twice: when all are ready, and to start.

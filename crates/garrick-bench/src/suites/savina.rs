@@ -1,4 +1,4 @@
-//! The micro and concurrency benchmarks of a suite for actor libraries, from [`crate::savina`].
+//! Suite of the micro and concurrency benchmarks of Savina, from [`crate::savina`].
 
 use garrick_measure::Suite;
 

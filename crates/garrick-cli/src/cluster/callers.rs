@@ -19,7 +19,7 @@ use super::member::join;
 use super::model::{Action, Op};
 use super::servers::Servers;
 
-/// Name of the node.
+/// Name of the node through which the threads call the accounts.
 const NAME: &str = "callers";
 
 /// Number of calling threads. The next constant is the number of accounts.
@@ -29,7 +29,7 @@ const ACCOUNTS: usize = 12;
 /// Time between two calls of a thread.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Time limit of a call. A message may wait for up to 10 s on its way.
+/// Time limit of a call. A message may be in transit for up to 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// State that the threads share.
@@ -41,16 +41,16 @@ struct Shared {
     silence: Mutex<Silence>,
 }
 
-/// Times of the last answers of the accounts, and the longest time between two answers of one
-/// account.
+/// For each account, the time of its last answer. Also the longest time that any account has taken
+/// between two answers.
 struct Silence {
     last: Vec<Instant>,
     longest: Duration,
 }
 
 impl Silence {
-    /// Returns the longest time without an answer so far, including accounts that have not answered
-    /// yet.
+    /// Returns the longest time that any account has been silent so far. This includes accounts
+    /// that have never answered.
     fn until_now(&self) -> Duration {
         let silent = self.last.iter().map(Instant::elapsed);
         silent.fold(self.longest, Duration::max)
@@ -61,7 +61,7 @@ impl Silence {
 pub(super) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// Senders whose drop ends the threads.
+    /// One sender for each thread. The thread ends when its sender is dropped.
     ends: Vec<Sender<()>>,
     entities: Entities,
     node: Node,
@@ -73,7 +73,7 @@ pub(super) struct Callers {
 pub(super) struct Calls {
     pub(super) answered: u64,
     pub(super) unanswered: u64,
-    /// Longest time without an answer of an account that was called.
+    /// Longest time for which an account that was called did not answer.
     pub(super) silence: Duration,
     pub(super) history: History<Op, Ret>,
     /// Sum of all balances at the end, in cents. `None` if an account did not answer.
@@ -190,8 +190,8 @@ impl Shared {
         }
     }
 
-    /// Asks for the balance of an account repeatedly, until there is an answer or the time `until`
-    /// is reached. A question can be lost with a node that was killed.
+    /// Asks for the balance of an account until an answer arrives or the time `until` is reached.
+    /// Repeats the question, because it is lost if the node of the account is killed.
     fn last_balance(&self, account: usize, until: Instant) -> Option<Ret> {
         let mut balance = None;
         while balance.is_none() && Instant::now() < until {

@@ -233,7 +233,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns an error if a process has ended by itself.
+    /// Returns an error if a process has ended although nothing has killed it.
     fn all_run(&mut self) -> Result<()> {
         for member in &mut self.members {
             if let Some(status) = member.ended()? {

@@ -6,23 +6,23 @@ use super::member::Member;
 use super::observed::table;
 use super::usage::Usage;
 
-/// Growth of the memory that is no leak: a quarter, and this number of bytes. Allocators keep
-/// memory that was freed, and threads begin to use theirs at different times.
+/// Memory growth that does not count as a leak: a quarter, plus this number of bytes. Allocators
+/// keep memory that was freed, and threads do not all begin to use their memory at the same time.
 const MEMORY_MORE: u64 = 16 << 20;
 
-/// Number of threads and of files that may be open in addition, for example because a connection
-/// to a server is just being replaced.
+/// Number of additional threads, and of additional open files, that do not count as a leak. For
+/// example, a process may be replacing a connection to a server.
 const THREADS_MORE: u64 = 2;
 const FILES_MORE: u64 = 4;
 
 /// Name of this process in the table.
 const OWN: &str = "callers";
 
-/// Resources of the processes that live on.
+/// Resources of each process, counted early in the run.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     early: Vec<Counted>,
-    /// Resources at the end, of those of `early` that still run.
+    /// Resources at the end of the run, for the processes in `early` that are still running.
     late: Vec<Counted>,
 }
 
@@ -34,7 +34,7 @@ struct Counted {
 }
 
 impl Watched {
-    /// Returns true if the resources have been counted once.
+    /// Returns true if the first count of the resources is done.
     pub(super) fn is_counted(&self) -> bool {
         !self.early.is_empty()
     }
@@ -45,7 +45,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Counts the resources of the same processes again.
+    /// Counts the resources of the same processes again, at the end of the run.
     pub(super) fn count_again(&mut self, members: &[Member]) -> Result<()> {
         let is_early = |found: &Counted| {
             let mut early = self.early.iter();
@@ -55,7 +55,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Returns a table of the processes that have lived on.
+    /// Returns a table of the processes that ran from the first count to the last.
     pub(super) fn table(&self) -> String {
         let header = [
             "process",
@@ -81,8 +81,8 @@ impl Watched {
         table.to_string()
     }
 
-    /// Returns a sentence about the first process that has grown too much, or about the lack of
-    /// processes to compare.
+    /// Returns a description of the first process that has grown too much. If there is no process
+    /// to compare, returns a message about that.
     pub(super) fn grown(&self) -> Option<String> {
         if self.pairs().next().is_none() {
             return Some("no process has lived long enough to be compared".to_owned());

@@ -23,7 +23,7 @@ use super::member::join;
 use super::model::Action;
 use super::servers::Servers;
 
-/// Name of the node.
+/// Name of the node through which the threads call the accounts.
 const NAME: &str = "ledger";
 
 /// Number of accounts, and of threads.
@@ -40,7 +40,7 @@ const LAST_WITHIN: Duration = Duration::from_secs(60);
 struct Counts {
     answered: AtomicU64,
     unanswered: AtomicU64,
-    /// Number of unanswered calls that have taken effect.
+    /// Number of calls that took effect although no answer arrived.
     effective: AtomicU64,
     wrong: Mutex<Option<String>>,
 }
@@ -55,13 +55,13 @@ impl Counts {
 pub(super) struct Totals {
     pub(super) answered: u64,
     pub(super) unanswered: u64,
-    /// Number of unanswered calls that have taken effect.
+    /// Number of calls that took effect although no answer arrived.
     pub(super) effective: u64,
-    /// Longest time without an answer of an account.
+    /// Longest time for which an account did not answer.
     pub(super) silence: Duration,
     /// Sum of all balances in cents, and the sum that the callers expect.
     pub(super) cents: (u64, u64),
-    /// The first error: an account that has returned a wrong balance, or none at the end.
+    /// The first error: an account returned a wrong balance, or did not answer at the end.
     pub(super) wrong: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Totals {
 pub(super) struct Ledger {
     counts: Arc<Counts>,
     threads: Vec<JoinHandle<Owner>>,
-    /// Senders whose drop ends the threads.
+    /// One sender for each thread. The thread ends when its sender is dropped.
     ends: Vec<Sender<()>>,
     accounts: Vec<Address<Order>>,
     entities: Entities,
@@ -163,7 +163,7 @@ impl Ledger {
 struct Owner {
     number: u64,
     account: Address<Order>,
-    /// Balance that the account has, in cents.
+    /// Balance in cents that the account must have.
     balance: u64,
     /// Time of the last answer.
     last: Instant,
@@ -171,7 +171,7 @@ struct Owner {
 }
 
 impl Owner {
-    /// Calls the account until the other end of `ends` is dropped, or the account is wrong.
+    /// Calls the account until the sender of `ends` is dropped, or until a balance is wrong.
     fn work(mut self, counts: &Counts, ends: &Receiver<()>) -> Self {
         for call in 0.. {
             // Also the pause between two calls.
@@ -187,7 +187,8 @@ impl Owner {
         self
     }
 
-    /// Calls the account. Returns an error if the account is wrong, or silent for too long.
+    /// Calls the account. Returns an error if the balance is wrong, or if the account does not
+    /// answer for too long.
     fn call(&mut self, action: Action, counts: &Counts) -> std::result::Result<(), String> {
         let (number, before) = (self.number, self.balance);
         let (ret, after) = expected(before, action);
@@ -206,8 +207,8 @@ impl Owner {
         ))
     }
 
-    /// Finds out whether a call without an answer has taken effect. With it, the account has the
-    /// balance `after`.
+    /// Finds out whether a call without an answer has taken effect. If it has, the balance of the
+    /// account is `after`.
     fn find_out(&mut self, after: u64, counts: &Counts) -> std::result::Result<(), String> {
         let (number, before) = (self.number, self.balance);
         let limit = LAST_WITHIN.as_secs();

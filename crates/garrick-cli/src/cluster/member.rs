@@ -18,24 +18,24 @@ use garrick_measure::commands::{Ended, print};
 use super::account::{ACCOUNT, Account};
 use super::servers::Servers;
 
-/// Name of the subcommand.
+/// Name of the subcommand that runs a member.
 pub(super) const NAME: &str = "demo-member";
 
 /// Line that the process prints when it has joined.
 const READY: &str = "joined";
 
-/// Time for which a node tries to join. After a process was killed, the name of its node is
+/// Time for which a node tries to join. After a process was killed, the name of its node stays
 /// reserved for some seconds.
 const JOIN_WITHIN: Duration = Duration::from_secs(30);
 
-/// Time for which a connection tries to write the remaining data.
+/// Time limit for a connection that is closing to write its remaining data.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Time within which a node must have handed its shards over.
+/// Time limit for a node to hand its shards over to other nodes.
 const DRAIN_WITHIN: Duration = Duration::from_secs(20);
 
-/// Time within which a process must have ended after its node was told to leave. The next constant
-/// is the time between two checks.
+/// Time limit for a process to end after its node was told to leave. The next constant is the time
+/// between two checks.
 const END_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -69,7 +69,7 @@ pub(super) fn join(system: &System, net: &NatsNet, cluster: &str, name: &str) ->
     }
 }
 
-/// Runs the node until it was drained. The node begins to drain when standard input ends.
+/// Runs the node until it has drained. The node begins to drain when standard input ends.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let (cluster, name) = (&*arguments.cluster, &*arguments.node);
     let servers = || arguments.servers.builder();
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
-/// A process that was started.
+/// A running process of a member, which this process has started.
 pub(super) struct Member {
     pub(super) name: String,
     child: Child,
@@ -200,7 +200,7 @@ impl Member {
     }
 }
 
-/// Lets all nodes leave.
+/// Tells all nodes to leave.
 pub(super) fn end_all(members: &mut [Member]) -> Result<()> {
     for member in members {
         let status = member.end()?;
@@ -218,8 +218,8 @@ impl Drop for Member {
     }
 }
 
-/// Protects a process from Ctrl-C in the terminal, because the demonstration ends its processes in
-/// order.
+/// Protects a child process from Ctrl-C in the terminal. The demonstration itself ends its
+/// processes, one after another.
 pub(super) fn in_its_own_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);

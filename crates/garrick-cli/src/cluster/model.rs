@@ -31,7 +31,7 @@ impl fmt::Debug for Op {
     }
 }
 
-/// The model: accounts that are empty at first.
+/// Sequential model of the accounts. All balances are zero at first.
 pub(super) struct Accounts;
 
 impl Sequential for Accounts {
@@ -63,7 +63,7 @@ impl Sequential for Accounts {
     }
 }
 
-/// Checks that the history is linearizable, and that the total of the last balances is right.
+/// Checks that the history is linearizable, and that the sum of the final balances is correct.
 /// Otherwise returns a description of the error.
 pub(super) fn check(history: &History<Op, Ret>, total: Option<u64>) -> Result<(), String> {
     match history.check(&Accounts) {
@@ -86,8 +86,8 @@ pub(super) fn check(history: &History<Op, Ret>, total: Option<u64>) -> Result<()
     }
 }
 
-/// Returns the smallest and the largest sum of all balances. A call without an answer may or may
-/// not have taken effect.
+/// Returns the smallest and the largest possible sum of all balances. There is a range because a
+/// call without an answer may or may not have taken effect.
 fn bounds(history: &History<Op, Ret>) -> (i128, i128) {
     let (mut least, mut most) = (0, 0);
     for operation in history.operations() {

@@ -9,7 +9,7 @@ use garrick_cluster::nats::{NatsError, NatsObserver};
 
 use super::servers::Servers;
 
-/// Time without a beat after which other members remove a member.
+/// Time without a heartbeat after which the other members remove a member.
 const SILENT: Duration = Duration::from_secs(5);
 
 /// Flags of a command that looks at a cluster.
@@ -37,7 +37,7 @@ impl Observed {
     }
 }
 
-/// Returns the state of a member in a word.
+/// Returns a word for the state of a member.
 pub(super) fn state(member: &MemberOverview) -> &'static str {
     match member.silent_for {
         Some(silent) if silent >= SILENT => "silent",

@@ -25,11 +25,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time within which the servers must have elected leaders, or all nodes must have joined.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 
-/// Time at which resources are first counted, or half of the run if that is shorter.
+/// Time after which resources are counted first. If half of the run is shorter, they are counted
+/// after half of the run.
 const COUNT_AFTER: Duration = Duration::from_secs(120);
 
-/// Time for which a server is down, or a node is paused: from one second to this number of seconds.
-/// It is longer than the time after which other nodes take over.
+/// Maximum time in seconds for which a server is down or a node is paused. The minimum is one
+/// second. The maximum is longer than the time after which other nodes take over.
 const DOWN_SECONDS_MAX: u64 = 10;
 
 /// Maximum number of minutes.
@@ -50,7 +51,7 @@ pub(crate) struct Arguments {
     seed: Option<u64>,
 }
 
-/// A fault, with the index of the node or server.
+/// A fault to cause, with the index of the affected node or server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     KillNode(usize),
@@ -71,7 +72,7 @@ impl Fault {
     }
 }
 
-/// Numbers of faults, and of nodes that could not join at once.
+/// Number of faults, and number of times that a node could not join at once.
 #[derive(Default)]
 struct Faults {
     killed: u64,
@@ -85,7 +86,7 @@ struct Run {
     servers: Servers,
     cluster: String,
     members: Vec<Member>,
-    /// True for each member that has joined since it was started.
+    /// One flag for each member: true if the member has joined since its last start.
     joined: [bool; NODES],
     watched: Watched,
     faults: Faults,
@@ -134,7 +135,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     Ok(run.verdict(&totals))
 }
 
-/// Joins as the node of the callers. The servers need some seconds to elect leaders.
+/// Joins the cluster as the node of the callers. Retries, because the servers need some seconds to
+/// elect leaders.
 fn joined(servers: &Servers, cluster: &str, stop: &Stop) -> Result<Ledger> {
     let began = Instant::now();
     loop {
@@ -153,8 +155,8 @@ impl Run {
         Member::start(&name, &self.cluster, &self.servers, None)
     }
 
-    /// Lets the callers work, and causes faults meanwhile. Counts resources when no fault was
-    /// caused for a while.
+    /// Causes faults while the callers work. Counts resources when no fault has occurred for a
+    /// while.
     fn work(&mut self, arguments: &Arguments, seed: u64, ledger: &mut Ledger) -> Result<()> {
         self.are_ready()?;
         print("All nodes have joined.");

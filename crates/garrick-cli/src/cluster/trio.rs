@@ -17,7 +17,7 @@ pub(super) const SERVERS: usize = 3;
 pub(super) struct Trio {
     program: PathBuf,
     folder: PathBuf,
-    /// `None` while the server is down.
+    /// Server processes. `None` stands for a server that is down.
     engines: [Option<Engine>; SERVERS],
 }
 
@@ -57,7 +57,7 @@ impl Trio {
         }
     }
 
-    /// Starts a server that was killed, with its files and its ports.
+    /// Starts a killed server again, with its old files and ports.
     pub(super) fn start_again(&mut self, number: usize) -> Result<()> {
         let config = self.config(number);
         self.engines[number] = Some(Engine::start_with(&self.program, Some(&config))?);

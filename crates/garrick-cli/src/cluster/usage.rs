@@ -7,11 +7,11 @@ use garrick_measure::Result;
 /// Resources of a process at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// Resident memory in bytes, without the pages of the program and of its libraries: these are
-    /// loaded when they are first used.
+    /// Resident memory in bytes, without the pages of the program and its libraries. These pages
+    /// are loaded when the process first uses them, so their growth is not a leak.
     pub(super) memory: u64,
     pub(super) threads: u64,
-    /// Number of open files, of which connections are a part.
+    /// Number of open files. Connections count as open files.
     pub(super) files: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A bank whose nodes and operator have users of their own.
+//! A bank in which each node, and the operator, has its own NATS user.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use super::cluster;
 use super::server::Server;
 
-/// Starts a server with a user for each of these names in the cluster `bank`, and one for a
-/// stranger, who may do nothing. The passwords are the names.
+/// Starts a server with one user for each of the given names in the cluster `bank`, and with a user
+/// `stranger` that must not publish anything. The password of each user is its name.
 pub(super) fn serve(names: &[&str]) -> Option<Server> {
     let user = |name: &&str| {
         let arguments = ["permissions", "--cluster", "bank", "--node", name];
@@ -24,7 +24,7 @@ pub(super) fn serve(names: &[&str]) -> Option<Server> {
     ))
 }
 
-/// Returns `garrick cluster` as a user of the server.
+/// Returns the command `garrick cluster` that connects to the server as the given user.
 pub(super) fn as_user(server: &Server, user: &str, arguments: &[&str]) -> Command {
     let mut command = cluster(arguments);
     command.args(["--nats", server.address(), "--user", user]);

@@ -1,4 +1,4 @@
-//! `garrick cluster`, as a person uses it, with a NATS server.
+//! Tests of `garrick cluster` on the command line, with a NATS server.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
@@ -28,13 +28,13 @@ fn cluster(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns what a command has printed.
+/// Returns the output of a command.
 fn said(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8(text).unwrap()
 }
 
-/// Asserts that a command ends with `code` and one line that contains all of `words`.
+/// Asserts that a command exits with `code`, and prints one line that contains all of `words`.
 #[track_caller]
 fn assert_says(command: &mut Command, code: i32, words: &[&str]) {
     let output = command.output().unwrap();

@@ -11,7 +11,7 @@ use std::thread;
 /// `cargo xtask tools` installs it there.
 const PROGRAM: &str = "../tools/nats-server";
 
-/// A NATS server on a free port, with a store of its own. It ends with the test.
+/// A NATS server on a free port, with its own storage. The server ends with the test.
 pub(super) struct Server {
     child: Child,
     folder: PathBuf,

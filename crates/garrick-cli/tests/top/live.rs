@@ -1,4 +1,5 @@
-//! Tests in a terminal: the screen, the keys, and the terminal's state at the end.
+//! Tests of `garrick top` in a terminal: the screen, the keys, and the state of the terminal after
+//! the program.
 
 use std::process::Command;
 

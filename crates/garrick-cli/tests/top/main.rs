@@ -56,5 +56,6 @@ fn snapshot(name: &str, sequence: u64) -> Snapshot {
     }
 }
 
-/// Name that would act on a terminal if it were printed as it is.
+/// A name with escape sequences that would control the terminal if they were printed without
+/// escaping.
 const EVIL: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}x";

@@ -1,4 +1,5 @@
-//! Tests of errors in one line: exit code 2 for wrong usage, 1 for failures.
+//! Tests of errors: each error is one line. The exit code is 2 for wrong usage, and 1 for other
+//! failures.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Terminal with a program in it: keys go in, a screen comes out.
+//! Simulated terminal in which a test runs a program. The test sends keys and reads the screen.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
-/// Time limit of a test. A test that takes longer hangs.
+/// Time limit of a test. A test that takes longer counts as hanging.
 const GUARD: Duration = Duration::from_secs(60);
 
 pub(crate) struct Terminal {
     child: Child,
-    /// User's side of the terminal.
+    /// The user's side of the pseudo-terminal.
     user: File,
-    /// Program's side, until the program ends.
+    /// The program's side of the pseudo-terminal. `None` after the program has ended.
     program: Option<OwnedFd>,
     /// Settings of the terminal before the program began.
     before: String,
@@ -125,7 +125,8 @@ impl Terminal {
             .set_size(some(lines), some(columns));
     }
 
-    /// Waits for the program's end, and asserts that the terminal is as it was before.
+    /// Waits until the program has ended. Asserts that the terminal is in the same state as before
+    /// the start of the program.
     #[track_caller]
     pub(crate) fn wait_for_the_end(&mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();

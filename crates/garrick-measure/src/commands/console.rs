@@ -1,4 +1,4 @@
-//! Prints to a reader that may have closed the pipe.
+//! Functions that print to standard output. The reader of the output may have closed the pipe.
 
 use std::io::{self, ErrorKind, Write};
 use std::process;

@@ -22,7 +22,7 @@ const SECONDS_PER_ROW: f64 = 3.0;
 /// under a minute.
 const SECONDS_PER_ROW_QUICK: f64 = 0.7;
 
-/// Maximum number of seconds for each row. A larger number is a mistake.
+/// Maximum number of seconds for each row. A larger number counts as a mistake of the user.
 const SECONDS_PER_ROW_MAX: f64 = 3600.0;
 
 #[derive(Debug, Args)]
@@ -97,7 +97,8 @@ impl Flags {
 }
 
 impl Flags {
-    /// Returns the reason why the reference cannot be used, if no plan has such a contender.
+    /// Checks that some plan has a contender with the name of the reference. If not, returns the
+    /// reason why the reference cannot be used.
     fn unknown_reference(&self, plans: &[Plan<'_>]) -> Result<Option<String>> {
         let Some(reference) = &self.reference else {
             return Ok(None);

@@ -212,8 +212,8 @@ pub fn exit(ended: scenario::Result<Ended>) -> ExitCode {
     }
 }
 
-/// Returns the outcome for a command line that cannot be run. Prints a help text as it is. Shortens
-/// an error to the text before its tips and usage.
+/// Returns the outcome for a command line that cannot be run. Prints a help text unchanged. Of an
+/// error, keeps only the text before its tips and usage.
 fn explain(error: &clap::Error) -> Ended {
     if matches!(
         error.kind(),
@@ -234,7 +234,7 @@ fn explain(error: &clap::Error) -> Ended {
     Ended::Refused(words.join(" ") + &suggested(error))
 }
 
-/// Returns the question whether a similar name was meant, or an empty text if no name is similar.
+/// Returns a question that suggests a similar name. Returns an empty text if no name is similar.
 fn suggested(error: &clap::Error) -> String {
     let kinds = [
         ContextKind::SuggestedSubcommand,

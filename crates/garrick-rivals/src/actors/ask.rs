@@ -1,4 +1,4 @@
-//! Asks and their answers.
+//! Benchmark of questions to an actor, and of its answers.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 

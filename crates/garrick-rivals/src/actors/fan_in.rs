@@ -1,4 +1,4 @@
-//! Messages to one actor from four senders.
+//! Benchmark of messages from four senders to one actor.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 

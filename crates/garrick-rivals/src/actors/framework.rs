@@ -31,10 +31,10 @@ pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
 /// The decision of an actor after a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// The actor waits for more messages.
+    /// The actor continues, and waits for more messages.
     Continue,
-    /// No more messages will come. A library whose actors stop when their last address is dropped
-    /// has nothing to do.
+    /// The actor ends, because no more messages will come. If a library stops an actor when its
+    /// last address is dropped, nothing has to be done.
     Stop,
 }
 
@@ -64,7 +64,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Name in tables.
     const NAME: &'static str;
 
-    /// True if the framework has bounded mailboxes, whose senders wait when they are full.
+    /// True if the framework has bounded mailboxes. A sender waits while such a mailbox is full.
     const HAS_BOUNDED: bool;
 
     /// Kinds of actors of the framework, besides the plain kind.

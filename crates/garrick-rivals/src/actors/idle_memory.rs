@@ -29,7 +29,7 @@ pub(crate) const IDLE_MEMORY: Scenario = Scenario {
 /// name and a number of actors.
 const CHILD: &str = "measure-idle-memory";
 
-/// Reason why reading the resident memory cannot fail.
+/// Panic message if the system does not report the resident memory.
 const STATM: &str = "the system reports resident memory";
 
 /// Number of actors that are spawned before other actors run.

@@ -1,4 +1,5 @@
-//! A token that is passed back and forth between two actors, or around a ring.
+//! Benchmark of a token that is passed back and forth between two actors, or around a ring of
+//! actors.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;

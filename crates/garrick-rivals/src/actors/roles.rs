@@ -58,7 +58,8 @@ fn say(done: &mut Option<oneshot::Sender<()>>) {
     }
 }
 
-/// A relay, which passes a number on, decremented each time, until the number is 0.
+/// A relay, which subtracts 1 from the number in a token and passes the token on, until the number
+/// is 0.
 pub(super) struct Relay<F: Framework> {
     /// Address of the next relay. `None` before the first message, and after the end.
     next: Option<F::Address<Self>>,
@@ -112,12 +113,13 @@ impl<F: Framework> Role<F> for Relay<F> {
     }
 }
 
-/// Counts the messages and the ends of short-lived and idle actors.
+/// Counts the messages handled by short-lived or idle actors, and counts how many of these actors
+/// have ended.
 #[derive(Debug)]
 pub(super) struct Tally {
     /// Number of messages handled.
     handled: AtomicU64,
-    /// Number of actors that have not ended.
+    /// Number of actors that have not ended yet.
     left: AtomicU64,
     /// Sender of the report that the last actor has ended.
     done: Mutex<Option<oneshot::Sender<()>>>,
@@ -198,13 +200,14 @@ impl<F: Framework> Role<F> for Idler<F> {
 
 /// An actor of a fork bomb, in its current state. The module `fork_bomb` describes the protocol.
 pub(super) enum Tree<F: Framework> {
-    /// The customer of the root, which reports the number of actors of the tree.
+    /// The actor to which the root answers. It reports the number of actors of the tree.
     Customer(Option<oneshot::Sender<u64>>),
-    /// A new actor, which waits for the message to grow.
+    /// A new actor, which waits for the message that tells it to grow.
     Seed,
     /// An inner actor that waits for two answers, and then answers its customer.
     Two(F::Address<Self>),
-    /// An inner actor that has received one answer, with this count, and waits for the other.
+    /// An inner actor that has received one of its two answers, with this count, and waits for the
+    /// second one.
     One(F::Address<Self>, u64),
     /// An actor that has answered.
     Spent,

@@ -1,4 +1,4 @@
-//! Actors that live for one message.
+//! Benchmark of actors that end after one message.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 

@@ -1,4 +1,4 @@
-//! Messages to one actor from one sender.
+//! Benchmark of messages from one sender to one actor.
 
 use std::error::Error;
 

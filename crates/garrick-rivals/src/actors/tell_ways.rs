@@ -1,5 +1,5 @@
-//! Messages to actors that are not plain: actors with a name, actors with a supervisor, and actors
-//! whose handlers may await.
+//! Benchmark of messages to special actors: actors with a name, actors with a supervisor, and
+//! actors whose handlers may await.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 

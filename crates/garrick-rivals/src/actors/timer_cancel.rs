@@ -1,4 +1,4 @@
-//! Timers that are cancelled soon after they are started.
+//! Benchmark of timers that are cancelled soon after they are started.
 
 use std::future::Future;
 use std::task::{Context as Task, Waker};
@@ -59,7 +59,8 @@ fn sleeps(ops: u64) -> Result<Measured> {
     })
 }
 
-/// Measures ractor, whose timed messages are tasks that are aborted.
+/// Measures ractor. It sends a delayed message by a task, and cancels the message by aborting the
+/// task.
 fn ractor(ops: u64) -> Result<Measured> {
     Ractor::run(1, async move {
         let (counter, _done) = Counter::new(1);

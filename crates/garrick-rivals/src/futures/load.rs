@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Maximum duration of a fast poll. A longer poll counts as slow, as in tokio's metrics.
 const SLOW: Duration = Duration::from_micros(50);
 
-/// The measured counts and times of a future, from its creation to its end.
+/// Counts and times of a future's polls, measured from the creation of the future to its end.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Load {
     pub(super) polls: u64,
@@ -41,7 +41,7 @@ impl Loads {
     }
 }
 
-/// The state that a wake reads.
+/// State that a measured future shares with its waker.
 #[derive(Debug, Default)]
 struct Tap {
     /// End of the last poll, time of the first wake since then, and the outer waker.

@@ -17,7 +17,7 @@ pub(super) struct Sizes {
     pub(super) tasks: usize,
     /// Number of rounds of each contender.
     pub(super) rounds: usize,
-    /// Number of rounds of each contender in which its polls are measured.
+    /// Number of rounds of each contender in which the polls of its actor are measured.
     pub(super) rounds_of_load: usize,
 }
 
@@ -40,7 +40,7 @@ impl Sizes {
 /// The results of one round.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// Latency of each task beyond its sleep.
+    /// Latency of each task, without the time for which the task sleeps.
     pub(super) latencies: Vec<Duration>,
     /// Maximum number of tasks that were in flight at the same time.
     pub(super) pending_max: usize,
@@ -61,7 +61,7 @@ impl Round {
     }
 }
 
-/// Measures a round from its first task on.
+/// Measures a round. The time starts when the first task is sent.
 pub(super) struct Timing {
     began: Instant,
     watch: Stopwatch,
@@ -107,7 +107,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Returns the CPU time of a task.
+    /// Returns the mean CPU time per task.
     pub(super) fn cpu_per_task(&self) -> Duration {
         self.cpu.div_f64((self.tasks * self.durations.len()) as f64)
     }

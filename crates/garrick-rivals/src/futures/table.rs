@@ -17,7 +17,7 @@ fn time(time: Duration) -> String {
     format!("{time:.2?}")
 }
 
-/// Returns the rate of `tasks` tasks in this time, in millions per second.
+/// Returns the rate in millions of tasks per second, for `tasks` tasks in this time.
 fn rate(tasks: usize, time: Duration) -> String {
     format!("{:.3}M", tasks as f64 / time.as_secs_f64() / 1e6)
 }
@@ -34,7 +34,7 @@ fn mean(times: &[Duration]) -> Duration {
     sum.div_f64(times.len().max(1) as f64)
 }
 
-/// Returns the table of the latencies of tasks beyond their sleep.
+/// Returns the table of the latencies of tasks, without the time for which they sleep.
 pub(super) fn latency(measured: &[Measured]) -> Table {
     let mut table = table(&["actor", "mean", "median", "min", "max", "p10", "p90", "p99"]);
     for one in measured {
@@ -46,7 +46,7 @@ pub(super) fn latency(measured: &[Measured]) -> Table {
     table
 }
 
-/// Returns the table of the durations of rounds, and of the tasks in flight.
+/// Returns the table of the durations of rounds, and of the number of tasks in flight.
 pub(super) fn throughput(measured: &[Measured]) -> Table {
     let mut table = table(&[
         "actor",

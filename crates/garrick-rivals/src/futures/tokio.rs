@@ -19,7 +19,7 @@ use super::rounds::{DELAY, Round, Timing};
 struct Ends {
     tasks: mpsc::Receiver<Instant>,
     results: mpsc::Sender<Instant>,
-    /// Empty round, with room for all tasks.
+    /// An empty round, with space for the latencies of all its tasks.
     round: Round,
 }
 
@@ -30,7 +30,7 @@ async fn task(sent: Instant) -> Instant {
 }
 
 impl Ends {
-    /// Records that `count` tasks are in flight.
+    /// Updates the maximum number of tasks in flight with the current number `count`.
     fn pending(&mut self, count: usize) {
         self.round.pending_max = self.round.pending_max.max(count);
     }

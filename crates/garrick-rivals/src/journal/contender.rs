@@ -20,7 +20,7 @@ const CHILD: &str = "measure-journal";
 /// Maximum number of events that a writer commits together, as in Garrick.
 const GROUP: usize = 4_096;
 
-/// Maximum number of lines that are shown from the output of a failed process.
+/// Maximum number of lines to show of the output of a failed process.
 const LINES: usize = 3;
 
 /// A contender of the study.
@@ -31,7 +31,7 @@ pub(super) struct Contender {
     by: By,
 }
 
-/// Process in which a contender runs.
+/// Process that runs a contender.
 enum By {
     /// A process of this program.
     Us(fn(&Plan) -> std::result::Result<Outcome, Fault>),
@@ -42,7 +42,7 @@ enum By {
 /// A contender whose program was built.
 pub(super) struct Ready {
     first: &'static str,
-    /// `None` for a process of this program.
+    /// Command that runs the contender. `None` if this program itself runs it.
     jvm: Option<Program>,
 }
 
@@ -111,7 +111,7 @@ pub(super) static CONTENDERS: &[Contender] = &[
 ];
 
 impl Contender {
-    /// Returns true if the contender needs time until its code is compiled.
+    /// Returns true if the contender is slow at first, because its code is compiled while it runs.
     pub(super) fn is_jvm(&self) -> bool {
         matches!(self.by, By::Jvm(..))
     }
@@ -139,7 +139,8 @@ impl Ready {
         outcome(self.command(plan)?)
     }
 
-    /// Runs the contender in a process, and counts its syncs. `log` is a file to be created.
+    /// Runs the contender in a process, and counts how often the process syncs files. `log` is the
+    /// path of a file that this method creates.
     pub(super) fn run_traced(&self, plan: &Plan, log: &Path) -> Result<Syncs> {
         let outcome = outcome(strace::traced(&self.command(plan)?, log))?;
         Ok(strace::count(&fs::read_to_string(log)?, &outcome))

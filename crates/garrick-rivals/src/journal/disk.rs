@@ -1,4 +1,4 @@
-//! The raw disk: a write of 4 KiB and a sync, one after another, by one thread.
+//! Measurement of the raw disk. One thread alternately writes 4 KiB and syncs.
 
 use std::fs::{self, File};
 use std::io;
@@ -35,7 +35,8 @@ impl Drop for Place {
     }
 }
 
-/// Returns the writes and syncs per second of the disk of `folder`.
+/// Measures the disk that contains `folder`. Returns how many times per second it can write and
+/// sync.
 pub(super) fn raw(folder: &Path, lasts: Duration) -> io::Result<f64> {
     let path = folder.join("raw");
     let file = File::create(&path)?;
@@ -58,7 +59,8 @@ pub(super) fn file_system(folder: &Path) -> String {
     type_of(&mounts, &folder).unwrap_or("unknown").to_owned()
 }
 
-/// Returns the type of the file system that is mounted nearest above `folder`.
+/// Returns the type of the file system that contains `folder`: the mount point with the longest
+/// path counts.
 fn type_of<'a>(mounts: &'a str, folder: &Path) -> Option<&'a str> {
     let mounted = mounts.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);

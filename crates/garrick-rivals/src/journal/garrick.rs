@@ -68,7 +68,7 @@ impl Client {
         cx.ask(&self.counter, Command::Add, Answer);
     }
 
-    /// Notifies the thread that waits for the end, if it still waits.
+    /// Notifies the thread that waits for the end of the run, if the thread is still waiting.
     fn end(&self, ended: Result<(), NoReply>) {
         let _ = self.ended.send(ended);
     }

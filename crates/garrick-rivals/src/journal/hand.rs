@@ -101,7 +101,7 @@ async fn ask(commands: mailbox::UnboundedSender<Command>, run: Arc<Run>) {
     }
 }
 
-/// Commits the events that wait, at most `most` together, until all entities have ended.
+/// Commits waiting events, at most `most` events together, until all entities have ended.
 fn write<E: Engine>(
     mut engine: E,
     requests: &mpsc::Receiver<Append>,
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::journal::disk::Place;
 
-    /// Fails at its third commit.
+    /// A store that fails at its third commit.
     struct Failing(u64);
 
     impl Engine for Failing {

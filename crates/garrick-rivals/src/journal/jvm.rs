@@ -25,7 +25,7 @@ pub(super) struct Project {
     files: &'static [(&'static str, &'static str)],
 }
 
-/// Number that is larger than every version of Java.
+/// A number that is larger than every version number of Java.
 const NEWEST: u32 = u32::MAX;
 
 const SHARED: (&str, &str) = (

@@ -136,7 +136,7 @@ fn chosen(matches: &ArgMatches) -> Vec<&'static Contender> {
     CONTENDERS.iter().filter(is_chosen).collect()
 }
 
-/// Checks what the study needs, so that mistakes are found before a run of minutes.
+/// Checks the requirements of the study. So mistakes are found before the long measurement begins.
 fn check(folder: &Path, json: Option<&Path>, traces: bool) -> std::result::Result<(), String> {
     if !folder.is_dir() {
         return Err(format!(

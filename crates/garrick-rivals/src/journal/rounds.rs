@@ -11,7 +11,7 @@ use super::disk::{Place, raw};
 use super::run::{Outcome, Plan};
 use super::strace::Syncs;
 
-/// Numbers of entities, each with one command in progress.
+/// Numbers of entities to measure. Each entity has one command in progress.
 const ENTITIES: [usize; 3] = [1, 32, 1_000];
 
 /// The size of the study.
@@ -57,16 +57,16 @@ pub(super) struct Row {
     pub(super) contender: &'static Contender,
     pub(super) entities: usize,
     pub(super) rounds: Vec<Round>,
-    /// `None` if the syncs were not counted.
+    /// Counted syncs. `None` if the syncs were not counted.
     pub(super) syncs: Option<Syncs>,
 }
 
 /// The results of the study.
 pub(super) struct Results {
     pub(super) rows: Vec<Row>,
-    /// Contenders that could not be measured, and why.
+    /// Contenders that could not be measured, with the reasons.
     pub(super) missing: Vec<(&'static str, String)>,
-    /// Errors of single runs. The other runs do not depend on them.
+    /// Errors of single runs. After an error, the other runs continue.
     pub(super) failed: Vec<String>,
 }
 

@@ -19,9 +19,9 @@ pub(super) type Fault = Box<dyn Error + Send + Sync>;
 /// The size of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// Number of entities. Each has one command under way.
+    /// Number of entities. Each entity has one command in progress.
     pub(super) entities: usize,
-    /// Time before the measurement, in which the clients are already at work.
+    /// Time before the measurement. The clients already send commands during this time.
     pub(super) warm_up: Duration,
     /// Length of the measurement.
     pub(super) lasts: Duration,
@@ -32,12 +32,12 @@ pub(super) struct Plan {
 /// State that the clients of a run share.
 #[derive(Debug, Default)]
 pub(super) struct Run {
-    /// Number of commands whose answers have come.
+    /// Number of commands whose answers have arrived.
     acknowledged: AtomicU64,
     is_over: AtomicBool,
 }
 
-/// The figures of the clients, without those of the disk.
+/// Figures that the clients have measured. They do not include the figures of the disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Window {
     /// Number of commands that were acknowledged within the measurement.
@@ -68,7 +68,7 @@ impl Run {
         !self.is_over.load(Relaxed)
     }
 
-    /// Measures the clients, which are at work, and tells them to end.
+    /// Measures the clients, which are already running, and then tells them to end.
     pub(super) fn measure(&self, plan: &Plan) -> Window {
         thread::sleep(plan.warm_up);
         let before = self.acknowledged.load(Relaxed);
@@ -101,7 +101,7 @@ impl Outcome {
         self.window.commands as f64 / (self.window.ended - self.window.began)
     }
 
-    /// Returns the CPU time of a command, in microseconds.
+    /// Returns the mean CPU time per command, in microseconds.
     pub(super) fn cpu_us(&self) -> f64 {
         self.window.cpu_seconds * 1e6 / self.commands()
     }
@@ -111,13 +111,13 @@ impl Outcome {
         self.window.commands as f64
     }
 
-    /// Returns true if the measurement contains the time, in seconds since 1970.
+    /// Returns true if the given time, in seconds since 1970, is within the measurement.
     pub(super) fn contains(&self, unix_seconds: f64) -> bool {
         (self.window.began..self.window.ended).contains(&unix_seconds)
     }
 
-    /// Parses the line that a process has printed. Returns `None` if it is none, or if no command
-    /// was acknowledged within the measurement.
+    /// Parses a line that a process has printed. Returns `None` if the line is not an outcome, or
+    /// if no command was acknowledged within the measurement.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let json: Value = serde_json::from_str(line).ok()?;
         let (count, time) = (|key| json[key].as_u64(), |key| json[key].as_f64());
@@ -136,7 +136,7 @@ impl Outcome {
     }
 }
 
-/// Prints the outcome as a line of JSON, as [`Outcome::parse`] reads it.
+/// Prints the outcome as a line of JSON, which [`Outcome::parse`] can read.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let json = json!({
@@ -160,7 +160,8 @@ fn unix_seconds() -> f64 {
 pub(super) mod tests {
     use super::*;
 
-    /// Returns an outcome of 200 commands in half a second, from the second 1,000 on.
+    /// Returns an outcome of 200 commands in half a second. The measurement begins 1,000 seconds
+    /// after 1970.
     pub(in crate::journal) fn sample() -> Outcome {
         let line = r#"{"commands":200,"began":1000.0,"ended":1000.5,"cpu_seconds":0.01,
                        "acknowledged":250,"stored":250}"#;

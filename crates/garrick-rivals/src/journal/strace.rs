@@ -11,12 +11,13 @@ const STRACE: &str = "strace";
 /// System calls that make data durable, and the call that opens files.
 const TRACED: &str = "trace=fsync,fdatasync,msync,sync,syncfs,openat";
 
-/// Syncs that the process has asked for.
+/// Syncs that the process has requested.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Syncs {
     /// Syncs within the measurement, divided by the acknowledged commands.
     pub(super) per_command: f64,
-    /// True if a file was opened so that each write is a sync (`O_SYNC`, `O_DSYNC`).
+    /// True if the process opened a file in a mode in which each write is a sync (`O_SYNC`,
+    /// `O_DSYNC`).
     pub(super) at_each_write: bool,
 }
 

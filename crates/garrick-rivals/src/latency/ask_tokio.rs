@@ -1,4 +1,4 @@
-//! Asks by tokio tasks, which are not actors.
+//! Questions that tokio tasks, which are not actors, ask actors.
 
 use std::sync::Arc;
 

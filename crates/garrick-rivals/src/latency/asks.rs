@@ -1,4 +1,4 @@
-//! Asks from threads that are not workers.
+//! Questions that threads other than workers ask actors.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ fn sizes(quick: bool) -> (u64, usize) {
     if quick { (2_048, 3) } else { (16_384, 5) }
 }
 
-/// Formats the time of one of `asks` asks.
+/// Formats the mean time of an ask, for a measurement of `asks` asks.
 fn per_ask(time: Duration, asks: u64) -> String {
     format!("{:.0} ns", time.as_nanos() as f64 / asks as f64)
 }

@@ -1,4 +1,5 @@
-//! Lateness of messages while many actors block, by the method that their library recommends.
+//! Lateness of messages while many actors block. The actors block by the method that their library
+//! recommends.
 
 use std::time::Duration;
 

@@ -34,7 +34,7 @@ impl Turns {
             .collect()
     }
 
-    /// Returns the largest number of turns of one actor since `before`.
+    /// Returns the largest number of turns that one actor has run since the counts in `before`.
     pub(super) fn most_since(&self, before: &[u64]) -> u64 {
         let turns = self.all().into_iter().zip(before);
         turns.map(|(now, before)| now - before).max().unwrap_or(0)

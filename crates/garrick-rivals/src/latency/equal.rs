@@ -1,4 +1,4 @@
-//! Fairness: equal actors should have equal shares.
+//! Benchmark of fairness. Equal actors should handle equal numbers of messages.
 
 use std::thread;
 use std::time::Duration;

@@ -31,7 +31,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// Kinds of trouble in which a few handlers take a long time.
+    /// Disturbances in which a few handlers take a long time.
     pub(super) const LONG: [Self; 3] = [Self::Sleeper, Self::Spinner, Self::Heavy];
 
     pub(super) fn name(self) -> String {
@@ -64,10 +64,10 @@ impl Trouble {
     }
 }
 
-/// Interval of the messages to the one additional actor. Each message takes the time `LONG`.
+/// Time between two messages to the single additional actor. Each message takes the time `LONG`.
 const LONG_EVERY: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(50);
-/// Interval of the messages to each blocking actor. Each message takes the time `BLOCK`.
+/// Time between two messages to the same blocking actor. Each message takes the time `BLOCK`.
 const BLOCK_EVERY: Duration = Duration::from_millis(200);
 pub(super) const BLOCK: Duration = Duration::from_millis(10);
 /// One of this many measured messages takes the time `HEAVY`.
@@ -238,7 +238,7 @@ impl<F: Blocks> Role<F> for Blocker {
 /// The lateness of the messages of a round, sorted.
 pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
-    /// Lateness of the sends, which the driver causes.
+    /// Lateness of the sends. The driver is the cause of this part of the lateness.
     pub(super) sent: Vec<Duration>,
     /// Largest lateness of a completed job of the additional actors.
     pub(super) in_the_way: Duration,

@@ -1,5 +1,5 @@
-//! Actors that can only work one after another, on more workers than they can use; and a chain of
-//! many stages.
+//! Benchmarks of actors that cannot work at the same time: a pair of actors with more workers than
+//! it can use, and a chain of many stages.
 
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
@@ -144,7 +144,7 @@ impl<F: Peer> Role<F> for Link<F> {
     }
 }
 
-/// An actor that creates a pair or a chain.
+/// An actor that creates a pair of actors, or a chain of stages.
 struct Maker<F: Peer> {
     plan: Plan,
     /// Sender for the reports of the new actors. `None` once they have been created.

@@ -1,4 +1,5 @@
-//! Spread: the work of a few actors that one actor has created should use all cores.
+//! Benchmark of spreading work. One actor creates a few actors, and their work should use all
+//! cores.
 
 use std::iter;
 use std::sync::mpsc::{self, Sender};
@@ -83,7 +84,7 @@ impl<F: Peer> Role<F> for Parent {
     }
 }
 
-/// A child, which works turn by turn.
+/// A child of the parent. It does a part of its work in each turn.
 struct Child<F: Peer> {
     work: Work,
     turns: u64,
@@ -236,7 +237,7 @@ fn contenders() -> Vec<Contender<Plan, Span>> {
     actors.chain(OTHERS).collect()
 }
 
-/// Numbers of actors, and milliseconds of work of each actor.
+/// Pairs of a number of actors and the milliseconds of work of each actor.
 const WORK: [(usize, u64); 4] = [(2, 200), (3, 200), (8, 50), (100, 10)];
 /// Microseconds of a turn.
 const GRAINS: [u64; 3] = [10, 100, 2_000];

@@ -14,7 +14,7 @@ pub(super) struct Contender<P, R> {
 pub(super) type Rounds<R> = Vec<(&'static str, Vec<R>)>;
 
 /// Runs `rounds` rounds of each contender. Rotates the order, so that a contender does not always
-/// follow the same other contender.
+/// run after the same contender.
 pub(super) fn in_turns<P, R>(
     contenders: &[Contender<P, R>],
     plan: &P,

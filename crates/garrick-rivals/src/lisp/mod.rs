@@ -123,7 +123,7 @@ fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     growers
 }
 
-/// Runs the rounds of all growers alternately, after a first round that is not counted.
+/// Runs the rounds of all growers alternately. Does not count the first round of each grower.
 fn measure(sbcl: &mut Sbcl, sizes: Sizes) -> Result<Vec<Row>> {
     let (names, mut growers): (Vec<String>, Vec<Grower>) = growers(sizes).into_iter().unzip();
     let row = |name| Row {
@@ -170,8 +170,8 @@ fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     ]
 }
 
-/// Returns the CPU time of `one` divided by that of `other`, as the median of the ratios of their
-/// rounds.
+/// Returns the CPU time of `one` divided by the CPU time of `other`. Computes this ratio for each
+/// round, and returns the median of the ratios.
 fn times(one: &Row, other: &Row) -> f64 {
     let rounds = one.rounds.iter().zip(&other.rounds);
     spread(rounds.map(|(one, other)| one.cpu_per_op() / other.cpu_per_op()))[0]

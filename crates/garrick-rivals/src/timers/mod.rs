@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{Table, presets::UTF8_FULL};
 use garrick_measure::{Clock, Result, Section, Span, Stopwatch, Study};
 
-/// The other load on the sleeper's thread.
+/// Additional load on the thread of the sleeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Load {
     Idle,

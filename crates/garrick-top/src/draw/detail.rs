@@ -14,10 +14,12 @@ use crate::values::{Mark, bar, percent};
 /// Width of the label of a bar or graph.
 const LABEL: u16 = 18;
 
-/// Height of the details on a low screen. They have no line for the actors that stand out.
+/// Height of the details on a low screen. At this height, the line about notable actors is left
+/// out.
 const HEIGHT_LOW: u16 = 4;
 
-/// Number of steps of the graph of rates. Its widget takes whole numbers.
+/// Number of vertical steps of the graph of rates. The widget draws only whole numbers, so rates
+/// are scaled to this number.
 const STEPS: f32 = 1e6;
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {

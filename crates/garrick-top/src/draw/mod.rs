@@ -21,9 +21,11 @@ use crate::state::State;
 use crate::theme::Theme;
 use canvas::Canvas;
 
-/// Minimum width. A smaller terminal shows only that it is too small.
+/// Minimum width of the terminal. In a smaller one, only a message is shown: the terminal is too
+/// small.
 const COLUMNS_MIN: u16 = 60;
-/// Minimum height. A smaller terminal shows only that it is too small.
+/// Minimum height of the terminal. In a smaller one, only a message is shown: the terminal is too
+/// small.
 const LINES_MIN: u16 = 15;
 
 /// Minimum height for a taller detail.

@@ -11,7 +11,7 @@ use crate::values::Value;
 /// Width before the first column. It contains the cursor, the sign of the row's mark, and a blank.
 const MARGIN: usize = 4;
 
-/// A column that fits.
+/// A column that fits on the screen.
 struct Shown {
     /// Index of the column.
     index: usize,
@@ -95,8 +95,8 @@ fn nothing(state: &State) -> String {
     }
 }
 
-/// Chooses the columns that fit into `room`, the lowest ranks first. The first column gets the
-/// remaining width.
+/// Chooses the columns that fit into `room`. Columns with the lowest ranks are chosen first. The
+/// first column gets the remaining width.
 fn choose(columns: &[Column], room: usize) -> Vec<Shown> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_key(|index| columns[*index].rank);

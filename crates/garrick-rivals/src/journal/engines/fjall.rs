@@ -1,4 +1,5 @@
-//! fjall, whose batches are synced before their commit returns (`PersistMode::SyncData`).
+//! Store of events in fjall. A commit of a batch returns after the batch was synced
+//! (`PersistMode::SyncData`).
 
 use std::path::Path;
 

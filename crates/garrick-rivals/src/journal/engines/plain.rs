@@ -1,4 +1,5 @@
-//! One file, to which groups of events are appended: the minimum that stores events durably.
+//! Store of events in one file, to which groups of events are appended. A store of durable events
+//! needs at least this work.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -8,14 +9,15 @@ use std::path::Path;
 use super::{Engine, Event};
 use crate::journal::run::{Fault, PAYLOAD};
 
-/// Bytes of an event: entity, number, payload, and a checksum of these three.
+/// Size of an event in bytes. An event consists of an entity, a number, a payload, and a checksum
+/// of these three.
 const RECORD: usize = 8 + 8 + PAYLOAD + 4;
 
 pub(in crate::journal) struct Plain {
     file: File,
     /// The events of a group, encoded.
     buffer: Vec<u8>,
-    /// Number of events of each entity when the file was opened.
+    /// For each entity, the number of its events when the file was opened.
     counts: HashMap<u64, u64>,
 }
 
@@ -70,7 +72,7 @@ impl Engine for Plain {
     }
 }
 
-/// Returns the entity of a record, or `None` if the record is not whole.
+/// Returns the entity of a record. Returns `None` if the record is incomplete.
 fn entity_of(record: &[u8]) -> Option<u64> {
     let (content, sum) = record.split_last_chunk::<4>()?;
     let is_whole = record.len() == RECORD && crc32c::crc32c(content).to_le_bytes() == *sum;

@@ -1,4 +1,5 @@
-//! redb, with its default: a commit is durable when it returns (`Durability::Immediate`).
+//! Store of events in redb, with its default durability: a commit is durable when it returns
+//! (`Durability::Immediate`).
 
 use std::path::Path;
 

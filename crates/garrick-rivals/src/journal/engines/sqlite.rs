@@ -1,4 +1,4 @@
-//! SQLite with a write-ahead log, which it syncs at each commit (`synchronous=FULL`).
+//! Store of events in SQLite. SQLite syncs its write-ahead log at each commit (`synchronous=FULL`).
 
 use std::path::Path;
 

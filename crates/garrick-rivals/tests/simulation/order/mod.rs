@@ -1,5 +1,5 @@
-//! The order: four parties send a digit each. One of the 24 orders in which the digits may come is
-//! wrong.
+//! A program with a bug that depends on order. Four parties send a digit each, and one of the 24
+//! possible orders of arrival is wrong.
 
 mod garrick;
 #[cfg(madsim)]
