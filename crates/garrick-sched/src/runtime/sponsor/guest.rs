@@ -181,7 +181,14 @@ enum Welcome {
 impl Guest {
     /// Makes the calling thread run worker `home` as a guest, if no thread runs this worker and
     /// guests are allowed.
+    #[inline]
     fn sit(home: Home) -> Welcome {
+        Self::sit_by(home, Self::at)
+    }
+
+    /// Takes a worker that no thread runs, if guests are allowed, and then calls `sit`.
+    #[inline]
+    fn sit_by(home: Home, sit: impl FnOnce(&'static Remote) -> Option<Self>) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that
         // is running foreign code must not wait for work that only this hand can do.
         if home == Home::NOBODY || std::thread::panicking() || current::serves_any() {
@@ -194,7 +201,7 @@ impl Guest {
         if !remote.ready.sit_as_guest() {
             return Welcome::Taken;
         }
-        Self::at(remote).map_or(Welcome::Unwanted, Welcome::Sits)
+        sit(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
     /// Takes a worker that another thread runs, if that thread leaves within about the time of two
@@ -229,26 +236,7 @@ impl Guest {
     /// Makes the calling thread a guest of a worker that it has taken. If the worker does not allow
     /// guests, hands the worker over to another thread instead.
     fn at(remote: &'static Remote) -> Option<Self> {
-        if !remote.has_guests() {
-            // The number has moved to another sponsor since the first check. The tasks of that
-            // sponsor may have to stay on their thread.
-            remote.hand_over();
-            return None;
-        }
-        let (crew, seat) = remote.seat();
-        // SAFETY: the seat is the caller's, and a crew lasts for as long as its seats can be had.
-        let worker = unsafe { &*crew.cast::<Crew>() }.worker(seat);
-        // SAFETY: as above, so its worker is open, and nobody else uses it.
-        let shared = unsafe { worker.as_ref() }.hold.clone();
-        let mut guest = Self {
-            worker,
-            remote,
-            since: None,
-            wakes: false,
-            sits: true,
-            _serving: Serving::new(&shared),
-            shared,
-        };
+        let mut guest = Self::take(remote)?;
         let worker = guest.worker();
         let is_timed = worker.visit_times.begins();
         let wakes = if worker.lane.counts() {
@@ -264,6 +252,31 @@ impl Guest {
             worker.sit_down(Came::Untimed);
         }
         Some(guest)
+    }
+
+    /// Does the part of [`Guest::at`] before the visit is announced.
+    #[inline]
+    fn take(remote: &'static Remote) -> Option<Self> {
+        if !remote.has_guests() {
+            // The number has moved to another sponsor since the first check. The tasks of that
+            // sponsor may have to stay on their thread.
+            remote.hand_over();
+            return None;
+        }
+        let (crew, seat) = remote.seat();
+        // SAFETY: the seat is the caller's, and a crew lasts for as long as its seats can be had.
+        let worker = unsafe { &*crew.cast::<Crew>() }.worker(seat);
+        // SAFETY: as above, so its worker is open, and nobody else uses it.
+        let shared = unsafe { worker.as_ref() }.hold.clone();
+        Some(Self {
+            worker,
+            remote,
+            since: None,
+            wakes: false,
+            sits: true,
+            _serving: Serving::new(&shared),
+            shared,
+        })
     }
 
     fn worker(&self) -> &Worker {
@@ -384,11 +397,16 @@ pub(crate) fn send_and_run<M: 'static>(
 }
 
 /// Counts the work that guests have done on a worker, if it is not counted yet and no thread runs
-/// the worker.
+/// the worker. Calls no foreign code: due timers are left to the next thread.
 pub(super) fn count_visits(home: Home) {
-    if let Welcome::Sits(guest) = Guest::sit(home) {
-        guest.worker().wakes(|| guest.worker().now());
-    }
+    let counts = |remote| {
+        let mut guest = Guest::take(remote)?;
+        guest.worker().arrive(Came::Idle);
+        guest.wakes = true;
+        Some(guest)
+    };
+    // Dropping the guest leaves the worker.
+    drop(Guest::sit_by(home, counts));
 }
 
 impl Worker {
