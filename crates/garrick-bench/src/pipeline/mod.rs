@@ -19,7 +19,8 @@
 //! The worker works whenever there are numbers, so the result is the throughput of the stages.
 //!
 //! [`hand_written`] performs the same work in plain loops over the same rings, with the same
-//! functions and batches. The difference between the two is the cost of the stages.
+//! functions and batches. The difference between the pipeline and these loops is the cost of the
+//! stages.
 
 mod fizz_buzz;
 

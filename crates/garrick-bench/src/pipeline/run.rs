@@ -111,7 +111,7 @@ impl Fills {
     }
 }
 
-/// Builds the graph, on one thread or on two. The logger has about as much work as all others
+/// Builds the graph, on one thread or on two. The logger has about as much work as all other stages
 /// together, so a third thread would only add wake-ups.
 fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
     let mut graph = Graph::new();

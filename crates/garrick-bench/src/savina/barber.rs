@@ -32,17 +32,17 @@ pub(super) const BARBER: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     customers: u64,
     /// Number of customers that can wait at the same time.
     chairs: usize,
-    /// Range from which the number of random numbers for creating a customer is drawn. The minimum,
-    /// 10, is added.
+    /// Cost of creating a customer: the factory draws 10 random numbers, plus a random count of
+    /// them below this limit.
     make_cost: u32,
-    /// Range from which the number of random numbers for a haircut is drawn. The minimum, 10, is
-    /// added.
+    /// Cost of a haircut: the barber draws 10 random numbers, plus a random count of them below
+    /// this limit.
     cut_cost: u32,
 }
 

@@ -33,7 +33,7 @@ pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of items that the buffer and the producers hold at the same time.

@@ -67,7 +67,7 @@ impl Latch {
     }
 }
 
-/// Computes once, and counts down the latch.
+/// An actor that computes one sine and counts down the latch.
 struct Worker {
     latch: Arc<Latch>,
     /// Expected result.

@@ -22,7 +22,7 @@ pub(super) const FORK_JOIN_THROUGHPUT: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of messages to each actor.
@@ -50,7 +50,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&FORK_JOIN_THROUGHPUT, size, &params, throughput)
 }
 
-/// Computes once for each message.
+/// An actor that computes one sine for each message.
 struct Worker {
     /// Number of messages that have not arrived yet.
     left: u64,

@@ -30,7 +30,7 @@ pub(super) const LOGISTIC_MAP: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of terms of each series.

@@ -31,7 +31,7 @@ pub(super) const SORTED_LIST: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of workers that send requests.

@@ -20,10 +20,10 @@ const DEPTH_ERFC: u32 = 10;
 /// Depth of the trees whose leaves compute erfc, in a quick run.
 const DEPTH_ERFC_QUICK: u32 = 8;
 
-/// Numbers of random numbers that each leaf computes: one row for each.
+/// Measured loads: how many random numbers each leaf computes.
 const RANDOMS: [u32; 9] = [0, 1, 4, 10, 16, 64, 100, 256, 1000];
 
-/// Numbers of erfc values that each leaf computes: one row for each.
+/// Measured loads: how many erfc values each leaf computes.
 const ERFCS: [u32; 2] = [1, 1000];
 
 const OF_RANDOMS: Scenario = Scenario {

@@ -61,7 +61,7 @@ impl Round {
     }
 }
 
-/// Measures a round from its first task on.
+/// The measurement of a round, which begins with the first task.
 pub(super) struct Timing {
     began: Instant,
     watch: Stopwatch,

@@ -1,4 +1,4 @@
-//! The four actors of the original, on tokio's current-thread runtime.
+//! The four actors of the original benchmark, on tokio's current-thread runtime.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use super::rounds::{DELAY, Round, Timing};
 struct Ends {
     tasks: mpsc::Receiver<Instant>,
     results: mpsc::Sender<Instant>,
-    /// Empty round, with room for all tasks.
+    /// Results of the round, still empty, with room for all tasks.
     round: Round,
 }
 

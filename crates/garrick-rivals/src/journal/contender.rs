@@ -42,7 +42,7 @@ enum By {
 /// A contender whose program was built.
 pub(super) struct Ready {
     first: &'static str,
-    /// `None` for a process of this program.
+    /// The built Java program. `None` for a contender that runs in this program.
     jvm: Option<Program>,
 }
 
@@ -111,7 +111,7 @@ pub(super) static CONTENDERS: &[Contender] = &[
 ];
 
 impl Contender {
-    /// Returns true if the contender needs time until its code is compiled.
+    /// Returns true if the contender needs a warm-up, during which its code is compiled.
     pub(super) fn is_jvm(&self) -> bool {
         matches!(self.by, By::Jvm(..))
     }

@@ -19,9 +19,9 @@ pub(super) type Fault = Box<dyn Error + Send + Sync>;
 /// The size of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// Number of entities. Each has one command under way.
+    /// Number of entities. Each entity has one command in progress.
     pub(super) entities: usize,
-    /// Time before the measurement, in which the clients are already at work.
+    /// Duration of the warm-up, during which the clients already send commands.
     pub(super) warm_up: Duration,
     /// Length of the measurement.
     pub(super) lasts: Duration,
@@ -32,12 +32,12 @@ pub(super) struct Plan {
 /// State that the clients of a run share.
 #[derive(Debug, Default)]
 pub(super) struct Run {
-    /// Number of commands whose answers have come.
+    /// Number of commands that have been answered.
     acknowledged: AtomicU64,
     is_over: AtomicBool,
 }
 
-/// The figures of the clients, without those of the disk.
+/// The figures that the clients have measured, without the figures of the disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Window {
     /// Number of commands that were acknowledged within the measurement.
@@ -68,7 +68,7 @@ impl Run {
         !self.is_over.load(Relaxed)
     }
 
-    /// Measures the clients, which are at work, and tells them to end.
+    /// Measures the clients, which are already running, and then tells them to end.
     pub(super) fn measure(&self, plan: &Plan) -> Window {
         thread::sleep(plan.warm_up);
         let before = self.acknowledged.load(Relaxed);
@@ -116,8 +116,8 @@ impl Outcome {
         (self.window.began..self.window.ended).contains(&unix_seconds)
     }
 
-    /// Parses the line that a process has printed. Returns `None` if it is none, or if no command
-    /// was acknowledged within the measurement.
+    /// Parses the line that a process has printed. Returns `None` if the line is not an outcome, or
+    /// if no command was acknowledged within the measurement.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let json: Value = serde_json::from_str(line).ok()?;
         let (count, time) = (|key| json[key].as_u64(), |key| json[key].as_f64());

@@ -40,7 +40,7 @@ impl Received {
 /// time slice costs as much time as a hundred thousand values.
 const VALUES_MIN: u64 = 1 << 18;
 
-/// Sends from `producers` threads and receives in `consumers` others.
+/// Sends values from `producers` threads, and receives them in `consumers` other threads.
 pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result<Measured> {
     let each = ops.max(VALUES_MIN).next_multiple_of(THREADS_MAX) / producers;
     let mut hands = T::open(producers + consumers, producers).into_iter();

@@ -1,4 +1,4 @@
-//! SQLite with a write-ahead log, which it syncs at each commit (`synchronous=FULL`).
+//! SQLite with a write-ahead log that is synced at each commit (`synchronous=FULL`).
 
 use std::path::Path;
 
