@@ -7,14 +7,14 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Returns a subcommand with the least possible effort.
+/// Returns a subcommand of `garrick` with the flags for the shortest measurement.
 fn with_least_effort(subcommand: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_garrick"));
     command.args([subcommand, "--quick", "--seconds-per", "0.001"]);
     command
 }
 
-/// Returns `garrick bench` with the least possible effort.
+/// Returns `garrick bench` with the flags for the shortest measurement.
 fn command(arguments: &[&str]) -> Command {
     let mut command = with_least_effort("bench");
     command.args(arguments);
@@ -284,7 +284,7 @@ fn two_parameters_are_swept_together() {
     assert_eq!(points, [[2, 1], [2, 2], [4, 1], [4, 2]]);
 }
 
-/// Replaces the cost of every row in a JSON file by `factor` times as much.
+/// Multiplies the cost of every row in a JSON file by `factor`.
 fn scaled(json: &str, factor: f64) -> String {
     let mut report: Value = serde_json::from_str(json).unwrap();
     for row in report["rows"].as_array_mut().unwrap() {
@@ -326,8 +326,8 @@ fn a_run_is_compared_with_one_of_before() {
     }
 }
 
-/// Interrupts the run once the file exists. The command creates it after it has started to listen
-/// for signals and just before it measures.
+/// Interrupts the run as soon as the file exists. The command creates this file just before it
+/// measures, when it already listens for signals.
 #[test]
 fn an_interrupted_run_keeps_what_was_measured() {
     let folder = Folder::new("interrupted");

@@ -1,4 +1,4 @@
-//! `garrick journal`, as a person uses it.
+//! Tests of `garrick journal` from outside.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};

@@ -131,7 +131,7 @@ impl Effort {
 /// The number of operations in one repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// As many operations as fit into the available time, up to a limit.
+    /// Largest number of operations that fits into the available time, up to a limit.
     Fitted {
         /// Upper limit, set by memory or by the time that a user is willing to wait.
         ops_max: u64,

@@ -22,7 +22,8 @@ pub(crate) struct Detail {
     pub(crate) title: String,
     /// Text about the row, with all values that have no column, or none on a narrow screen.
     pub(crate) facts: String,
-    /// Text about the actors of a group that stand out. Shown on a high screen only.
+    /// Text about the remarkable actors of a group, such as the one with the longest mailbox. The
+    /// text is shown only on a high screen.
     pub(crate) outstanding: String,
     /// Name of a share, the share, and text to show next to it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
@@ -119,8 +120,8 @@ fn node(node: &Node, snapshot: &Snapshot) -> Detail {
     }
 }
 
-/// Returns what stands out among the actors of a group: the last failure, the longest mailbox and
-/// the busiest actor.
+/// Describes the remarkable actors of a group: the last failure, the longest mailbox and the
+/// busiest actor.
 fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     let mut failures = snapshot.recent_failures.iter();
     let last = failures.find(|one| one.name == node.name && one.place == node.place);
@@ -152,7 +153,7 @@ fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     words.join("; ")
 }
 
-/// Returns the times that messages have waited.
+/// Returns a text about how long messages have waited.
 fn waited(waits: Option<&Histogram>) -> String {
     let of = |waits: &Histogram| Some((waits.p50?, waits.p99?, waits.max?));
     waits
@@ -163,7 +164,7 @@ fn waited(waits: Option<&Histogram>) -> String {
         })
 }
 
-/// Returns the shares of the window for which a stage waited.
+/// Returns the shares of the measured time for which a stage waited.
 fn waits(node: &Node) -> String {
     let share = |share, name| Value::share(share).full() + name;
     match (node.starved, node.back_pressured) {

@@ -1,4 +1,5 @@
-//! Colours, unless they are disabled. All information in colours is also shown by a sign or a word.
+//! Colours of the screen, which the user can disable. All information in colours is also shown by a
+//! sign or a word.
 
 use std::env;
 

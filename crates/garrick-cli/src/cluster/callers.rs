@@ -22,14 +22,14 @@ use super::servers::Servers;
 /// Name of the node.
 const NAME: &str = "callers";
 
-/// Number of calling threads. The next constant is the number of accounts.
+/// Number of threads that call accounts. The next constant is the number of accounts.
 const CALLERS: u64 = 8;
 const ACCOUNTS: usize = 12;
 
 /// Time between two calls of a thread.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Time limit of a call. A message may wait for up to 10 s on its way.
+/// Time limit of a call. A message to another node may be delayed by up to 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// State that the threads share.
@@ -57,11 +57,11 @@ impl Silence {
     }
 }
 
-/// Threads that call accounts. Their node runs no accounts.
+/// Threads that call accounts. They belong to a node that runs no accounts itself.
 pub(super) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// Senders whose drop ends the threads.
+    /// Senders of channels to the threads. Dropping the senders ends the threads.
     ends: Vec<Sender<()>>,
     entities: Entities,
     node: Node,
@@ -73,7 +73,7 @@ pub(super) struct Callers {
 pub(super) struct Calls {
     pub(super) answered: u64,
     pub(super) unanswered: u64,
-    /// Longest time without an answer of an account that was called.
+    /// Longest time for which an account that was called did not answer.
     pub(super) silence: Duration,
     pub(super) history: History<Op, Ret>,
     /// Sum of all balances at the end, in cents. `None` if an account did not answer.

@@ -13,7 +13,7 @@ use garrick_measure::commands::{Ended, print};
 
 use super::member::in_its_own_group;
 
-/// Name of the program.
+/// Name of the NATS server's program.
 const PROGRAM: &str = "nats-server";
 
 /// Name of the subcommand that runs a server in its own process.
@@ -42,8 +42,8 @@ struct Server {
     folder: Option<PathBuf>,
 }
 
-/// Returns the path of the program: the one that `cargo xtask tools` has installed beside the
-/// folder of this program, or the one in a folder of the variable `PATH`.
+/// Returns the path of the NATS server. `cargo xtask tools` installs it beside the folder of this
+/// program. Otherwise it is searched for in the folders of the variable `PATH`.
 pub(super) fn find() -> Option<PathBuf> {
     let own = env::current_exe().unwrap_or_default();
     let tools = own.ancestors().nth(2).map(|target| target.join("tools"));

@@ -31,7 +31,7 @@ impl fmt::Debug for Op {
     }
 }
 
-/// The model: accounts that are empty at first.
+/// The model: accounts whose balances are 0 at first.
 pub(super) struct Accounts;
 
 impl Sequential for Accounts {

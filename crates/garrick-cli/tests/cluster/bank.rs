@@ -1,4 +1,4 @@
-//! A bank whose nodes and operator have users of their own.
+//! A bank, in which each node and the operator has its own NATS user.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use super::cluster;
 use super::server::Server;
 
-/// Starts a server with a user for each of these names in the cluster `bank`, and one for a
-/// stranger, who may do nothing. The passwords are the names.
+/// Starts a server with a user for each of these names in the cluster `bank`, and a user for a
+/// stranger, who has no permissions. The passwords are the names.
 pub(super) fn serve(names: &[&str]) -> Option<Server> {
     let user = |name: &&str| {
         let arguments = ["permissions", "--cluster", "bank", "--node", name];

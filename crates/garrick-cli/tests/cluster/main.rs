@@ -1,4 +1,4 @@
-//! `garrick cluster`, as a person uses it, with a NATS server.
+//! Tests of `garrick cluster` from outside, with a NATS server.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,7 @@ fn cluster(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns what a command has printed.
+/// Returns the text that a command has printed to its two outputs.
 fn said(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8(text).unwrap()

@@ -1,4 +1,4 @@
-//! Errors in one line: exit code 2 for wrong usage, 1 for failures.
+//! Tests of errors in one line: exit code 2 for wrong usage, 1 for failures.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;

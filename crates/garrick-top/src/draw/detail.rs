@@ -14,10 +14,10 @@ use crate::values::{Mark, bar, percent};
 /// Width of the label of a bar or graph.
 const LABEL: u16 = 18;
 
-/// Height of the details on a low screen. They have no line for the actors that stand out.
+/// Height of the details on a low screen, without a line for the remarkable actors.
 const HEIGHT_LOW: u16 = 4;
 
-/// Number of steps of the graph of rates. Its widget takes whole numbers.
+/// Number of vertical steps of the graph of rates, because its widget takes whole numbers.
 const STEPS: f32 = 1e6;
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {

@@ -11,7 +11,7 @@ use crate::values::Value;
 /// Width before the first column. It contains the cursor, the sign of the row's mark, and a blank.
 const MARGIN: usize = 4;
 
-/// A column that fits.
+/// A column that fits on the screen.
 struct Shown {
     /// Index of the column.
     index: usize,

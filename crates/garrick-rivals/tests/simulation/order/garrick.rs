@@ -3,7 +3,7 @@
 use garrick::prelude::*;
 use garrick::sim::Sim;
 
-/// The digits in the order in which they have come.
+/// The digits in the order in which they have arrived.
 #[derive(Debug)]
 struct Digits(u32);
 
