@@ -162,8 +162,8 @@ fn snapshot(channels: &[ChannelSample], log: &GroupReader<4>, began: Instant) ->
     }
 }
 
-/// Returns the counts that the logger has published. The logger publishes once per batch, so the
-/// loop does not wait for long.
+/// Returns the counts that the logger has published. The logger publishes its counts once per
+/// batch, so the loop of this function does not wait for long.
 fn counts(log: &GroupReader<4>) -> Counts {
     loop {
         if let Ok([fizz, buzz, fizz_buzz, value]) = log.try_snapshot() {

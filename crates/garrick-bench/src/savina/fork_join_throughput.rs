@@ -4,8 +4,8 @@
 //!   main  -- one to each, round-robin, 10,000 times -->  Worker 0 .. Worker 59: sin(37.2) squared for each message
 //! ```
 //!
-//! The main thread sends the messages. If there is a pool of workers, the actors already run
-//! meanwhile.
+//! The main thread sends the messages. With several workers, actors already run while the main
+//! thread is sending.
 //!
 //! The run is correct if the sum of each worker's results equals the sum of a plain loop.
 

@@ -3,8 +3,8 @@
 //!
 //! The suite has its own generator, so that different languages draw the same numbers. It is a
 //! linear congruential generator with 16 bits: x' = (1309 x + 13849) mod 65536. The Java sources of
-//! the suite sometimes use the generators of the Java library. This code uses the suite's generator
-//! there, too.
+//! the suite sometimes use the generators of the Java library. In such places, this code uses the
+//! suite's generator instead.
 
 use std::hint::black_box;
 

@@ -225,8 +225,8 @@ mod tests {
         RANDOMS.into_iter().map(one).collect()
     }
 
-    /// Returns the findings for actors on two workers. They take `base` nanoseconds, plus `each`
-    /// nanoseconds for each random number.
+    /// Returns the findings for actors on two workers. Each leaf takes `base` nanoseconds, plus
+    /// `each` nanoseconds for each random number.
     fn found(base: f64, each: f64) -> Vec<String> {
         let rows = [
             curve("garrick", Some(1), 100.0, 2.0),

@@ -43,8 +43,8 @@ pub(crate) enum Flow {
 pub(crate) enum Way {
     /// An actor with a registered name.
     Named,
-    /// An actor with a supervisor, which restarts it when it fails. The restarted actor may have
-    /// the same address or a new one.
+    /// An actor with a supervisor, which restarts the actor after a failure. The restarted actor
+    /// may have the same address or a new one.
     Supervised,
     /// An actor with handlers that may await.
     Async,
