@@ -140,7 +140,7 @@ struct Tally {
     searches: u64,
     inserts: u64,
     lengths: u64,
-    /// Number of lengths that were smaller than an earlier one.
+    /// Number of times that a worker received a smaller length than before.
     shrunk: u64,
 }
 

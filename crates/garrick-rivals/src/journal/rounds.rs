@@ -70,7 +70,7 @@ pub(super) struct Results {
     pub(super) failed: Vec<String>,
 }
 
-/// The contenders to measure, and the folder.
+/// The contenders to measure, and the folder for their files.
 pub(super) struct Study<'a> {
     pub(super) contenders: &'a [&'static Contender],
     pub(super) sizes: Sizes,

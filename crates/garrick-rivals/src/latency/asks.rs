@@ -1,4 +1,4 @@
-//! Asks from threads that are not workers.
+//! Questions that plain threads, which are not workers, ask actors.
 
 use std::time::Duration;
 

@@ -20,8 +20,8 @@ use crate::crowd::Crowd;
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Line {
-    /// Number of transfers so far. The two threads write it alternately: one thread when it is
-    /// even, the other thread when it is odd.
+    /// Number of transfers so far. The two threads write this number alternately: one thread when
+    /// it is even, the other thread when it is odd.
     transfers: AtomicU64,
 }
 
