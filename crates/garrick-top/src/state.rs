@@ -66,7 +66,7 @@ pub(crate) struct State {
     pub(crate) rows: Vec<Row>,
     /// Number of rows that fitted on the screen when it was last drawn. Never 0.
     pub(crate) page: usize,
-    /// Number of snapshots that have arrived since the pause.
+    /// Number of snapshots that have arrived since the user paused the screen.
     pub(crate) unseen: u64,
     live: Scene,
     /// Snapshot and rates at the time of the pause.

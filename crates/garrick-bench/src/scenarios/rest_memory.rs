@@ -147,7 +147,7 @@ pub(crate) fn living(system: &Handle) -> u64 {
 }
 
 /// Runs `ops` operations, and measures how much memory remains in use after them. Fails if the
-/// number of actors does not return to `actors`.
+/// number of actors afterwards is not `actors` again.
 fn left(
     system: &Handle,
     actors: u64,

@@ -23,8 +23,8 @@ pub(super) const NAME: &str = "demo-server";
 pub(crate) struct Arguments {
     #[arg(long)]
     program: PathBuf,
-    /// File with the settings of the server, which keeps its files when it ends. Without it, the
-    /// server has a folder of its own, which is removed.
+    /// File with the settings of the server. With this file, the server keeps its data when it
+    /// ends. Without it, the server has a folder of its own, which is removed at the end.
     #[arg(long)]
     config: Option<PathBuf>,
 }

@@ -46,7 +46,7 @@ impl Ends {
     }
 }
 
-/// An actor whose `poll` is written by hand. It handles completed tasks before new tasks.
+/// An actor whose `poll` is written by hand, and handles completed tasks before new tasks.
 struct FutureActor<T> {
     ends: Ends,
     flying: FuturesUnordered<T>,

@@ -17,7 +17,8 @@ const LABEL: u16 = 18;
 /// Height of the details on a low screen, without a line for the remarkable actors.
 const HEIGHT_LOW: u16 = 4;
 
-/// Number of vertical steps of the graph of rates, because its widget takes whole numbers.
+/// Number of vertical steps of the graph of rates. The widget of the graph takes only whole
+/// numbers.
 const STEPS: f32 = 1e6;
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
