@@ -28,8 +28,7 @@ const CYCLE: u64 = 15;
 /// `(2^64 - 1) / 15`, which is an integer.
 const FIFTEENTH: u64 = u64::MAX / CYCLE;
 
-/// Kinds of the FizzBuzz names of the numbers of one cycle, and of the first number after the
-/// cycle.
+/// Kinds of FizzBuzz names, for all numbers of one cycle and for the first number after the cycle.
 const KINDS: [Kind; 16] = {
     let mut kinds = [Kind::Value; 16];
     let mut number = 0;

@@ -78,7 +78,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Share {
     items: u64,
-    /// Sum of the bits of all items. It does not depend on the order of the items.
+    /// Sum of the bit patterns of all items, which does not depend on the order of the items.
     bits: u64,
 }
 

@@ -69,8 +69,8 @@ fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contende
     .map(|contender| contender.with(name, count).with("depth", depth))
 }
 
-/// Creates a line for the ratio of the time of actors to the time of plain recursion, for one load.
-/// On SBCL, this ratio was from `low` to `high`.
+/// Creates a line for one load: the time of actors divided by the time of plain recursion. On SBCL,
+/// this ratio was from `low` to `high`.
 macro_rules! under {
     ($randoms:literal, $of:literal, $said:expr, $low:literal, $high:literal) => {
         Published {

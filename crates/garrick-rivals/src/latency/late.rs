@@ -238,7 +238,7 @@ impl<F: Blocks> Role<F> for Blocker {
 /// The lateness of the messages of a round, sorted.
 pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
-    /// Lateness of the sends, which is the fault of the driver and not of the framework.
+    /// Lateness of the sends. The driver causes this lateness, and not the framework.
     pub(super) sent: Vec<Duration>,
     /// Largest lateness of a completed job of the additional actors.
     pub(super) in_the_way: Duration,

@@ -38,8 +38,8 @@ struct Stage<F: Peer> {
     left: u64,
     /// Address of the next stage. `None` at the end of the chain.
     next: Option<F::Address<Stage<F>>>,
-    /// Sender of the report of the end of the chain: true if the output was sorted. Each stage
-    /// holds a clone until it stops.
+    /// Sender by which the end of the chain reports true if the output was sorted. Each stage holds
+    /// a clone of the sender until the stage stops.
     done: Sender<bool>,
     /// The last value that the end of the chain has received. The field `is_sorted` is true if
     /// every value so far was at least as large as the value before it.
