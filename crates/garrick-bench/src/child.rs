@@ -9,8 +9,8 @@ use crate::scenarios::{fork_bomb, idle_cpu, idle_memory, rest_memory};
 /// A hidden subcommand that performs the part of a scenario that must run in a separate process.
 /// The scenario starts its own program again with this subcommand.
 ///
-/// Every program that measures [`SCENARIOS`] must have all of these subcommands. For each of them,
-/// it must call [`run`] and print the result as JSON.
+/// Every program that measures [`SCENARIOS`] must have all of these subcommands. For each
+/// subcommand, the program must call [`run`] and print the result as JSON.
 ///
 /// [`SCENARIOS`]: crate::SCENARIOS
 /// [`run`]: Self::run

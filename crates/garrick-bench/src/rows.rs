@@ -1,9 +1,9 @@
-//! Creates rows for the tests of findings.
+//! Rows of invented measurements, for the tests of the conclusions that suites draw.
 
 use garrick_measure::Row;
 use serde_json::json;
 
-/// Creates a row that takes `ns` nanoseconds.
+/// Creates a row whose operation takes `ns` nanoseconds.
 pub(crate) fn row(scenario: &str, contender: &str, ns: f64) -> Row {
     let time = json!({"median": ns, "min": ns, "max": ns});
     let row = json!({
@@ -13,7 +13,7 @@ pub(crate) fn row(scenario: &str, contender: &str, ns: f64) -> Row {
     serde_json::from_value(row).expect("it is a row")
 }
 
-/// Returns the row with a parameter.
+/// Adds a parameter to the row.
 pub(crate) fn at(mut row: Row, key: &str, value: u64) -> Row {
     row.params.insert(key.to_owned(), value.into());
     row

@@ -82,7 +82,7 @@ pub(crate) fn run(command: &Command) -> Result<Ended> {
 }
 
 impl Command {
-    /// Returns the place of the log.
+    /// Returns the path of the log.
     fn place(&self) -> &Path {
         match self {
             Self::Ls(place) | Self::Verify(place) => &place.folder,
@@ -104,7 +104,8 @@ fn options() -> Options {
     Options::new().progress(move |progress| bar.show(progress))
 }
 
-/// Returns the error for a place that is a file, because this build does not contain SQLite.
+/// Returns the error for a path that leads to a file. This build cannot read such a log, because it
+/// does not contain SQLite.
 #[cfg(not(feature = "sqlite"))]
 fn refuse(file: &Path) -> Ended {
     let file = file.display();

@@ -21,10 +21,12 @@ const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 /// Default number of beats, for a run of a minute.
 const BEATS: u64 = 30_000;
 
-/// Maximum number of beats. More beats would take 30 years, even at one per millisecond.
+/// Maximum number of heartbeats. Even with one heartbeat per millisecond, more heartbeats would
+/// take over 30 years.
 const BEATS_MAX: u64 = 1_000_000_000_000;
 
-/// Maximum capacity of a channel. It takes 128 MiB for numbers and 256 MiB for messages.
+/// Maximum capacity of a channel. With this capacity, a channel of numbers takes 128 MiB, and a
+/// channel of messages 256 MiB.
 const CAPACITY_MAX: usize = 1 << 24;
 
 /// Maximum number of seconds: a year.
@@ -103,8 +105,8 @@ impl Arguments {
         }
     }
 
-    /// Returns the number of beats after which the pipeline stops. If the user has set a time
-    /// limit, the default number of beats does not end the run earlier.
+    /// Returns the number of beats after which the pipeline stops. If the user has set only a time
+    /// limit, this is the maximum number, so that only the time limit ends the run.
     fn beats(&self) -> u64 {
         let default = if self.seconds.is_some() {
             BEATS_MAX

@@ -17,7 +17,8 @@ const MINUTES_MAX: u64 = 31 * 24 * 60;
 /// Maximum number of rounds. More would take hundreds of years.
 const ROUNDS_MAX: u64 = 1_000_000_000_000;
 
-/// Maximum growth of resident memory after it has settled, in percent.
+/// Maximum growth of resident memory, in percent, after the memory pools have reached their final
+/// size.
 const GROWN_PERCENT_MAX: f64 = 5.0;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -108,8 +109,8 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// Two values of resident memory: the value after memory had settled, and the latest value. Each
-/// value is stored with its minute.
+/// Resident memory after the memory pools had reached their final size, and the latest resident
+/// memory. Each value comes with its minute.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,

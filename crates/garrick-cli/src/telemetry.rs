@@ -37,7 +37,7 @@ pub(crate) struct Flags {
 }
 
 /// Parses an address to listen on. Only IP addresses and the name of this machine are accepted,
-/// since other names could have several addresses.
+/// because other names could have several addresses.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let text = text
         .strip_prefix("localhost")

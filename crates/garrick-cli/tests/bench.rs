@@ -7,14 +7,14 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Returns a subcommand with flags that make it measure as little as possible.
+/// Returns a subcommand of `garrick` with the flags for the shortest measurement.
 fn with_least_effort(subcommand: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_garrick"));
     command.args([subcommand, "--quick", "--seconds-per", "0.001"]);
     command
 }
 
-/// Returns `garrick bench` with flags that make it measure as little as possible.
+/// Returns `garrick bench` with the flags for the shortest measurement.
 fn command(arguments: &[&str]) -> Command {
     let mut command = with_least_effort("bench");
     command.args(arguments);
@@ -326,8 +326,8 @@ fn a_run_is_compared_with_one_of_before() {
     }
 }
 
-/// Interrupts the run as soon as the file exists. The command creates the file after it has started
-/// to listen for signals, and just before it measures.
+/// Interrupts the run as soon as the file exists. The command creates this file just before it
+/// measures, when it already listens for signals.
 #[test]
 fn an_interrupted_run_keeps_what_was_measured() {
     let folder = Folder::new("interrupted");

@@ -1,4 +1,4 @@
-//! Tests of the command line of `garrick`: its output, and the ways in which it ends.
+//! Tests of the `garrick` command from outside: its output and its exit code.
 
 use std::process::{Command, Output};
 
@@ -14,8 +14,8 @@ fn stdout(output: &Output) -> &str {
     str::from_utf8(&output.stdout).expect("it prints UTF-8")
 }
 
-/// Asserts that the command refused: exit code 2, nothing on standard output, and one line on
-/// standard error that contains all of `words`.
+/// Asserts that the command rejected its arguments: exit code 2, nothing on standard output, and
+/// one line on standard error that contains all of `words`.
 #[track_caller]
 fn assert_refused(arguments: &[&str], words: &[&str]) {
     let output = garrick(arguments);

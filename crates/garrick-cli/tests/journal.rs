@@ -1,4 +1,4 @@
-//! Tests of `garrick journal` on the command line.
+//! Tests of `garrick journal` from outside.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};

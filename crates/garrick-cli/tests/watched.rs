@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use garrick_telemetry::Snapshot;
 
-/// Time limit of a test. A test that takes longer counts as hanging.
+/// Time limit of a test. A test that takes longer is considered to hang.
 const GUARD: Duration = Duration::from_secs(60);
 
 fn garrick(arguments: &[&str]) -> Command {

@@ -22,7 +22,8 @@ pub(crate) struct Machine {
     pub(crate) system: String,
     /// `rustc --version` at build time.
     pub(crate) compiler: String,
-    /// Cargo profile of the build. Figures can be compared with others only if it is `measure`.
+    /// Cargo profile of the build. Figures can be compared with others only if this profile is
+    /// `measure`.
     pub(crate) profile: String,
 }
 

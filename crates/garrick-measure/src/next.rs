@@ -1,4 +1,4 @@
-//! The decision of a handler after a send.
+//! A function that decides what an actor does after a send.
 
 use garrick_actor::Next;
 

@@ -27,7 +27,7 @@ const HELD_UP_MAX: f64 = 1.25;
 /// Maximum factor by which the yardstick may change while a scenario is measured.
 const PACE_CHANGE_MAX: f64 = 1.5;
 
-/// Maximum width of an interval, relative to the median.
+/// Maximum width of a confidence interval, relative to the median.
 const SPREAD_MAX: f64 = 0.3;
 
 /// Ticks of all cores since the machine was started.
@@ -114,8 +114,8 @@ impl Moment {
 }
 
 /// Returns the reasons to doubt a scenario's figures, in words. Each reason consists of a kind, a
-/// colon, and an amount. Returns an empty list if the machine was quiet. `yardsticks` are all
-/// yardstick trials of that time, as time and number of additions.
+/// colon, and an amount. Returns an empty list if the machine was quiet. `yardsticks` contains all
+/// yardstick trials of the scenario, each as a time and a number of additions.
 pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<String> {
     let mut doubts = Vec::new();
     let percent = |part: f64| (100.0 * part).round();

@@ -64,8 +64,8 @@ pub(crate) struct Axis {
     pub(crate) values: Vec<u64>,
 }
 
-/// Returns every combination of values. The last axis changes fastest. If there are no axes,
-/// returns one point without parameters.
+/// Returns every combination of the values of all axes. The last axis changes fastest. If there are
+/// no axes, returns one point without parameters.
 pub(crate) fn grid(axes: &[Axis]) -> Vec<Point> {
     let mut points = vec![Point::default()];
     for axis in axes {

@@ -72,7 +72,7 @@ impl fmt::Debug for Scenario {
 pub struct Swept {
     /// Name of the scenario.
     pub scenario: &'static str,
-    /// Names of these parameters, and the minimum and maximum value of each.
+    /// Names of the parameters that can be swept, with the minimum and maximum value of each.
     pub parameters: &'static [(&'static str, RangeInclusive<u64>)],
     /// Creates the contenders at a point of a sweep, in the order in which the outputs show them.
     pub contenders: fn(&Effort, &Point) -> Vec<Contender>,
@@ -96,7 +96,7 @@ const ROUNDS_QUICK: usize = 7;
 /// Maximum number of measurements of each contender, even in a long run.
 pub(crate) const ROUNDS_MAX: usize = 1000;
 
-/// Approximate upper limit of one measurement, in seconds. A run can be stopped between two
+/// Approximate maximum duration of one measurement, in seconds. A run can be stopped between two
 /// measurements.
 const SLICE_S_MAX: f64 = 0.5;
 
@@ -131,14 +131,14 @@ impl Effort {
 /// The number of operations in one repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// Number of operations that fills the time, up to a limit.
+    /// Largest number of operations that fits into the available time, up to a limit.
     Fitted {
         /// Upper limit, set by memory or by the time that a user is willing to wait.
         ops_max: u64,
     },
-    /// Number of operations that the scenario sets.
+    /// A fixed number of operations, which the scenario sets.
     Fixed {
-        /// Number of repetitions that are enough.
+        /// Maximum number of repetitions.
         rounds_max: usize,
     },
 }

@@ -88,8 +88,8 @@ pub(crate) fn outliers(values: &[f64]) -> usize {
     deviations.iter().filter(|off| **off > allowed).count()
 }
 
-/// Returns `of` divided by `one`. Returns zero if `one` is zero, because a comparison with a time
-/// of zero is impossible.
+/// Returns `of` divided by `one`, or zero if `one` is zero, because nothing can be compared with a
+/// time of zero.
 pub(crate) fn ratio(of: f64, one: f64) -> f64 {
     if one > 0.0 { of / one } else { 0.0 }
 }
@@ -114,9 +114,9 @@ fn middle(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Returns the index of the bounds of the narrowest interval that is certain enough. The index of
-/// the lower bound counts from the smallest value, and the index of the upper bound counts from the
-/// largest value.
+/// Returns the index of the bounds of the narrowest interval that contains the median with enough
+/// certainty. The index of the lower bound counts from the smallest value, and the index of the
+/// upper bound counts from the largest value.
 fn rank_low(count: usize) -> Option<usize> {
     // The probability of exactly `heads` heads, and of fewer.
     let (mut chance, mut fewer) = (0.5_f64.powi(count.try_into().ok()?), 0.0);

@@ -24,8 +24,8 @@ pub(crate) fn unknown<'a>(
     )
 }
 
-/// Returns the question whether the known name most similar to `unknown` was meant. Returns an
-/// empty text if no name is similar enough.
+/// Returns a question that suggests the known name most similar to `unknown`. Returns an empty text
+/// if no name is similar enough.
 #[must_use]
 pub fn did_you_mean(unknown: &str, known: &[&str]) -> String {
     let nearest = known
@@ -44,7 +44,7 @@ fn likeness(unknown: &str, name: &str) -> f64 {
     strsim::jaro_winkler(unknown, name).max(if is_slip { SLIP_LIKENESS } else { 0.0 })
 }
 
-/// Returns the question whether that name was meant.
+/// Returns a question that suggests the given name.
 pub(crate) fn question(name: &str) -> String {
     format!(" (did you mean '{name}'?)")
 }

@@ -34,9 +34,9 @@ impl<R: Send + 'static> Crowd<R> {
         Ok(Self { barrier, threads })
     }
 
-    /// Releases the threads, and starts the measurement. The time to wake them is included. If the
-    /// clock were started after the release, the threads could have done all their work before this
-    /// thread gets a core again.
+    /// Releases the threads, and starts the measurement. The measurement includes the time to wake
+    /// them. If the clock were started after the release, the threads could have done all their
+    /// work before this thread gets a core again.
     pub(crate) fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);

@@ -1,4 +1,4 @@
-//! Tests of the `garrick-rivals` command from outside: its output and its end.
+//! Tests of the `garrick-rivals` command from outside: its output and its exit code.
 
 use std::env;
 use std::fs;
@@ -18,8 +18,8 @@ fn stdout(output: &Output) -> &str {
     str::from_utf8(&output.stdout).expect("it prints UTF-8")
 }
 
-/// Asserts that the command refused: exit code 2, nothing on standard output, and one line on
-/// standard error that contains `words`.
+/// Asserts that the command rejected its arguments: exit code 2, nothing on standard output, and
+/// one line on standard error that contains `words`.
 #[track_caller]
 fn assert_refused(arguments: &[&str], words: &[&str]) {
     let output = rivals(arguments);

@@ -13,8 +13,8 @@ use crate::events::Events;
 use crate::target::Target;
 use crate::text;
 
-/// Time limit for a process to accept a connection. The process has the same time again to begin
-/// its response.
+/// Time limit for a process to accept a connection. The same limit applies to the beginning of its
+/// response.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// Time limit for a process to send a whole snapshot.
@@ -212,7 +212,7 @@ fn why_not(error: ureq::Error) -> Why {
 }
 
 impl Fault {
-    /// Returns the reason for the fault, without the address.
+    /// Returns a description of the fault, without the address of the process.
     pub(crate) fn why(&self) -> String {
         match &self.why {
             Why::Host => "the host was not found".to_owned(),

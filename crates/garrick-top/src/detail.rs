@@ -23,8 +23,8 @@ pub(crate) struct Detail {
     /// Text about the row. It contains the values that have no column in the table, and those that
     /// have a column on wide screens only.
     pub(crate) facts: String,
-    /// Text about the actors of a group that differ most from the others. Shown on a high screen
-    /// only.
+    /// Text about the remarkable actors of a group, such as the one with the longest mailbox. The
+    /// text is shown only on a high screen.
     pub(crate) outstanding: String,
     /// Name of a share, the share, and text to show next to it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
@@ -121,8 +121,8 @@ fn node(node: &Node, snapshot: &Snapshot) -> Detail {
     }
 }
 
-/// Returns the notable actors of a group: the one that failed last, the one with the longest
-/// mailbox, and the busiest one.
+/// Describes the remarkable actors of a group: the last failure, the longest mailbox and the
+/// busiest actor.
 fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     let mut failures = snapshot.recent_failures.iter();
     let last = failures.find(|one| one.name == node.name && one.place == node.place);
@@ -154,7 +154,7 @@ fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     words.join("; ")
 }
 
-/// Returns how long messages have waited.
+/// Returns a text about how long messages have waited.
 fn waited(waits: Option<&Histogram>) -> String {
     let of = |waits: &Histogram| Some((waits.p50?, waits.p99?, waits.max?));
     waits

@@ -7,10 +7,10 @@ use garrick_telemetry::{HistoryReport, Snapshot};
 /// Maximum number of rates kept per row, which is one for each column of the widest screen.
 const RATES_MAX: usize = 256;
 
-/// Maximum number of rows whose rates are kept. They take at most 20 MB.
+/// Maximum number of rows whose rates are kept. The rates of all rows take at most 20 MB.
 const ROWS_MAX: usize = 20_000;
 
-/// Recent rates by id.
+/// Recent rates of each row, by the id of the row.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     rates: HashMap<String, VecDeque<f32>>,

@@ -12,9 +12,9 @@
 //!                          terminal  (a thread: waits on the keyboard)
 //! ```
 //!
-//! No thread polls. Each thread sleeps until there is news. `state` and `draw` do not use a clock,
-//! a terminal or a network, so tests see the same screens as users. As soon as text from the
-//! process arrives, the module `text` makes it safe to print.
+//! No thread polls. Each thread sleeps until there is something to do. `state` and `draw` do not
+//! use a clock, a terminal or a network, so tests see the same screens as users. As soon as text
+//! from the process arrives, the module `text` makes it safe to print.
 #![forbid(unsafe_code)]
 
 mod text;

@@ -69,7 +69,7 @@ pub(crate) struct State {
     /// Number of snapshots that have arrived since the user paused the screen.
     pub(crate) unseen: u64,
     live: Scene,
-    /// The data that was on the screen when the user paused it.
+    /// Snapshot and rates at the time of the pause.
     frozen: Option<Scene>,
     views: [View; Tab::ALL.len()],
 }
@@ -94,7 +94,7 @@ impl State {
         }
     }
 
-    /// Returns the scene that is shown.
+    /// Returns the snapshot and the rates that are shown.
     pub(crate) fn scene(&self) -> &Scene {
         self.frozen.as_ref().unwrap_or(&self.live)
     }
@@ -210,8 +210,8 @@ impl State {
         id.clone_into(&mut view.cursor_id);
     }
 
-    /// Sorts by the column that is `step` columns to the right. The order of the snapshot counts as
-    /// one more column, between the last and the first.
+    /// Sorts by the column that is `step` columns to the right. The original order of the snapshot
+    /// counts as one more column, between the last column and the first.
     fn sort(&mut self, step: isize) {
         let columns = self.tab.columns();
         let view = &mut self.views[self.tab as usize];

@@ -44,8 +44,8 @@ impl Tab {
         Self::Kinds,
     ];
 
-    /// Returns the tables for `snapshot`. The tables of metrics, journals and clusters are left out
-    /// if the process has none of these.
+    /// Returns the tables for `snapshot`. The tables of metrics, of journals and of clusters are
+    /// missing if the process has nothing to show in them, which is usual.
     pub(crate) fn offered(snapshot: &Snapshot) -> Vec<Self> {
         let is_usual = |tab: &Self| *tab as usize <= Self::Alerts as usize;
         let tabs = Self::ALL.into_iter();
@@ -141,8 +141,8 @@ impl Tab {
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) title: &'static str,
-    /// Width on a screen. For the first column this is the minimum width, since it gets the
-    /// remaining width of the line.
+    /// Width on a screen. For the first column this is the minimum width, because the first column
+    /// gets the remaining width of the line.
     pub(crate) width: usize,
     /// True if the column contains figures, which are aligned to the right.
     pub(crate) is_figure: bool,
@@ -420,7 +420,8 @@ impl<'a> Names<'a> {
             .unwrap_or_else(|| text::safe(id))
     }
 
-    /// Returns the channel's name. If it has none, returns the names of its sender and receiver.
+    /// Returns the channel's name. If the channel has no name, returns the names of its sender and
+    /// receiver.
     fn channel(&self, edge: &Edge) -> String {
         let end = |id: &Option<String>| id.as_deref().and_then(|id| self.nodes.get(id).copied());
         edge.name.clone().unwrap_or_else(|| {

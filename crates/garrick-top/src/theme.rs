@@ -1,5 +1,5 @@
-//! Colours, which can be disabled. A sign or a word also shows each piece of information that a
-//! colour shows.
+//! Colours of the screen, which the user can disable. All information in colours is also shown by a
+//! sign or a word.
 
 use std::env;
 

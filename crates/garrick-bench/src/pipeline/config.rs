@@ -14,7 +14,8 @@ pub enum Mode {
     /// The worker reads and writes messages in place, in the ring buffers of its channels.
     ZeroCopy,
     /// The worker copies each batch of numbers from its input channel into a separate buffer. From
-    /// there, it reads the numbers, converts them, and writes the results into its output channel.
+    /// this buffer, the worker reads the numbers, converts them, and writes the results into its
+    /// output channel.
     DoubleBuffer,
 }
 

@@ -22,13 +22,13 @@ enum Kind {
     Value,
 }
 
-/// Length of the cycle in which the names repeat.
+/// Number of consecutive numbers after which the kinds of FizzBuzz names repeat.
 const CYCLE: u64 = 15;
 
 /// `(2^64 - 1) / 15`, which is an integer.
 const FIFTEENTH: u64 = u64::MAX / CYCLE;
 
-/// Names of the numbers of a cycle, and of the first number of the next cycle.
+/// Kinds of FizzBuzz names, for all numbers of one cycle and for the first number after the cycle.
 const KINDS: [Kind; 16] = {
     let mut kinds = [Kind::Value; 16];
     let mut number = 0;
@@ -78,9 +78,9 @@ impl Message {
     }
 }
 
-/// Number of bits of each kind's field in a sum.
+/// Number of bits in a sum that count the messages of one kind.
 const FIELD_BITS: u32 = 16;
-/// Maximum number of messages in a sum, so that no field overflows.
+/// Maximum number of messages that a sum can count before one of its bit fields overflows.
 const RUN_MAX: usize = u16::MAX as usize;
 
 /// The number of messages of each kind.
@@ -116,11 +116,11 @@ impl Counts {
     }
 }
 
-/// Returns the sum of the fields of all messages, without branches. No field overflows for up to
-/// [`RUN_MAX`] messages.
+/// Returns the sum of the bit fields of all messages, computed without branches. No field overflows
+/// for up to [`RUN_MAX`] messages.
 ///
-/// The loop is unrolled by four by hand, since a loop over single messages takes twice as long. The
-/// function is not inlined, so that the compiler assigns the same registers for every caller.
+/// The loop is unrolled by four by hand, because a loop over single messages takes twice as long.
+/// The function is not inlined, so that the compiler assigns the same registers for every caller.
 #[inline(never)]
 fn sum_of_fields(run: &[Message]) -> u64 {
     let (fours, rest) = run.as_chunks::<4>();

@@ -8,8 +8,8 @@ use garrick_core::ring::{self, Consumer, Producer};
 
 use super::{Config, Counts, Message, Mode, Totals};
 
-/// Maximum size of a batch in bytes. A graph of stages also uses this size on machines whose
-/// second-level cache has 512 KiB.
+/// Maximum size of a batch in bytes: an eighth of a second-level cache of 512 KiB. A graph has the
+/// same limit on a machine with such a cache.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
 /// Sends the numbers 0, 1, 2 and so on.
 const ROUNDS: u32 = 16;
@@ -146,7 +146,7 @@ fn one_loop(
     (front.generated, counts)
 }
 
-/// Number of failed checks of a ring after which the thread yields its core.
+/// Number of times that a thread checks a ring in vain before it yields its core.
 const SPINS_MAX: u32 = 1 << 10;
 
 /// Counts messages until the ring is finished. The loop waits for a whole batch. Otherwise the two

@@ -111,7 +111,7 @@ impl Fills {
     }
 }
 
-/// Builds the graph, on one thread or on two. The logger has about as much work as all others
+/// Builds the graph, on one thread or on two. The logger has about as much work as all other stages
 /// together, so a third thread would only add wake-ups.
 fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
     let mut graph = Graph::new();
@@ -162,8 +162,8 @@ fn snapshot(channels: &[ChannelSample], log: &GroupReader<4>, began: Instant) ->
     }
 }
 
-/// Returns the counts that the logger has published. The logger publishes once per batch, so the
-/// loop does not wait for long.
+/// Returns the counts that the logger has published. The logger publishes its counts once per
+/// batch, so the loop of this function does not wait for long.
 fn counts(log: &GroupReader<4>) -> Counts {
     loop {
         if let Ok([fizz, buzz, fizz_buzz, value]) = log.try_snapshot() {

@@ -5,10 +5,10 @@ use garrick_flow::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring, map_batch}
 
 use super::{Counts, Message};
 
-/// Divisor of the capacity: a stage with a full output waits until this part of the slots is free.
-/// So the stage is woken less often, and works longer each time. A stage with an empty input is
-/// woken by the first batch, because its sender is only a little ahead. It sleeps so briefly that
-/// its thread does not leave the core.
+/// Divisor of the capacity: a stage whose output channel is full waits until a quarter of the slots
+/// are free. So the stage is woken less often, and works longer each time. A stage whose input
+/// channel is empty is woken by the first batch. Such a stage sleeps so briefly that its thread
+/// does not leave the core, because the sender is only a little ahead.
 const FREE_PART: usize = 4;
 
 /// The generator, which sends the numbers 0, 1, 2 and so on.

@@ -34,7 +34,7 @@ pub(super) const BANK: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     accounts: u32,
@@ -54,7 +54,7 @@ const QUICK: Size = Size {
 /// Initial balance of an account, in millionths. It is larger than the sum of all transactions.
 const BALANCE: u64 = 1_000_000_000_000_000;
 
-/// Maximum amount, in millionths.
+/// Maximum amount of a transaction, in millionths.
 const AMOUNT_MAX: u64 = 1_000_000_000;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -112,7 +112,7 @@ enum ToTeller {
     Closed(std::result::Result<Balance, NoReply>),
 }
 
-/// An account. Its handler awaits the answer of the account that receives the money.
+/// An account, whose handler awaits the reply of the other account.
 struct Account {
     id: usize,
     balance: u64,

@@ -10,8 +10,8 @@
 //! To create a customer, the factory draws 10 to 1,009 random numbers, which keeps it busy. The
 //! barber does the same for a haircut. The original's factory creates all customers while it
 //! handles one message. In Garrick, the messages of a turn are sent after the turn. So this factory
-//! creates one customer per turn and then sends itself a message. So the barber can begin with the
-//! first customer at once.
+//! creates one customer per turn and then sends itself a message. As a result, the barber can begin
+//! with the first customer at once.
 //!
 //! The run is correct if the barber has cut the hair of all customers, and each customer has
 //! reported that it is done. The number of visits must be the sum of customers and returns.
@@ -32,17 +32,17 @@ pub(super) const BARBER: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     customers: u64,
     /// Number of customers that can wait at the same time.
     chairs: usize,
-    /// Range from which the number of random numbers for creating a customer is drawn. The minimum,
-    /// 10, is added.
+    /// Cost of creating a customer: the factory draws 10 random numbers, plus a random count of
+    /// them below this limit.
     make_cost: u32,
-    /// Range from which the number of random numbers for a haircut is drawn. The minimum, 10, is
-    /// added.
+    /// Cost of a haircut: the barber draws 10 random numbers, plus a random count of them below
+    /// this limit.
     cut_cost: u32,
 }
 

@@ -28,7 +28,7 @@ pub(super) const BIG: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of pings that each actor sends.

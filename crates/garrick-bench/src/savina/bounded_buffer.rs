@@ -5,14 +5,14 @@
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer produces an item on request. The manager requests the next item as soon as it has
-//! room. Each producer may be producing an item, so the manager keeps fewer items than the size of
-//! the buffer minus the number of producers. A consumer that has consumed an item reports that it
-//! is available.
+//! A producer produces an item on request. The buffer's actor, the manager, requests the next item
+//! as soon as it has room. Each producer may be producing an item, so the manager keeps fewer items
+//! than the size of the buffer minus the number of producers. A consumer that has consumed an item
+//! reports that it is available.
 //!
-//! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25, it
-//! computes 2,500 random numbers and their logarithms. These computations take nearly all of the
-//! time.
+//! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25,
+//! this function computes 2,500 random numbers and their logarithms. These computations take nearly
+//! all of the time.
 //!
 //! The run is correct if the producers have produced the same items as a plain loop, to the last
 //! bit. The consumers must have received exactly these items.
@@ -33,7 +33,7 @@ pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of items that the buffer and the producers hold at the same time.
@@ -78,7 +78,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Share {
     items: u64,
-    /// Sum of the bits of all items. It does not depend on the order of the items.
+    /// Sum of the bit patterns of all items, which does not depend on the order of the items.
     bits: u64,
 }
 

@@ -26,7 +26,7 @@ pub(super) const CHAMENEOS: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of creatures.
@@ -111,7 +111,8 @@ struct Creature {
 
 /// Messages of a [`Creature`].
 enum ToCreature {
-    /// Requests the creature to meet another one, and to report the new color to it.
+    /// Requests the creature to meet another creature, and to tell the other creature its new
+    /// color.
     Meet(Color, Address<ToCreature>),
     /// Reports the new color after a meeting.
     Changed(Color),

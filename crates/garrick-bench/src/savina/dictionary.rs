@@ -29,7 +29,7 @@ pub(super) const DICTIONARY: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of workers that send requests.
@@ -291,7 +291,7 @@ fn check(size: Size, tally: Tally, map: &Map) -> Result<()> {
     Ok(())
 }
 
-/// Returns the values that any worker writes, for each key.
+/// Returns, for each key, all values that the workers write.
 fn written(size: Size) -> HashMap<u32, Vec<u32>> {
     let mut written: HashMap<u32, Vec<u32>> = HashMap::new();
     for id in 0..size.askers {

@@ -6,9 +6,9 @@
 //!           ..
 //! ```
 //!
-//! The main thread creates the actors and sends to them. If there is a pool of workers, the actors
-//! already run meanwhile. The suite's harness waits on a latch that every actor counts down before
-//! it stops. This harness does the same.
+//! The main thread creates the actors and sends to them. With several workers, actors already run
+//! while the main thread is sending. The suite's harness waits on a latch that every actor counts
+//! down before it stops. This benchmark does the same.
 //!
 //! The run is correct if the latch has reached zero, and each worker has computed the result of a
 //! plain call.
@@ -67,7 +67,7 @@ impl Latch {
     }
 }
 
-/// Computes once, and counts down the latch.
+/// An actor that computes one sine and counts down the latch.
 struct Worker {
     latch: Arc<Latch>,
     /// Expected result.

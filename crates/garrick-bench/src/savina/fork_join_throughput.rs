@@ -4,8 +4,8 @@
 //!   main  -- one to each, round-robin, 10,000 times -->  Worker 0 .. Worker 59: sin(37.2) squared for each message
 //! ```
 //!
-//! The main thread sends the messages. If there is a pool of workers, the actors already run
-//! meanwhile.
+//! The main thread sends the messages. With several workers, actors already run while the main
+//! thread is sending.
 //!
 //! The run is correct if the sum of each worker's results equals the sum of a plain loop.
 
@@ -22,7 +22,7 @@ pub(super) const FORK_JOIN_THROUGHPUT: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of messages to each actor.
@@ -50,7 +50,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&FORK_JOIN_THROUGHPUT, size, &params, throughput)
 }
 
-/// Computes once for each message.
+/// An actor that computes one sine for each message.
 struct Worker {
     /// Number of messages that have not arrived yet.
     left: u64,

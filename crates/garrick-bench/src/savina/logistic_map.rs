@@ -1,5 +1,5 @@
 //! Logistic map: series of x' = r x (1 - x). The actor that owns x asks another actor for the next
-//! term, and waits for it.
+//! term, and waits for the answer.
 //!
 //! ```text
 //!   Master  -- Next, 25,000 times, then Tell -->  Series 0 .. 9  -- Compute(x) -->  Computer with the rate of the series
@@ -30,7 +30,7 @@ pub(super) const LOGISTIC_MAP: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of terms of each series.

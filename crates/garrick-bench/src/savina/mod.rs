@@ -41,8 +41,9 @@ mod thread_ring;
 
 use garrick_measure::Scenario;
 
-/// The micro and concurrency benchmarks of Savina, a benchmark suite for actor libraries. The first
-/// benchmarks each use a single mechanism. In the others, many actors compete for a resource.
+/// The micro and concurrency benchmarks of Savina, a benchmark suite for actor libraries. Each of
+/// the first benchmarks uses a single mechanism. In the later ones, many actors compete for a
+/// resource.
 pub static SCENARIOS: &[Scenario] = &[
     ping_pong::PING_PONG,
     counting::COUNTING,

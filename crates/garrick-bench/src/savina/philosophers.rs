@@ -28,7 +28,7 @@ pub(super) const PHILOSOPHERS: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of philosophers, and of forks.
@@ -122,7 +122,7 @@ impl Arbitrator {
         free
     }
 
-    /// Takes back both forks. Returns true if both were taken.
+    /// Takes back both forks of a philosopher. Returns true if the philosopher had both.
     fn take_back(&mut self, id: u32) -> bool {
         let forks = self.forks(id);
         forks

@@ -9,7 +9,7 @@
 //! The time does not include the start of those threads. It includes the creation of the actors.
 //! Wall time ends with the last report. CPU time ends when the threads have exited. For a thread
 //! that is still running, the operating system reports a value that is some milliseconds old. The
-//! shortest benchmark takes only about as long.
+//! whole run of the shortest benchmark takes only some milliseconds.
 
 use std::fmt::Display;
 use std::sync::mpsc;
@@ -142,7 +142,7 @@ fn all_well(on: &Handle) -> Result<()> {
 /// Compares a result with its expected value.
 ///
 /// # Errors
-/// Fails if they differ. The error contains both values.
+/// Fails if the two values differ. The error contains both values.
 pub(super) fn agree<T: Copy + PartialEq + Display>(
     what: impl Display,
     found: T,
@@ -154,15 +154,15 @@ pub(super) fn agree<T: Copy + PartialEq + Display>(
     Err(format!("{what}: {found}, not {expected}").into())
 }
 
-/// Returns the decision of an actor after its sends. It continues if `well` is true, so all sends
-/// were accepted. Otherwise a receiver has stopped, so the actor fails, and the run reports the
-/// failure.
+/// Returns the decision of an actor after its sends. If `well` is true, all sends were accepted,
+/// and the actor continues. Otherwise a receiver has stopped, so the actor fails, and the run
+/// reports the failure.
 pub(super) fn go_on(well: bool) -> Next {
     if well { Next::Continue } else { Next::Fail }
 }
 
-/// Returns the decision of an actor after its last sends. It stops if `well` is true, so all sends
-/// were accepted, and fails otherwise.
+/// Returns the decision of an actor after its last sends. If `well` is true, all sends were
+/// accepted, and the actor stops. Otherwise the actor fails.
 pub(super) fn end(well: bool) -> Next {
     if well { Next::Stop } else { Next::Fail }
 }

@@ -28,7 +28,7 @@ pub(super) const SMOKERS: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     rounds: u64,

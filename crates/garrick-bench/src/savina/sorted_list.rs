@@ -9,8 +9,8 @@
 //! Each worker draws its requests from its own random number generator: first a number below 100,
 //! which selects the kind of request, and then the value. The list is singly linked, and each
 //! request traverses it from its head. After the last insert it contains about 16,000 values, so
-//! traversing it takes nearly all of the time. A search stops at the first larger value, while the
-//! original's continues.
+//! traversing it takes nearly all of the time. A search stops at the first larger value. A search
+//! of the original benchmark continues.
 //!
 //! The run is correct if the list finally contains all inserted values, sorted. Each worker must
 //! have sent as many requests as its generator draws, and no worker may receive a smaller length
@@ -31,7 +31,7 @@ pub(super) const SORTED_LIST: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of workers that send requests.
@@ -140,7 +140,7 @@ struct Tally {
     searches: u64,
     inserts: u64,
     lengths: u64,
-    /// Number of lengths that were smaller than an earlier one.
+    /// Number of times that a worker received a smaller length than before.
     shrunk: u64,
 }
 

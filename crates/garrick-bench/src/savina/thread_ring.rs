@@ -22,7 +22,7 @@ pub(super) const THREAD_RING: Scenario = Scenario {
     contenders,
 };
 
-/// Amount of work.
+/// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
     /// Number of members of the ring.
@@ -66,7 +66,7 @@ enum Message {
     Token(u64),
     /// Stops all members of the ring.
     End {
-        /// Number of members that this message reaches after this one.
+        /// Number of members that the message must still reach after its receiver.
         left: u64,
         /// Number of tokens that the earlier members have received.
         tokens: u64,

@@ -3,8 +3,8 @@
 //!
 //! The suite has its own generator, so that different languages draw the same numbers. It is a
 //! linear congruential generator with 16 bits: x' = (1309 x + 13849) mod 65536. The Java sources of
-//! the suite sometimes use the generators of the Java library. This code uses the suite's generator
-//! there, too.
+//! the suite sometimes use the generators of the Java library. In such places, this code uses the
+//! suite's generator instead.
 
 use std::hint::black_box;
 
@@ -60,8 +60,8 @@ pub(super) fn square_sine(theta: f64) -> f64 {
 /// Number of logarithms per unit of cost.
 const LOGARITHMS_PER_COST: u32 = 100;
 
-/// Returns the result of work on an item. It is the sum of the item and of 100 logarithms of random
-/// numbers for each unit of `cost`. A cost of zero counts as one.
+/// Returns the result of work on an item. The result is the sum of the item and of 100 logarithms
+/// of random numbers for each unit of `cost`. A cost of zero counts as one.
 pub(super) fn worked_on(item: f64, cost: u32) -> f64 {
     let mut random = Random::new(u64::from(cost));
     let logarithms = (cost * LOGARITHMS_PER_COST).max(1);

@@ -17,7 +17,7 @@ thread_local! {
     static PROBES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `measure`, in which [`builder`] turns probes on.
+/// Runs `measure`. During this call, all systems that [`builder`] configures have probes.
 pub(super) fn probed<R>(measure: impl FnOnce() -> R) -> R {
     let before = PROBES.replace(true);
     let result = measure();
@@ -62,8 +62,8 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Creates a counter that expects `count` messages. Returns it with the channel that is
-    /// notified of the last message.
+    /// Creates a counter that expects `count` messages. Returns the counter, and the channel that
+    /// is notified of the last message.
     pub(crate) fn new(count: u64) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         (Self { left: count, done }, waiting)

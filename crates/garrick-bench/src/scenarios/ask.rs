@@ -84,8 +84,7 @@ pub(super) const CALL_CROWD: Scenario = Scenario {
     },
 };
 
-/// Number of workers of the actors that many threads call. The next constant is the number of these
-/// actors.
+/// Number of workers that run the [`CALLED`] actors which many threads call.
 const WORKERS: usize = 2;
 const CALLED: u64 = 16;
 
@@ -117,8 +116,8 @@ pub(super) struct Asker<const WAY: u8> {
 }
 
 impl<const WAY: u8> Asker<WAY> {
-    /// Returns an asker that asks `asks` questions. It starts with its first message, which is
-    /// `Ok(0)`.
+    /// Returns an asker that asks `asks` questions. Its first message, `Ok(0)`, makes it ask the
+    /// first question.
     pub(super) fn new(answerer: Address<Question>, asks: u64, done: mpsc::Sender<()>) -> Self {
         Self {
             answerer,
@@ -168,9 +167,9 @@ fn ask<const WAY: u8>(ops: u64) -> Result<Measured> {
     measured
 }
 
-/// Asks [`ALL`] questions at the same time, and again after all answers.
+/// An actor that asks [`ALL`] questions at the same time. After all answers, it asks again.
 struct AsksAll {
-    /// Actors that answer. There are as many entries as questions.
+    /// Actors that answer, with one entry for each question.
     answerers: Vec<Address<Question>>,
     /// Number of remaining rounds.
     left: u64,

@@ -46,10 +46,10 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 struct Ready {
     /// True for the actor that blocks.
     blocks: bool,
-    /// Number of actors, besides the blocking one, that are not done yet. Each of them subtracts 1
-    /// when it is done.
+    /// Number of non-blocking actors that are not done yet. Each such actor subtracts 1 when it is
+    /// done.
     left: Arc<AtomicUsize>,
-    /// Channel through which the last actor, besides the blocking one, notifies that all are done.
+    /// Channel that the last non-blocking actor notifies.
     done: mpsc::Sender<()>,
 }
 
@@ -79,8 +79,8 @@ struct Starter {
     ready: Vec<Address<()>>,
     /// Index of the actor that blocks.
     place: usize,
-    /// Channel that is notified by the starter after its first turn, and by the last of the other
-    /// actors.
+    /// Channel that is notified after the first turn of this actor, and when the last non-blocking
+    /// actor is done.
     done: mpsc::Sender<()>,
 }
 

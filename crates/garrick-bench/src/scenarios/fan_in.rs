@@ -22,7 +22,7 @@ pub(super) const FAN_IN: Scenario = Scenario {
 /// Number of senders.
 const SENDERS: u64 = 4;
 
-/// Maximum number of messages in a repetition. There is a maximum because all of them may wait at
+/// Maximum number of messages in a repetition. There is a maximum because all messages may wait at
 /// the same time, which takes memory.
 const FLOOD_MAX: u64 = 1 << 18;
 

@@ -43,7 +43,7 @@ struct Number {
     second: u64,
 }
 
-/// A credit for one burst.
+/// A message that allows the sender to send one more burst.
 #[derive(Wire)]
 #[wire(name = "bench.Credit")]
 struct Credit(u64);
@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-/// The sender. Every message is a credit for one burst.
+/// The sender. Every message that it receives allows it to send one more burst.
 struct Teller {
     to: Address<Number>,
     /// Number of bursts that have not been sent yet.
@@ -105,7 +105,7 @@ impl Actor for Teller {
     }
 }
 
-/// The receiver. It counts messages, and sends a credit for each burst.
+/// The receiver, which counts messages. After each burst, it allows the sender to send one more.
 struct Counter {
     teller: Address<Credit>,
     /// Number of messages that have not arrived yet.

@@ -2,8 +2,8 @@
 //!
 //! The state of each actor is 8 bytes: the address of the actor created before it. These addresses
 //! keep the actors alive, so there is no list of addresses whose memory would have to be
-//! subtracted. The growth of the process is the memory of the actors alone. It is measured in a new
-//! process, where no earlier scenario has left memory that could be reused.
+//! subtracted. The growth of the process is the memory of the actors alone. The growth is measured
+//! in a new process, where no earlier scenario has left memory that could be reused.
 
 use std::sync::mpsc;
 

@@ -3,9 +3,9 @@
 //! [`SCENARIOS`] is the only list of scenarios. The command's help, `--list`, the tables and the
 //! JSON are created from it.
 //!
-//! Scenarios with one worker run it on the measuring thread (a `Local`) and measure that thread's
-//! CPU time. Scenarios with several threads measure the CPU time of the whole process, including
-//! waiting and waking.
+//! Scenarios with one worker run this worker on the measuring thread (a `Local`), and measure the
+//! CPU time of this thread. Scenarios with several threads measure the CPU time of the whole
+//! process, including waiting and waking.
 
 pub(crate) mod actors;
 mod child;

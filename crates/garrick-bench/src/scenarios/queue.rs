@@ -19,8 +19,8 @@ pub(super) const QUEUE: Scenario = Scenario {
 /// Number of values that one thread pushes before it pops them.
 const BATCH: u64 = 64;
 
-/// Maximum number of values that one producer pushes in a repetition, since all of them may wait at
-/// the same time.
+/// Maximum number of values that one producer pushes in a repetition. There is a maximum because
+/// all values may wait in the queue at the same time.
 const FLOOD_MAX: u64 = 1 << 20;
 
 fn contenders(_: &Effort) -> Vec<Contender> {

@@ -55,8 +55,8 @@ const WARM_UP: u64 = 100_000;
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
-/// Number of operations per byte of remaining memory that is enough. If the remaining memory is as
-/// small as that, the measurement does not wait for more memory to be returned.
+/// Number of operations for each byte of memory that may remain in use. If no more memory remains,
+/// the measurement does not wait for further memory to be returned.
 const OPS_A_BYTE: u64 = 10;
 
 /// Maximum time to wait for memory to be returned and for actors to stop.
@@ -93,7 +93,7 @@ fn asks(effort: &Effort) -> Vec<Contender> {
 }
 
 /// Starts and cancels at least `timers` timers in this process, `at_once` at a time. Measures the
-/// growth of its resident memory per timer.
+/// growth of the process's resident memory per timer.
 ///
 /// # Errors
 /// Fails if the system cannot start its thread, if the operating system does not report the
@@ -112,8 +112,8 @@ pub(crate) fn timers_in_this_process(timers: u64, at_once: u64) -> Result<Measur
     left(&system.handle(), actors, timers, || run(timers, at_once))
 }
 
-/// Asks this number of questions in this process. Measures the growth of its resident memory per
-/// question, after the first [`WARM_UP`] questions.
+/// Asks this number of questions in this process. Measures the growth of the process's resident
+/// memory per question, after the first [`WARM_UP`] questions.
 ///
 /// # Errors
 /// Fails if the system cannot start its thread, if the operating system does not report the
@@ -147,7 +147,7 @@ pub(crate) fn living(system: &Handle) -> u64 {
 }
 
 /// Runs `ops` operations, and measures how much memory remains in use after them. Fails if the
-/// number of actors does not return to `actors`.
+/// number of actors afterwards is not `actors` again.
 fn left(
     system: &Handle,
     actors: u64,
@@ -177,7 +177,8 @@ fn left(
 }
 
 /// Returns the lowest resident memory within [`PATIENCE`] after `ops` operations, or within
-/// [`PATIENCE_QUICK`] if there were few. Stops waiting as soon as the memory is at most `enough`.
+/// [`PATIENCE_QUICK`] if there were few operations. Stops waiting as soon as the memory is at most
+/// `enough`.
 pub(super) fn lowest(enough: u64, ops: u64) -> Result<u64> {
     let is_quick = ops <= OPS_QUICK_MAX;
     let patience = if is_quick { PATIENCE_QUICK } else { PATIENCE };

@@ -1,4 +1,4 @@
-//! One token that goes round.
+//! Actors in a ring, around which one token is passed.
 
 use std::sync::mpsc;
 

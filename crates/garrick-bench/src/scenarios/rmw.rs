@@ -1,4 +1,4 @@
-//! The yardstick itself, as a row.
+//! A scenario that measures the yardstick: one uncontended atomic addition.
 
 use garrick_measure::{Contender, Effort, Scenario, yardstick};
 

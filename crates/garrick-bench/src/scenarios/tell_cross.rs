@@ -25,7 +25,7 @@ pub(super) const TELL_CROSS: Scenario = Scenario {
 /// woken.
 const BURSTS_OPEN: u64 = 8;
 
-/// The sender. Every message is a credit for one burst.
+/// The sender. Every credit that it receives allows it to send one more burst.
 struct Teller {
     /// Actor that counts the messages. `None` before the message with its address.
     to: Option<Address<u64>>,
@@ -64,9 +64,9 @@ impl Actor for Teller {
     }
 }
 
-/// The receiver. It counts messages, and sends a credit for each burst.
+/// The receiver, which counts messages. After each burst, it allows the sender to send one more.
 struct Counter {
-    /// Actor that receives the credits.
+    /// The sender, which gets a credit for each burst.
     teller: Address<ToTeller>,
     /// Number of messages that have not arrived yet.
     left: u64,

@@ -32,8 +32,8 @@ pub(super) struct Starter {
 }
 
 impl Starter {
-    /// Returns a starter that starts and cancels `at_once` timers in each of `rounds` rounds. It
-    /// starts with its first message.
+    /// Returns a starter that starts and cancels `at_once` timers in each of `rounds` rounds. The
+    /// first message makes the starter begin.
     pub(super) fn new(at_once: u64, rounds: u64, done: mpsc::Sender<()>) -> Self {
         let at_once = at_once as usize;
         Self {

@@ -8,7 +8,7 @@ use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same};
 
-/// Number of questions of the actor in a round.
+/// Number of questions that the actor asks in a round.
 const ASKS: u64 = 10_000;
 
 /// Number of questions that the actor has open at the same time.
@@ -18,7 +18,7 @@ const OPEN: u64 = 64;
 /// rejected, and one is answered close to its time limit.
 const KINDS: u64 = 64;
 
-/// Number of questions of the thread in a round, for each method by which the thread can ask.
+/// Number of questions that the thread asks in a round, by each of its methods.
 const FROM_THREAD: u64 = 100;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -26,7 +26,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Time limit of a question that is never answered.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// Time limit of a question whose answer is sent after exactly this time.
+/// Time limit of a question that is answered at about the moment when the limit is reached.
 const TIGHT: Duration = Duration::from_micros(200);
 
 pub(super) struct Asks {

@@ -16,7 +16,7 @@ const CHILDREN: u64 = 16;
 /// Number of messages that each child handles in a round.
 const MESSAGES: u64 = 60;
 
-/// Number of additional messages at which each child fails.
+/// Number of additional messages to each child that make it fail.
 const FAILURES: u64 = 4;
 
 pub(super) struct Supervised {

@@ -22,7 +22,7 @@ const ORDERS: u64 = 10;
 /// Capacity of the mailbox in which the waiters wait for room.
 const ROOM: usize = 2;
 
-/// Number of actors, consisting of a single future each, that are created in a round.
+/// Number of actors that are created in a round and consist of a single future each.
 const FUTURES: u64 = 100;
 
 /// Number of values that each future adds up.

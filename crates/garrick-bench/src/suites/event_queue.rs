@@ -58,7 +58,8 @@ const BATCH: u64 = 4096;
 /// Number of messages that are waiting when the producers start.
 const WAITING: u64 = 8192;
 
-/// Maximum number of messages pushed in a repetition, since all of them may wait at the same time.
+/// Maximum number of messages pushed in a repetition. There is a maximum because all messages may
+/// wait at the same time.
 const FLOOD_MAX: u64 = 1 << 20;
 
 /// Work to measure with each queue.
@@ -232,7 +233,8 @@ fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
 /// The consumer, which counts messages. At the first message, it blocks its worker until all other
 /// threads are ready.
 struct Consumer {
-    /// Barrier for the first message. `None` after that.
+    /// Barrier at which the consumer waits during its first message. `None` after the first
+    /// message.
     barrier: Option<Arc<Barrier>>,
     /// Number of messages that have not arrived yet.
     left: u64,

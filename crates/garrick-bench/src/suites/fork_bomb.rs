@@ -13,7 +13,7 @@ const DEPTHS: [u32; 10] = [5, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 /// Maximum depth in a quick run. It results in 131,071 actors.
 const DEPTH_QUICK: u32 = 16;
 
-/// Minimum depth at which growing one tree takes the whole time of a measurement.
+/// Minimum depth of a tree that takes so long to grow that a measurement contains only this tree.
 const DEPTH_LARGE: u32 = 22;
 
 /// Maximum number of measurements of a large tree. The source uses a median of three, too.

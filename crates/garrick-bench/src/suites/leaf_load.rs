@@ -20,10 +20,10 @@ const DEPTH_ERFC: u32 = 10;
 /// Depth of the trees whose leaves compute erfc, in a quick run.
 const DEPTH_ERFC_QUICK: u32 = 8;
 
-/// Amounts of random numbers that a leaf computes. Each amount results in one row.
+/// Measured loads: how many random numbers each leaf computes.
 const RANDOMS: [u32; 9] = [0, 1, 4, 10, 16, 64, 100, 256, 1000];
 
-/// Amounts of erfc values that a leaf computes. Each amount results in one row.
+/// Measured loads: how many erfc values each leaf computes.
 const ERFCS: [u32; 2] = [1, 1000];
 
 const OF_RANDOMS: Scenario = Scenario {
@@ -69,8 +69,8 @@ fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contende
     .map(|contender| contender.with(name, count).with("depth", depth))
 }
 
-/// Creates a line for the ratio of the time of actors to the time of plain recursion, for one load.
-/// On SBCL, this ratio was from `low` to `high`.
+/// Creates a line for one load: the time of actors divided by the time of plain recursion. On SBCL,
+/// this ratio was from `low` to `high`.
 macro_rules! under {
     ($randoms:literal, $of:literal, $said:expr, $low:literal, $high:literal) => {
         Published {
@@ -225,8 +225,8 @@ mod tests {
         RANDOMS.into_iter().map(one).collect()
     }
 
-    /// Returns the findings for actors on two workers. They take `base` nanoseconds, plus `each`
-    /// nanoseconds for each random number.
+    /// Returns the findings for actors on two workers. Each leaf takes `base` nanoseconds, plus
+    /// `each` nanoseconds for each random number.
     fn found(base: f64, each: f64) -> Vec<String> {
         let rows = [
             curve("garrick", Some(1), 100.0, 2.0),

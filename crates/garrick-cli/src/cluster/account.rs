@@ -33,7 +33,7 @@ pub(super) struct Account {
     deposits: Arc<AtomicU64>,
 }
 
-/// An event: the balance has changed to this value.
+/// An event, which records the new balance.
 pub(super) struct Balance(u64);
 
 impl Account {
@@ -44,8 +44,8 @@ impl Account {
         }
     }
 
-    /// Returns true if the account must forget the next deposit, so that the check has an error to
-    /// find.
+    /// Returns true if the account must forget the next deposit. Forgotten deposits show whether
+    /// the check of the results finds errors.
     fn forgets(&self) -> bool {
         let number = self.deposits.fetch_add(1, Relaxed) + 1;
         self.forget.is_some_and(|each| number.is_multiple_of(each))

@@ -22,14 +22,14 @@ use super::servers::Servers;
 /// Name of the node through which the threads call the accounts.
 const NAME: &str = "callers";
 
-/// Number of calling threads. The next constant is the number of accounts.
+/// Number of threads that call accounts. The next constant is the number of accounts.
 const CALLERS: u64 = 8;
 const ACCOUNTS: usize = 12;
 
 /// Time between two calls of a thread.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Time limit of a call. A message may be in transit for up to 10 s.
+/// Time limit of a call. A message to another node may be delayed by up to 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// State that the threads share.
@@ -57,11 +57,11 @@ impl Silence {
     }
 }
 
-/// Threads that call accounts. Their node runs no accounts.
+/// Threads that call accounts. They belong to a node that runs no accounts itself.
 pub(super) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// One sender for each thread. The thread ends when its sender is dropped.
+    /// Senders of channels to the threads. Dropping the senders ends the threads.
     ends: Vec<Sender<()>>,
     entities: Entities,
     node: Node,

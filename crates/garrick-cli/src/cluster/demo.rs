@@ -17,7 +17,7 @@ use super::servers::Servers;
 /// Time between two checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Time within which all nodes must have joined.
+/// Time limit for all nodes to join the cluster.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
 /// Name of the observer that reads which shards the nodes own.
@@ -157,8 +157,8 @@ impl Run<'_> {
         Member::start(name, &self.cluster, &self.servers, self.arguments.forget)
     }
 
-    /// Waits until all nodes have joined. Then lets the callers work, and kills processes
-    /// meanwhile.
+    /// Waits until all nodes have joined. Then lets the callers call accounts, and kills processes
+    /// at the same time.
     fn work(&mut self, callers: &mut Callers) -> Result<()> {
         self.are_ready()?;
         print("All nodes have joined.");

@@ -61,7 +61,7 @@ fn member<'a>(overview: &'a Overview, node: &str) -> Option<&'a MemberOverview> 
     members.find(|member| member.name.as_str() == node)
 }
 
-/// Waits until the membership of the node has ended. Each check waits for the next beat of a
+/// Waits until the membership of the node has ended. Each check waits for the next heartbeat of a
 /// member.
 fn wait(
     observer: &NatsObserver,

@@ -13,7 +13,7 @@ use garrick_measure::commands::{Ended, print};
 
 use super::member::in_its_own_group;
 
-/// Name of the program.
+/// Name of the NATS server's program.
 const PROGRAM: &str = "nats-server";
 
 /// Name of the subcommand that runs a server in its own process.
@@ -23,8 +23,8 @@ pub(super) const NAME: &str = "demo-server";
 pub(crate) struct Arguments {
     #[arg(long)]
     program: PathBuf,
-    /// File with the settings of the server, which keeps its files when it ends. Without it, the
-    /// server has a folder of its own, which is removed.
+    /// File with the settings of the server. With this file, the server keeps its data when it
+    /// ends. Without it, the server has a folder of its own, which is removed at the end.
     #[arg(long)]
     config: Option<PathBuf>,
 }
@@ -42,8 +42,8 @@ struct Server {
     folder: Option<PathBuf>,
 }
 
-/// Returns the path of the program: the one that `cargo xtask tools` has installed beside the
-/// folder of this program, or the one in a folder of the variable `PATH`.
+/// Returns the path of the NATS server. `cargo xtask tools` installs it beside the folder of this
+/// program. Otherwise it is searched for in the folders of the variable `PATH`.
 pub(super) fn find() -> Option<PathBuf> {
     let own = env::current_exe().unwrap_or_default();
     let tools = own.ancestors().nth(2).map(|target| target.join("tools"));

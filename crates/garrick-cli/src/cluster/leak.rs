@@ -6,23 +6,24 @@ use super::member::Member;
 use super::observed::table;
 use super::usage::Usage;
 
-/// Memory growth that does not count as a leak: a quarter, plus this number of bytes. Allocators
-/// keep memory that was freed, and threads do not all begin to use their memory at the same time.
+/// Number of bytes by which memory may grow, in addition to a quarter, before the growth counts as
+/// a leak. Some growth is normal, because allocators keep freed memory, and threads begin to use
+/// their memory at different times.
 const MEMORY_MORE: u64 = 16 << 20;
 
-/// Number of additional threads, and of additional open files, that do not count as a leak. For
-/// example, a process may be replacing a connection to a server.
+/// Number of additional threads and of additional open files that do not count as a leak. For
+/// example, a connection to a server may be in the process of being replaced.
 const THREADS_MORE: u64 = 2;
 const FILES_MORE: u64 = 4;
 
 /// Name of this process in the table.
 const OWN: &str = "callers";
 
-/// Resources of each process, counted early in the run.
+/// Resources of the processes that run until the end.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     early: Vec<Counted>,
-    /// Resources at the end of the run, for the processes in `early` that are still running.
+    /// Resources at the end, of the processes in `early` that still run.
     late: Vec<Counted>,
 }
 
@@ -55,7 +56,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Returns a table of the processes that ran from the first count to the last.
+    /// Returns a table of the processes that ran from the first count to the last one.
     pub(super) fn table(&self) -> String {
         let header = [
             "process",

@@ -1,8 +1,9 @@
-//! Threads that call accounts, each of which has one caller. So the caller always knows the
+//! Threads that call accounts. Each account has only one caller, which therefore always knows the
 //! balance that the account must have.
 //!
-//! If a call has no answer, it may have taken effect or not. A later call of the same caller comes
-//! behind it. So the balance that this later call returns decides which of both is true.
+//! If a call has no answer, it may or may not have taken effect. A later call of the same caller
+//! arrives after it. So the balance that the later call returns shows whether the unanswered call
+//! has taken effect.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -32,7 +33,7 @@ const ACCOUNTS: u64 = 12;
 /// Time between two calls of a thread.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Time for which a thread asks for the balance of its account at the end.
+/// Time for which a thread repeatedly asks for the final balance of its account.
 const LAST_WITHIN: Duration = Duration::from_secs(60);
 
 /// Counts of all threads.
@@ -65,11 +66,11 @@ pub(super) struct Totals {
     pub(super) wrong: Option<String>,
 }
 
-/// Threads that call accounts. Their node runs no accounts.
+/// Threads that call accounts. They belong to a node that runs no accounts itself.
 pub(super) struct Ledger {
     counts: Arc<Counts>,
     threads: Vec<JoinHandle<Owner>>,
-    /// One sender for each thread. The thread ends when its sender is dropped.
+    /// Senders of channels to the threads. Dropping the senders ends the threads.
     ends: Vec<Sender<()>>,
     accounts: Vec<Address<Order>>,
     entities: Entities,
@@ -171,7 +172,8 @@ struct Owner {
 }
 
 impl Owner {
-    /// Calls the account until the sender of `ends` is dropped, or until a balance is wrong.
+    /// Calls the account until the sender of `ends` is dropped, or the account returns a wrong
+    /// balance.
     fn work(mut self, counts: &Counts, ends: &Receiver<()>) -> Self {
         for call in 0.. {
             // Also the pause between two calls.
@@ -187,7 +189,7 @@ impl Owner {
         self
     }
 
-    /// Calls the account. Returns an error if the balance is wrong, or if the account does not
+    /// Calls the account. Returns an error if the account returns a wrong balance, or does not
     /// answer for too long.
     fn call(&mut self, action: Action, counts: &Counts) -> std::result::Result<(), String> {
         let (number, before) = (self.number, self.balance);
@@ -207,8 +209,8 @@ impl Owner {
         ))
     }
 
-    /// Finds out whether a call without an answer has taken effect. If it has, the balance of the
-    /// account is `after`.
+    /// Finds out whether a call without an answer has taken effect. If it has, the account has the
+    /// balance `after`.
     fn find_out(&mut self, after: u64, counts: &Counts) -> std::result::Result<(), String> {
         let (number, before) = (self.number, self.balance);
         let limit = LAST_WITHIN.as_secs();
@@ -245,7 +247,7 @@ impl Owner {
     }
 }
 
-/// Returns the action that belongs to a random number.
+/// Chooses an action by a random number.
 fn action(chance: u64) -> Action {
     let cents = (chance >> 40) % 100 + 1;
     match chance & 3 {

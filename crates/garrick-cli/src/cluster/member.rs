@@ -24,14 +24,14 @@ pub(super) const NAME: &str = "demo-member";
 /// Line that the process prints when it has joined.
 const READY: &str = "joined";
 
-/// Time for which a node tries to join. After a process was killed, the name of its node stays
-/// reserved for some seconds.
+/// Time limit for a node to join the cluster. The limit is generous because the name of a killed
+/// node remains reserved for some seconds.
 const JOIN_WITHIN: Duration = Duration::from_secs(30);
 
 /// Time limit for a connection that is closing to write its remaining data.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Time limit for a node to hand its shards over to other nodes.
+/// Time limit for a node to hand its shards over.
 const DRAIN_WITHIN: Duration = Duration::from_secs(20);
 
 /// Time limit for a process to end after its node was told to leave. The next constant is the time
@@ -69,7 +69,7 @@ pub(super) fn join(system: &System, net: &NatsNet, cluster: &str, name: &str) ->
     }
 }
 
-/// Runs the node until it has drained. The node begins to drain when standard input ends.
+/// Runs the node until it has been drained. The node begins to drain when standard input ends.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let (cluster, name) = (&*arguments.cluster, &*arguments.node);
     let servers = || arguments.servers.builder();

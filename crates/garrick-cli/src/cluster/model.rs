@@ -31,7 +31,7 @@ impl fmt::Debug for Op {
     }
 }
 
-/// Sequential model of the accounts. All balances are zero at first.
+/// The model: accounts whose balances are 0 at first.
 pub(super) struct Accounts;
 
 impl Sequential for Accounts {

@@ -9,7 +9,7 @@ use garrick_cluster::nats::{NatsError, NatsObserver};
 
 use super::servers::Servers;
 
-/// Time without a heartbeat after which the other members remove a member.
+/// Time without a heartbeat after which other members remove a member.
 const SILENT: Duration = Duration::from_secs(5);
 
 /// Flags of a command that looks at a cluster.

@@ -4,7 +4,7 @@ use garrick_cluster::nats::NatsError;
 use garrick_measure::Result;
 use garrick_measure::commands::{Ended, did_you_mean};
 
-/// Returns the result of a command that has failed with this error.
+/// Converts the error of a failed command into the outcome of this command.
 pub(super) fn refusal(error: &NatsError) -> Result<Ended> {
     let why = match error {
         NatsError::PlainText { server } => format!(

@@ -100,8 +100,7 @@ impl Servers {
         }
     }
 
-    /// Returns these flags, with the given number of servers that store each record of a new
-    /// cluster.
+    /// Sets the number of servers that store each record of a new cluster.
     pub(super) fn replicas(self, replicas: usize) -> Self {
         let replicas = Some(replicas);
         Self { replicas, ..self }

@@ -22,7 +22,7 @@ const NODES: usize = 3;
 /// Time between two checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Time within which the servers must have elected leaders, or all nodes must have joined.
+/// Time limit for the servers to elect leaders, and for all nodes to join.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 
 /// Time after which resources are counted first. If half of the run is shorter, they are counted
@@ -60,7 +60,7 @@ enum Fault {
 }
 
 impl Fault {
-    /// Returns the fault that belongs to a random number.
+    /// Chooses a fault by a random number.
     fn of(chance: u64) -> Self {
         let time = Duration::from_secs(1 + (chance >> 8) % DOWN_SECONDS_MAX);
         let place = (chance >> 32) as usize;
@@ -155,8 +155,8 @@ impl Run {
         Member::start(&name, &self.cluster, &self.servers, None)
     }
 
-    /// Causes faults while the callers work. Counts resources when no fault has occurred for a
-    /// while.
+    /// Lets the callers call accounts, and causes faults at the same time. Counts resources when
+    /// there has been no fault for a while.
     fn work(&mut self, arguments: &Arguments, seed: u64, ledger: &mut Ledger) -> Result<()> {
         self.are_ready()?;
         print("All nodes have joined.");
@@ -239,8 +239,8 @@ impl Run {
         }
     }
 
-    /// Starts a node again that could not join, for example because a server is down. Returns an
-    /// error if a node that had joined has ended by itself.
+    /// Restarts a node that could not join, for example because a server is down. Returns an error
+    /// if a node that had joined has ended by itself.
     fn look(&mut self) -> Result<()> {
         for number in 0..self.members.len() {
             self.joined[number] |= self.members[number].is_ready();

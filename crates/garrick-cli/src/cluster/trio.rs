@@ -17,7 +17,7 @@ pub(super) const SERVERS: usize = 3;
 pub(super) struct Trio {
     program: PathBuf,
     folder: PathBuf,
-    /// Server processes. `None` stands for a server that is down.
+    /// The running process of each server. `None` while the server is down.
     engines: [Option<Engine>; SERVERS],
 }
 

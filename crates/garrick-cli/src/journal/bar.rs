@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the reports about the opening of a log of 3 MiB and a little more.
+    /// Returns the reports about the opening of a log that is slightly larger than 3 MiB.
     fn reports() -> Vec<Progress> {
         let folder = format!("garrick-cli-bar-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);

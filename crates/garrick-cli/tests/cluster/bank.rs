@@ -1,4 +1,4 @@
-//! A bank in which each node, and the operator, has its own NATS user.
+//! A bank, in which each node and the operator has its own NATS user.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use super::cluster;
 use super::server::Server;
 
-/// Starts a server with one user for each of the given names in the cluster `bank`, and with a user
-/// `stranger` that must not publish anything. The password of each user is its name.
+/// Starts a server with a user for each of these names in the cluster `bank`, and a user for a
+/// stranger, who has no permissions. The passwords are the names.
 pub(super) fn serve(names: &[&str]) -> Option<Server> {
     let user = |name: &&str| {
         let arguments = ["permissions", "--cluster", "bank", "--node", name];

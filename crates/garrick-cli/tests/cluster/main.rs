@@ -1,4 +1,4 @@
-//! Tests of `garrick cluster` on the command line, with a NATS server.
+//! Tests of `garrick cluster` from outside, with a NATS server.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,7 @@ fn cluster(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns the output of a command.
+/// Returns the text that a command has printed to its two outputs.
 fn said(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8(text).unwrap()

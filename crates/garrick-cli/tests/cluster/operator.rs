@@ -1,4 +1,4 @@
-//! An operator looks at a bank, and drains one of its nodes.
+//! Test of an operator who inspects a bank, and drains one of its nodes.
 
 use std::process::Output;
 

@@ -1,5 +1,4 @@
-//! Tests of errors: each error is one line. The exit code is 2 for wrong usage, and 1 for other
-//! failures.
+//! Tests of errors in one line: exit code 2 for wrong usage, 1 for failures.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;

@@ -18,8 +18,7 @@ pub(super) struct Server {
     address: String,
 }
 
-/// Returns the path of the program. A missing program is optional or not, as CONTRIBUTING
-/// describes.
+/// Returns the path of the program. CONTRIBUTING describes when the program may be missing.
 pub(super) fn program() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(PROGRAM);
     if path.exists() {

@@ -103,8 +103,7 @@ fn send_chunk(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(&chunk);
 }
 
-/// A process that is alive. It answers with its newest snapshot, and streams the following
-/// snapshots.
+/// A simulated process. It answers with its newest snapshot, and streams the following snapshots.
 pub(crate) struct Process {
     server: Server,
     state: Arc<Mutex<Streams>>,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
-/// Time limit of a test. A test that takes longer counts as hanging.
+/// Time limit of a test. A test that takes longer is considered to hang.
 const GUARD: Duration = Duration::from_secs(60);
 
 pub(crate) struct Terminal {

@@ -182,7 +182,7 @@ pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
     })
 }
 
-/// Returns the command that does not exist, if this is the error.
+/// Returns the name of the unknown subcommand, if this is the error.
 fn unknown_command(error: &clap::Error) -> Option<&str> {
     match error.get(ContextKind::InvalidSubcommand)? {
         ContextValue::String(name) => Some(name),
@@ -234,7 +234,7 @@ fn explain(error: &clap::Error) -> Ended {
     Ended::Refused(words.join(" ") + &suggested(error))
 }
 
-/// Returns a question that suggests a similar name. Returns an empty text if no name is similar.
+/// Returns a question that suggests a similar name, or an empty text if no name is similar.
 fn suggested(error: &clap::Error) -> String {
     let kinds = [
         ContextKind::SuggestedSubcommand,

@@ -17,7 +17,7 @@ pub(super) struct Median {
     normaliser: Address<Vec<Normal>>,
 }
 
-/// A set of contenders with its measurements. Some measurements may still be missing.
+/// A set of contenders with their measurements, some of which may be missing.
 pub(super) struct Finished {
     pub(super) set: Set,
     /// Activity of the machine during the measurement.

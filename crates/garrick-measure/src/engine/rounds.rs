@@ -10,7 +10,7 @@ use super::median::Finished;
 use super::step::{Over, Set, Step, Trial, Who};
 use super::timer::Timing;
 
-/// Handles one set at a time, one round after another.
+/// An actor that measures one set of contenders at a time, one round after another.
 pub(super) struct Rounds {
     timer: Address<Timing>,
     /// Receiver of the measurements.
@@ -18,16 +18,16 @@ pub(super) struct Rounds {
     under_way: Option<UnderWay>,
 }
 
-/// A set in progress, with some rounds done.
+/// The set of contenders that is being measured.
 struct UnderWay {
     set: Set,
     /// State of the machine at the start.
     began: Moment,
     /// Maximum number of rounds of any contender.
     rounds: usize,
-    /// Current or next round, and number of the contender in it.
+    /// Number of the current or next round, and index of the contender in this round.
     at: (usize, usize),
-    /// Measurement of the contender, stored while the yardstick after it is measured.
+    /// Measurement of a contender, kept until the yardstick has been measured again.
     measured: Option<Measured>,
     /// Latest yardstick time, in nanoseconds of CPU time per addition. `None` at the beginning.
     before: Option<f64>,
@@ -46,7 +46,7 @@ impl UnderWay {
         }
     }
 
-    /// Returns the next trial. Skips contenders that have fewer rounds.
+    /// Returns the next trial. Skips contenders whose rounds are all done.
     fn next(&mut self) -> Option<Trial> {
         let (mut round, mut index) = self.at;
         while round < self.rounds {

@@ -11,7 +11,7 @@ use crate::scenario::{Contender, Measured, Size};
 /// Work that must not be done inside a turn.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// Create the contenders of the plan of this number.
+    /// Create the contenders of the plan with this number.
     Lay(usize),
     /// Run a trial.
     Try(Trial),
@@ -44,10 +44,10 @@ pub(super) struct Trial {
     pub(super) done: f64,
 }
 
-/// Participant of a trial.
+/// The subject of a trial: the yardstick or a contender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
-    /// The atomic addition.
+    /// The yardstick, which is one atomic addition.
     Yardstick,
     /// The contender with this number.
     Entrant(usize),
@@ -55,7 +55,7 @@ pub(super) enum Who {
 
 /// Messages of the actors that request trials one after another.
 pub(super) enum Step {
-    /// Start with a set.
+    /// Start to measure this set of contenders.
     Begin(Set),
     /// Result of the requested trial.
     Took(Measured),
@@ -63,8 +63,8 @@ pub(super) enum Step {
     Stop,
 }
 
-/// Signals that the previous set is finished, or that there was no previous set. The sweep then
-/// continues.
+/// Signals that the previous set of contenders is finished, or that there was none. The sweep then
+/// continues with the next set.
 pub(super) struct Over;
 
 /// Contenders that are measured alternately, and their measurements so far.
@@ -79,7 +79,7 @@ pub(super) struct Set {
     pub(super) over: Address<Over>,
 }
 
-/// A contender, as seen by the actors.
+/// The data of a contender that the engine's actors need.
 pub(super) struct Entrant {
     pub(super) name: &'static str,
     pub(super) params: Map<String, Value>,

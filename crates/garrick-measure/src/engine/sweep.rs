@@ -6,7 +6,8 @@ use garrick_actor::{Actor, Context};
 
 use super::step::{Desk, Job, Over};
 
-/// Requests one set after another. A set is a scenario, or a point of a sweep.
+/// An actor that requests one set of contenders after another. Each set belongs to a scenario, or
+/// to a point of a sweep.
 pub(super) struct Sweep {
     /// Number of plans.
     plans: usize,

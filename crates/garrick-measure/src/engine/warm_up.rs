@@ -34,14 +34,14 @@ const ADDITIONS_FIRST: u64 = 100_000;
 /// would be too inaccurate.
 const ADDITIONS_MIN: u64 = 1_000;
 
-/// Handles one set at a time, one contender after another.
+/// An actor that warms up one set of contenders at a time, one contender after another.
 pub(super) struct WarmUp {
     pace: Pace,
     timer: Address<Timing>,
     /// Receiver of the set.
     rounds: Address<Step>,
     set: Option<Set>,
-    /// Participant of the current trial.
+    /// The subject of the current trial: the yardstick or a contender.
     who: Who,
     /// Number of operations of the current trial.
     ops: u64,

@@ -26,8 +26,8 @@ fn idle() -> Row {
     row
 }
 
-/// Returns the names in an object, sorted. The order in an object is only kept with a feature that
-/// any crate may enable.
+/// Returns the names in an object, sorted. Sorting is needed because `serde_json` keeps the
+/// original order only with a feature, which any crate may enable.
 fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = value.as_object().unwrap().keys().collect();
     keys.sort();

@@ -50,9 +50,9 @@ pub struct Line {
     pub here: Option<Figure>,
     /// Our figure in this run. `None` if it was not measured.
     pub ours: Option<f64>,
-    /// Our figure, divided by the figure of the published system. The divisor is `here` if that is
-    /// known, and otherwise `published`. If the divisor is a range, its better end is used. `None`
-    /// if one of the two figures is unknown or zero.
+    /// Our figure, divided by the figure of the published system. The divisor is `here` if this
+    /// figure is known, and otherwise `published`. If the divisor is a range, the better end of the
+    /// range is used. `None` if one of the two figures is unknown or zero.
     pub ratio: Option<f64>,
     /// The result of comparing the two figures. `None` if there is no ratio.
     pub standing: Option<Standing>,
@@ -98,8 +98,8 @@ impl Beside {
     }
 }
 
-/// Returns the findings that do not depend on doubtful rows. If there are others, a last sentence
-/// states their number.
+/// Returns the findings that do not depend on doubtful rows. If findings are omitted, a last
+/// sentence states how many.
 fn findings(suite: &Suite, rows: Rows<'_>, believed: Rows<'_>) -> Vec<String> {
     let (mut all, sure) = ((suite.findings)(rows), (suite.findings)(believed));
     let before = all.len();
@@ -158,7 +158,8 @@ impl Line {
 }
 
 impl Standing {
-    /// Returns the side with the better figure, if our figure is `ratio` times theirs.
+    /// Returns the side with the better figure, if our figure is `ratio` times the published
+    /// system's figure.
     fn of(ratio: f64, more_is_better: bool) -> Self {
         let better = if more_is_better { ratio } else { ratio.recip() };
         if better >= EVEN {

@@ -4,7 +4,8 @@ use super::*;
 use crate::row::Row;
 use crate::row::tests::{at, row};
 
-/// Creates rows of trees: two sizes of ours, and one of another system.
+/// Creates rows of trees: two rows of our system with different sizes, and one row of another
+/// system.
 fn rows() -> Vec<Row> {
     let mut wide = at(row("tree", "garrick", &[40.0]), "depth", 16);
     wide.params.insert("queue".to_owned(), "banker".into());

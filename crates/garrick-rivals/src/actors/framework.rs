@@ -20,11 +20,11 @@ pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
     /// Type of the actor's messages.
     type Message: Send + 'static;
 
-    /// True if the role blocks its thread. Some libraries must know this.
+    /// True if the role blocks its thread. Some libraries must know this in advance.
     const BLOCKS: bool = false;
 
-    /// Handles one message. If a framework's handlers are not futures, its `tell` and `spawn` are
-    /// ready at once, so this future is ready at once, too.
+    /// Handles one message. If the handlers of a framework are plain functions, its `tell` and
+    /// `spawn` are ready at once, so this future is ready at once, too.
     fn receive(&mut self, message: Self::Message) -> impl Future<Output = Flow> + Send;
 }
 
@@ -38,13 +38,13 @@ pub(crate) enum Flow {
     Stop,
 }
 
-/// A kind of actor other than the plain one.
+/// A kind of actor with an additional feature, such as a name or a supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// An actor with a registered name.
     Named,
-    /// An actor with a supervisor, which restarts it when it fails. The new actor may have the same
-    /// address or a new one.
+    /// An actor with a supervisor, which restarts the actor after a failure. The restarted actor
+    /// may have the same address or a new one.
     Supervised,
     /// An actor with handlers that may await.
     Async,
@@ -76,8 +76,8 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Address of an actor that answers a number with the next number.
     type Answerer: Send + Sync + 'static;
 
-    /// Runs `driver` as a task besides the actors. With one worker, everything runs on this thread.
-    /// Otherwise, everything runs on `workers` other threads, if the framework allows it.
+    /// Runs `driver` as a task besides the actors. With one worker, the driver and the actors run
+    /// on this thread. Otherwise they run on `workers` other threads, if the framework allows it.
     fn run<T: Send + 'static>(
         workers: usize,
         driver: impl Future<Output = T> + Send + 'static,
@@ -92,7 +92,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Self::Address<R>> + Send;
 
     /// Spawns an actor in one of its [`WAYS`](Self::WAYS), with an unbounded mailbox. The second
-    /// value keeps everything alive that the actor needs.
+    /// returned value keeps everything alive that the actor needs.
     fn spawn_in_way<R: Role<Self>>(
         way: Way,
         role: R,
@@ -122,7 +122,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Asks the answerer, and waits for the answer.
     fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64> + Send;
 
-    /// Runs tasks besides the driver, each on a free worker or on a new thread.
+    /// Runs tasks in parallel to the driver, each on a free worker or on a new thread.
     fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
         for task in tasks {
             tokio::spawn(task);
@@ -136,8 +136,8 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
 }
 
 /// Runs `driver` on a tokio runtime: on the calling thread for one worker, otherwise on `workers`
-/// other threads. The driver is a task like the actors, because a future passed to `block_on` would
-/// be woken through the operating system's poll.
+/// other threads. The driver is a task like the actors, because tokio would wake a future passed to
+/// `block_on` through a system call for polling.
 pub(crate) fn run_on_tokio<T: Send + 'static>(
     workers: usize,
     driver: impl Future<Output = T> + Send + 'static,

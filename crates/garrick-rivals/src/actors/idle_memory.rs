@@ -38,7 +38,8 @@ const LITTER: u64 = 64;
 /// A function that creates idle actors in this process, and measures the growth of the process.
 type Crowd = fn(u64) -> Result<Measured>;
 
-/// Names, crowds, and numbers of actors in a full run and in a quick run.
+/// The measured libraries. Each entry contains a name, a function that creates a crowd, and the
+/// numbers of actors in a full run and in a quick run.
 const CROWDS: [(&str, Crowd, u64, u64); 7] = [
     ("garrick", idle_memory, 10_000_000, 1_000_000),
     (Actix::NAME, crowd::<Actix>, 200_000, 32_000),

@@ -37,7 +37,8 @@ pub(crate) use tell::TELL;
 pub(crate) use tell_ways::{TELL_ASYNC, TELL_NAMED, TELL_SUPERVISED};
 pub(crate) use timer_cancel::TIMER_CANCEL;
 
-/// Calls `$contenders::<F>($argument..)` for each of the rivals, and collects the results.
+/// Calls `$contenders::<F>($argument..)` for the framework `F` of each rival, and collects the
+/// results.
 macro_rules! others {
     ($contenders:ident $(, $argument:expr)*) => {
         [

@@ -45,7 +45,8 @@ fn round<F: Framework>() -> Contender {
 }
 
 /// Passes a token on `hops` times in a ring of `count` relays. The relay that receives the token
-/// after the last hop reports it. If a token were lost or misrouted, the measurement would not end.
+/// after the last hop reports its arrival. If a token were lost or misrouted, the measurement would
+/// not end.
 fn pass<F: Framework>(count: usize, hops: u64) -> Result<Measured> {
     F::run(1, async move {
         let (done, waiting) = oneshot::channel();

@@ -200,7 +200,7 @@ impl<F: Framework> Role<F> for Idler<F> {
 
 /// An actor of a fork bomb, in its current state. The module `fork_bomb` describes the protocol.
 pub(super) enum Tree<F: Framework> {
-    /// The actor to which the root answers. It reports the number of actors of the tree.
+    /// The actor that gets the answer of the root, and reports the number of actors in the tree.
     Customer(Option<oneshot::Sender<u64>>),
     /// A new actor, which waits for the message that tells it to grow.
     Seed,

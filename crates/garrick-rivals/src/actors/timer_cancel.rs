@@ -59,8 +59,7 @@ fn sleeps(ops: u64) -> Result<Measured> {
     })
 }
 
-/// Measures ractor. It sends a delayed message by a task, and cancels the message by aborting the
-/// task.
+/// Measures ractor. Each of its delayed messages is a task, which is aborted to cancel the message.
 fn ractor(ops: u64) -> Result<Measured> {
     Ractor::run(1, async move {
         let (counter, _done) = Counter::new(1);

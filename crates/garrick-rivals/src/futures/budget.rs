@@ -3,10 +3,10 @@
 //!
 //! A task waits for many sleeps that are due at the same time. tokio gives the task 128 units per
 //! poll, and every completed sleep takes one unit. When there are no units left, each of the other
-//! sleeps returns `Pending`, although its time is over. The set of futures does not know the
-//! reason, and polls the next future. tokio wakes all these futures again after the poll. If `n`
-//! sleeps are left, a poll polls `n - 128` of them in vain. All sleeps together take `n * n / 256`
-//! polls instead of `n`.
+//! sleeps returns `Pending`, although it has ended. The set of futures does not know the reason,
+//! and polls the next future. tokio wakes all these futures again after the poll. If `n` sleeps are
+//! left, a poll polls `n - 128` of them in vain. All sleeps together take `n * n / 256` polls
+//! instead of `n`.
 //!
 //! ```text
 //!   poll 1:  128 done, n - 128 polled in vain, and woken
@@ -48,10 +48,10 @@ pub(super) struct Burst {
     pub(super) cpu: Duration,
 }
 
-/// A child whose polls are counted.
+/// A future in the set, whose polls are counted.
 struct Counted<F> {
     child: Pin<Box<F>>,
-    /// Number of polls of all children together.
+    /// Number of polls of all futures in the set together.
     polls: Arc<AtomicU64>,
 }
 
@@ -64,7 +64,7 @@ impl<F: Future> Future for Counted<F> {
     }
 }
 
-/// Waits for `children` children.
+/// Waits for a set of `children` futures.
 async fn wait_for<F: Future>(children: usize, polls: Arc<AtomicU64>, child: impl Fn() -> F) {
     let counted = |_| Counted {
         child: Box::pin(child()),

@@ -27,7 +27,7 @@ pub(super) struct Load {
 /// The sum of the loads of several futures. The futures run one after another.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
-    /// The sums. The wrapper writes them, and the table reads them.
+    /// The sums, which the wrappers of the futures write and the table reads.
     sums: Mutex<Load>,
 }
 

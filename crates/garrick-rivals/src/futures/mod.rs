@@ -1,5 +1,5 @@
-//! Long-running actors that await, compared with tokio's: the first of the async-rust-benchmarks by
-//! chainbound.
+//! Long-running actors that await, in Garrick and on tokio: the first benchmark of
+//! async-rust-benchmarks by chainbound.
 //!
 //! ```text
 //!   sender --- tasks ---> actor [ tasks in flight, 10 us each ] --- results ---> reader
@@ -93,7 +93,7 @@ fn in_all(tasks: usize, round: &Round) -> Measured {
     Measured::new(tasks as u64, span)
 }
 
-/// Returns the measurement of the median task, with its latency as wall time.
+/// Returns the measurement of the median task, with the latency of this task as the wall time.
 fn of_one(tasks: usize, round: &Round) -> Measured {
     let mut latencies = round.latencies.clone();
     latencies.sort_unstable();

@@ -61,7 +61,7 @@ impl Round {
     }
 }
 
-/// Measures a round. The time starts when the first task is sent.
+/// The measurement of a round, which begins with the first task.
 pub(super) struct Timing {
     began: Instant,
     watch: Stopwatch,

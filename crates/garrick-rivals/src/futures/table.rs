@@ -1,4 +1,4 @@
-//! The three tables of the original, with CPU time added.
+//! The three tables of the original benchmark, and the CPU times in addition.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ pub(super) fn load(measured: &[Measured]) -> Table {
     table
 }
 
-/// Returns the table of the cost of children whose sleeps are due at the same time.
+/// Returns the table of the cost of futures whose sleeps are due at the same time.
 pub(super) fn bursts(bursts: &[Burst]) -> Table {
     let mut table = table(&["task", "sleeps", "polls", "of them in vain", "CPU a sleep"]);
     for burst in bursts {

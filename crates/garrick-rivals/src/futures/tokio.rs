@@ -1,4 +1,4 @@
-//! The four actors of the original, on tokio's current-thread runtime.
+//! The four actors of the original benchmark, on tokio's current-thread runtime.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use super::rounds::{DELAY, Round, Timing};
 struct Ends {
     tasks: mpsc::Receiver<Instant>,
     results: mpsc::Sender<Instant>,
-    /// An empty round, with space for the latencies of all its tasks.
+    /// Results of the round, still empty, with room for all tasks.
     round: Round,
 }
 
@@ -46,7 +46,7 @@ impl Ends {
     }
 }
 
-/// An actor whose `poll` is written by hand. It handles completed tasks before new tasks.
+/// An actor whose `poll` is written by hand, and handles completed tasks before new tasks.
 struct FutureActor<T> {
     ends: Ends,
     flying: FuturesUnordered<T>,

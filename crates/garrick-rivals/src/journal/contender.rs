@@ -42,7 +42,7 @@ enum By {
 /// A contender whose program was built.
 pub(super) struct Ready {
     first: &'static str,
-    /// Command that runs the contender. `None` if this program itself runs it.
+    /// The built Java program. `None` for a contender that runs in this program.
     jvm: Option<Program>,
 }
 
@@ -111,7 +111,7 @@ pub(super) static CONTENDERS: &[Contender] = &[
 ];
 
 impl Contender {
-    /// Returns true if the contender is slow at first, because its code is compiled while it runs.
+    /// Returns true if the contender needs a warm-up, during which its code is compiled.
     pub(super) fn is_jvm(&self) -> bool {
         matches!(self.by, By::Jvm(..))
     }

@@ -64,7 +64,7 @@ fn counts_sum<E: Engine>(engine: &mut E, plan: &Plan) -> Result<u64, Fault> {
     Ok(counts(engine, plan)?.into_iter().sum())
 }
 
-/// Handles the commands of an entity, until its client or the writer has ended.
+/// Handles the commands of an entity until the client of this entity or the writer has ended.
 async fn answer(
     entity: u64,
     mut count: u64,
@@ -101,7 +101,7 @@ async fn ask(commands: mailbox::UnboundedSender<Command>, run: Arc<Run>) {
     }
 }
 
-/// Commits waiting events, at most `most` events together, until all entities have ended.
+/// Commits the waiting events, at most `most` events at a time, until all entities have ended.
 fn write<E: Engine>(
     mut engine: E,
     requests: &mpsc::Receiver<Append>,

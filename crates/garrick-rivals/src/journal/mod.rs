@@ -6,8 +6,8 @@
 //! run, one thread repeatedly writes 4 KiB and syncs. After a run, the files are opened again, and
 //! the events are counted.
 //!
-//! The flag `--strace` runs each contender once more under `strace`, and counts the syncs that the
-//! process has really asked for.
+//! The flag `--strace` runs each contender once more under `strace`, and counts the system calls by
+//! which the process requests a sync.
 
 mod run;
 
@@ -125,7 +125,8 @@ fn run(matches: &ArgMatches) -> Result<Ended> {
     })
 }
 
-/// Returns the requested contenders in the order of the list, or all if none are requested.
+/// Returns the requested contenders, in the order of the table. If none are requested, returns all
+/// contenders.
 fn chosen(matches: &ArgMatches) -> Vec<&'static Contender> {
     let only = matches.get_many::<String>(ONLY);
     let only: Option<Vec<&String>> = only.map(Iterator::collect);
@@ -136,7 +137,7 @@ fn chosen(matches: &ArgMatches) -> Vec<&'static Contender> {
     CONTENDERS.iter().filter(is_chosen).collect()
 }
 
-/// Checks the requirements of the study. So mistakes are found before the long measurement begins.
+/// Checks the requirements of the study, so that errors are found before a run that takes minutes.
 fn check(folder: &Path, json: Option<&Path>, traces: bool) -> std::result::Result<(), String> {
     if !folder.is_dir() {
         return Err(format!(

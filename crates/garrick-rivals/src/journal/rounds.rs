@@ -47,7 +47,7 @@ pub(super) const QUICK: Sizes = Sizes {
 /// A measurement of a contender, and the measurements of the raw disk before and after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
-    /// Writes and syncs per second of the raw disk, before and after.
+    /// Writes and syncs per second of the raw disk, measured before and after the contender.
     pub(super) raw: [f64; 2],
     pub(super) outcome: Outcome,
 }
@@ -57,7 +57,7 @@ pub(super) struct Row {
     pub(super) contender: &'static Contender,
     pub(super) entities: usize,
     pub(super) rounds: Vec<Round>,
-    /// Counted syncs. `None` if the syncs were not counted.
+    /// The counted syncs. `None` if the syncs were not counted.
     pub(super) syncs: Option<Syncs>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Results {
     pub(super) failed: Vec<String>,
 }
 
-/// The contenders to measure, and the folder.
+/// The contenders to measure, and the folder for their files.
 pub(super) struct Study<'a> {
     pub(super) contenders: &'a [&'static Contender],
     pub(super) sizes: Sizes,
@@ -206,7 +206,7 @@ impl Study<'_> {
     }
 }
 
-/// Returns an error that names its row.
+/// Returns the message of an error, after a text that identifies the row.
 fn named(row: &Row, why: &dyn std::error::Error) -> String {
     format!(
         "{} with {} entities: {why}",

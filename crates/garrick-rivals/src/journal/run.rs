@@ -21,7 +21,7 @@ pub(super) type Fault = Box<dyn Error + Send + Sync>;
 pub(super) struct Plan {
     /// Number of entities. Each entity has one command in progress.
     pub(super) entities: usize,
-    /// Time before the measurement. The clients already send commands during this time.
+    /// Duration of the warm-up, during which the clients already send commands.
     pub(super) warm_up: Duration,
     /// Length of the measurement.
     pub(super) lasts: Duration,
@@ -32,12 +32,12 @@ pub(super) struct Plan {
 /// State that the clients of a run share.
 #[derive(Debug, Default)]
 pub(super) struct Run {
-    /// Number of commands whose answers have arrived.
+    /// Number of commands that have been answered.
     acknowledged: AtomicU64,
     is_over: AtomicBool,
 }
 
-/// Figures that the clients have measured. They do not include the figures of the disk.
+/// The figures that the clients have measured, without the figures of the disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Window {
     /// Number of commands that were acknowledged within the measurement.
@@ -116,7 +116,7 @@ impl Outcome {
         (self.window.began..self.window.ended).contains(&unix_seconds)
     }
 
-    /// Parses a line that a process has printed. Returns `None` if the line is not an outcome, or
+    /// Parses the line that a process has printed. Returns `None` if the line is not an outcome, or
     /// if no command was acknowledged within the measurement.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let json: Value = serde_json::from_str(line).ok()?;

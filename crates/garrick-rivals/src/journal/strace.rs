@@ -11,7 +11,7 @@ const STRACE: &str = "strace";
 /// System calls that make data durable, and the call that opens files.
 const TRACED: &str = "trace=fsync,fdatasync,msync,sync,syncfs,openat";
 
-/// Syncs that the process has requested.
+/// Syncs that the process has requested by system calls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Syncs {
     /// Syncs within the measurement, divided by the acknowledged commands.
@@ -21,10 +21,10 @@ pub(super) struct Syncs {
     pub(super) at_each_write: bool,
 }
 
-/// Checks that `strace` is there and may trace.
+/// Checks that `strace` is installed and is permitted to trace.
 ///
 /// # Errors
-/// Returns what is wrong, and how to install it.
+/// Returns a description of the problem, with instructions to install `strace`.
 pub(super) fn check() -> Result<(), String> {
     let tried = Command::new(STRACE)
         .args(["-f", "-e", TRACED, "true"])

@@ -1,4 +1,4 @@
-//! Questions that threads other than workers ask actors.
+//! Questions that plain threads, which are not workers, ask actors.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ fn sizes(quick: bool) -> (u64, usize) {
     if quick { (2_048, 3) } else { (16_384, 5) }
 }
 
-/// Formats the mean time of an ask, for a measurement of `asks` asks.
+/// Formats the average time of an ask, if `asks` asks took the given time.
 fn per_ask(time: Duration, asks: u64) -> String {
     format!("{:.0} ns", time.as_nanos() as f64 / asks as f64)
 }

@@ -48,7 +48,7 @@ pub(super) struct Busy<F: Peer> {
     turns: Arc<Turns>,
     /// Sender of the report of the first turn. `None` after the report.
     started: Option<Sender<()>>,
-    /// Sender that is dropped at the end.
+    /// Sender that is dropped when the actor ends.
     ended: Option<Sender<()>>,
     me: Option<F::Address<Self>>,
 }
@@ -123,7 +123,7 @@ impl Company {
         }
     }
 
-    /// Waits until each actor has had a turn, but at most for `WAIT_MAX`.
+    /// Waits until each actor has run at least once, but not longer than `WAIT_MAX`.
     pub(super) fn wait_for_all(&self) {
         let end = Instant::now() + WAIT_MAX;
         for _ in 0..self.turns.counts.len() {

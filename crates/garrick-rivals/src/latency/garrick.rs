@@ -59,8 +59,8 @@ impl<R: Role<Garrick>> Actor for Host<R> {
 }
 
 impl Blocks for Garrick {
-    /// Requests to block the thread for `time`. The [`Host`] then blocks it, because a role has no
-    /// context.
+    /// Requests to block the thread for `time`. The [`Host`] then blocks the thread, because a role
+    /// has no context.
     async fn block(time: Duration) {
         BLOCKS.set(Some(time));
         pending!();

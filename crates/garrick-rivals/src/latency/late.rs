@@ -70,7 +70,7 @@ const LONG: Duration = Duration::from_millis(50);
 /// Time between two messages to the same blocking actor. Each message takes the time `BLOCK`.
 const BLOCK_EVERY: Duration = Duration::from_millis(200);
 pub(super) const BLOCK: Duration = Duration::from_millis(10);
-/// One of this many measured messages takes the time `HEAVY`.
+/// Inverse of the probability that a measured message takes the time `HEAVY`.
 const HEAVY_OF: u64 = 100;
 const HEAVY: Duration = Duration::from_millis(5);
 /// Time limit for the last message.
@@ -238,7 +238,7 @@ impl<F: Blocks> Role<F> for Blocker {
 /// The lateness of the messages of a round, sorted.
 pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
-    /// Lateness of the sends. The driver is the cause of this part of the lateness.
+    /// Lateness of the sends. The driver causes this lateness, and not the framework.
     pub(super) sent: Vec<Duration>,
     /// Largest lateness of a completed job of the additional actors.
     pub(super) in_the_way: Duration,

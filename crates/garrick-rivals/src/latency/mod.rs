@@ -83,7 +83,7 @@ pub(super) const LATENCY: Study = Study {
     ],
 };
 
-/// Returns a table below the sentence that describes the measurement.
+/// Returns a table, with a sentence above it that describes the measurement.
 fn told<const N: usize>(sentence: &str, header: [&str; N], rows: Vec<[String; N]>) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_FULL).set_header(header);

@@ -1,5 +1,5 @@
-//! Benchmarks of actors that cannot work at the same time: a pair of actors with more workers than
-//! it can use, and a chain of many stages.
+//! Two measurements: a pair of actors that can only work alternately, on more workers than they can
+//! use, and a chain of many stages.
 
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
@@ -74,7 +74,7 @@ enum Pass<F: Peer> {
     Token(u64),
     /// Value that goes through the chain.
     Value(u64),
-    /// Request to drop the address of the next link, after requesting the same from that link.
+    /// Request to pass this request on to the next link, and then to drop its address.
     End,
 }
 
@@ -147,7 +147,7 @@ impl<F: Peer> Role<F> for Link<F> {
 /// An actor that creates a pair of actors, or a chain of stages.
 struct Maker<F: Peer> {
     plan: Plan,
-    /// Sender for the reports of the new actors. `None` once they have been created.
+    /// Sender for the reports of the new actors. `None` after they have been created.
     done: Option<Sender<()>>,
     /// Sender of the address of a chain's first stage.
     first: Option<Sender<F::Address<Link<F>>>>,

@@ -1,9 +1,8 @@
 //! Radix sort through a chain of stages, created by the driver or by an actor.
 //!
 //! The stages are those of Savina's radix sort. Each stage checks one bit, beginning with the
-//! lowest. It passes on values whose bit is 0 at once. It keeps values whose bit is 1, and passes
-//! them on when the last value has arrived. So after the stage of the highest bit, the output is
-//! sorted.
+//! lowest. A value whose bit is 0 is passed on at once. A value whose bit is 1 is kept, and passed
+//! on when the last value has arrived. So after the stage of the highest bit, the output is sorted.
 //!
 //! xtra 0.6.0 is omitted. Its mailbox is a heap ordered by priority, which does not keep the order
 //! of messages of the same priority. So the output would not be sorted.
@@ -39,11 +38,11 @@ struct Stage<F: Peer> {
     left: u64,
     /// Address of the next stage. `None` at the end of the chain.
     next: Option<F::Address<Stage<F>>>,
-    /// Sender of the report of the end of the chain: true if the output was sorted. Each stage
-    /// holds a clone until it stops.
+    /// Sender by which the end of the chain reports true if the output was sorted. Each stage holds
+    /// a clone of the sender until the stage stops.
     done: Sender<bool>,
-    /// The last value that the end of the chain has received. `is_sorted` is true as long as no
-    /// value was less than the value before it.
+    /// The last value that the end of the chain has received. The field `is_sorted` is true if
+    /// every value so far was at least as large as the value before it.
     last: u64,
     is_sorted: bool,
 }

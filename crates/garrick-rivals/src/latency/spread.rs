@@ -143,7 +143,7 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
     Ok(checked(&plan, heard.recv()?, &watch))
 }
 
-/// Returns the time until now, and checks the number of turns.
+/// Returns the elapsed time, and checks the number of turns.
 fn checked(plan: &Plan, turns: u64, watch: &Stopwatch) -> Span {
     let span = watch.stop();
     assert_eq!(turns, plan.children as u64 * plan.turns, "no turn is lost");
@@ -161,7 +161,8 @@ fn at_a_stretch(plan: &Plan) -> u64 {
         .sum()
 }
 
-/// Measures tokio tasks without channels, which one task creates, and which yield after each turn.
+/// Measures tokio tasks without channels. One task creates them all, and each of them yields after
+/// each turn.
 fn tokio_tasks(plan: &Plan) -> Result<Span> {
     let plan = *plan;
     let runtime = Builder::new_multi_thread()

@@ -30,7 +30,7 @@ const IDLERS: usize = 20;
 /// An idle actor, which reports the arrival of its message.
 struct Idler {
     turns: Arc<Turns>,
-    /// Number of turns that each busy actor had run when the message was sent.
+    /// Number of turns that each busy actor had done when the message was sent.
     before: Vec<u64>,
     told: Sender<(Instant, u64)>,
 }
@@ -50,7 +50,7 @@ impl<F: Peer> Role<F> for Idler {
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
     handled: usize,
-    /// Number of turns that the busiest actor ran until the last message was handled.
+    /// Number of turns that the busiest actor did until the last message was handled.
     turns: u64,
     /// Time until the last message was handled.
     time: Duration,

@@ -81,7 +81,7 @@ impl Grower {
     }
 }
 
-/// Grows the trees of a round with one of Garrick's contenders.
+/// Makes one of Garrick's contenders grow the trees of a round.
 fn ours(contender: &mut Contender, sizes: Sizes) -> Result<Measured> {
     let mut sum = Measured {
         ops: 0,
@@ -98,13 +98,13 @@ fn ours(contender: &mut Contender, sizes: Sizes) -> Result<Measured> {
     Ok(sum)
 }
 
-/// A grower with the results of its rounds.
+/// A contender that grows trees, with the results of its rounds.
 struct Row {
     name: String,
     rounds: Vec<Measured>,
 }
 
-/// Returns all growers, beginning with those in Lisp.
+/// Returns all contenders that grow trees. The first ones are in Lisp.
 fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     let mut growers: Vec<(String, Grower)> = Loop::ALL
         .map(|by| (format!("SBCL, {}", by.name()), Grower::Lisp(by)))
@@ -123,7 +123,7 @@ fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     growers
 }
 
-/// Runs the rounds of all growers alternately. Does not count the first round of each grower.
+/// Runs the rounds of all contenders alternately. A first round of each contender is not counted.
 fn measure(sbcl: &mut Sbcl, sizes: Sizes) -> Result<Vec<Row>> {
     let (names, mut growers): (Vec<String>, Vec<Grower>) = growers(sizes).into_iter().unzip();
     let row = |name| Row {
@@ -170,8 +170,8 @@ fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     ]
 }
 
-/// Returns the CPU time of `one` divided by the CPU time of `other`. Computes this ratio for each
-/// round, and returns the median of the ratios.
+/// Returns the median, over all rounds, of the CPU time of `one` divided by the CPU time of
+/// `other`.
 fn times(one: &Row, other: &Row) -> f64 {
     let rounds = one.rounds.iter().zip(&other.rounds);
     spread(rounds.map(|(one, other)| one.cpu_per_op() / other.cpu_per_op()))[0]

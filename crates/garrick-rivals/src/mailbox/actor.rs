@@ -55,8 +55,8 @@ fn offer(to: &Address<u64>, value: u64) {
     );
 }
 
-/// Alternately sends a batch from this thread and runs the actor on it. Measures one of the two
-/// sides.
+/// Alternately sends a batch and runs the actor, both on this thread. Measures either the sending
+/// or the running.
 pub(super) fn one_side(side: Side, ops: u64) -> Result<Measured> {
     let batches = ops.div_ceil(BATCH);
     let local = Local::new()?;
@@ -77,7 +77,7 @@ pub(super) fn one_side(side: Side, ops: u64) -> Result<Measured> {
     Ok(Measured::new(batches * BATCH, side.of(offered, taken)))
 }
 
-/// Alternately sends a value from this thread and runs the actor on it.
+/// Alternately sends a value and runs the actor, both on this thread.
 pub(super) fn pair(ops: u64) -> Result<Measured> {
     let local = Local::new()?;
     let (counter, complete) = Counter::new(1, ops);

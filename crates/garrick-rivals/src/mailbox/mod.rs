@@ -69,7 +69,7 @@ enum Side {
 }
 
 impl Side {
-    /// Returns the time span of this side: `offered` or `taken`.
+    /// Returns the time span of the measured side: `offered` or `taken`.
     fn of(self, offered: Span, taken: Span) -> Span {
         match self {
             Self::Offer => offered,

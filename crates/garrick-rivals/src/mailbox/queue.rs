@@ -10,12 +10,12 @@ use super::tally::{Tally, value};
 use super::{BATCH, Side};
 use crate::crowd::Crowd;
 
-/// Maximum number of times that the consumer spins on an empty queue. After that, it yields its
-/// core at each further attempt. Every queue can be used in this way, but not every queue can park
-/// its consumer.
+/// Maximum number of times that the consumer spins on an empty queue. After that, the consumer
+/// yields its core before each further attempt. A consumer can wait in this way for every queue,
+/// but not every queue can park it.
 const SPINS_MAX: u32 = 64;
 
-/// Fills a queue and empties it, batch by batch. Measures one of the two sides.
+/// Fills a queue and empties it, batch by batch. Measures either the filling or the emptying.
 pub(super) fn one_side<C: Channel>(side: Side, ops: u64) -> Result<Measured> {
     let batches = ops.div_ceil(BATCH);
     let (sender, mut receiver) = C::open();

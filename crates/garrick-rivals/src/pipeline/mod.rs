@@ -58,8 +58,8 @@ const MODES: [(&str, Mode); 2] = [
     ("double-buffer", Mode::DoubleBuffer),
 ];
 
-/// Numbers of slots of the channels. The first number is enough for this pipeline. The lesson of
-/// `steady_state` on performance recommends the second one.
+/// Measured capacities of the channels, in slots. The first capacity is enough for this pipeline.
+/// The lesson of `steady_state` on performance recommends the second one.
 const CAPACITIES: [usize; 2] = [1 << 16, 1 << 20];
 
 fn contenders(_: &Effort) -> Vec<Contender> {

@@ -8,13 +8,13 @@ use garrick_measure::{Result, Span};
 
 use super::{Mode, Plan, watch};
 
-/// Divisor of the capacity. If the output is full, the worker rests until this part of the slots is
-/// free. This causes fewer wake-ups, and longer runs in between.
+/// Divisor of the capacity. If the output is full, the worker sleeps until this part of the slots
+/// is free. So the worker is woken less often, and works longer each time.
 const FREE_PART: usize = 4;
-/// Divisor of the capacity. If the output is full, the generator rests until this part of the slots
-/// is free. It then fills this part before the worker has used up the rest.
+/// Divisor of the capacity. If the output is full, the generator sleeps until this part of the
+/// slots is free. Then the generator fills this part before the worker has used up the rest.
 const GENERATOR_FREE_PART: usize = 2;
-/// Divisor of the capacity. The logger rests until this part of its input is full.
+/// Divisor of the capacity. The logger sleeps until this part of the slots of its input is full.
 const FULL_PART: usize = 8;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {

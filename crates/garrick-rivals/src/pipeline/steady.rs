@@ -1,5 +1,6 @@
-//! Actors of `steady_state`, written like those of its lesson on performance. Each actor waits
-//! until a channel is half full or half empty, and handles the available messages as two slices.
+//! Actors of `steady_state`, written like the actors of that crate's lesson on performance. Each
+//! actor waits until a channel is half full or half empty, and handles the available messages as
+//! two slices.
 
 use std::error::Error;
 use std::mem::MaybeUninit;
@@ -123,8 +124,8 @@ fn is_over(channel: &mut impl RxCore) -> bool {
     channel.is_closed_and_empty() && channel.is_closed_and_empty()
 }
 
-/// Writes the names of as many numbers as there is room for, and returns how many. Each part that
-/// is contiguous on both sides is handled by a plain loop.
+/// Writes the names of as many numbers as there is room for, and returns how many. A plain loop
+/// handles each run of slots that is contiguous in both channels.
 fn call(
     (first, second): (&[u64], &[u64]),
     (out_first, out_second): (&mut [MaybeUninit<Message>], &mut [MaybeUninit<Message>]),

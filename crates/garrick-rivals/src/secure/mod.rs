@@ -62,7 +62,7 @@ struct Row {
     /// Throughput in memory, in megabytes per second.
     memory: f64,
     loopback: f64,
-    /// Ratio of the throughput over TCP to that in memory.
+    /// Throughput over TCP divided by the throughput in memory.
     ratio: f64,
 }
 

@@ -23,7 +23,8 @@ const FRAMES_MAX: u32 = 256;
 type Told = std::result::Result<(), Box<dyn Error + Send + Sync>>;
 
 pub(super) struct Wire {
-    /// Address of the sender. It sends the payload in its message the given number of times.
+    /// Address of the sender. A message to it contains a payload, and the number of times that the
+    /// sender sends this payload.
     sender: Address<(Bytes, usize)>,
     /// Address of the receiver.
     receiver: Address<Hears>,

@@ -1,7 +1,7 @@
 //! The yardstick: two threads that pass one cache line back and forth.
 //!
-//! No data can get from one core to another in a shorter time. A ring takes at least this time per
-//! number if each number waits for the previous one.
+//! No data can get from one core to another faster than this cache line. If each number waits for
+//! the previous one, a ring takes at least as long per number.
 
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -20,8 +20,8 @@ use crate::crowd::Crowd;
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Line {
-    /// Number of transfers so far. The two threads write it alternately: one thread when it is
-    /// even, the other thread when it is odd.
+    /// Number of transfers so far. The two threads write this number alternately: one thread when
+    /// it is even, the other thread when it is odd.
     transfers: AtomicU64,
 }
 

@@ -20,7 +20,7 @@
 //!
 //! `rtrb` and `disruptor` send only whole batches: they write nothing until there is room for the
 //! whole batch. Garrick's ring and `ringbuf` do the same here, although they can also send parts of
-//! a batch. Garrick's ring is measured in both ways.
+//! a batch. Garrick's ring is measured with whole batches, and also with parts of batches.
 
 mod cores;
 mod tally;

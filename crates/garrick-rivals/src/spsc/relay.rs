@@ -75,7 +75,7 @@ fn send_each<R: Ring>(sender: &mut R::Sender, ops: u64) {
 }
 
 /// Sends `ops` numbers by calls of `send`. The argument of `send` is the first number that has not
-/// been sent yet. It returns how many numbers it has sent.
+/// been sent yet. `send` returns how many numbers it has sent.
 #[inline]
 fn send_all(ops: u64, mut send: impl FnMut(u64) -> u64) {
     let mut next = 0;

@@ -3,12 +3,13 @@
 use std::hint;
 use std::thread;
 
-/// Maximum number of spins of a waiting side. After that, it yields its core before each further
-/// attempt. If both sides run on separate cores, the other side always makes progress earlier. If
-/// they share a core, the other side may be waiting for it.
+/// Maximum number of spins of a thread that waits for the other one. After that, the thread yields
+/// its core before each further attempt. If the two threads run on separate cores, the other thread
+/// always makes progress earlier. If they share a core, the other thread may be waiting for this
+/// core.
 const SPINS_MAX: u32 = 256;
 
-/// The wait from one success to the next.
+/// The wait of a thread between two successful attempts.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
     /// Number of failed attempts.

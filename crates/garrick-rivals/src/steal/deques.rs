@@ -16,8 +16,8 @@ use super::team::Team;
 /// Number of spins after which the thread yields its core before each further attempt.
 const SPINS_MAX: u32 = 64;
 
-/// Calls `look` until it returns a value. Gives up when no thread is sending any more and a later
-/// call has found no value.
+/// Calls `look` until it returns a value. Gives up when no thread is sending any more, and one
+/// further call of `look` finds no value.
 fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u64> {
     let mut spins = 0;
     loop {
@@ -58,7 +58,7 @@ struct CrossbeamShared {
 
 impl CrossbeamHand {
     /// Searches in the order of the crate's documentation: first the injector, and then the other
-    /// threads. Repeats the search while one of them is busy.
+    /// threads. Repeats the search if one of these queues was busy.
     fn look(&self) -> Option<u64> {
         let others = || self.shared.stealers.iter().enumerate();
         iter::repeat_with(|| {

@@ -2,8 +2,8 @@
 //! have the same shapes as those of BeamDequeChannel, a Zig library, which is the origin of
 //! Garrick's channel.
 //!
-//! All threads of a contender meet at a barrier. The time is measured from then to the end of the
-//! last thread. The values are numbers. Their receivers count them and add them up.
+//! All threads of a contender meet at a barrier. The measured time begins at the barrier, and ends
+//! when the last thread ends. The values are numbers. Their receivers count them and add them up.
 
 mod team;
 

@@ -5,12 +5,12 @@ use garrick_measure::{Measured, Result, Stopwatch};
 use super::team::Team;
 use crate::crowd::Crowd;
 
-/// Divisor of the number of operations in every shape, so that all contenders of a scenario perform
-/// the same number of operations.
+/// Number of which the number of operations is a multiple in every shape. So all contenders of a
+/// scenario perform the same number of operations.
 const THREADS_MAX: u64 = 8;
 
-/// Divisor of the number of operations in shapes in which one thread sends four fifths of the
-/// values, and one or seven other threads send the last fifth.
+/// Number of which the number of operations is a multiple in uneven shapes. In these, one thread
+/// sends four fifths of the values, and one or seven other threads send the last fifth.
 const UNEVENLY: u64 = 5 * 7;
 
 /// The count and sum of the values that one thread has received.
@@ -40,7 +40,7 @@ impl Received {
 /// time slice costs as much time as a hundred thousand values.
 const VALUES_MIN: u64 = 1 << 18;
 
-/// Sends from `producers` threads and receives in `consumers` others.
+/// Sends values from `producers` threads, and receives them in `consumers` other threads.
 pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result<Measured> {
     let each = ops.max(VALUES_MIN).next_multiple_of(THREADS_MAX) / producers;
     let mut hands = T::open(producers + consumers, producers).into_iter();

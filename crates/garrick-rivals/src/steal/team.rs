@@ -1,4 +1,4 @@
-//! The interface of all contenders.
+//! The interface that all contenders implement.
 
 /// Threads that share values, each with its own handle.
 pub(super) trait Team: 'static {
@@ -18,6 +18,7 @@ pub(super) trait Team: 'static {
     fn retire(hand: &mut Self::Hand);
 
     /// Receives a value. If there is none, waits for a value by the best method that the contender
-    /// has. Returns `None` once all senders have retired and no value is left for this thread.
+    /// has. Returns `None` if all senders have sent their last values, and no value is left for
+    /// this thread.
     fn recv(hand: &mut Self::Hand) -> Option<u64>;
 }

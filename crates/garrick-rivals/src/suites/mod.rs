@@ -1,4 +1,5 @@
-//! Suites of `garrick-rivals suite` that have rivals among their contenders, one file each.
+//! Suites of `garrick-rivals suite`, in which rivals are among the contenders. Each file contains
+//! one suite.
 
 mod cajun;
 mod futures;

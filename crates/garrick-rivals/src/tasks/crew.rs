@@ -13,8 +13,8 @@ pub(super) trait Crew: Sized {
     fn batch(&mut self, tasks: u64) -> Result<u64>;
 }
 
-/// Measures batches of `tasks` tasks each. The crew is hired and has done one batch before the
-/// measurement.
+/// Measures batches of `tasks` tasks each. Before the measurement, the crew is created and does one
+/// batch.
 pub(super) fn measure<C: Crew>(tasks: u64, batches: u64) -> Result<Measured> {
     let mut crew = C::hire()?;
     let mut sum = crew.batch(tasks)?;

@@ -1,5 +1,5 @@
-//! Tasks that a plain thread hands out, and whose answers it waits for: actors compared with
-//! threads and pools.
+//! Tasks that a plain thread distributes to actors, threads or pools. The thread waits for all
+//! answers.
 //!
 //! The benchmark has the same shape as one of the library Cajun, whose actors took 5 to 18 times as
 //! long as bare threads. The time is measured from the creation of the first actor, or from the

@@ -8,13 +8,13 @@ use garrick::{Actor, Address, Context, Incoming, Next, System};
 
 use super::{CROWD, FLOOD, Load, Plan, work};
 
-/// Starts a system with one worker, which sleeps without a driver.
+/// Starts a system with one worker. The worker sleeps without tokio's driver.
 fn ordinary() -> System {
     let system = System::builder().workers(1).start();
     system.expect("the system can start a thread")
 }
 
-/// Starts a system with one worker, which sleeps in tokio's driver.
+/// Starts a system with one worker. The worker sleeps in tokio's driver.
 fn in_driver() -> System {
     let system = System::builder().workers(1).driver(Tokio::new()).start();
     system.expect("the system can start a thread and its driver")
@@ -129,7 +129,7 @@ impl Actor for Sleeper {
     }
 }
 
-/// A member of a crowd, which works, and sends itself the next message.
+/// An actor of a crowd. In each turn, it works, and sends itself the next message.
 struct Busy;
 
 impl Actor for Busy {

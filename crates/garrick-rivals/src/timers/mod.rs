@@ -1,8 +1,8 @@
 //! Lateness of sleepers: Garrick's timers, on ordinary workers and on workers that sleep in tokio's
 //! driver, compared with tokio's timers.
 //!
-//! A sleeper sleeps repeatedly, and reports by how much each sleep was too long. It is alone on its
-//! thread, or shares the thread with other actors or tasks that are always busy:
+//! A sleeper sleeps repeatedly, and reports by how much each sleep was too long. The sleeper is
+//! alone on its thread, or shares the thread with other actors or tasks that are always busy:
 //!
 //! ```text
 //!   idle      nothing else; the thread sleeps too

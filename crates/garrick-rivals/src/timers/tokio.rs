@@ -32,7 +32,7 @@ pub(super) fn task(plan: Plan) -> Vec<Duration> {
     })
 }
 
-/// Runs a member of a crowd.
+/// Runs a task of a crowd of busy tasks.
 async fn busy() {
     loop {
         work();

@@ -1,5 +1,5 @@
 //! Garrick's simulation, and other libraries that search for wrong orders, on the same planted
-//! bugs. Each of them must find each bug. This command prints the tables, without the messages of
+//! bugs. Each library must find each bug. This command prints the tables, without the messages of
 //! the contenders about each failure:
 //!
 //! ```sh

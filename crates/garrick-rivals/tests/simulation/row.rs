@@ -76,7 +76,7 @@ impl Row {
         }
     }
 
-    /// Repeats a search that has no seed. It need not find the bug.
+    /// Repeats a search that has no seed. The search need not find the bug.
     pub(crate) fn same(
         program: Program,
         (contender, search, unit): (&'static str, &'static str, &'static str),
@@ -177,7 +177,8 @@ fn is_planted(panic: &dyn Any) -> bool {
         .any(|planted| text.is_some_and(|text| text.contains(planted)))
 }
 
-/// Returns true if the runs end with the panic of a planted bug. Other panics go on.
+/// Returns true if the runs end with the panic of a planted bug. Passes other panics on to the
+/// caller.
 pub(crate) fn finds(runs: impl FnOnce()) -> bool {
     let Err(panic) = panic::catch_unwind(AssertUnwindSafe(runs)) else {
         return false;
@@ -188,8 +189,8 @@ pub(crate) fn finds(runs: impl FnOnce()) -> bool {
     true
 }
 
-/// Keeps panics of planted bugs from being printed. To print a backtrace takes longer than to find
-/// the bug.
+/// Prevents panics of planted bugs from being printed, because printing a backtrace takes longer
+/// than finding the bug.
 pub(crate) fn silence_planted() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -14,12 +14,11 @@ use crate::values::{Mark, bar, percent};
 /// Width of the label of a bar or graph.
 const LABEL: u16 = 18;
 
-/// Height of the details on a low screen. At this height, the line about notable actors is left
-/// out.
+/// Height of the details on a low screen, without a line for the remarkable actors.
 const HEIGHT_LOW: u16 = 4;
 
-/// Number of vertical steps of the graph of rates. The widget draws only whole numbers, so rates
-/// are scaled to this number.
+/// Number of vertical steps of the graph of rates. The widget of the graph takes only whole
+/// numbers.
 const STEPS: f32 = 1e6;
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {

@@ -28,10 +28,10 @@ const COLUMNS_MIN: u16 = 60;
 /// small.
 const LINES_MIN: u16 = 15;
 
-/// Minimum height for a taller detail.
+/// Minimum height of the screen for the full height of the details.
 const LINES_TALL: u16 = 24;
 
-/// Draws `state`, and records in it how many rows fit.
+/// Draws `state`, and records in `state` how many rows fit on the screen.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, theme: Theme) {
     let area = frame.area();
     let mut canvas = Canvas::new(frame.buffer_mut(), theme);

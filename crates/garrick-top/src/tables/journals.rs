@@ -26,7 +26,7 @@ pub(super) static COLUMNS: &[Column] = &[
     figure("LOADS", 7, 8),
 ];
 
-/// Returns the word for a phase.
+/// Returns the word for the phase of a journal.
 pub(crate) const fn word(phase: JournalPhase) -> &'static str {
     match phase {
         JournalPhase::New => "new",

@@ -206,8 +206,8 @@ impl<L: Load> Actor for Tree<L> {
     }
 }
 
-/// The customer of all roots. The first message starts it, and each further message reports a
-/// complete tree.
+/// The actor to which the roots of all trees report. The first message starts this actor, and each
+/// further message reports a complete tree.
 struct Planter<L> {
     wood: Wood<L>,
     /// Number of trees that have not been grown yet.

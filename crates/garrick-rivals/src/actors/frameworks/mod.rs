@@ -1,7 +1,7 @@
-//! Implementations for the libraries, and for their substitutes. Each implementation follows the
-//! documentation of its library. Mailboxes are unbounded, except where a scenario needs bounded
-//! ones. Features that are not needed but take time are disabled: tracing, and spans that are
-//! passed along with messages.
+//! Implementations of the trait `Framework` for the actor libraries, and for tasks and threads
+//! without a library. Each implementation follows the documentation of its library. Mailboxes are
+//! unbounded, except where a scenario needs bounded ones. Features that are not needed but take
+//! time are disabled: tracing, and spans that are passed along with messages.
 
 pub(crate) mod actix;
 mod kameo;

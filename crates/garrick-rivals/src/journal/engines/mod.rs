@@ -23,7 +23,7 @@ pub(super) struct Event {
     pub(super) payload: [u8; PAYLOAD],
 }
 
-/// Implemented by stores of events. Each entity can read its own events.
+/// A store of events, in which each entity can read its own events.
 pub(super) trait Engine: Sized + Send + 'static {
     /// Opens the files in a folder, or creates them.
     fn open(folder: &Path) -> Result<Self, Fault>;

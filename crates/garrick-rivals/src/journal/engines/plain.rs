@@ -72,7 +72,7 @@ impl Engine for Plain {
     }
 }
 
-/// Returns the entity of a record. Returns `None` if the record is incomplete.
+/// Returns the entity of a record, or `None` if the record is incomplete or damaged.
 fn entity_of(record: &[u8]) -> Option<u64> {
     let (content, sum) = record.split_last_chunk::<4>()?;
     let is_whole = record.len() == RECORD && crc32c::crc32c(content).to_le_bytes() == *sum;

@@ -1,4 +1,4 @@
-//! Store of events in SQLite. SQLite syncs its write-ahead log at each commit (`synchronous=FULL`).
+//! SQLite with a write-ahead log that is synced at each commit (`synchronous=FULL`).
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The bank: two tellers read a balance, add one, and write it. If both read first, a deposit is
-//! lost.
+//! The bank: two tellers read a balance, add one, and write the sum. If both read before one of
+//! them writes, a deposit is lost.
 
 mod garrick;
 #[cfg(madsim)]
@@ -20,7 +20,7 @@ macro_rules! program {
     };
 }
 
-/// Returns the rows of all contenders, after each has found the bug.
+/// Lets each contender find the bug, and returns the rows of all contenders.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = contenders::garrick::rows(program!("garrick.rs"), garrick::bank);
     rows.extend(contenders::shuttle::rows(

@@ -6,8 +6,8 @@ use garrick::sim::{Check, Choosing, Failed, Sim};
 
 use crate::row::{Found, Program, RUNS_MAX, Row};
 
-/// Returns the rows of random orders, without and with the time to shorten the failing run, and of
-/// all orders.
+/// Returns three rows: random orders without the time to shorten the failing run, random orders
+/// with this time, and all orders.
 pub(crate) fn rows(program: Program, setup: fn(&mut Sim)) -> Vec<Row> {
     let check = Check::new(program.name)
         .seeds(RUNS_MAX)

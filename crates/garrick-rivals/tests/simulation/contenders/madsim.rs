@@ -1,5 +1,5 @@
-//! Searches by madsim. A run has one seed, so the test repeats it with others, as the attribute
-//! `madsim::test` does if `MADSIM_TEST_NUM` is set.
+//! Searches by madsim. A run has one seed, so the test repeats the run with other seeds, as the
+//! attribute `madsim::test` does if `MADSIM_TEST_NUM` is set.
 
 use std::future::Future;
 use std::time::Instant;

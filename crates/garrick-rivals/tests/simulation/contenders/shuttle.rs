@@ -9,7 +9,7 @@ use shuttle::{Config, FailurePersistence, Runner};
 
 use crate::row::{self, Found, Program, RUNS_MAX, Row};
 
-/// Number of steps that must come in a certain order in the bugs for which PCT is tuned.
+/// Number of steps whose order matters in the bugs that PCT is tuned to find.
 const DEPTH: usize = 3;
 
 /// Returns the rows of random orders, of PCT, and of all orders.

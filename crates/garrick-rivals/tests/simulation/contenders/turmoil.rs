@@ -1,4 +1,5 @@
-//! Searches by turmoil. A simulation has one seed, so the test repeats it with others.
+//! Searches by turmoil. A simulation has one seed, so the test repeats the simulation with other
+//! seeds.
 
 use std::time::Instant;
 

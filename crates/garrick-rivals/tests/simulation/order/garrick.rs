@@ -3,7 +3,7 @@
 use garrick::prelude::*;
 use garrick::sim::Sim;
 
-/// The digits in the order of their arrival.
+/// The digits in the order in which they have arrived.
 #[derive(Debug)]
 struct Digits(u32);
 

@@ -20,7 +20,7 @@ macro_rules! program {
     };
 }
 
-/// Returns the rows of all contenders, after each has found the bug.
+/// Lets each contender find the bug, and returns the rows of all contenders.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = contenders::garrick::rows(program!("garrick.rs"), garrick::order);
     rows.extend(contenders::shuttle::rows(

@@ -1,5 +1,5 @@
-//! Two-phase commit: a coordinator gives up after a timeout, but counts votes that come later. Then
-//! it decides twice.
+//! Two-phase commit: a coordinator gives up after a timeout, but counts votes that come later. So
+//! the coordinator may decide twice.
 
 mod garrick;
 #[cfg(madsim)]
@@ -20,7 +20,7 @@ macro_rules! program {
     };
 }
 
-/// Returns the rows of all contenders, after each has found the bug.
+/// Lets each contender find the bug, and returns the rows of all contenders.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = contenders::garrick::rows(program!("garrick.rs"), garrick::two_phase);
     rows.extend(contenders::shuttle::rows(
