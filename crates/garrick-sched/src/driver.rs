@@ -3,8 +3,8 @@
 //!
 //! A [`Driver`] belongs to one worker. The worker runs all its code inside of [`Driver::surround`],
 //! and it sleeps in [`Driver::park`]. While the worker is busy, it calls [`Driver::poll`] at short
-//! intervals. So sockets, timers and other events of the operating system wake tasks on the thread
-//! that runs them.
+//! intervals. So events of the operating system, such as those of sockets and timers, wake tasks on
+//! the thread that runs these tasks.
 //!
 //! ```text
 //!   worker:   surround( run .. run .. poll .. run .. run .. park .......... run .. )
@@ -12,11 +12,11 @@
 //!   others:   a task becomes ready ---------- Driver::waker -+
 //! ```
 //!
-//! **Waking.** Before a worker parks, it sets a mark on its ready stack, and checks for work a last
-//! time. A thread that makes a task ready clears this mark and calls the waker once. If the waker
-//! is called before `park`, `park` must return immediately. So the waker must store a token, as
-//! [`std::thread::Thread::unpark`] does. A redundant wake does no harm: the worker checks for work
-//! and parks again.
+//! **Waking.** Before a worker parks, it sets a mark on the stack of its ready tasks, and checks
+//! for work a last time. A thread that makes a task ready clears this mark and calls the waker
+//! once. If the waker is called before `park`, `park` must return immediately. So the waker must
+//! store a token, as [`std::thread::Thread::unpark`] does. A redundant wake does no harm: the
+//! worker checks for work and parks again.
 //!
 //! **Outside of turns.** While the thread is in `park` or `poll`, it is not a worker. A message
 //! that code in the driver sends belongs to no turn. It is sent immediately, as from another

@@ -1,4 +1,4 @@
-//! Hooks without the feature `sim`.
+//! Stubs of the simulation hooks, for builds without the feature `sim`.
 
 use crate::cell::{CellPtr, Chain, Home};
 
@@ -7,7 +7,7 @@ pub(crate) fn simulates_here() -> bool {
     false
 }
 
-/// Hooks of a sponsor.
+/// Stub of the simulation hooks of a sponsor.
 #[derive(Clone, Copy)]
 pub(crate) struct Hooks;
 
@@ -23,13 +23,14 @@ impl Hooks {
         false
     }
 
-    /// Returns true if both sponsors are in the same simulation, or in none.
+    /// Returns true if both sponsors are in the same simulation, or both in none.
     #[inline(always)]
     pub(crate) fn are_beside(self, _: Self) -> bool {
         true
     }
 
-    /// Returns the home to whose cells a worker sends through their mailboxes.
+    /// Returns the worker (home) whose tasks get messages through their mailboxes. Here, this is
+    /// the given worker.
     #[inline(always)]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         home
@@ -49,7 +50,8 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn gone(self, _: CellPtr) {}
 
-    /// Takes a chain that a commit delivers. Returns false if it was not taken.
+    /// In a simulation, takes a chain of messages that a commit delivers. Here, always returns
+    /// false, because the chain was not taken.
     #[inline(always)]
     pub(crate) fn takes(self, _: CellPtr, _: Chain) -> bool {
         false
@@ -65,11 +67,11 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn undone(self) {}
 
-    /// Cancels the failure of the turn, if the simulation has chosen one.
+    /// In a simulation, cancels a failure that was chosen for the turn. Here, does nothing.
     #[inline(always)]
     pub(crate) fn spare(self) {}
 
-    /// Panics if the simulation has chosen that the turn fails.
+    /// In a simulation, panics if a failure was chosen for the turn. Here, does nothing.
     #[inline(always)]
     pub(crate) fn fail_if_chosen(self) {}
 }

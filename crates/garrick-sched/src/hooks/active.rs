@@ -17,27 +17,31 @@ use crate::names::{self, TaskName};
 thread_values! {
     /// True while a simulation exists on this thread.
     static SIMULATES: Cell<bool> = Cell::new(false);
-    /// Creations and ends of tasks since the simulation last took them, oldest first.
+    /// Events that the simulation has not taken yet, such as creations and ends of tasks, oldest
+    /// first.
     static EVENTS: RefCell<Vec<Event>> = RefCell::new(Vec::new());
-    /// Task that creates tasks now, and the number of tasks that it has created.
+    /// Task whose turn runs now, as the parent of new tasks, and the number of tasks that it has
+    /// created.
     static PARENT: Cell<TaskName> = Cell::new(TaskName::OUTSIDE);
     static CHILDREN: Cell<u32> = Cell::new(0);
-    /// For each root, the number of its children.
+    /// For each root (the parent of tasks that were created outside of tasks), the number of its
+    /// children.
     static ROOTS: RefCell<BTreeMap<TaskName, u32>> = RefCell::new(BTreeMap::new());
-    /// True while a node closes and no longer has tasks.
+    /// True while a simulated node closes and no longer has tasks.
     static IS_EMPTY: Cell<bool> = Cell::new(false);
     /// True if the current turn fails when it commits.
     static FAILS: Cell<bool> = Cell::new(false);
     /// True if a turn of the current step was undone.
     static UNDONE: Cell<bool> = Cell::new(false);
-    /// True during a step.
+    /// True during a step of the simulation.
     static STEPS: Cell<bool> = Cell::new(false);
 }
 
-/// The panic message of a turn that a simulation has chosen to fail.
+/// The panic message of a turn for which a simulation has chosen a failure.
 pub const CHOSEN_FAILURE: &str = "the simulation has chosen that this turn fails";
 
-/// Creation or end of a task, whose cell may already be freed, or messages to a task.
+/// An event: a task was created or has ended, or messages were sent to it. The cell of a task that
+/// has ended may already be freed.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
     /// A task was created.
@@ -62,11 +66,12 @@ pub(crate) fn simulates_here() -> bool {
     SIMULATES.get()
 }
 
-/// True if a thread has created a task of a simulation of another thread. The simulation then
-/// searches for its tasks when it closes a node, because it does not know all of them.
+/// True if a thread has created a task for a simulation that runs on another thread. The simulation
+/// then searches for its tasks when it closes a node, because it does not know all of them.
 static HAS_STRANGERS: AtomicBool = AtomicBool::new(false);
 
-/// Returns a number that no other thread has at the same time.
+/// Returns a number that identifies the calling thread. No other thread has the same number at the
+/// same time.
 fn this_thread() -> usize {
     SIMULATES.with(|simulates| ptr::from_ref(simulates).addr())
 }
@@ -75,7 +80,7 @@ fn this_thread() -> usize {
 #[derive(Clone, Copy)]
 pub(crate) struct Hooks {
     are_active: bool,
-    /// Thread of the simulation.
+    /// Number of the thread that runs the simulation.
     thread: usize,
     /// Parent of the tasks that code outside of tasks creates on this sponsor.
     root: TaskName,
@@ -106,13 +111,13 @@ impl Hooks {
         self.are_active
     }
 
-    /// Returns true if both sponsors are in the same simulation, or in none.
+    /// Returns true if both sponsors are in the same simulation, or both in none.
     pub(crate) fn are_beside(self, other: Self) -> bool {
         (self.are_active, self.thread) == (other.are_active, other.thread)
     }
 
-    /// Returns the home to whose cells a worker sends through their mailboxes. In a simulation,
-    /// there are no such cells, so that all messages are staged and leave the worker.
+    /// Returns the worker (home) to whose tasks a worker sends directly through their mailboxes. In
+    /// a simulation there are no such tasks, so that all messages are staged and leave the worker.
     #[inline]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         if self.are_active {
@@ -173,8 +178,8 @@ impl Hooks {
         }
     }
 
-    /// Takes a chain that a commit delivers, and the reference that comes with it. Returns false if
-    /// the chain must be pushed to the inbox of its receiver.
+    /// Takes a chain of messages that a commit delivers, and the reference to their receiver.
+    /// Returns false if the chain must be pushed to the inbox of its receiver.
     #[inline]
     pub(crate) fn takes(self, cell: CellPtr, chain: Chain) -> bool {
         let takes = self.are_active && STEPS.get() && !cell.is_door() && !cell.inbox_is_closed();
@@ -198,14 +203,14 @@ impl Hooks {
         }
     }
 
-    /// Cancels the failure of the turn, if the simulation has chosen one.
+    /// Cancels the failure that the simulation has chosen for the turn, if there is one.
     pub(crate) fn spare(self) {
         if self.are_active {
             FAILS.set(false);
         }
     }
 
-    /// Panics if the simulation has chosen that the turn fails.
+    /// Panics if the simulation has chosen a failure for the turn.
     #[inline]
     pub(crate) fn fail_if_chosen(self) {
         if self.are_active && FAILS.replace(false) {
@@ -219,7 +224,8 @@ fn record(event: Event) {
     EVENTS.with(|events| events.borrow_mut().push(event));
 }
 
-/// Guard that exists as long as a simulation runs on this thread.
+/// A guard that exists as long as a simulation runs on this thread. Dropping it ends the
+/// simulation.
 pub(crate) struct Running(());
 
 impl Running {
@@ -232,7 +238,8 @@ impl Running {
         })
     }
 
-    /// Sets the task that creates tasks from now on, and the number of tasks that it has created.
+    /// Sets the parent of the tasks that are created from now on, and the number of tasks that this
+    /// parent has created.
     pub(crate) fn set_parent(&self, parent: TaskName, children: u32) {
         PARENT.set(parent);
         CHILDREN.set(children);
@@ -243,18 +250,18 @@ impl Running {
         CHILDREN.get()
     }
 
-    /// Records whether a node is closing and has no tasks.
+    /// Records whether a simulated node is closing and has no tasks.
     pub(crate) fn set_empty(&self, is_empty: bool) {
         IS_EMPTY.set(is_empty);
     }
 
-    /// Exchanges the events, oldest first, for an empty list.
+    /// Removes and returns the events that were recorded, oldest first.
     pub(crate) fn take_events(&self, empty: &mut Vec<Event>) {
         debug_assert!(empty.is_empty(), "no event is lost");
         EVENTS.with(|events| mem::swap(&mut *events.borrow_mut(), empty));
     }
 
-    /// Returns true if there are events.
+    /// Returns true if events were recorded and not taken yet.
     pub(crate) fn has_events(&self) -> bool {
         EVENTS.with(|events| !events.borrow().is_empty())
     }
@@ -266,7 +273,7 @@ impl Running {
         STEPS.set(true);
     }
 
-    /// Ends a step, and returns true if a turn of it was undone.
+    /// Ends a step, and returns true if a turn of this step was undone.
     pub(crate) fn end_step(&self) -> bool {
         FAILS.set(false);
         STEPS.set(false);

@@ -1,7 +1,7 @@
 //! Hooks by which a simulation follows a sponsor.
 //!
 //! Without the feature `sim`, a [`Hooks`] has no fields and its methods do nothing, so the hooks
-//! leave no trace in the code. With the feature, only a simulated sponsor has active hooks.
+//! add nothing to the compiled code. With the feature, only a simulated sponsor has active hooks.
 
 #[cfg(not(feature = "sim"))]
 mod absent;

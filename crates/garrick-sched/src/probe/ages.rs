@@ -1,32 +1,35 @@
 //! The ages of the messages in long mailboxes.
 //!
-//! The messages of a mailbox are numbered. Each census notes the end of each long mailbox: the
-//! number that the next message gets. If a later census finds an older message in the mailbox, then
-//! this message has waited at least since the first of these censuses.
+//! The messages of a mailbox are numbered. Each census (a count of the messages in the mailboxes of
+//! a worker) notes the end of each long mailbox: the number that the next message gets. If a later
+//! census finds a message with a smaller number in the mailbox, then this message has waited at
+//! least since the earlier census.
 //!
-//! The numbers begin again at 0 after a mailbox was empty. The number of the oldest message is then
-//! smaller than before. The tasks whose mailboxes are long are seen at the end of each activation
-//! that leaves messages, so this is noticed.
+//! The numbers begin again at 0 after a mailbox was empty. Then the number of the oldest message is
+//! smaller than before. This is noticed, because a task with a long mailbox is recorded at the end
+//! of each activation that leaves messages.
 
 use super::top::Listed;
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of notes of one mailbox.
+/// Maximum number of notes about one mailbox.
 const NOTES: usize = 16;
 
-/// Ends of a mailbox at different times.
+/// Notes about one mailbox. Each note contains the number that the next message had at some time.
 struct Entry {
     task: TaskId,
     table: &'static Table,
     /// Number of the oldest message when the mailbox was last seen.
     first: usize,
-    /// Time of each census, and the end of the mailbox then. The oldest note comes first.
+    /// For each census that is noted: its time, and the number that the next message of the mailbox
+    /// had then. The oldest note comes first.
     notes: Vec<(Nanos, usize)>,
 }
 
 impl Entry {
-    /// Records the number of the oldest message. Removes the notes that no longer count.
+    /// Records the number of the oldest message. Removes the notes that say nothing about the
+    /// messages which still wait.
     fn sees(&mut self, first: usize) {
         if first < self.first {
             self.notes.clear();
@@ -35,8 +38,8 @@ impl Entry {
         self.notes.retain(|&(_, end)| end > first);
     }
 
-    /// Removes the note whose neighbors are closest together in time. So the other notes stay
-    /// evenly distributed.
+    /// Removes the note whose neighbors are closest together in time, so that the other notes stay
+    /// evenly distributed in time.
     fn thin_out(&mut self) {
         // The clock of a world may go back.
         let time = |index: usize| self.notes[index].0;
@@ -66,7 +69,8 @@ impl Ages {
         self.now = now;
     }
 
-    /// Records that an activation of a task has left messages. `first` is the number of the oldest.
+    /// Records that an activation of a task has left messages in its mailbox. `first` is the number
+    /// of the oldest of these messages.
     pub(super) fn left(&mut self, task: TaskId, table: &Table, first: usize) {
         if let Some(entry) = self.entry(task, table) {
             entry.sees(first);
@@ -86,7 +90,8 @@ impl Ages {
         oldest.map_or(0, |&(time, _)| now.saturating_sub(time))
     }
 
-    /// Notes the end of a mailbox in this census. `first` is the number of its oldest message.
+    /// Notes the end of a mailbox (the number of its next message) at the time of this census.
+    /// `first` is the number of its oldest message.
     pub(super) fn note(&mut self, task: TaskId, table: &'static Table, first: usize, end: usize) {
         let now = self.now;
         if self.entry(task, table).is_none() {

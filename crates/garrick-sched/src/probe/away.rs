@@ -42,7 +42,7 @@ impl TurnsAway {
         number
     }
 
-    /// Counts the turn with the number `number` as no longer away.
+    /// Records that the turn with the number `number` has come back to its worker.
     pub(super) fn come_back(&self, number: u64) {
         self.turns().away.remove(&number);
     }

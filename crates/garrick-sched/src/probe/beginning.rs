@@ -10,8 +10,9 @@ use crate::world::Nanos;
 ///   microseconds   number of the activation, modulo 65,536
 /// ```
 ///
-/// The shortened number is unambiguous: the last timed activation is in the gap before this one
-/// or in this one, and a gap has less than 65,536 activations.
+/// The word contains only the low bits of the number of the activation. They suffice: the last
+/// timed activation is in the current gap or in the gap before, and a gap has less than 65,536
+/// activations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Beginning(u64);
 
@@ -21,18 +22,18 @@ impl Beginning {
 
     const _SHORT: () = assert!(super::ledger::LONGEST * super::ledger::GAP_MAX < Self::NUMBER);
 
-    /// Returns the beginning of the activation number `picks`.
+    /// Returns a value for the activation number `picks`, which begins at the given time.
     pub(super) fn of(picks: u32, began: Nanos) -> Self {
         let micros = began.div_ceil(1_000) << Self::NUMBER_BITS;
         Self(micros | u64::from(picks) & Self::NUMBER)
     }
 
-    /// Returns the beginning that a word encodes.
+    /// Returns the `Beginning` that a word encodes.
     pub(super) fn from_word(word: u64) -> Self {
         Self(word)
     }
 
-    /// Returns the word that encodes the beginning.
+    /// Returns the word that encodes this `Beginning`.
     pub(super) fn word(self) -> u64 {
         self.0
     }

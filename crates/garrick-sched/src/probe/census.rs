@@ -21,9 +21,9 @@ use crate::world::Nanos;
 /// at most about 0.2 ms.
 pub(crate) const CENSUS_MAX: usize = 2_048;
 
-/// Number of messages above which a counted task represents only itself. A task cannot handle so
-/// many messages in one activation. So such a task is listed at the end of each of its activations
-/// anyway.
+/// Number of waiting messages above which a counted task represents only itself. A task cannot
+/// handle more messages in one activation. So a task with more messages is listed at the end of
+/// each of its activations anyway.
 const HEAVY: u64 = 256;
 
 /// Requests and results of the censuses of one worker, for other threads.
@@ -31,7 +31,7 @@ const HEAVY: u64 = 256;
 pub(super) struct Censuses {
     /// Number of census requests so far. Incremented by threads that take samples.
     asked: AtomicU64,
-    /// Value of `asked` at the last census. Written by the worker.
+    /// Number of requests that were made before the last census. Written by the worker.
     answered: AtomicU64,
     found: Mutex<Found>,
 }
@@ -45,7 +45,8 @@ pub(crate) struct Mailbox {
     pub(crate) end: usize,
     /// Number of messages.
     pub(crate) waiting: u64,
-    /// Time for which the oldest measured message has waited, in nanoseconds. 0 if it is unknown.
+    /// Time for which the oldest message with a measured time has waited, in nanoseconds. 0 if no
+    /// time is known.
     pub(crate) oldest: Nanos,
 }
 
@@ -86,9 +87,10 @@ pub(super) struct Tally {
 struct Counts {
     /// Time of the last census.
     began: Nanos,
-    /// Mailboxes of each kind. The index is the place of the kind.
+    /// Mailboxes of each kind of task. The index is the place of the kind in the table of kinds.
     mailboxes: Vec<Mailboxes>,
-    /// Places of the kinds with messages, in the last census or in the current one.
+    /// Places of the kinds of tasks that had waiting messages in the last census or have them in
+    /// the current one.
     places: Vec<usize>,
     /// Tasks that the current census has counted and that have more than [`HEAVY`] messages.
     heavy: Vec<TaskId>,
@@ -120,7 +122,7 @@ impl Tally {
         }
     }
 
-    /// Returns true if the last census found messages.
+    /// Returns true if the last census found waiting messages.
     pub(super) fn has_shown(&self) -> bool {
         !self.counts.borrow().places.is_empty()
     }
@@ -202,7 +204,7 @@ impl Tally {
 }
 
 impl Counts {
-    /// Returns the mailboxes of the kind at `place`.
+    /// Returns the mailboxes of the kind of task with the index `place`.
     fn at(&mut self, place: usize) -> &mut Mailboxes {
         let mailboxes = &mut self.mailboxes[place];
         if mailboxes.messages == 0 && !self.places.contains(&place) {
@@ -268,7 +270,7 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// Returns a mailbox of messages none of which is measured.
+    /// Returns a mailbox whose messages all have no measured time.
     fn of(waiting: u64) -> Mailbox {
         Mailbox {
             first: 0,

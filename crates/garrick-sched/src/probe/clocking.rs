@@ -7,16 +7,16 @@ use crate::world::Nanos;
 /// Divisor that limits the gaps between timed activations. When the worker has run `n` activations
 /// since its last rest, at least one of the next `n / GAP_SHARE` activations is timed.
 pub(super) const GAP_SHARE: u64 = 8;
-/// Maximum length of a gap. So at least one of this number of activations is always timed.
+/// Maximum number of activations in a gap. One activation of each gap is timed.
 pub(super) const GAP_MAX: u64 = 256;
 /// Threshold for the time between two timed activations, in nanoseconds. If the time was at least
 /// this long, the gaps become short again.
 const LONG: Nanos = 50_000;
-/// Divisor for a time between two timed activations that was at least [`LONG`], in nanoseconds. The
-/// quotient, or [`GAP_SHARE`] if that is larger, is the number of activations after which a gap
-/// becomes longer by one. So timing takes at most a few percent of the time.
+/// Divisor for a time between two timed activations that was at least [`LONG`], in nanoseconds.
+/// After as many activations as the quotient, or after [`GAP_SHARE`] activations if that is more, a
+/// gap becomes longer by one. So timing takes at most a few percent of the time.
 const SHARE_OF: Nanos = 8_000;
-/// Maximum number of activations after which a gap becomes longer by one.
+/// Upper limit of the number of activations after which a gap becomes longer by one.
 const SHARE_MAX: u64 = 16_384;
 /// Maximum value of [`Clocking::unclaimed`], in nanoseconds.
 const UNCLAIMED_MAX: Nanos = 40_000_000;
@@ -24,7 +24,7 @@ const UNCLAIMED_MAX: Nanos = 40_000_000;
 /// Reason why an activation is timed.
 #[derive(Clone, Copy)]
 pub(super) enum TimeBy {
-    /// The kind of the task is slow. The activation represents only itself.
+    /// The activation is timed because the kind of its task is slow. It represents only itself.
     Kind,
     /// The activation was selected from a gap with this number of activations, and represents all
     /// of them.

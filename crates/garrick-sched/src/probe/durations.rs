@@ -1,11 +1,11 @@
-//! Numbers of durations in each class.
+//! Histograms of durations, by classes.
 
 use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::world::Nanos;
 
-/// Numbers of durations by class. The limits of a class are two successive powers of two, in
-/// nanoseconds.
+/// A histogram: the number of durations in each class. The limits of a class are two successive
+/// powers of two, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Durations {
     counts: [u64; Self::LEN],
@@ -16,7 +16,7 @@ impl Durations {
     /// Number of classes.
     pub const LEN: usize = 28;
 
-    /// Exponent of the limit of class 0, which is a power of two.
+    /// Binary logarithm of the upper limit of class 0.
     const FIRST_BITS: u32 = 8;
 
     /// Returns the number of durations in each class. Class `k` contains the durations from
@@ -47,13 +47,13 @@ impl Durations {
         (bits.saturating_sub(Self::FIRST_BITS) as usize).min(Self::LEN - 1)
     }
 
-    /// Adds the numbers of `other`.
+    /// Adds the numbers of durations in `other`.
     pub fn add_all(&mut self, other: &Self) {
         self.add(|class| other.counts[class]);
         self.total = self.total.saturating_add(other.total);
     }
 
-    /// Adds `more(class)` to the number of each class.
+    /// Adds `more(class)` to the number of durations in each class.
     fn add(&mut self, more: impl Fn(usize) -> u64) {
         for (class, count) in self.counts.iter_mut().enumerate() {
             *count += more(class);
@@ -61,7 +61,7 @@ impl Durations {
     }
 }
 
-/// Counters of durations by class. Written by one thread, read by any thread.
+/// Counters of durations, one for each class. Written by one thread, read by any thread.
 #[derive(Default)]
 pub(super) struct Counters {
     counts: [AtomicU64; Durations::LEN],
@@ -69,7 +69,8 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Counts `count` durations of `time`. Only the thread that owns the counters may call this.
+    /// Counts `count` durations, each of which is `time`. Only the thread that owns the counters
+    /// may call this.
     pub(super) fn add(&self, time: Nanos, count: u64) {
         let add = |counter: &AtomicU64, by| {
             // Relaxed, both: one writer, and each counter is independent.

@@ -9,11 +9,11 @@ use crate::world::Nanos;
 /// Measures turns of the timed activations, and counts them by kind of message.
 ///
 /// An activation may have hundreds of quick turns, and reading the clock twice takes longer than
-/// such a turn. So each kind of task has an [`Allowance`], which grows with the time that tasks of
-/// the kind use. Until the allowance is used up, every turn is measured. After that, a [`Clocking`]
-/// selects some of the turns.
+/// such a turn. So each kind of task has an [`Allowance`] for measurements, which grows with the
+/// time that tasks of the kind use. Until the allowance is used up, every turn is measured. After
+/// that, a [`Clocking`] selects some of the turns.
 ///
-/// A turn is measured from the end of the turn before it to its own end. So an activation of one
+/// The measured time of a turn begins at the end of the turn before it. So an activation of one
 /// turn needs no additional reading of the clock.
 pub(crate) struct Gauge {
     clocking: Clocking,
@@ -37,7 +37,8 @@ impl Allowance {
     /// Time that each measured turn subtracts from the allowance, in nanoseconds. Measuring a turn
     /// takes about a hundredth of this time.
     const EACH: i64 = 4_000;
-    /// Maximum of the allowance, in nanoseconds. This is enough for about 60,000 turns.
+    /// Maximum of the allowance, in nanoseconds. With this allowance, about 60,000 turns are
+    /// measured.
     const MAX: i64 = 1 << 28;
 
     /// Returns the allowance that a word encodes.
@@ -90,7 +91,7 @@ struct Turn {
 /// or more share the last place.
 struct Found {
     places: [Measured; MESSAGES_MAX + 1],
-    /// Bit set of the places that are not empty.
+    /// Bit set of the places in which turns were counted.
     used: u64,
 }
 
@@ -107,7 +108,8 @@ impl Gauge {
         }
     }
 
-    /// Shortens the gaps after a rest of the worker, so that the first turns are measured.
+    /// Shortens the gaps between measured turns after a rest of the worker, so that the first turns
+    /// are measured.
     pub(super) fn rested(&self) {
         self.clocking.rested();
     }
@@ -259,14 +261,14 @@ fn scaled(time: Nanos, represents: Nanos, lasted: Nanos) -> Nanos {
 mod tests {
     use super::*;
 
-    /// A gauge with a clock of its own.
+    /// A test bench: a gauge with a simulated clock.
     struct Simulated {
         gauge: Gauge,
         messages: Messages,
         allowance: Allowance,
         now: Nanos,
         turns: u64,
-        /// Number of readings of the clock.
+        /// Number of times that the clock was read.
         reads: Cell<u64>,
     }
 

@@ -11,9 +11,8 @@ use super::messages::Messages;
 use crate::cell::Table;
 use crate::world::Nanos;
 
-/// Number of places that are searched for a kind. So at least this number of kinds is counted
-/// separately. If no place is found for a further kind, the kind is counted together with other
-/// such kinds.
+/// Number of places that are searched for a kind of task. So at least this number of kinds is
+/// counted separately. Kinds for which no place is found are counted together.
 const KINDS_MAX: usize = 256;
 
 /// Index of the place for the kinds that are counted together. Comes after all other places.
@@ -38,7 +37,7 @@ const COUNTS: usize = Count::SlowTurns as usize + 1;
 /// Messages in the mailboxes of the tasks of one kind.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Mailboxes {
-    /// Number of messages in all mailboxes.
+    /// Sum of the lengths of all mailboxes.
     pub(super) messages: u64,
     /// Number of messages in the longest mailbox.
     pub(super) longest: u64,
@@ -47,16 +46,18 @@ pub(super) struct Mailboxes {
 /// Counters of one kind. Written by one worker, read by any thread.
 #[derive(Default)]
 pub(super) struct Kind {
-    /// Table of the kind. Written once, when the first task of the kind is counted.
+    /// Function table of the tasks of this kind. Written once, when the first task of the kind is
+    /// counted.
     table: OnceLock<&'static Table>,
     counts: [AtomicU64; COUNTS],
-    /// Result of the last census for the worker's tasks of this kind: the number of messages in all
-    /// mailboxes. `longest` is the number in the longest mailbox.
+    /// Number of messages in the mailboxes of the worker's tasks of this kind, at the last census.
+    /// The field `longest` is the number of messages in the longest of these mailboxes.
     messages: AtomicU64,
     longest: AtomicU64,
-    /// Estimated numbers of turns by their duration.
+    /// Estimated number of turns in each class of durations.
     turn_times: Counters,
-    /// Numbers of messages by the time that they have waited. Created at the first such message.
+    /// Number of messages in each class of waiting times. Created when the first waiting time is
+    /// counted.
     waits: OnceLock<Box<Counters>>,
     /// Counters by kind of message. Created at the first timed activation of the kind, if its
     /// messages have kinds.
@@ -166,8 +167,8 @@ impl Kinds {
         }
     }
 
-    /// Returns the counters of a kind. A watched task has a different table than other tasks of its
-    /// kind. Both tables have counters, which the sample adds up.
+    /// Returns the counters of a kind. A task that other tasks watch has a different function table
+    /// than other tasks of its kind. Each of the two tables has counters, which the sample adds up.
     #[inline]
     pub(super) fn of(&self, table: &'static Table) -> &Kind {
         self.at(self.place_of(table))
@@ -205,8 +206,8 @@ impl Kinds {
         places.find(is_its).unwrap_or(OTHERS)
     }
 
-    /// Adds the counts to samples, by table. Does not get the names, because that calls foreign
-    /// code and the caller may hold a lock.
+    /// Adds the counts to samples, by function table. Does not get the names of the kinds, because
+    /// that calls foreign code while the caller may hold a lock.
     pub(super) fn add_to(&self, samples: &mut Vec<Unnamed>) {
         for kind in &self.places {
             if let Some(&table) = kind.table.get() {
@@ -219,10 +220,11 @@ impl Kinds {
     }
 }
 
-/// Counts of one table. `None` stands for the kinds for which there was no place.
+/// Counts of the tasks with one function table. `None` instead of a table stands for all kinds for
+/// which there was no place.
 pub(super) type Unnamed = (Option<&'static Table>, KindSample);
 
-/// Returns the sample of `table`, or a new sample if there is none.
+/// Returns the sample for the function table `table`. Adds a new sample if there is none.
 fn sample_of<'a>(
     table: Option<&'static Table>,
     samples: &'a mut Vec<Unnamed>,
@@ -238,8 +240,8 @@ fn sample_of<'a>(
     &mut samples[index].1
 }
 
-/// Returns the name of a kind, which calls foreign code. `None` stands for the kinds for which
-/// there was no place.
+/// Returns the name of a kind of task. Calls foreign code to get this name. `None` stands for the
+/// kinds for which there was no place.
 pub(super) fn name_of(table: Option<&'static Table>) -> &'static str {
     table.map_or("others", Table::name_of)
 }

@@ -20,23 +20,23 @@ use super::sights::{Running, SLOW_TURN, Sight, Sights};
 use crate::cell::{CellPtr, Table, TaskId};
 use crate::world::Nanos;
 
-/// Counters of one worker. Only this worker writes them.
+/// The counters of one worker, called its lane. Only this worker writes them.
 pub(crate) struct Lane {
-    /// Counters that are always counted, and change rarely.
+    /// Counters that are kept even without probes, and that change rarely.
     rare: RefCell<Group<7>>,
     /// Counters by kind of task. `None` if kinds are not counted.
     books: Option<Books>,
 }
 
-/// The part of a lane that counts by kind.
+/// The part of a worker's counters that is kept for each kind of task.
 struct Books {
     counted: Arc<Counted>,
     ledger: Ledger,
     /// The current activation. `None` if it is not timed.
     activation: Cell<Option<Activation>>,
-    /// The worker's part of its censuses.
+    /// The part of the worker's censuses that only the worker uses.
     tally: Tally,
-    /// Measures turns by kind of message.
+    /// The measurement of turns by kind of message.
     gauge: Gauge,
 }
 
@@ -71,8 +71,8 @@ struct Activation {
     /// Index of the counters for the task's kind.
     place: usize,
     began: Nanos,
-    /// Numbers of activations and turns at the beginning. Includes this activation, but not its
-    /// turns.
+    /// Numbers of activations and turns of the worker at the beginning of this activation. The
+    /// numbers include this activation, but not its turns.
     progress: Progress,
 }
 
@@ -104,7 +104,7 @@ impl Lane {
         }
     }
 
-    /// Returns a reader of this lane.
+    /// Returns a value through which other threads read the counters of this lane.
     pub(super) fn reader(&self) -> LaneReader {
         LaneReader {
             rare: self.rare.borrow().reader(),
@@ -135,7 +135,7 @@ impl Lane {
         }
     }
 
-    /// Counts a task that was replaced by its supervisor.
+    /// Counts a restart: a supervisor has replaced a task.
     pub(crate) fn restarted(&self, cell: CellPtr) {
         self.count(cell, Count::Restarts);
     }
@@ -159,8 +159,8 @@ impl Lane {
         self.books.as_ref().map(|books| books.ledger.due())
     }
 
-    /// Selects the next activation for timing, because there was no cell to run in the selected
-    /// one.
+    /// Selects the next activation for timing, because the selected activation did not take place:
+    /// there was no cell to run.
     pub(crate) fn postpone(&self, picks: u32) {
         if let Some(books) = &self.books {
             books.ledger.postpone(picks);
@@ -178,7 +178,8 @@ impl Lane {
     /// Begins a timed activation of a task. `progress` includes this activation, but none of its
     /// turns.
     ///
-    /// `look` returns the time. If its argument is true, it also returns the label of the task.
+    /// `look` returns the time. If the argument of `look` is true, `look` also returns the label of
+    /// the task.
     pub(crate) fn begin(
         &self,
         table: &'static Table,
@@ -209,8 +210,8 @@ impl Lane {
         }));
     }
 
-    /// Ends the activation, if it is timed. `turns` is the number of turns of the worker so far.
-    /// Returns true if the next activation to time was chosen.
+    /// Ends the current activation, if it is timed. `turns` is the number of turns of the worker so
+    /// far. Returns true if the next activation to time was chosen.
     pub(crate) fn end(&self, turns: u64, now: impl FnOnce() -> Nanos) -> bool {
         let Some(books) = &self.books else {
             return false;
@@ -231,8 +232,8 @@ impl Lane {
         books.is_some_and(|books| books.counted.has_seen_long.load(Relaxed))
     }
 
-    /// Counts a long activation that was not timed, if there was one. Returns true if a new
-    /// activation was then chosen for timing.
+    /// Counts a long activation that was not timed, if there was one. Returns true if another
+    /// activation was chosen for timing because of it.
     pub(crate) fn looks(&self, progress: Progress, now: impl FnOnce() -> Nanos) -> bool {
         let Some(books) = &self.books else {
             return false;
@@ -279,8 +280,9 @@ impl Lane {
         }
     }
 
-    /// Lists a task if its mailbox is among the longest. `left` are the messages that the last
-    /// activation of the task has left: the number of the first, and how many there are.
+    /// Lists a task if its mailbox is among the longest. `left` describes the messages that the
+    /// last activation of the task has left in the mailbox: the number of the first message, and
+    /// how many messages there are.
     pub(crate) fn left_waiting(
         &self,
         table: &'static Table,
@@ -301,19 +303,20 @@ impl Lane {
         }
     }
 
-    /// Counts a turn of a task of another worker, which is in a long turn.
+    /// Counts a turn that this worker has run for another worker, because that worker is in a long
+    /// turn.
     pub(crate) fn rescued(&self) {
         self.change(|rare| rare.add(RESCUES, 1));
     }
 
-    /// Publishes the number of turns.
+    /// Publishes the number of turns that the worker has run.
     pub(crate) fn show_turns(&self, turns: u64) {
         self.change(|rare| rare.set(TURNS, turns));
     }
 
-    /// Changes the counters that are always counted, and publishes them. Does nothing in models,
-    /// because other code does not depend on the order of these counts, and the group has its own
-    /// models.
+    /// Changes the counters that are kept even without probes, and publishes them. Does nothing
+    /// under loom, because no other code depends on the order of these counts, and the type that
+    /// publishes them has its own loom models.
     #[inline]
     fn change(&self, change: impl FnOnce(&mut Group<7>)) {
         if !cfg!(garrick_loom) {
@@ -344,8 +347,8 @@ impl Lane {
         }
     }
 
-    /// Records that the worker goes to sleep. `is_empty` is true if no message waits in the mailbox
-    /// of any of its tasks.
+    /// Records that the worker goes to sleep. The argument `is_empty` is true if no message waits
+    /// in the mailbox of any of its tasks.
     pub(crate) fn parks(&self, progress: Progress, now: Nanos, is_empty: bool) {
         if let Some(books) = &self.books {
             books.rests(progress.at(now));
@@ -446,8 +449,8 @@ impl Books {
     }
 
     /// Returns the number of slow turns of a timed activation. If the activation has several turns,
-    /// counts the turns that the lookout has seen for so long. Without a lookout, uses the average
-    /// duration of the turns.
+    /// counts the turns that the lookout thread has seen running for such a long time. Without a
+    /// lookout thread, uses the average duration of the turns.
     fn slow_turns(&self, timed: &Timed, picks: u32) -> u64 {
         let turns = timed.turns.max(1);
         let seen = self.sights().take(picks.wrapping_sub(1), picks);
@@ -487,8 +490,8 @@ impl Books {
         self.counted.sights()
     }
 
-    /// Moves the sights of the activations after `since` and up to `to` into `seen`. Returns the
-    /// work that was seen.
+    /// Moves the records of activations that other threads have seen into `seen`, for the
+    /// activations after `since` and up to `to`. Returns the work in these records.
     fn sighted(&self, seen: &RefCell<Vec<Sight>>, since: u32, to: u32) -> Vec<Sighted> {
         let counted = &*self.counted;
         let surprises = counted.surprises.load(Relaxed);
@@ -556,19 +559,20 @@ mod tests {
     use super::*;
     use crate::runtime::tables::nothing_to_drop;
 
-    /// Duration of a quick activation.
+    /// Duration of a quick activation in these tests.
     const QUICK: Nanos = 100;
-    /// Time between two glances of the lookout.
+    /// Simulated time between two checks by the lookout thread.
     const GLANCE: Nanos = 1_000_000;
 
     /// Number of activations between two checks for long ones.
     const BLOCK: u32 = 16;
 
-    /// Two kinds of tasks.
+    /// Two kinds of tasks that these tests compare.
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// A simulated lane with its own clock. Has a lookout if `glances` is true.
+    /// A lane with a simulated clock. If `glances` is true, a simulated lookout thread checks the
+    /// lane.
     struct Simulated {
         lane: Lane,
         reader: LaneReader,
@@ -666,8 +670,8 @@ mod tests {
             (0..count).for_each(|_| self.run(kind, QUICK));
         }
 
-        /// Runs rounds for some seconds. Measures the share of the first kind in its true time, in
-        /// windows of 1 s after the first second. Returns the smallest and the largest share.
+        /// Runs rounds for some seconds. For each second after the first, divides the measured time
+        /// of the first kind by its true time. Returns the smallest and the largest quotient.
         fn shares(&mut self, slow: Nanos, count: usize, kind: &'static Table) -> [f64; 2] {
             let (mut truth, mut before, mut shares) = (0, 0, [f64::MAX, 0.0]);
             for second in 1..6 {
@@ -699,7 +703,7 @@ mod tests {
             found.map(|(_, sample)| sample).unwrap_or_default()
         }
 
-        /// Returns the measured time of a kind.
+        /// Returns the total time that was measured for a kind of task.
         fn busy(&self, table: &'static Table) -> Nanos {
             self.sample(table).busy
         }

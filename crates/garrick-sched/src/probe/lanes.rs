@@ -12,9 +12,10 @@ use super::{AwaySample, KindSample, TaskSample, WorkerSample};
 use crate::cell::{CellPtr, Table};
 use crate::world::Nanos;
 
-/// The lanes of a sponsor, and the counts of tasks that were created outside of it.
+/// The counters of each worker of a sponsor (its lanes), and the counts of tasks that other threads
+/// have created for this sponsor.
 pub(crate) struct Lanes {
-    /// A reader for each worker. Set when the worker starts.
+    /// A reader of the counters of each worker. Set when the worker starts.
     readers: Vec<OnceLock<LaneReader>>,
     /// Counts of tasks that other threads have created for this sponsor, if kinds are counted.
     outside: Option<Mutex<Kinds>>,
@@ -23,7 +24,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Creates lanes for `workers` workers.
+    /// Creates the counters (lanes) of `workers` workers.
     pub(crate) fn new(workers: usize, counts: bool) -> Self {
         Self {
             readers: (0..workers).map(|_| OnceLock::new()).collect(),
@@ -32,7 +33,7 @@ impl Lanes {
         }
     }
 
-    /// Creates the lane of worker number `index`.
+    /// Creates the counters (the lane) of worker number `index`.
     pub(crate) fn open(
         &self,
         index: usize,
@@ -80,8 +81,8 @@ impl Lanes {
         self.outside.is_some()
     }
 
-    /// Records the current activation of each worker. `running` returns the activation of the
-    /// worker with an index. Returns the number of workers that run an activation.
+    /// Records the current activation of each worker. `running(index)` returns the current
+    /// activation of worker number `index`. Returns the number of workers that run an activation.
     pub(crate) fn glance(
         &self,
         running: impl Fn(usize) -> Option<Running>,
@@ -102,15 +103,17 @@ impl Lanes {
         lanes.map(LaneReader::surprises).sum()
     }
 
-    /// Returns true if guests have run activations of a worker that are not counted yet. `picks` is
-    /// the number of activations of the worker.
+    /// Returns true if threads that wait for an answer have run activations of a sleeping worker,
+    /// and these activations are not counted yet. `picks` is the number of activations of the
+    /// worker.
     pub(crate) fn has_missed(&self, index: usize, picks: u32) -> bool {
         let lane = self.readers[index].get();
         lane.is_some_and(|lane| lane.has_missed(picks))
     }
 
     /// Returns the counters of the workers, in the order of their indices. `running` returns the
-    /// activation of a worker. After each of these calls, `clock` returns the time.
+    /// activation of a worker. `clock` returns the time, and is called after each call of
+    /// `running`.
     pub(crate) fn workers(
         &self,
         now: Nanos,

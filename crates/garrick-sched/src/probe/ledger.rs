@@ -1,9 +1,9 @@
 //! The account of a worker: the work of each kind of task, estimated from timed activations.
 //!
 //! The worker times some of its activations, chosen at random, and counts nothing in the others.
-//! The activations from one that is timed to the next are a *gap*. The worker knows three totals of
-//! each gap exactly: its time, and its numbers of turns and activations. These totals are divided
-//! among the kinds:
+//! The activations from one timed activation to the next are a *gap*. The worker knows three totals
+//! of each gap exactly: its time, and its numbers of turns and activations. These totals are
+//! divided among the kinds:
 //!
 //! ```text
 //!   . . . . . T . . . T . . . . . . . . T . .    T is timed, and represents a number of
@@ -29,35 +29,39 @@ use std::cell::{Cell, RefCell};
 use super::work::{Entries, Work, add_to, divided, fade, share, sum_of};
 use crate::world::Nanos;
 
-/// Approximate time that timing an activation takes.
+/// Approximate cost of timing one activation.
 const COST: Nanos = 300;
-/// Divisor of the time in which the worker is awake. The quotient may be used for timing. The next
-/// constant is the divisor for the time in which the worker sleeps.
+/// Divisor of the time in which the worker is awake. The worker may spend the quotient on timing.
+/// For the time in which the worker sleeps, the next constant is the divisor.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
-/// Maximum budget. It is enough for 256 activations one after another.
+/// Maximum budget, which is enough to time 256 activations one after another.
 const BUDGET_MAX: Nanos = 256 * COST;
-/// If the budget is at least this large, all activations are timed until it is used up.
+/// Minimum budget from which on the worker times all activations, until the budget is used up.
 const BUDGET_ALL: Nanos = 16 * COST;
-/// Maximum mean length of a gap.
+/// Upper limit of the mean length of a gap, in activations.
 pub(super) const GAP_MAX: u64 = 4_096;
-/// Minimum excess of a gap that contains a long activation.
+/// Minimum excess time of a gap that contains a long activation. The excess time is the time beyond
+/// the usual duration of the gap.
 const LONG: Nanos = 60_000;
-/// Minimum excess of a gap for which the activation that the lookout has seen counts as the long
-/// one. If the excess is smaller, the lookout may have seen a quick activation.
+/// Minimum excess time of a gap for which the activation that the lookout thread has seen counts as
+/// the long one. If the excess time is smaller, the lookout thread may have seen a quick
+/// activation.
 const SEEN: Nanos = 1_000_000;
 /// Largest time that is kept for activations that are timed later, and largest time that the kinds
 /// can be owed.
 const POOL_MAX: Nanos = 20_000_000;
-/// Time after which the timed work counts half when a full pool is divided.
+/// Time after which timed work counts half when the contents of a full pool are divided among the
+/// kinds.
 const RECENT: Nanos = 500_000_000;
-/// Maximum time between two divisions of the totals. The next constant is the maximum number of
-/// timed activations between them.
+/// Maximum time between two moments when the totals are divided among the kinds. The next constant
+/// is the maximum number of timed activations between them.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
-/// When the sum of the times of long activations reaches this value, the older ones count half.
+/// Sum of the times of long activations at which all times in this sum are halved, so that older
+/// activations count less.
 const FADES: Nanos = 1_000_000_000;
-/// Largest length of a gap, as a multiple of the mean length.
+/// Upper limit of the length of a gap, as a multiple of the mean length.
 pub(super) const LONGEST: u64 = 3;
 
 /// A moment between two activations.
@@ -75,7 +79,7 @@ pub(super) struct Point {
 pub(super) struct Timed {
     /// Index of the place of the task's kind.
     pub(super) place: usize,
-    /// Duration, including the time that reading the clock takes.
+    /// Duration of the activation, including the time that reading the clock takes.
     pub(super) lasted: Nanos,
     pub(super) turns: u64,
 }
@@ -93,7 +97,8 @@ pub(super) struct Sighted {
     pub(super) place: usize,
     /// Number of times that the lookout has seen the activation.
     pub(super) glances: u64,
-    /// Minimum number of turns of the activation, as far as they were seen.
+    /// Number of turns of the activation that were seen. The activation has at least this number of
+    /// turns.
     pub(super) turns: u64,
 }
 
@@ -136,8 +141,8 @@ struct Page {
     /// Timed work. Each activation is multiplied by the number of activations that it represents.
     entries: Entries,
     timed: u32,
-    /// True if the totals were divided. The old entries are kept, for work that is added before the
-    /// next timed activation.
+    /// True if the totals were divided among the kinds. The old entries are kept, for work that is
+    /// added before the next timed activation.
     is_done: bool,
 }
 
@@ -159,11 +164,12 @@ pub(super) struct Ledger {
     /// Mean duration of an activation that is not long.
     mean: Cell<f64>,
     page: RefCell<Page>,
-    /// Time and turns that were not given to a kind yet.
+    /// Time and turns that are not assigned to a kind of task yet.
     pool: Cell<Work>,
     /// Work that is not in the counters of its kinds yet.
     owed: RefCell<Entries>,
-    /// Work that the kinds were recently owed.
+    /// Work that the recently timed activations of each kind represent. A full pool is divided in
+    /// the ratio of this work.
     recent: RefCell<Entries>,
     /// Time that the worker has counted since the entries of `recent` were last halved.
     faded: Cell<Nanos>,
@@ -251,11 +257,12 @@ impl Ledger {
         self.settle(&mut post);
     }
 
-    /// Records that the worker wakes, after `picks` activations. Returns the time that the worker
-    /// was awake for activations of which nothing was recorded, because guests have run them.
+    /// Records that the worker wakes, after `picks` activations. Returns the time for which the
+    /// worker counts as awake because of unrecorded activations: threads that wait for an answer
+    /// have run them while the worker slept.
     ///
-    /// These activations belong to the gap that begins. They count as if each had taken the mean
-    /// time.
+    /// Unrecorded activations belong to the gap that begins. Each of them counts as if it had taken
+    /// the mean time.
     pub(super) fn wakes(&self, now: Nanos, picks: u32) -> Nanos {
         if !self.sleeps.replace(false) {
             return 0;
@@ -284,7 +291,7 @@ impl Ledger {
     }
 
     /// Counts a timed activation that ended at `at`. Calls `sighted` if an untimed activation in
-    /// the gap was long. `sighted` returns the work that the lookout has seen in the gap.
+    /// the gap was long. `sighted` returns the work that the lookout thread has seen in the gap.
     pub(super) fn timed(
         &self,
         timed: Timed,
@@ -339,9 +346,9 @@ impl Ledger {
         represents
     }
 
-    /// Ends the open gap if an activation in it was long, and counts its work. Then a new
-    /// activation is chosen for timing. Otherwise, the long activation would be counted only at the
-    /// next timed activation, possibly after many other long activations. `sighted` is as in
+    /// Ends the open gap if an activation in it was long, counts the work of the gap, and chooses
+    /// another activation for timing. Without this, the long activation would be counted only at
+    /// the next timed activation, possibly after many other long activations. `sighted` is as in
     /// [`Ledger::timed`].
     ///
     /// Returns true if the gap has ended.
@@ -361,7 +368,7 @@ impl Ledger {
         true
     }
 
-    /// Returns the work of the open gap.
+    /// Returns the work that the worker has done since the open gap began.
     fn open_at(&self, at: Point) -> Work {
         let since = self.since.get();
         Work {
@@ -393,7 +400,8 @@ impl Ledger {
         self.mean.set(mean + (each.min(most) - mean) / 16.0);
     }
 
-    /// Adds a timed activation, which represents `work`, to the page.
+    /// Adds the work that a timed activation represents to the page (the work that is not divided
+    /// among the kinds yet).
     fn add_timed(&self, place: usize, work: Work, now: Nanos) {
         let page = &mut *self.page.borrow_mut();
         if page.is_done || page.timed == 0 {
@@ -413,8 +421,8 @@ impl Ledger {
         (self.mean.get() * open.activations as f64) as Nanos
     }
 
-    /// Adds the work of a gap to the totals, except for that of a long timed activation. If the
-    /// excess of the gap is at least `least`, counts it for other long activations.
+    /// Adds the work of a gap to the totals, except for the work of a long timed activation. If the
+    /// excess time of the gap is at least `least`, counts this time for other long activations.
     fn add_untimed(
         &self,
         mut open: Work,
@@ -439,7 +447,7 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts the excess of a gap as work of its long activations. Returns the counted work.
+    /// Counts the excess time of a gap as work of its long activations. Returns the counted work.
     fn count_excess(
         &self,
         excess: Nanos,
@@ -479,7 +487,8 @@ impl Ledger {
         counted
     }
 
-    /// Counts the excess of a gap as work of the activations that the lookout has seen in the gap.
+    /// Counts the excess time of a gap as work of the activations that the lookout thread has seen
+    /// in the gap.
     fn count_sighted(
         &self,
         excess: Nanos,
@@ -507,7 +516,8 @@ impl Ledger {
         counted
     }
 
-    /// Records the time of a long activation, or the part of an excess that was counted for it.
+    /// Records the time of a long activation, or the part of a gap's excess time that was counted
+    /// for a long activation.
     fn note_long(&self, place: usize, time: Nanos) {
         let entries = &mut self.long.borrow_mut()[usize::from(time >= SEEN)];
         add_to(entries, place, Work::of(time));
@@ -548,8 +558,8 @@ impl Ledger {
         self.pool.set(self.drain(pool, self.most(), post));
     }
 
-    /// Gives the kinds the work that they are owed, as far as the pool contains it. Returns the
-    /// rest of the pool.
+    /// Takes the work that is owed to the kinds out of the pool, as far as the pool contains it,
+    /// and counts it for the kinds. Returns the rest of the pool.
     fn pay(&self, pool: Work, post: &mut impl FnMut(Posted)) -> Work {
         let owed = &mut *self.owed.borrow_mut();
         let pays = sum_of(owed).min(pool);
@@ -575,7 +585,8 @@ impl Ledger {
         }
     }
 
-    /// Records the work that the kinds of a page are owed. `time` is the duration of the page.
+    /// Records the work of a page as owed to its kinds of tasks. `time` is the duration of the
+    /// page.
     fn remember(&self, entries: &Entries, time: Nanos) {
         let recent = &mut *self.recent.borrow_mut();
         for &(place, work) in entries {
@@ -593,7 +604,8 @@ impl Ledger {
         }
     }
 
-    /// Divides the part of the pool that exceeds `most` among the kinds. Returns the rest.
+    /// Divides the part of the pool that exceeds `most` among the kinds. Returns the rest of the
+    /// pool.
     fn drain(&self, pool: Work, most: Work, post: &mut impl FnMut(Posted)) -> Work {
         let recent = self.recent.borrow();
         let most = match recent.len() {
@@ -610,7 +622,7 @@ impl Ledger {
         left
     }
 
-    /// Divides all remaining work at the end.
+    /// Divides all remaining work among the kinds, when the worker ends.
     pub(super) fn ends(&self, mut post: impl FnMut(Posted)) {
         self.settle(&mut post);
         let pool = self.drain(self.pool.get(), Work::default(), &mut post);
@@ -633,7 +645,8 @@ impl Ledger {
     }
 
     /// Returns a random distance with the mean `gap`, and at most [`LONGEST`] times the mean. The
-    /// distribution is geometric, so a new distance may be drawn at any time.
+    /// distribution is geometric, so drawing a new distance at any time does not bias the
+    /// selection.
     fn draw(&self, gap: u64) -> u32 {
         // Marsaglia's xorshift64 (2003).
         let mut x = self.random.get();

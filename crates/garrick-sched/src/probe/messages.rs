@@ -6,16 +6,16 @@ use super::MessageSample;
 use super::work::share;
 use crate::world::Nanos;
 
-/// Maximum number of kinds of messages that are counted separately for one kind of task. The kinds
-/// that come after them are counted together.
+/// Maximum number of kinds of messages that are counted separately for one kind of task. All
+/// further kinds of messages are counted together.
 pub(super) const MESSAGES_MAX: usize = 32;
 
-/// Turns that were measured.
+/// Totals of measured turns.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Measured {
     /// Number of turns, including those that the measured turns represent.
     pub(super) turns: u64,
-    /// Total duration of these turns.
+    /// Total duration of all turns that are counted in `turns`.
     pub(super) busy: Nanos,
     /// Duration of the longest measured turn.
     pub(super) longest: Nanos,
@@ -42,12 +42,13 @@ struct Counts {
 /// thread.
 pub(super) struct Messages {
     names: &'static [&'static str],
-    /// A place for each name, up to [`MESSAGES_MAX`], and one for all other messages.
+    /// Counters for each name of a kind of message, for up to [`MESSAGES_MAX`] names, and last the
+    /// counters for all other messages.
     places: Box<[Counts]>,
 }
 
 impl Messages {
-    /// Creates counters for the kinds of messages with these names.
+    /// Creates counters for the kinds of messages with the given names.
     pub(super) fn new(names: &'static [&'static str]) -> Self {
         let names = &names[..names.len().min(MESSAGES_MAX)];
         let places = (0..=names.len()).map(|_| Counts::default()).collect();
@@ -67,9 +68,10 @@ impl Messages {
         counts.longest.store(longest, Relaxed);
     }
 
-    /// Adds turns whose messages are not known. Divides the turns among the kinds of messages in
-    /// the ratio of the times that were counted so far. If no time was counted yet, adds the turns
-    /// to the place for all other messages. Only the thread that owns the counters may call this.
+    /// Adds turns whose kinds of messages are not known. Divides the turns among the kinds of
+    /// messages in the ratio of the times that were counted so far. If no time was counted yet,
+    /// adds the turns to the place for all other messages. Only the thread that owns the counters
+    /// may call this.
     pub(super) fn divide(&self, turns: u64, busy: Nanos) {
         let time_of = |counts: &Counts| counts.busy.load(Relaxed);
         let mut parts: u64 = self.places.iter().map(time_of).sum();
@@ -96,7 +98,7 @@ impl Messages {
         }
     }
 
-    /// Adds the counts to samples. Skips kinds without messages.
+    /// Adds the counts to samples. Skips kinds of messages that were never handled.
     pub(super) fn add_to(&self, samples: &mut Vec<MessageSample>) {
         for (place, counts) in self.places.iter().enumerate() {
             let measured = Measured {
@@ -113,7 +115,7 @@ impl Messages {
 }
 
 /// Adds turns to the sample of the kind of message with this name. If there are too many names,
-/// adds the turns to the sample of all others.
+/// adds the turns to the sample of all other messages.
 pub(super) fn add(samples: &mut Vec<MessageSample>, name: &'static str, more: Measured) {
     let place = samples.iter().position(|known| known.name == name);
     let is_new = place.is_none() && name != MessageSample::OTHER;

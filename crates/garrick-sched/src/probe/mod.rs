@@ -1,9 +1,9 @@
 //! Counters of a sponsor, for monitoring.
 //!
 //! Each worker increments its own plain counters in a [`Lane`]. Any thread can read a [`Sample`] of
-//! them at any time, and no thread waits for another thread. Rare events, such as sleeps and cells
-//! that change their worker, are always counted. The work of each *kind* of task is counted only if
-//! [`Builder::probes`](crate::Builder::probes) is set:
+//! the counters at any time, and no thread waits for another thread. Rare events, such as sleeps
+//! and cells that change their worker, are always counted. The work of each *kind* of task is
+//! counted only if [`Builder::probes`](crate::Builder::probes) is set:
 //!
 //! ```text
 //!   each activation:     one store, of the table of the cell that runs
@@ -20,15 +20,15 @@
 //! own time, even if it was not timed. A worker never counts more time than has passed.
 //!
 //! If the messages of a task have kinds, turns of its timed activations are also measured one by
-//! one, and counted by kind of message ([`Gauge`](gauge::Gauge)). Untimed activations have no cost
-//! for this.
+//! one, and counted by kind of message ([`Gauge`](gauge::Gauge)). This costs nothing in untimed
+//! activations.
 //!
 //! A [census](census) counts the messages in the mailboxes of a worker. Each sample requests one
 //! census of each worker, whose results appear in the next sample.
 //!
 //! *Memory.* The counters take about 200 KiB for each worker, regardless of the number of tasks.
-//! Kinds of messages take at most 1 KiB more for each kind of task and worker, and a lookout has a
-//! stack of 128 KiB.
+//! Kinds of messages take at most 1 KiB more for each kind of task and worker, and the lookout
+//! thread has a stack of 128 KiB.
 
 mod clocking;
 mod durations;
@@ -77,8 +77,8 @@ use messages::Measured;
 /// *Waiting messages.* If [`Builder::probes`](crate::Builder::probes) was set, the time that some
 /// messages wait is measured. Each thread measures at most one of the messages that it sends
 /// outside of turns in about 4 ms. A worker measures all messages of one turn in about 4 ms, and
-/// fewer if the turn sends many messages. Not measured are messages that are sent in batches or by
-/// durable actors, and messages of timers and of turns with a trace context.
+/// fewer if the turn sends many messages. Some messages are never measured: those sent in batches,
+/// by durable actors, by timers, or in turns with a trace context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -94,7 +94,7 @@ pub struct Sample {
     /// Turns that are currently in [`Turn::blocking`](crate::Turn::blocking) and whose workers run
     /// other tasks in the meantime, by kind of task.
     ///
-    /// The kind whose turn has been there longest comes first. Empty unless
+    /// The kind whose turn has been blocking for the longest time comes first. Empty unless
     /// [`Builder::probes`](crate::Builder::probes) was set.
     pub away: Vec<AwaySample>,
     /// Tasks that stand out: up to 20 tasks with the longest mailboxes, up to 20 tasks with the
@@ -119,7 +119,7 @@ pub struct Sample {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerSample {
-    /// Number of turns that the worker has run. May be slightly out of date.
+    /// Number of turns that the worker has run. This number may be slightly out of date.
     pub turns: u64,
     /// Number of times that the worker went to sleep.
     ///
@@ -137,14 +137,14 @@ pub struct WorkerSample {
     /// Number of tasks that the worker got from other workers, or from the queue that all workers
     /// share.
     pub claimed: u64,
-    /// Number of finished activations. An activation is a sequence of turns of one task. May be a
-    /// few milliseconds out of date. Always 0 unless [`Builder::probes`](crate::Builder::probes)
-    /// was set.
+    /// Number of finished activations. An activation is a sequence of turns of one task. This
+    /// number may be a few milliseconds out of date. Always 0 unless
+    /// [`Builder::probes`](crate::Builder::probes) was set.
     pub activations: u64,
     /// Name of the kind of task that the worker is running at the moment. `None` if the worker runs
     /// no task. Always `None` unless [`Builder::probes`](crate::Builder::probes) was set.
     ///
-    /// The task may belong to another worker, if this worker is helping the other one.
+    /// The task may belong to another worker, if this worker currently helps that worker.
     pub running: Option<&'static str>,
     /// Number of turns of tasks of other workers that this worker ran, because those workers were
     /// in long turns.
@@ -152,8 +152,8 @@ pub struct WorkerSample {
     /// Number of tasks that were ready to run at the last census. 0 if the worker sleeps. Always 0
     /// unless [`Builder::probes`](crate::Builder::probes) was set.
     pub ready: u64,
-    /// Numbers of messages by the time that they have waited before this worker handled them, as in
-    /// [`KindSample::waits`].
+    /// Histogram of the times that messages have waited before this worker handled them.
+    /// [`KindSample::waits`] explains these times.
     pub waits: Durations,
     /// Time in nanoseconds that the current activation has lasted so far. 0 if the worker runs no
     /// task. May be too short by a few milliseconds.
@@ -169,7 +169,7 @@ pub struct AwaySample {
     pub name: &'static str,
     /// Number of turns that are away.
     pub turns: u64,
-    /// Time in nanoseconds that the longest of these turns has been away so far.
+    /// Time in nanoseconds for which the first of the turns that are away has been away so far.
     pub longest: Nanos,
 }
 
@@ -216,7 +216,7 @@ pub struct KindSample {
     /// Number of tasks that have ended, or moved to another sponsor.
     pub ended: u64,
     /// Estimated number of turns. Each handled message is one turn, and so is each start of a task.
-    /// Exact if the worker runs few activations, or only tasks of this kind.
+    /// The number is exact if the worker runs few activations, or only tasks of this kind.
     pub turns: u64,
     /// Estimated number of activations. An activation is a sequence of turns of one task.
     pub activations: u64,
@@ -234,29 +234,30 @@ pub struct KindSample {
     /// durations are known to about a millisecond. If the thread that observes the turns did not
     /// run, their average duration counts.
     pub slow_turns: u64,
-    /// Estimated numbers of turns by their duration.
+    /// Estimated histogram of the durations of turns.
     pub turn_times: Durations,
-    /// Numbers of messages by the time that they have waited: from the end of the turn that sent
-    /// the message, or from the send if it was sent outside of turns, to the beginning of the turn
-    /// that handled it. Only some messages are measured, as explained at [`Sample`].
+    /// Histogram of the times that messages have waited. This time begins at the end of the turn
+    /// that sent the message, or at the send if the message was sent outside of turns. It ends when
+    /// the turn that handles the message begins. Only some messages are measured, as explained at
+    /// [`Sample`].
     pub waits: Durations,
     /// Number of messages in the mailboxes of all tasks of the kind. The workers count the messages
     /// after each sample, and the next sample contains the result. The result is exact if no worker
-    /// had more than 2,048 ready tasks, and otherwise an estimate. Not counted are messages that
-    /// wait elsewhere, such as in a priority mailbox, messages for tasks in the queue that all
-    /// workers share, and messages for tasks whose turn is in
+    /// had more than 2,048 ready tasks, and otherwise an estimate. Three groups of messages are not
+    /// counted: those that wait elsewhere, such as in a priority mailbox, those for tasks in the
+    /// queue that all workers share, and those for tasks whose turn is in
     /// [`Turn::blocking`](crate::Turn::blocking).
     pub in_mailboxes: u64,
-    /// Number of messages in the longest of these mailboxes.
+    /// Number of messages in the longest mailbox of a task of this kind.
     pub longest_mailbox: u64,
     /// Counters of each kind of message, in no particular order. Empty if the messages have no
-    /// kinds, as set by [`Task::MESSAGES`](crate::Task::MESSAGES). Contains at most 32 kinds. The
-    /// other kinds are counted together as [`MessageSample::OTHER`].
+    /// kinds, as set by [`Task::MESSAGES`](crate::Task::MESSAGES). Contains at most 32 kinds of
+    /// messages. Further kinds are counted together as [`MessageSample::OTHER`].
     pub messages: Vec<MessageSample>,
 }
 
 impl KindSample {
-    /// Adds the counts of another sample.
+    /// Adds the counts of another sample to this one.
     fn add(&mut self, other: &Self) {
         self.begun += other.begun;
         self.ended += other.ended;
@@ -291,16 +292,17 @@ pub struct MessageSample {
     pub name: &'static str,
     /// Estimated number of turns that have handled messages of this kind.
     pub turns: u64,
-    /// Estimated total duration of these turns in nanoseconds.
+    /// Estimated total duration, in nanoseconds, of the turns that have handled messages of this
+    /// kind.
     pub busy: Nanos,
     /// Duration in nanoseconds of the longest turn that was measured.
     pub longest: Nanos,
 }
 
 impl MessageSample {
-    /// Name of the messages of all other kinds: those of the kinds after the first 32, and those
-    /// for which [`Task::message_kind`](crate::Task::message_kind) panics or returns an index
-    /// without a name.
+    /// Name that stands for all other kinds of messages: those after the first 32, and those for
+    /// which [`Task::message_kind`](crate::Task::message_kind) panics or returns an index without a
+    /// name.
     pub const OTHER: &'static str = "other";
 
     fn measured(&self) -> Measured {

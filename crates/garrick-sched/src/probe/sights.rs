@@ -2,20 +2,20 @@
 //!
 //! The *lookout* is a thread that glances at each worker of a sponsor about once a millisecond. The
 //! lookout reads which activation runs, and writes no data that a worker reads in its activations.
-//! So it sees every activation that takes longer than the time between two glances, at no cost for
-//! the worker.
+//! So the lookout sees every activation that takes longer than the time between two glances, and
+//! costs the worker nothing.
 
 use std::collections::VecDeque;
 
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of seen activations that are stored.
+/// Maximum number of stored activations that the lookout has seen.
 const SIGHTS_MAX: usize = 16;
 /// Minimum duration of a slow turn, in nanoseconds.
 pub(super) const SLOW_TURN: Nanos = 100_000_000;
 
-/// The activation that a worker runs.
+/// The activation that a worker runs at a certain time.
 #[derive(Clone, Copy)]
 pub(crate) struct Running {
     /// Number of the activation, modulo 2^32.
@@ -46,9 +46,9 @@ pub(super) struct Sight {
     first_turn: u64,
     /// Time at which the current turn was first seen.
     turn_since: Nanos,
-    /// Number of turns that were seen for at least [`SLOW_TURN`].
+    /// Number of turns that were seen running for at least [`SLOW_TURN`].
     pub(super) slow: u64,
-    /// True if the current turn was seen for at least [`SLOW_TURN`].
+    /// True if the current turn was seen running for at least [`SLOW_TURN`].
     is_slow: bool,
 }
 
@@ -65,12 +65,12 @@ impl Sight {
         }
     }
 
-    /// Returns the number of turns from the first to the last one that was seen.
+    /// Returns the number of turns from the first turn that was seen to the last one.
     pub(super) fn turns(&self) -> u64 {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }
 
-    /// Returns true if the number of the activation comes after `since`, and is `to` or less. The
+    /// Returns true if the number of the activation is larger than `since` and at most `to`. The
     /// numbers wrap around.
     fn is_in(&self, since: u32, to: u32) -> bool {
         let number = self.running.picks.wrapping_sub(since).wrapping_sub(1);
@@ -89,8 +89,8 @@ impl Sight {
     }
 }
 
-/// The activations of one worker that were seen lately. Shared by the threads that glance at the
-/// worker and, after a long activation, the worker.
+/// The activations of one worker that were seen lately. Used by the threads that check the worker
+/// and, after a long activation, by the worker itself.
 #[derive(Default)]
 pub(super) struct Sights {
     current: Option<Sight>,

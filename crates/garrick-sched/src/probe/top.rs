@@ -12,10 +12,11 @@ use crate::world::Nanos;
 pub(super) const LISTED: usize = 20;
 
 /// Maximum number of tasks of a worker whose running times are counted at the same time. A task
-/// that uses more than one 64th of the counted time is always among these tasks.
+/// that uses more than 1/64 of the counted time is always among these tasks.
 const FOLLOWED: usize = 64;
 
-/// An entry of a list: a task, and the amount by which the list is sorted.
+/// An entry of a list: a task, and the amount by which the list is sorted (a time or a number of
+/// messages).
 #[derive(Clone)]
 pub(super) struct Listed {
     pub(super) task: TaskId,
@@ -29,7 +30,7 @@ pub(super) struct Listed {
 
 impl Listed {
     /// Returns true if this is the entry of `task`. If a task has ended, a new task may have the
-    /// same identity. The table shows whether the new task is of the same kind.
+    /// same identity. The function table shows whether the new task is of the same kind.
     pub(super) fn is_of(&self, task: TaskId, table: &Table) -> bool {
         self.task == task && self.table.is_of_kind(table)
     }
@@ -46,7 +47,7 @@ pub(super) fn rank(list: &mut Vec<Listed>) {
     list.truncate(LISTED);
 }
 
-/// The tasks with the largest amounts.
+/// A list of the tasks with the largest amounts (times or numbers of messages).
 #[derive(Default)]
 pub(super) struct Highest {
     list: Vec<Listed>,
@@ -99,9 +100,9 @@ impl Highest {
 
 /// The busiest tasks, found by the algorithm Space-Saving (Metwally, Agrawal and El Abbadi, 2005).
 ///
-/// If the list is full, a new task replaces the least busy task, and the time of the new task
-/// begins with that of the replaced one. So the time of a task is never too short, and it is too
-/// long by at most one [`FOLLOWED`]th of all counted time.
+/// If the list is full, a new task replaces the least busy task, and the counted time of the new
+/// task begins with the time of the replaced task. So the time of a task is never too short, and it
+/// is too long by at most the total counted time divided by [`FOLLOWED`].
 #[derive(Default)]
 pub(super) struct Busiest {
     list: Vec<Listed>,
@@ -116,9 +117,9 @@ impl Busiest {
     /// Begins to count the times of `task`, which runs now, if they are not counted yet. Returns
     /// true if the caller must pass the label of the task to [`Busiest::name`].
     ///
-    /// If a task replaces another one, its label is requested only when it runs again before it is
-    /// itself replaced. Otherwise, tasks that alternate in the list would be asked for their labels
-    /// at each activation.
+    /// If a task replaces another task in the list, its label is requested only when it runs again
+    /// before it is replaced. Without this rule, tasks that alternate in the list would be asked
+    /// for their labels at each activation.
     pub(super) fn follow(&mut self, task: TaskId, table: &'static Table) -> bool {
         let known = |known: &Listed| known.is_of(task, table);
         if let Some(index) = self.list.iter().position(known) {
@@ -188,7 +189,7 @@ impl Busiest {
         }
     }
 
-    /// Returns true if [`Busiest::name_one`] may name a task.
+    /// Returns true if [`Busiest::name_one`] may find a task without a label.
     pub(super) fn wants_names(&self) -> bool {
         self.wants_names
     }
@@ -224,7 +225,7 @@ impl Busiest {
     }
 }
 
-/// The tasks that a census has listed. The task that stands out most comes first in each list.
+/// The tasks that a census has listed. Each list is sorted by its amount, the largest first.
 #[derive(Clone, Default)]
 pub(super) struct Found {
     /// Time of the previous census. The times in `busiest` are counted from this time on.
@@ -237,7 +238,7 @@ pub(super) struct Found {
     pub(super) oldest: Vec<Listed>,
 }
 
-/// The tasks that the workers of a sponsor have listed.
+/// The tasks that the workers of a sponsor have listed because they stand out.
 #[derive(Default)]
 pub(super) struct Outstanding {
     tasks: Vec<(&'static Table, TaskSample)>,
@@ -265,8 +266,8 @@ impl Outstanding {
         }
     }
 
-    /// Sorts the tasks by an amount, and returns the largest amount that is not among the first
-    /// [`LISTED`].
+    /// Sorts the tasks by an amount, the largest first, and returns the largest amount after the
+    /// first [`LISTED`] tasks.
     fn amount_below(&mut self, amount: fn(&TaskSample) -> u64) -> u64 {
         self.tasks
             .sort_by_key(|(_, sample)| Reverse(amount(sample)));

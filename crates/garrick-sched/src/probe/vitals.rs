@@ -1,5 +1,5 @@
-//! Numbers of tasks that have begun and ended on a worker, before they are added to the counters of
-//! their kinds.
+//! Counts of the tasks that have begun and ended on a worker, before these counts are added to the
+//! counters of the kinds of tasks.
 //!
 //! A worker often creates many tasks of one kind after another, and drops many. So the worker
 //! remembers the kind of the last task, and increments a plain counter as long as the kind stays
@@ -10,12 +10,13 @@ use std::ptr;
 
 use crate::cell::Table;
 
-/// Number of tasks that are collected before they are added to the counters of their kind.
+/// Number of tasks that are counted here before the count is added to the counters of their kind.
 const RUN: u32 = 256;
 
-/// Tasks of one kind that have begun, or have ended, one after another. Only the worker uses it.
+/// A count of tasks of one kind that have begun, or have ended, one after another. Only the worker
+/// uses it.
 pub(crate) struct Run {
-    /// Table of the kind, or null.
+    /// Function table of the tasks that are counted here, or null.
     table: Cell<*const Table>,
     /// Number of tasks that may still be added: [`RUN`] minus the number of collected tasks.
     left: Cell<u32>,
@@ -61,7 +62,7 @@ impl Run {
     }
 }
 
-/// Tasks of a worker that are not in the counters of their kinds yet.
+/// Counts of a worker's tasks that are not in the counters of their kinds yet.
 pub(crate) struct Vitals {
     /// True if the work of each kind of task is counted.
     are_counted: bool,
@@ -69,7 +70,7 @@ pub(crate) struct Vitals {
     ended: Run,
 }
 
-/// Number of tasks of a kind that have begun, and of those that have ended.
+/// For tasks with one function table: the number that have begun and the number that have ended.
 pub(crate) type Lives = (&'static Table, u64, u64);
 
 impl Vitals {

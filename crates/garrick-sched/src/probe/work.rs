@@ -52,10 +52,10 @@ impl Work {
     }
 }
 
-/// Work of several kinds. Each entry has the place of the kind, and its work.
+/// Work of several kinds of tasks. Each entry has the index of a kind, and its work.
 pub(super) type Entries = Vec<(usize, Work)>;
 
-/// Adds work of the kind at `place`.
+/// Adds work of the kind with the index `place`.
 pub(super) fn add_to(entries: &mut Entries, place: usize, work: Work) {
     match entries.iter_mut().find(|(known, _)| *known == place) {
         Some((_, sum)) => sum.add(work),
@@ -63,7 +63,7 @@ pub(super) fn add_to(entries: &mut Entries, place: usize, work: Work) {
     }
 }
 
-/// Returns the work of all kinds.
+/// Returns the sum of the work of all entries.
 pub(super) fn sum_of(entries: &Entries) -> Work {
     let mut sum = Work::default();
     entries.iter().for_each(|(_, work)| sum.add(*work));
@@ -93,7 +93,7 @@ pub(super) fn divided(amount: Work, entries: &Entries) -> Entries {
     all
 }
 
-/// Halves all entries.
+/// Halves the work of each entry, so that older work counts less.
 pub(super) fn fade(entries: &mut Entries) {
     for (_, work) in entries.iter_mut() {
         (work.time, work.turns) = (work.time / 2, work.turns / 2);
