@@ -12,9 +12,9 @@
 //!
 //! If E1 comes before G1, the message is returned to its sender. If E1 comes after G3, E3 sees what
 //! G2 has pushed, and the message is handled. So every accepted message is handled, and no message
-//! is accepted after the shutdown has begun. For a sponsor with a gate, each such message costs two
-//! read-modify-writes of a shared word. For other sponsors, it costs one load of a word that no
-//! thread writes.
+//! is accepted after the shutdown has begun. If a sponsor has a gate, each message of a stranger
+//! costs two read-modify-writes of a shared word. If it has none, the message costs one load of a
+//! word that no thread writes.
 //!
 //! The gate of a cell is the gate of its home. A cell in the shared queue has no worker, so its
 //! home is then the number of the gate.
@@ -65,7 +65,7 @@ pub(crate) struct Pass {
 }
 
 impl Gate {
-    /// Returns true if this process has a gate. A false result may be wrong only if the caller
+    /// Returns true if this process has a gate. The result may be wrong only for a caller that
     /// cannot know the gate.
     #[inline]
     pub(crate) fn are_any() -> bool {
@@ -99,7 +99,7 @@ impl Gate {
         self.sponsor.load(Relaxed)
     }
 
-    /// Admits a stranger (G1). Returns `None` if the gate is closed.
+    /// Admits a message from a stranger (G1). Returns `None` if the gate is closed.
     pub(crate) fn enter(&'static self) -> Option<Pass> {
         let open = self.is_open.read();
         let open = open.unwrap_or_else(PoisonError::into_inner);

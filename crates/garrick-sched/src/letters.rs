@@ -1,8 +1,9 @@
 //! Counts of dead letters, by the type of the receiver and by the reason.
 //!
 //! The counts are in a small hash table, which any worker writes and any thread reads. The key of a
-//! type is the function that returns the name of the type. This function is foreign code, and it is
-//! not called when a letter is counted. The first dead letter creates the table.
+//! type is the function that returns the name of the type. This function is foreign code, so it is
+//! not called when a dead letter is counted. The table is created when the first dead letter is
+//! counted.
 
 use std::sync::OnceLock;
 
@@ -12,15 +13,15 @@ use garrick_core::prim::unmodelled::AtomicU64;
 use crate::quiet;
 
 /// Number of places that are searched for a type. So at least this number of types of receivers is
-/// counted separately. If the search for another type finds no place, its letters are counted
-/// together with those of similar types, under the name `others`.
+/// counted separately. Types for which the search finds no place are counted together, under the
+/// name `others`.
 const TYPES_MAX: usize = 64;
 
-/// Number of places of the table. It is twice the number of types that surely get a place, so that
-/// searches are usually short.
+/// Number of places of the table: twice the number of types that surely get a place. So searches
+/// are usually short.
 const PLACES: usize = 2 * TYPES_MAX;
 
-/// The reason why a message became a dead letter, which is a message that was not handled.
+/// The reason why an accepted message was not handled, and so became a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LetterReason {
@@ -67,8 +68,8 @@ pub struct LetterSample {
     /// Name of the receiver's type. If the message was lost before it reached a receiver, this is
     /// the name of the message's type.
     ///
-    /// At least 64 types are counted separately. If there are more types, the letters of some of
-    /// them are counted together, under the name `others`.
+    /// At least 64 types are counted separately. If there are more types, the dead letters of some
+    /// types are counted together, under the name `others`.
     pub name: &'static str,
     /// Reason why the messages were not handled.
     pub reason: LetterReason,
@@ -82,7 +83,8 @@ pub(crate) type NameOf = fn() -> &'static str;
 /// Counts of one type, by reason. Written by any worker, read by any thread.
 #[derive(Default)]
 struct Place {
-    /// Key of the type. Written once, when the first letter for the type is counted.
+    /// The function that returns the name of the type, as the key of the type. Written once, when
+    /// the first dead letter for the type is counted.
     name: OnceLock<NameOf>,
     counts: [AtomicU64; LetterReason::ALL.len()],
 }
@@ -119,7 +121,7 @@ pub(crate) struct Letters {
     total: AtomicU64,
     /// Hash table with open addressing. A place is never freed.
     places: OnceLock<Box<[Place; PLACES]>>,
-    /// Letters for types without a place.
+    /// Counts of the dead letters for all types without a place in the table.
     others: Place,
 }
 

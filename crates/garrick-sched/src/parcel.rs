@@ -71,7 +71,7 @@ const fn is_boxed<M>() -> bool {
         || align_of::<M>() > align_of::<Envelope>()
 }
 
-/// Returns the distance between two messages in an envelope, in bytes.
+/// Returns the distance in bytes from one message in an envelope to the next.
 const fn stride<M>() -> usize {
     if is_boxed::<M>() {
         size_of::<*mut M>()
@@ -82,7 +82,8 @@ const fn stride<M>() -> usize {
     }
 }
 
-/// Returns the number of messages of type `M` that fit into an envelope of size step `step`.
+/// Returns the number of messages of type `M` that fit into an envelope of the size with the index
+/// `step`.
 const fn capacity<M>(step: u8) -> u16 {
     let count = pool::envelope_room(step) / stride::<M>();
     if count > u16::MAX as usize {
@@ -92,9 +93,9 @@ const fn capacity<M>(step: u8) -> u16 {
     }
 }
 
-/// Returns an empty envelope for messages of type `M`. `before` is the size step of the previous
-/// envelope, if there is one. The new envelope is one step larger, up to the largest step. The
-/// previous envelope may be a note, which is small even if messages are large.
+/// Returns an empty envelope for messages of type `M`. `before` is the index of the previous
+/// envelope's size, if there is one. The new envelope has the next larger size, up to the largest
+/// size. The previous envelope may be a note, which is small even if messages are large.
 #[inline]
 pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     let least = const { pool::envelope_step(stride::<M>()) };
@@ -115,8 +116,8 @@ pub(crate) fn alone<M>(pool: &Pool, message: M) -> *mut Envelope {
     envelope
 }
 
-/// Returns a note: an envelope of a special kind with one value. It has no room for more, so later
-/// messages are stored in another envelope.
+/// Returns a note: an envelope of a special kind with one value. A note has no room for more, so
+/// later messages are stored in another envelope.
 pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     let step = const { pool::envelope_step(stride::<N>()) };
     let envelope = pool.take_envelope(kind, step, 1);
@@ -236,7 +237,7 @@ pub(crate) unsafe fn look_at<M, R>(place: *const u8, look: impl FnOnce(&M) -> R)
     }
 }
 
-/// Moves the message out of `slot`.
+/// Moves the message out of the slot with the index `slot`.
 ///
 /// # Safety
 /// The requirements of [`put`] apply. In addition, the slot contains a message, which is not read
@@ -347,7 +348,8 @@ pub(crate) unsafe fn split_newest<M>(
     }
 }
 
-/// Drops the unread messages. Returns the number of letters among them.
+/// Drops the unread messages of an envelope. Returns the number of these messages that count as
+/// dead letters.
 ///
 /// # Safety
 /// The requirements of [`put`] apply.
@@ -360,8 +362,9 @@ pub(crate) unsafe fn drop_unread<M>(envelope: *mut Envelope, is_letter: fn(&M) -
     dropped
 }
 
-/// Drops a message. Returns true if it was a letter. Both `is_letter` and the destructor are
-/// foreign code, whose panics are caught. If `is_letter` panics, the message counts as a letter.
+/// Drops a message. Returns true if the message counts as a dead letter. Both `is_letter` and the
+/// destructor are foreign code, whose panics are caught. If `is_letter` panics, the message counts
+/// as a dead letter.
 pub(crate) fn drop_message<M>(message: M, is_letter: fn(&M) -> bool) -> bool {
     let was_letter = quiet::call(|| is_letter(&message)).unwrap_or(true);
     quiet::drop(message);

@@ -1,4 +1,5 @@
-//! The part of a worker that other threads may access. This part is found by the number of the
+//! The part of a worker that other threads may access. Code finds this part by the number of the
+//! worker. A *seat* is the state of one worker, and a thread *sits* on the seat while it runs the
 //! worker.
 
 use std::fmt;
@@ -17,69 +18,74 @@ use crate::gate::Gate;
 /// The maximum number of workers that a process can have at the same time: 4,095.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 
-/// State of a worker that other threads access. Never freed. Reused by the next worker with the
-/// same number.
+/// State of a worker that other threads access. A `Remote` is never freed, but reused by the next
+/// worker with the same number.
 #[derive(Default)]
 pub(crate) struct Remote {
-    /// Cells whose tokens other threads have taken, and the mark that shows if a thread sits on the
-    /// seat.
+    /// Cells whose tokens other threads have taken, and the mark that shows if a thread runs the
+    /// worker (sits on its seat).
     pub(crate) ready: CachePadded<Ready>,
-    /// The seat to which this remote belongs. Written when a sponsor claims the number and when it
-    /// releases the number.
+    /// The seat (state of a worker) to which this `Remote` belongs. Written when a sponsor claims
+    /// the number and when it releases the number.
     place: Mutex<Option<Place>>,
-    /// Address of the crew that serves the seat. `seat` is the number of the seat. Not modelled: a
-    /// reader has a token for this home, or has the seat. So it sees what was written before the
-    /// home had any cell.
+    /// Address of the crew (the group of threads) that runs the worker. The field `seat` is the
+    /// number of the worker's seat. Not modelled: a reader has a token for a cell of this worker,
+    /// or has the seat. So the reader sees everything that was written before the worker had any
+    /// cell.
     crew: AtomicPtr<()>,
     seat: AtomicUsize,
-    /// True if guests may sit on the seat. A guest is a thread that does not belong to the crew.
+    /// True if guests may run the worker. A guest is a thread that waits for an answer and does not
+    /// belong to the threads of the sponsor.
     has_guests: AtomicBool,
-    /// True if a push must call the watch even though a thread sits on the seat.
+    /// True if a push to the ready stack must wake a thread that checks for stuck workers, even
+    /// though a thread runs this worker.
     is_unwatched: AtomicBool,
-    /// Number of questions that must still be sent before the asker of a question may sit on the
-    /// seat again.
+    /// Number of questions that must still be sent before a thread that asks may run the worker
+    /// itself again.
     spared: AtomicUsize,
     /// The gate of this worker's cells, or null if there is none.
     gate: AtomicPtr<Gate>,
-    /// The gate that this remote becomes if it is used as a gate instead of a worker.
+    /// The gate that is used if this `Remote` belongs to a gate instead of a worker.
     own_gate: Gate,
 }
 
-/// A group of threads that serves seats. Implemented by the crew, whose type belongs to a layer
-/// above. The threads of a crew are called its hands.
+/// A group of threads (hands) that run the workers of a sponsor. Implemented by the crew, whose
+/// type belongs to a layer above.
 pub(crate) trait Serve: Send + Sync {
-    /// Gives a seat to an idle hand. The caller owns the seat, and does not sit on it.
+    /// Gives a seat (the state of a worker) to an idle thread (hand), which then runs the worker.
+    /// The caller owns the seat, but does not run the worker.
     fn hand_over(&self, seat: usize);
 
-    /// Wakes a hand, which then visits the work that a seat has lent. Hands that are awake check
-    /// for such work by themselves.
+    /// Wakes a thread (hand), which then handles the work that a worker in a long turn has lent.
+    /// Threads that are awake check for lent work by themselves.
     fn wake_visitor(&self);
 
-    /// Wakes an idle hand, which then checks for stuck seats.
+    /// Wakes an idle thread (hand), which then checks for workers that are stuck in a long turn.
     fn call_watch(&self);
 
     /// Returns true if the calling thread is the only thread of the crew.
     fn is_this_thread(&self) -> bool;
 }
 
-/// A seat of a crew.
+/// The place of a worker: its crew (group of threads), and the number of its seat.
 struct Place {
     crew: Arc<dyn Serve>,
     seat: usize,
 }
 
-/// A thread that must be woken after a push. Wake it only while no lock is held, because waking may
-/// call foreign code.
+/// The thread that must be woken after a push, if there is one. Wake it only while no lock is held,
+/// because waking may call foreign code.
 #[must_use]
 pub(crate) struct Wake(Whom);
 
 enum Whom {
     Nobody,
-    /// The caller owns this seat and must hand it over.
+    /// Nobody runs the worker. The caller owns this seat (the state of the worker) and must hand it
+    /// over to a thread.
     Sitter(&'static Remote),
-    /// A hand, which then visits the work that this seat has lent.
+    /// A thread (hand) must be woken, which then handles the work that this worker has lent.
     Visitor(&'static Remote),
-    /// A hand, which then checks if this seat is stuck.
+    /// A thread (hand) must be woken, which then checks if this worker is stuck in a long turn.
     Watch(&'static Remote),
 }
 
@@ -96,8 +102,8 @@ impl Wake {
         }
     }
 
-    /// Returns the seat that the caller now owns. The caller must sit down on it or hand it over.
-    /// Returns the `Wake` itself if there is no such seat.
+    /// Returns the seat that the caller now owns. The caller must run the worker of this seat, or
+    /// hand the seat over. Returns the `Wake` itself if the caller owns no seat.
     pub(crate) fn seat(self) -> Result<&'static Remote, Self> {
         match self.0 {
             Whom::Sitter(remote) => Ok(remote),
@@ -105,18 +111,19 @@ impl Wake {
         }
     }
 
-    /// Returns true if the caller now owns a seat. The caller must then sit down on it.
+    /// Returns true if the caller now owns a seat (the state of a worker). The caller must then run
+    /// this worker.
     pub(crate) fn keep(&self) -> bool {
         matches!(self.0, Whom::Sitter(_))
     }
 }
 
-/// The remote of each worker, by number.
+/// The [`Remote`] of each worker, by the number of the worker.
 #[cfg(not(garrick_loom))]
 static REMOTES: [AtomicPtr<Remote>; WORKERS_MAX + 1] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; WORKERS_MAX + 1];
 
-/// Free numbers, and the first number that was never used.
+/// Free numbers of workers, and the first number that was never used.
 #[cfg(not(garrick_loom))]
 static NUMBERS: std::sync::Mutex<Numbers> = std::sync::Mutex::new((Vec::new(), 1));
 
@@ -129,14 +136,14 @@ fn with_place<R>(number: u16, f: impl FnOnce(&AtomicPtr<Remote>) -> R) -> R {
     f(&REMOTES[usize::from(number)])
 }
 
-/// Calls `f` with the free numbers. `f` must not block.
+/// Calls `f` with the free numbers of workers. `f` must not block.
 #[cfg(not(garrick_loom))]
 fn with_numbers<R>(f: impl FnOnce(&mut Numbers) -> R) -> R {
     f(&mut NUMBERS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Table for a model, which runs on its own system thread. The table itself is not modelled, for
-/// the reason given in `Remote::of`.
+/// The table of the workers in a loom model. Each model runs on its own system thread. The table
+/// itself is not modelled, for the reason given in `Remote::of`.
 #[cfg(garrick_loom)]
 mod model {
     use std::cell::RefCell;
@@ -158,7 +165,7 @@ mod model {
         NUMBERS.with_borrow_mut(f)
     }
 
-    /// Starts a run of a model, in which no worker has a number yet.
+    /// Starts a run of a loom model. At its start, no worker has a number.
     pub(crate) fn reset() {
         NUMBERS.set((Vec::new(), 1));
         REMOTES.with(|remotes| {
@@ -179,7 +186,8 @@ pub(crate) use model::reset as reset_model;
 use model::{with_numbers, with_place};
 
 impl Remote {
-    /// Claims a free number. Returns `None` if there are already [`WORKERS_MAX`] workers.
+    /// Claims a free number for a worker. Returns `None` if there are already [`WORKERS_MAX`]
+    /// workers.
     pub(crate) fn claim() -> Option<Home> {
         let number = with_numbers(|(free, next)| {
             if let Some(number) = free.pop() {
@@ -206,7 +214,7 @@ impl Remote {
         with_numbers(|(free, _)| free.push(home.number()));
     }
 
-    /// Returns the remote of the worker with the home `home`.
+    /// Returns the [`Remote`] of the worker that `home` identifies.
     #[inline]
     pub(crate) fn of(home: Home) -> &'static Self {
         // Acquire: pairs with the Release in `claim`. It is not modelled, because a static cannot
@@ -238,8 +246,8 @@ impl Remote {
         *self.place() = Some(Place { crew, seat });
     }
 
-    /// Turns this remote into a gate, and returns the gate. No thread sits on the seat of such a
-    /// remote.
+    /// Uses this `Remote` as a gate, and returns the gate. A `Remote` that is used as a gate has no
+    /// worker.
     pub(crate) fn become_gate(&'static self) -> &'static Gate {
         self.has_guests.store(false, Relaxed);
         self.set_gate(&self.own_gate);
@@ -268,14 +276,14 @@ impl Remote {
         (self.crew.load(Relaxed), self.seat.load(Relaxed))
     }
 
-    /// Returns true if threads that ask may sit on this seat. The value does not change while the
-    /// caller has the seat.
+    /// Returns true if threads that wait for an answer may run this worker. The value does not
+    /// change while the caller owns the seat of the worker.
     pub(crate) fn has_guests(&self) -> bool {
         self.has_guests.load(Relaxed)
     }
 
-    /// Returns true if a thread that asks may probably sit on this seat now. Subtracts 1 from
-    /// `spared` if it is not 0.
+    /// Returns true if a thread that waits for an answer may probably run this worker now.
+    /// Subtracts 1 from `spared` if it is not 0.
     pub(crate) fn welcomes_guests(&self) -> bool {
         if !self.has_guests() {
             return false;
@@ -288,8 +296,8 @@ impl Remote {
         spared == 0
     }
 
-    /// Makes the next `questions` questions use the ordinary path, so that no asker sits on the
-    /// seat.
+    /// Makes the next `questions` questions use the ordinary path, so that the askers do not run
+    /// this worker themselves.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
     }
@@ -301,7 +309,7 @@ impl Remote {
     }
 
     /// Pushes the carrier of a token to the ready stack. The caller may then own the seat. If
-    /// `keeps` is true, the caller will sit down on this seat.
+    /// `keeps` is true, the caller will run the worker of this seat itself.
     ///
     /// # Safety
     /// The requirements of [`Ready::push`] apply.
@@ -318,8 +326,8 @@ impl Remote {
         }
     }
 
-    /// Sets `is_unwatched`. If `is_unwatched` is true, a push calls the watch even though a thread
-    /// sits on the seat.
+    /// Sets `is_unwatched`. If `is_unwatched` is true, a push wakes a thread that checks for stuck
+    /// workers, even though a thread runs this worker.
     pub(crate) fn set_unwatched(&self, is_unwatched: bool) {
         self.is_unwatched.store(is_unwatched, Relaxed);
     }
@@ -333,7 +341,8 @@ impl Remote {
         }
     }
 
-    /// If no thread sits on the seat, hands the seat to an idle hand and returns true.
+    /// If no thread runs this worker, hands the seat of the worker to an idle thread and returns
+    /// true.
     fn wake(&self) -> bool {
         let was_free = self.ready.sit();
         if was_free {
@@ -342,7 +351,7 @@ impl Remote {
         was_free
     }
 
-    /// Hands over up to `wanted` seats on which no thread sits, each to an idle hand.
+    /// Hands over the seats of up to `wanted` workers that no thread runs, each to an idle thread.
     pub(crate) fn wake_some(remotes: impl Iterator<Item = &'static Self>, wanted: usize) {
         // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees
         // what was written before this call, or this thread sees that nobody sits there.
@@ -353,7 +362,7 @@ impl Remote {
             .for_each(drop);
     }
 
-    /// Gives the seat, which the caller owns, to an idle hand.
+    /// Gives the seat of this worker, which the caller owns, to an idle thread.
     #[cold]
     pub(crate) fn hand_over(&self) {
         let place = self.place();

@@ -5,7 +5,7 @@ use std::task::{Wake, Waker};
 
 use garrick_core::prim::thread::{self, Thread};
 
-/// Wakes a parked thread.
+/// A waker that unparks a thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {

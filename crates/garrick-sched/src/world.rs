@@ -1,6 +1,6 @@
 //! The environment of a sponsor: its clock, its randomness and its threads.
 //!
-//! All inputs that differ from run to run come from a [`World`]. So a simulated world can replace
+//! Everything that differs from run to run comes from a [`World`]. So a simulated world can replace
 //! the real world.
 
 use std::fmt;
@@ -89,7 +89,7 @@ pub struct ThreadSpec {
 /// Smallest stack size of a worker, in bytes.
 pub const STACK_BYTES_MIN: usize = 64 << 10;
 
-/// Largest stack size of a worker, in bytes. Larger values are probably mistakes.
+/// Largest stack size of a worker, in bytes. A larger value is probably a mistake.
 pub const STACK_BYTES_MAX: usize = 1 << 30;
 
 impl ThreadSpec {
@@ -122,8 +122,8 @@ impl RealWorld {
         }
     }
 
-    /// Creates a real world that several sponsors can share. Its time is 0 at the moment of this
-    /// call.
+    /// Creates a real world that several sponsors can share. The time of this world is 0 at the
+    /// moment of this call.
     pub fn shared() -> Arc<dyn World> {
         Arc::new(Self::new())
     }
@@ -154,8 +154,9 @@ impl World for RealWorld {
     }
 }
 
-/// Returns the time since the start of the machine, with the time for which it has slept. Returns
-/// `None` if the kernel does not know this time. Then every call returns `None`.
+/// Returns the time since the start of the machine, including the time for which the machine has
+/// slept. Returns `None` if the kernel does not offer this clock. In that case, every call returns
+/// `None`.
 #[cfg(all(target_os = "linux", not(garrick_portable)))]
 fn boot_time() -> Option<Nanos> {
     let mut time = libc::timespec {

@@ -3,8 +3,9 @@
 //! An envelope holds messages of one type side by side. So all messages of a turn to one foreign
 //! cell are sent in one block, and many messages to a local cell are read from contiguous memory.
 //! One thread writes an envelope and pushes it to an inbox. After that, only the owner of the cell
-//! reads it. The exception is a visitor (`runtime/sponsor/README.md`, rescue), which reads messages
-//! while the owner appends others.
+//! reads it. The exception is a visitor: a thread that handles messages of a worker in a long turn
+//! (`runtime/sponsor/README.md`, rescue). The visitor reads messages while the owner appends
+//! others.
 
 use std::fmt;
 use std::mem::size_of;
@@ -15,14 +16,14 @@ use garrick_core::prim::unmodelled::{AtomicPtr, AtomicU32, Relaxed};
 
 use super::header::CellPtr;
 
-/// Purpose of an envelope.
+/// The purpose of an envelope: its content, or the request that it makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Messages for the task.
     Messages,
-    /// Returns one reference to the owner, which has counted it (README, step 6).
+    /// Returns one counted reference to the owner of the cell (README, step 6).
     Release,
-    /// Requests an activation without a message.
+    /// Requests an activation of the task without a message.
     Wake,
     /// Requests that the owner stop the task once all earlier messages are handled.
     Stop,
@@ -30,17 +31,19 @@ pub(crate) enum Kind {
     Nudge,
     /// Contains a watcher to notify when the task has ended.
     Watch,
-    /// Contains the trail of the message in the next envelope. Does not count as a message.
+    /// Contains the trail (trace context) of the message in the next envelope. Does not count as a
+    /// message.
     Trail,
     /// Requests that the owner give the cell to another sponsor before later messages are handled.
     Move,
 }
 
-/// The header of one block. The messages follow it.
+/// The header of one block, which the messages follow.
 ///
-/// The thread that owns the envelope writes the fields. A visitor also reads the two atomics while
-/// the owner of the mailbox appends to it. The models do not check these atomics, because the
-/// visitor checks by the state word of the cell that its reads are consistent (`Header::snapshot`).
+/// The thread that owns the envelope writes the fields. A visitor (another thread during a long
+/// turn of the owner) also reads the two atomics while the owner of the mailbox appends to it. The
+/// models do not check these atomics, because the visitor checks by the state word of the cell that
+/// its reads are consistent (`Header::snapshot`).
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
@@ -59,7 +62,7 @@ pub(crate) struct Envelope {
     free: AtomicU32,
     /// The slots `free..read` contain the unread messages. The highest slot has the oldest message.
     read: UnsafeCell<u16>,
-    /// Pool class of the block.
+    /// Size class of the block in the pool.
     class: u8,
     kind: Kind,
 }
@@ -81,7 +84,7 @@ macro_rules! field {
 }
 
 impl Envelope {
-    /// Number of bytes before the first message.
+    /// Number of bytes from the beginning of the block to the first message.
     pub(crate) const HEADER_BYTES: usize = size_of::<Self>();
 
     /// Creates the header of an empty envelope, for a block of class `class` with room for
@@ -111,7 +114,7 @@ impl Envelope {
         self.ready_next().addr()
     }
 
-    /// Sets the origin. The oldest unread message then has the number `first`.
+    /// Sets the origin of the envelope so that its oldest unread message has the number `first`.
     #[inline]
     pub(crate) fn begin_at(&self, first: usize) {
         let origin = first.wrapping_add(usize::from(self.read()));
@@ -163,7 +166,7 @@ impl Envelope {
 }
 
 impl Envelope {
-    /// Returns the number of messages not yet read.
+    /// Returns the number of unread messages.
     #[inline]
     pub(crate) fn unread(&self) -> u32 {
         u32::from(self.read()) - self.free()

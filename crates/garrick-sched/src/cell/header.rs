@@ -1,4 +1,4 @@
-//! The header of a cell: its words, and the table of functions of its kind of task.
+//! The header of a cell, and the table of functions for each kind of task.
 
 #[cfg(any(feature = "sim", all(debug_assertions, not(garrick_loom))))]
 use std::any::TypeId;
@@ -18,7 +18,7 @@ use super::state::{Home, State};
 use crate::names::name_at;
 use crate::quiet;
 
-/// Room for one message in an entry of a run queue. A larger message is in an envelope, whose
+/// The space for one message in an entry of a run queue. A larger message is in an envelope, whose
 /// address is stored here.
 pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 
@@ -33,7 +33,7 @@ pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 /// Functions of a door. There is one static table per type.
 pub(crate) struct DoorTable {
     /// Moves the message out of the place to which the pointer points, and passes it to the door.
-    /// Returns false if the door has refused the message. The message was then moved back.
+    /// If the door refuses the message, moves it back and returns false.
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
     /// Passes a message during a turn, for a door that only forwards messages. `None` for all other
     /// doors.
@@ -52,14 +52,14 @@ pub(crate) struct DoorTable {
     /// Registers a notice, which is called when the receiver behind the door has ended. The notice
     /// is passed untyped because its type belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
-    /// Writes the bound of the door to the place to which the pointer points. The pointer is
-    /// untyped because its type belongs to a layer above.
+    /// Writes the capacity of the mailbox behind the door to the place to which the pointer points.
+    /// The pointer is untyped because its type belongs to a layer above.
     pub(crate) gauged: unsafe fn(CellPtr, NonNull<()>),
-    /// Looks at the task behind the door. Writes the result to the place to which the pointer
-    /// points. The pointer is untyped because its type belongs to a layer above.
+    /// Reads the state of the task behind the door. Writes the result to the place to which the
+    /// pointer points. The pointer is untyped because its type belongs to a layer above.
     pub(crate) look: unsafe fn(CellPtr, NonNull<()>),
-    /// Writes what the door was made from to the place to which the pointer points. The pointer is
-    /// untyped because its type belongs to a layer above.
+    /// Writes the value from which the door was made to the place to which the pointer points. The
+    /// pointer is untyped because its type belongs to a layer above.
     pub(crate) origin: unsafe fn(CellPtr, NonNull<()>),
     /// Returns the identity by which addresses of the door are compared.
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
@@ -73,22 +73,26 @@ pub(crate) struct Table {
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
     /// Recovers a task after a turn that panicked. `None` for a task that cannot recover.
     pub(crate) recover: Option<Recover>,
-    /// Drops the task in place. In the table of a dropped task, this function drops the rest of the
-    /// block's contents.
+    /// Drops the task in place. In the table of a task that was already dropped, this function
+    /// drops the rest of the block's contents.
     pub(crate) drop_task: unsafe fn(CellPtr),
-    /// Drops the unread messages of one envelope. Returns the number of letters among them.
+    /// Drops the unread messages of one envelope. Returns the number of these messages that count
+    /// as dead letters.
     pub(crate) drop_unread: unsafe fn(*mut Envelope) -> u64,
-    /// Moves the newest messages of an envelope to a separate envelope. The pool is passed untyped.
+    /// Moves the newest messages of an envelope to a separate envelope. The memory pool is passed
+    /// untyped.
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
-    /// Moves the message in a slot to an envelope. The pool is passed untyped.
+    /// Moves the message in a slot of a run queue to an envelope. The memory pool is passed
+    /// untyped.
     pub(crate) wrap_slot: unsafe fn(NonNull<()>, *const Slot) -> *mut Envelope,
-    /// Drops the message in a slot. Returns true if it was a letter. The pool is passed untyped.
+    /// Drops the message in a slot of a run queue. Returns true if the message counts as a dead
+    /// letter. The memory pool is passed untyped.
     pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
     /// True if the task may move to another thread.
     pub(crate) moves: bool,
-    /// True if an activation must first check if it may block.
+    /// True if an activation must first check if it may block its thread.
     pub(crate) blocks: bool,
-    /// True if turns of the task may end without a decision about their commit.
+    /// True if turns of the task may end before it is decided whether they commit.
     pub(crate) commits_later: bool,
     /// True if the panics of turns are passed to the sponsor's reporter. False if the task itself
     /// reports them.
@@ -102,9 +106,10 @@ pub(crate) struct Table {
     pub(crate) bounded: bool,
     /// Functions of the door. `None` if the cell is not a door.
     pub(crate) door: Option<&'static DoorTable>,
-    /// Table of the same block while the task is watched. `None` in the table of a watched task.
+    /// Table that the same block gets when its task is watched. `None` in the table of a watched
+    /// task.
     pub(crate) watched: Option<&'static Table>,
-    /// Table of the same block after its task was dropped.
+    /// Table that the same block gets when its task was dropped.
     pub(crate) dead: Option<&'static Table>,
     /// Size of the whole block, in bytes.
     pub(crate) block_bytes: usize,
@@ -114,9 +119,9 @@ pub(crate) struct Table {
     pub(crate) label: unsafe fn(CellPtr) -> Option<String>,
     /// Names of the kinds of messages. Empty if the messages have no kinds.
     pub(crate) messages: &'static [&'static str],
-    /// Returns the kind of the message in a slot, which is not moved out.
+    /// Returns the kind of the message in a slot, without moving the message out.
     pub(crate) kind_in_slot: unsafe fn(*const Slot) -> usize,
-    /// Returns the kind of the oldest message in an envelope, which is not moved out.
+    /// Returns the kind of the oldest message in an envelope, without moving the message out.
     #[cfg(feature = "sim")]
     pub(crate) kind_in_envelope: unsafe fn(*mut Envelope) -> usize,
     /// Returns the name of the type of the messages.
@@ -139,11 +144,11 @@ impl Table {
     }
 }
 
-/// Header of a cell. The task follows it in the same block.
+/// The header of a cell, which the task follows in the same block.
 #[repr(C)]
 pub(crate) struct Header {
-    /// Table of the task. Written by the owner, read by threads that send to the cell or drop
-    /// messages for it. The models do not check it, because it orders nothing.
+    /// Table of the task's functions. Written by the owner, read by threads that send to the cell
+    /// or drop messages for it. The models do not check this field, because it orders nothing.
     table: unmodelled::AtomicPtr<Table>,
     /// The [`State`] word. Written by the owner. Any thread reads `home` in it.
     pub(super) state: AtomicU64,
@@ -160,7 +165,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Creates a newborn cell of `home`. It has one reference, which the owner has counted.
+    /// Creates a cell that has not run yet, for the worker `home`. The cell has one reference,
+    /// which the owner has counted.
     pub(crate) fn newborn(table: &'static Table, home: Home) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
@@ -217,8 +223,8 @@ impl Header {
         }
     }
 
-    /// Writes the header into a block in a model, in which atomics are those of loom. Before the
-    /// call, the block contains no atomics.
+    /// Writes the header into a block in a loom model, which uses loom's atomics. Before the call,
+    /// the block contains no atomics.
     ///
     /// # Safety
     /// The caller owns the block, which must be large enough and aligned.
@@ -243,7 +249,7 @@ impl Header {
         self.table().bounded
     }
 
-    /// Replaces the table. Only the owner calls this.
+    /// Replaces the table of the task's functions. Only the owner calls this.
     pub(crate) fn set_table(&self, table: &'static Table) {
         self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
@@ -262,7 +268,8 @@ impl Header {
         }
     }
 
-    /// Returns the owner of the cell. If the caller is not the owner, the value may be outdated.
+    /// Returns the home (the owner) of the cell. If the caller is not the owner, the value may be
+    /// outdated.
     #[inline]
     pub(crate) fn home(&self) -> Home {
         self.state().home()
@@ -311,8 +318,8 @@ impl Header {
         );
     }
 
-    /// Returns the last envelope of the local mailbox, or null if the mailbox is empty. The `next`
-    /// of the last envelope is the first envelope. Only the owner calls this.
+    /// Returns the last envelope of the local mailbox, or null if the mailbox is empty. The field
+    /// `next` of the last envelope leads to the first envelope. Only the owner calls this.
     #[inline]
     pub(crate) fn mailbox_tail(&self) -> *mut Envelope {
         self.state().tail()
@@ -343,13 +350,13 @@ impl Header {
     }
 
     /// Returns the number of messages in the local mailbox. Each note counts as a message. Only the
-    /// owner calls this. It must not call this while the cell is visited.
+    /// owner calls this, and not while another thread visits the cell.
     pub(crate) fn mailbox_len(&self) -> usize {
         self.mailbox_range().1
     }
 
     /// Returns the number of the oldest message in the local mailbox ([`Envelope::origin`]), and
-    /// how many messages there are. The requirements of [`CellPtr::mailbox_len`] apply.
+    /// the number of messages in it. The requirements of [`CellPtr::mailbox_len`] apply.
     pub(crate) fn mailbox_range(&self) -> (usize, usize) {
         // SAFETY: envelopes in the local mailbox are alive and ours.
         unsafe { self.mailbox_tail().as_ref() }.map_or((0, 0), |tail| {
@@ -413,13 +420,13 @@ impl fmt::Debug for Header {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TaskId(pub(crate) usize);
 
-/// Bit of the identities of tasks on other nodes. No address has it.
+/// The bit that marks the identity of a task on another node. No memory address has this bit.
 const FAR: usize = 1 << (usize::BITS - 1);
 
 impl TaskId {
     /// Returns the identity of a task on another node. Doors that represent the task return it
-    /// ([`Door::stands_for`](crate::Door::stands_for)). Other tasks on other nodes must not have
-    /// the number while there is such a door.
+    /// ([`Door::stands_for`](crate::Door::stands_for)). While a door with this identity exists, no
+    /// other task on another node may have the same number.
     ///
     /// # Panics
     /// Panics if the number has more than 63 bits.
@@ -464,8 +471,8 @@ impl fmt::Debug for TaskId {
     }
 }
 
-/// Pointer to a cell that is not freed. Code that has such a pointer must have a reference to the
-/// cell or its token, or the cell must be scheduled.
+/// A pointer to a cell that is not freed yet. Code that has such a pointer must have a reference to
+/// the cell or its token, or the cell must be scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);

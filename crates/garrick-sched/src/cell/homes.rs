@@ -1,4 +1,4 @@
-//! A record for models: the cells that each home has ever had.
+//! A record for loom models: the cells that each worker (home) has ever had.
 //!
 //! A worker that shuts down searches all blocks for its cells. A model must not read a block in
 //! which another thread may be creating a cell, because loom treats the creation of an atomic as a
@@ -11,7 +11,7 @@ use super::header::CellPtr;
 use super::state::Home;
 
 thread_local! {
-    /// Cells and their homes in the model that this system thread runs, oldest first.
+    /// The cells and their homes in the loom model that this system thread runs, oldest first.
     static HOMES: RefCell<Vec<(CellPtr, Home)>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The inbox is a stack of envelopes, newest first, and the owner takes the whole stack at once.
 //! Together with the mailbox, the inbox is a banker's queue, as in the Lisp TActors. The stack is a
-//! Treiber stack (1986). If it is empty, its head has one of several special values, such as IDLE.
-//! Pushing is lock-free, and taking is wait-free. The *token* is the right to run the cell.
+//! Treiber stack (1986). If the stack is empty, its head has one of several special values, such as
+//! IDLE. Pushing is lock-free, and taking is wait-free. The *token* is the right to run the cell.
 //!
 //! ```text
 //!              push: gets the token                take: returns it
@@ -31,12 +31,12 @@ const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
 /// The cell is a door. No envelope is ever pushed, because each sender runs the door itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
-/// The inbox is empty, and no thread holds the token. All threads treat it as IDLE, except the
-/// owner. The owner must send through the inbox, because other threads take from it.
+/// The inbox is empty, and no thread holds the token. All threads except the owner treat this value
+/// as IDLE. The owner must send through the inbox, because other threads take envelopes from it.
 const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
-/// IDLE of a cell with a bounded mailbox. It is a separate value, so that sends to other cells need
-/// no check for a bound.
+/// The value that stands for IDLE in a cell with a bounded mailbox. It differs from IDLE so that
+/// sends to other cells need no check for a bound.
 const BOUNDED: *mut Envelope = std::ptr::without_provenance_mut(5);
 
 fn is_list(inbox: *mut Envelope) -> bool {
@@ -59,7 +59,7 @@ pub(super) fn idle_of(is_bounded: bool) -> *mut Envelope {
     }
 }
 
-/// Envelopes to push in one step. The links of `newest` lead to `oldest`.
+/// A list of envelopes that are pushed in one step. The links lead from `newest` to `oldest`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     pub(crate) oldest: *mut Envelope,
@@ -76,7 +76,7 @@ impl Chain {
     }
 }
 
-/// Result of a push.
+/// The result of pushing a chain of envelopes to an inbox.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Push {
@@ -122,7 +122,7 @@ impl Header {
         self.inbox.load(Relaxed) == CLOSED
     }
 
-    /// Returns true if the cell is a door. This never changes.
+    /// Returns true if the cell is a door. The result never changes.
     #[inline]
     pub(crate) fn is_door(&self) -> bool {
         // Relaxed: written before the first address was given away.
@@ -193,8 +193,8 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Returns the token and stores RESTING. Returns false if another envelope has come since then.
-    /// Called by a thread that is not the owner, has the token, and has taken all envelopes.
+    /// Returns the token and stores RESTING. Returns false if an envelope has come since the caller
+    /// took all envelopes. Called by a thread that is not the owner, but has the token.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {
         // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the
@@ -236,7 +236,7 @@ fn taken(inbox: *mut Envelope) -> *mut Envelope {
     }
 }
 
-/// Reverses a list, so that the oldest comes first.
+/// Reverses a list, so that the oldest envelope comes first.
 ///
 /// # Safety
 /// The caller owns the list.

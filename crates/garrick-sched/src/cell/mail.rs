@@ -13,7 +13,8 @@ use super::envelope::{Envelope, Kind};
 use super::header::Header;
 use super::state::{Home, State};
 
-/// Snapshot of a mailbox, for a visitor.
+/// Snapshot of a mailbox, for a visitor (a thread that handles its messages during a long turn of
+/// the owner).
 pub(crate) struct Mail {
     /// State word of the cell.
     state: State,
@@ -23,13 +24,13 @@ pub(crate) struct Mail {
     last: *mut Envelope,
     /// Number of free slots of `last`, or 0 if there is no envelope.
     free: u32,
-    /// True if `last` is a nudge that was handled.
+    /// True if `last` is a nudge (a request for a turn without a message) that was handled.
     is_nudged: bool,
 }
 
 impl Mail {
-    /// Returns the oldest envelope that was not handled, the lowest slot to read in it, and true if
-    /// the next envelope contains messages. Returns `None` if there is no such envelope.
+    /// Returns the oldest envelope that was not handled, the lowest slot to read in it, and whether
+    /// the envelope after it contains messages. Returns `None` if there is no such envelope.
     pub(crate) fn next(&self) -> Option<(*mut Envelope, u32, bool)> {
         // SAFETY: envelopes up to the last one are the visitor's to read.
         let envelope = unsafe { self.first.as_ref() }?;
@@ -65,7 +66,8 @@ impl Mail {
         envelope.kind() == Kind::Messages && u32::from(envelope.read()) > self.free_of(envelope)
     }
 
-    /// Records that the oldest envelope is a nudge that was handled.
+    /// Records that the oldest envelope is a nudge (a request for a turn without a message) that
+    /// was handled.
     pub(crate) fn end_nudge(&mut self) {
         self.is_nudged = self.first == self.last;
     }
@@ -82,7 +84,8 @@ impl Mail {
         Some(read)
     }
 
-    /// Returns true if the owner has probably not appended to the mailbox since the snapshot.
+    /// Returns true if the owner has probably not appended to the mailbox since the snapshot was
+    /// taken.
     pub(crate) fn is_whole(&self, cell: &Header) -> bool {
         // SAFETY: the last envelope stays until the owner mends the mailbox.
         let last = unsafe { self.last.as_ref() };
@@ -94,8 +97,8 @@ impl Header {
     /// Takes a snapshot of the mailbox of a cell that is in the run queue of its home.
     ///
     /// The caller must have the token. `turn` returns the number of the current turn of the home.
-    /// Returns `None` if the cell is not waiting in the run queue, or if this turn has appended to
-    /// the mailbox.
+    /// Returns `None` if the cell is not waiting in the run queue, or if the current turn has
+    /// appended to the mailbox.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();

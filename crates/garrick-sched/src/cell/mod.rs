@@ -3,8 +3,9 @@
 //! The `README.md` in this folder explains the terms, the words and their bits, the steps, and why
 //! the races are harmless. The code refers to its steps by number.
 //!
-//! Nothing in this module allocates, parks or runs an actor. The module contains only the
-//! transitions, so that the loom models test exactly the code that runs in production.
+//! No code in this module allocates memory, parks a thread or runs an actor. The module contains
+//! only the transitions of the state, so that the loom models test exactly the code that runs in
+//! production.
 
 mod envelope;
 mod header;

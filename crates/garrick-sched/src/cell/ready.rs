@@ -1,9 +1,10 @@
-//! The ready stack of a worker's seat: the cells whose token another thread has taken.
+//! The ready stack of a worker: the cells whose token another thread has taken. A thread that runs
+//! the worker *sits on its seat*.
 //!
 //! A ready stack is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is
-//! the thread that sits on the seat, takes the whole stack. The same word also records whether the
-//! seat has a sitter. So no fence and no second flag is needed: a push on `PARKED` gives the seat
-//! to the pusher.
+//! the thread that runs the worker, takes the whole stack. The same word also records whether there
+//! is a sitter. So no fence and no second flag is needed: a push on `PARKED` gives the seat to the
+//! pusher.
 //!
 //! ```text
 //!   a thread sits, or soon will:         null, or a list
@@ -20,10 +21,10 @@
 //!       +----------------+-----+-----------------------------------------------+
 //! ```
 //!
-//! During a long turn of the sitter, another thread takes the stack and stores LENT (`lend`). It
-//! can then take further envelopes (`take_lent`). Pushes keep this mark. The sitter removes the
-//! mark by `take`, whose result shows that other threads have tokens (`runtime/sponsor/README.md`,
-//! rescue).
+//! During a long turn of the sitter, another thread takes the stack and stores LENT (`lend`). This
+//! thread can then take further envelopes (`take_lent`). Pushes keep the mark LENT. The sitter
+//! removes the mark by `take`, whose result shows that other threads have tokens
+//! (`runtime/sponsor/README.md`, rescue).
 //!
 //! A push is lock-free, and a take is wait-free.
 
@@ -34,53 +35,56 @@ use garrick_core::prim::atomic::{
 
 use super::envelope::Envelope;
 
-/// The stack is empty, and no thread sits on the seat or watches it.
+/// The stack is empty, and no thread runs the worker (sits on its seat) or waits for an envelope.
 const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
-/// No thread sits on the seat. A thread watches it, and will sit down if an envelope is pushed.
+/// No thread runs the worker. A thread watches the stack, and will run the worker if an envelope is
+/// pushed.
 const WATCHED: usize = 2;
-/// A thread sits on the seat, and other threads may take from the stack.
+/// A thread runs the worker, and other threads may take envelopes from the stack.
 const LENT: usize = 4;
-/// All marks that a word may have together with a list.
+/// All marks that the word of the stack may have together with a list.
 const MARKS: usize = WATCHED | LENT;
 
 /// The result of a push, which shows what the pusher must do.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
-    /// The pusher need not do anything, because a thread sits on the seat or soon will.
+    /// The pusher need not do anything, because a thread runs the worker or soon will.
     Taken,
-    /// The sitter does not check the stack now, but other threads may take envelopes from it. The
-    /// pusher may have to wake one of them.
+    /// The thread that runs the worker does not check the stack now, but other threads may take
+    /// envelopes from it. The pusher may have to wake one of them.
     Lent,
-    /// The pusher owns the seat, and must sit down or hand the seat over.
+    /// No thread runs the worker. The pusher now owns its seat, and must run the worker or hand the
+    /// seat over.
     Yours,
 }
 
-/// State of a seat, for a thread that watches it.
+/// State of a worker's seat, for a thread that watches the ready stack of this worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// The state is unchanged.
+    /// The state of the seat has not changed.
     Nothing,
-    /// An envelope was pushed, and no thread sits on the seat.
+    /// An envelope was pushed, and no thread runs the worker.
     Called,
-    /// Another thread has taken the seat.
+    /// Another thread has taken the seat, so it runs the worker.
     Gone,
 }
 
-/// The ready stack. Any thread pushes, and the sitter takes.
+/// The ready stack of a worker. Any thread may push, and the thread that runs the worker (the
+/// sitter) takes.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
-    /// The number of times that a thread has sat down.
+    /// The number of times that a thread has begun to run the worker.
     sits: AtomicUsize,
 }
 
-/// Returns true if a thread watches the seat.
+/// Returns true if a thread watches the stack instead of running the worker.
 fn is_watched(head: *mut Envelope) -> bool {
     head.addr() & WATCHED != 0
 }
 
-/// Returns the list in a word.
+/// Returns the list of envelopes that is contained in the word of the stack.
 fn list_of(head: *mut Envelope) -> *mut Envelope {
     if head == PARKED {
         return std::ptr::null_mut();
@@ -88,7 +92,7 @@ fn list_of(head: *mut Envelope) -> *mut Envelope {
     head.map_addr(|addr| addr & !MARKS)
 }
 
-/// Returns true if the word has the mark LENT.
+/// Returns true if the word of the stack has the mark LENT.
 fn is_lent(head: *mut Envelope) -> bool {
     head.addr() & LENT != 0
 }
@@ -102,7 +106,7 @@ impl Ready {
         self.head.load(Relaxed).addr() > WATCHED
     }
 
-    /// Returns true if probably no thread sits on the seat or watches it.
+    /// Returns true if probably no thread runs the worker or watches its ready stack.
     pub(crate) fn is_parked(&self) -> bool {
         // Acquire: pairs with the Release in `try_park`; a thread that looks for the end of a
         // sponsor sees what the last sitter did before it left (sponsor/README.md, the end).
@@ -140,7 +144,8 @@ impl Ready {
     }
 
     /// Takes all envelopes, oldest first, and removes the mark LENT, so that other threads can no
-    /// longer take. The flag is true if the stack had this mark. Only the sitter calls this.
+    /// longer take envelopes. The returned flag is true if the stack had this mark. Only the sitter
+    /// calls this.
     pub(crate) fn take(&self) -> (*mut Envelope, bool) {
         // Acquire: pairs with the Release in `push`.
         let head = self.head.swap(std::ptr::null_mut(), Acquire);
@@ -148,8 +153,8 @@ impl Ready {
         (Self::oldest_first(list_of(head)), is_lent(head))
     }
 
-    /// Takes `envelope`, which the sitter has pushed itself, if it is the only one. Returns true on
-    /// success. Only the sitter calls this.
+    /// Takes `envelope`, which the sitter has pushed itself, if it is the only envelope in the
+    /// stack. Returns true on success. Only the sitter calls this.
     pub(crate) fn take_only(&self, envelope: *mut Envelope) -> bool {
         // Relaxed: it finds what it has written itself.
         (self.head)
@@ -157,8 +162,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Takes all envelopes, oldest first, from a seat with a sitter, and stores LENT. Returns
-    /// `None` if no thread sits on the seat, or if the stack already has the mark LENT.
+    /// Takes all envelopes, oldest first, while another thread runs the worker, and stores LENT.
+    /// Returns `None` if no thread runs the worker, or if the stack already has the mark LENT.
     pub(crate) fn lend(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if seen == PARKED || seen.addr() & MARKS != 0 {
@@ -198,7 +203,7 @@ impl Ready {
         }
     }
 
-    /// Counts that a thread has sat down. Only the sitter calls this.
+    /// Counts that a thread has begun to run the worker. Only the sitter calls this.
     pub(crate) fn count_sit(&self) {
         // Relaxed: the previous sitter has written it, and then left.
         let sits = self.sits.load(Relaxed).wrapping_add(1);
@@ -207,19 +212,20 @@ impl Ready {
         self.sits.store(sits, Release);
     }
 
-    /// Returns the number of times that a thread has sat down.
+    /// Returns the number of times that a thread has begun to run the worker.
     pub(crate) fn sits(&self) -> usize {
         // Acquire: pairs with the Release in `count_sit`.
         self.sits.load(Acquire)
     }
 
-    /// Returns true if a thread probably sits on the seat, or soon will.
+    /// Returns true if a thread probably runs the worker, or soon will.
     pub(crate) fn is_sat_on(&self) -> bool {
         let head = self.head.load(Relaxed);
         head != PARKED && !is_watched(head)
     }
 
-    /// Returns true if threads other than the sitter may take from the stack.
+    /// Returns true if threads other than the one that runs the worker (the sitter) may take
+    /// envelopes.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
@@ -247,8 +253,9 @@ impl Ready {
         oldest_first
     }
 
-    /// Leaves the seat, and returns true. The thread that removes the mark PARKED then owns the
-    /// seat. Returns false if there are envelopes to take. Only the sitter calls this.
+    /// Stops running the worker, and returns true. The thread that later removes the mark PARKED
+    /// owns the seat of the worker. Returns false if there are envelopes to take. Only the sitter
+    /// calls this.
     #[must_use]
     pub(crate) fn try_park(&self) -> bool {
         // Release: pairs with the Acquire in `is_parked`, `sit` and `push`: the next sitter sees
@@ -258,8 +265,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Leaves the seat in order to watch it. Returns false if there are envelopes to take. Only the
-    /// sitter calls this.
+    /// Stops running the worker in order to watch its ready stack. Returns false if there are
+    /// envelopes to take. Only the sitter calls this.
     #[must_use]
     pub(crate) fn try_watch(&self) -> bool {
         let watched = std::ptr::without_provenance_mut(WATCHED);
@@ -269,7 +276,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Returns the state of the seat. Called by a thread that has left the seat by `try_watch`.
+    /// Returns the state of the worker's seat. Called by a thread that has left the seat by
+    /// `try_watch`.
     pub(crate) fn look(&self) -> Look {
         // Relaxed: `sit_watched` looks again with Acquire.
         match self.head.load(Relaxed) {
@@ -279,7 +287,8 @@ impl Ready {
         }
     }
 
-    /// Sits down again after `try_watch`. Returns false if another thread has taken the seat.
+    /// Begins to run the worker again, after `try_watch`. Returns false if another thread has taken
+    /// the seat of the worker.
     #[must_use]
     pub(crate) fn sit_watched(&self) -> bool {
         let mut seen = self.head.load(Relaxed);
@@ -297,8 +306,8 @@ impl Ready {
         false
     }
 
-    /// Takes a seat on which no thread sits, even if a thread watches it. Returns true on success,
-    /// as [`Ready::sit`] does.
+    /// Takes the seat of a worker that no thread runs, even if a thread watches its ready stack.
+    /// Returns true on success, as [`Ready::sit`] does.
     #[must_use]
     pub(crate) fn sit_as_guest(&self) -> bool {
         let seen = self.head.load(Relaxed);
@@ -310,8 +319,8 @@ impl Ready {
                 .is_ok()
     }
 
-    /// Takes a seat on which no thread sits and which no thread watches. Returns true on success.
-    /// The caller must then sit down or hand the seat over.
+    /// Takes the seat of a worker that no thread runs and no thread watches. Returns true on
+    /// success. The caller must then run the worker or hand its seat over.
     #[must_use]
     pub(crate) fn sit(&self) -> bool {
         // Acquire: pairs with the Release in `try_park`.

@@ -1,21 +1,21 @@
 //! Reference counts that are cheap for the owner.
 //!
 //! The method is based on Choi, Shull and Torrellas, "Biased Reference Counting" (PACT 2018). The
-//! owner counts without atomics. Our method combines the two counts in a different way, because a
-//! cell can change its owner, and because only the owner frees it:
+//! owner counts without atomics. Garrick combines the two counts in a different way, because a cell
+//! can change its owner, and because only the owner frees it:
 //!
-//! - References are anonymous. The number of references is `local_refs + shared_refs`, regardless
-//!   of which threads counted them.
+//! - No reference belongs to a certain count. The number of references is `local_refs +
+//!   shared_refs`, regardless of which threads counted them.
 //! - The shared count never goes below zero. If a foreign thread drops a reference while the shared
 //!   count is zero, it sends a [`Kind::Release`](super::Kind) envelope to the owner. The same
 //!   atomic step also wakes the owner.
-//! - While there are references, the local count is at least one. When it reaches zero, the owner
-//!   moves one reference from the shared count to it. So the last reference is always dropped by
-//!   the owner or sent to the owner.
+//! - While there are references, the local count is at least one. When the local count reaches
+//!   zero, the owner moves one reference from the shared count to the local count. So the last
+//!   reference is always dropped by the owner or sent to the owner.
 //! - While other threads visit a cell (`runtime/sponsor/README.md`, rescue), the addresses that its
-//!   turns create are in the shared count. If the owner drops some of them, its count goes below
-//!   zero. The owner corrects this when the visit is over.
-//! - A closed cell is an *orphan*. All its references are in the shared count, which has a mark.
+//!   turns create are in the shared count. If the owner drops some of these addresses, the local
+//!   count goes below zero. The owner corrects the local count when the visit is over.
+//! - A closed cell is an *orphan*. All references to it are in the shared count, which has a mark.
 //!   The thread that drops the last reference frees the block.
 
 use std::io::{self, Write};
@@ -44,8 +44,8 @@ fn check_sum(before: u32, added: u32) {
     }
 }
 
-/// Aborts the process. Otherwise the counts could overflow, and a task could be freed while there
-/// are references to it.
+/// Aborts the process, because the counts could overflow, and a task could be freed while there are
+/// references to it.
 #[cold]
 #[inline(never)]
 fn too_many() -> ! {
@@ -58,13 +58,14 @@ fn too_many() -> ! {
     process::abort();
 }
 
-/// Result of a drop on a foreign thread.
+/// The result of dropping a reference on a thread that is not the owner of the cell.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dropped {
     /// The drop was counted. The caller must not access the cell any more.
     Counted,
-    /// The owner has counted the reference. The caller must send it to the owner in an envelope.
+    /// The owner has counted the reference. The caller must send the reference to the owner in an
+    /// envelope.
     WithOwner,
     /// The last reference of an orphan was dropped. The caller must free the block.
     LastOfOrphan,
@@ -74,9 +75,9 @@ pub(crate) enum Dropped {
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Settled {
-    /// There are foreign references. One of them was moved to the local count.
+    /// The shared count contained references. One of them was moved to the local count.
     Referenced,
-    /// There is no reference.
+    /// There is no reference to the cell.
     Unreferenced,
 }
 
@@ -90,7 +91,8 @@ impl Header {
         }
     }
 
-    /// Marks a block that is freed. Loom reports each access that is not ordered before the free.
+    /// Marks a block that is freed, in loom models. Loom reports each access that is not ordered
+    /// before the free.
     #[cfg(garrick_loom)]
     pub(crate) fn poison(&self) {
         // SAFETY: loom checks that nobody else uses it.
@@ -114,7 +116,7 @@ impl Header {
         debug_assert_ne!(self.shared_refs.load(Relaxed), POISON, "the cell is freed");
     }
 
-    /// Returns the local count. Only the owner calls this.
+    /// Returns the number of references in the local count. Only the owner calls this.
     #[inline]
     pub(crate) fn local_refs(&self) -> i32 {
         // SAFETY: owner field.
@@ -159,7 +161,7 @@ impl Header {
         check_sum(self.shared_refs.fetch_add(1, Relaxed), 1);
     }
 
-    /// Drops one reference on a foreign thread (README, step 6).
+    /// Drops one reference on a thread that is not the owner of the cell (README, step 6).
     #[inline]
     pub(crate) fn drop_foreign(&self) -> Dropped {
         self.check_alive();
@@ -246,8 +248,8 @@ impl Header {
         }
     }
 
-    /// Makes the cell an orphan and adds one reference, which the caller owns (README, step 7).
-    /// Only an owner that has the token calls this.
+    /// Makes the cell an orphan (a cell without an owner), and adds one reference, which the caller
+    /// owns (README, step 7). Only an owner that has the token calls this.
     pub(crate) fn orphan_refs(&self) {
         // SAFETY: owner field.
         let local = self

@@ -26,11 +26,11 @@ use super::header::Header;
 
 /// The cell is in a run queue, or handles its mailbox. While this flag is set, the cell is not
 /// freed. The flag is not set while a cell handles only the message with which it was scheduled. So
-/// that cell can be scheduled again during its turn.
+/// such a cell can be scheduled again during its turn.
 const SCHEDULED: u64 = 1;
 /// The cell has not run yet. The newest newborn cell runs first.
 const NEWBORN: u64 = 2;
-/// The task was dropped. The cell is closed once its token is back.
+/// The task was dropped. The cell is closed as soon as its token is back.
 const STOPPED: u64 = 4;
 /// The cell is in its home's list of cells to free, or is being freed.
 const GARBAGE: u64 = 8;
@@ -51,8 +51,8 @@ pub(crate) struct Home(u64);
 
 impl Home {
     pub(crate) const NOBODY: Self = Self(0);
-    /// Value for a thread that is not a worker. No cell has this home, not even a cell without an
-    /// owner.
+    /// The value for a thread that is not a worker. No cell has this home, not even a cell without
+    /// an owner.
     pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
     /// Returns the home with number `number`, which must not be 0.
@@ -61,7 +61,7 @@ impl Home {
         Self((number as u64) << HOME_SHIFT)
     }
 
-    /// Returns the worker's number.
+    /// Returns the number of the worker.
     #[inline]
     pub(crate) const fn number(self) -> u16 {
         (self.0 >> HOME_SHIFT) as u16
@@ -84,13 +84,13 @@ impl fmt::Debug for Home {
     }
 }
 
-/// Value of a state word.
+/// The value of the state word of a cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct State(u64);
 
 impl State {
-    /// A state that no cell with a mailbox has.
+    /// A state that differs from the state of every cell with a mailbox.
     pub(crate) const NONE: Self = Self(0);
 
     /// Returns the state of a newborn cell.
@@ -129,21 +129,22 @@ impl State {
     }
 
     /// Returns true if the home of the cell is `home`, and the cell is idle: it is not scheduled,
-    /// its mailbox is empty, and it has not stopped. It may be newborn.
+    /// its mailbox is empty, and it has not stopped. The cell may be newborn (it has not run yet).
     #[inline]
     pub(crate) fn rests_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0
     }
 
     /// Returns true if the home of the cell is `home`, the cell is scheduled, and its mailbox is
-    /// empty. It may be newborn.
+    /// empty. The cell may be newborn (it has not run yet).
     #[inline]
     pub(crate) fn is_scheduled_alone_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0 | SCHEDULED
     }
 
     /// Returns true if the home of the cell is `home`, the cell is scheduled and has not stopped,
-    /// and the current turn has not appended to its mailbox. It may be newborn.
+    /// and the current turn has not appended to its mailbox. The cell may be newborn (it has not
+    /// run yet).
     pub(super) fn is_scheduled_whole_at(self, home: Home) -> bool {
         self.0 & !NEWBORN & !POINTER_MASK == home.0 | SCHEDULED
     }
@@ -176,9 +177,9 @@ impl State {
         self.0 & GARBAGE != 0
     }
 
-    /// Returns true if no action is needed when the last reference to the cell is dropped, because
-    /// other code will free the cell: its activation, or code that already closes or frees the
-    /// cell.
+    /// Returns true if nothing must be done when the last reference to the cell is dropped, because
+    /// other code will free the cell: the activation of the cell, or code that already closes or
+    /// frees it.
     #[inline]
     pub(crate) const fn is_looked_after(self) -> bool {
         self.0 & (SCHEDULED | STOPPED | GARBAGE) != 0
@@ -199,8 +200,8 @@ impl fmt::Debug for State {
     }
 }
 
-/// Transitions of a cell, which only the owner makes. In models, the transitions do not check the
-/// state, because each load adds a point at which loom may switch threads.
+/// Transitions of a cell, which only the owner makes. In loom models, the transitions do not check
+/// the state, because each load adds a point at which loom may switch threads.
 impl Header {
     /// Returns the state word. The load is relaxed. A foreign thread uses only `home`, and only the
     /// thread that wrote `home` last can read `home == me` (README, invariant 1).
@@ -209,9 +210,9 @@ impl Header {
         State(self.state.load(Relaxed))
     }
 
-    /// Stores the state word. The store is relaxed. A change of the home is published by the shared
-    /// queue when the cell leaves this worker, and by the inbox when the cell comes to it (README,
-    /// steps 3 and 4).
+    /// Stores the state word. The store is relaxed. When the cell leaves this worker, the shared
+    /// queue publishes the change of the home. When the cell comes to this worker, the inbox
+    /// publishes the change (README, steps 3 and 4).
     #[inline]
     fn store(&self, state: u64) {
         self.state.store(state, Relaxed);
@@ -227,7 +228,8 @@ impl Header {
         );
     }
 
-    /// Schedules the cell, whose current state is `state`. The caller must push it to a run queue.
+    /// Marks the cell as scheduled. `state` is its current state. The caller must push the cell to
+    /// a run queue.
     #[inline]
     pub(crate) fn schedule_from(&self, state: State) {
         self.check(|now| now == state, "the state is the one that was read");
@@ -238,20 +240,21 @@ impl Header {
         self.store(state.0 | SCHEDULED);
     }
 
-    /// Schedules the cell. The caller must push it to a run queue.
+    /// Marks the cell as scheduled. The caller must push the cell to a run queue.
     #[inline]
     pub(crate) fn schedule(&self) {
         self.schedule_from(self.state());
     }
 
-    /// Schedules a newborn cell of `home` behind all ready cells, like a cell that has already run.
+    /// Schedules a cell that has not run yet behind all ready cells, like a cell that has already
+    /// run. The cell belongs to the worker `home`.
     pub(crate) fn schedule_in_line(&self, home: Home) {
         self.check(|now| now.rests_at(home), "a cell gets its first message");
         self.store(home.0 | SCHEDULED);
     }
 
     /// Marks the cell as scheduled although it is in no run queue, because its turn leaves the
-    /// seat.
+    /// worker in order to block.
     pub(crate) fn keep_scheduled(&self) {
         self.check(|now| !now.is_garbage(), "a cell in a turn is alive");
         self.store(self.state().0 | SCHEDULED);
@@ -317,7 +320,8 @@ impl Header {
         self.store(home.0 | GARBAGE);
     }
 
-    /// Ends the life of the cell. After that, no worker owns the block.
+    /// Removes the cell from its worker, because the cell is freed. After that, no worker owns the
+    /// block.
     pub(crate) fn vacate(&self) {
         self.check(
             |now| !now.is_scheduled() && now.tail().is_null(),
@@ -326,7 +330,7 @@ impl Header {
         self.store(State::NONE.0);
     }
 
-    /// Marks that the current turn appends to the mailbox.
+    /// Records that the current turn appends to the mailbox.
     #[inline]
     pub(crate) fn begin_append(&self) {
         self.check(State::is_scheduled, "a cell is scheduled while appended to");

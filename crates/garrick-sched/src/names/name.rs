@@ -1,15 +1,15 @@
-//! Names of tasks that do not depend on the order of the steps.
+//! Names of simulated tasks. These names do not depend on the order of the simulation's steps.
 
 use std::fmt;
 
 use garrick_core::random::mix;
 
 /// The identity of a task in a simulation. It depends only on the parent of the task and on the
-/// number of tasks that the parent had created before. So it is the same in every order of the
-/// steps, and in every process.
+/// number of tasks that the parent had created before. So the identity is the same in every order
+/// of the simulation's steps, and in every process.
 ///
-/// A timer also has a name, as the sender of its message. The source of the copies of a sender's
-/// messages has a name, too.
+/// A timer also has a name, as the sender of its message. If the simulation copies messages, the
+/// sender of the copies has a separate name, too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskName(u64);
 
@@ -26,8 +26,8 @@ impl TaskName {
     /// The name of code whose messages are discarded.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
-    /// Returns the name that stands for a sponsor with the name `sponsor`. `number` is the number
-    /// of earlier sponsors with this name.
+    /// Returns the task name that stands for a sponsor whose own name is `sponsor`. `number` is the
+    /// number of earlier sponsors with this name.
     pub(crate) fn root(sponsor: &str, number: u32) -> Self {
         let hash = sponsor
             .bytes()
@@ -35,13 +35,14 @@ impl TaskName {
         Self(hash).derived(u64::from(number) << 32)
     }
 
-    /// Returns the name of a child. `number` is the number of earlier children.
+    /// Returns the name of a task that this task creates. `number` is the number of tasks that this
+    /// task has created before.
     pub(crate) fn child(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32)
     }
 
-    /// Returns the name of a task that another thread has created. `number` is the number of such
-    /// tasks.
+    /// Returns the name of a task that another thread has created. `number` is the number of tasks
+    /// that other threads have created.
     pub(crate) fn stranger(number: u32) -> Self {
         Self::NOWHERE.derived(u64::from(number) << 32)
     }
@@ -52,7 +53,8 @@ impl TaskName {
         self.derived(u64::from(number) << 32 | TIMER)
     }
 
-    /// Returns the name that stands for this sender as the sender of copies of its messages.
+    /// Returns the name of the sender of the copies that the simulation makes of this sender's
+    /// messages.
     #[must_use]
     pub fn of_copies(self) -> Self {
         self.derived(COPY)

@@ -29,14 +29,14 @@ pub(super) const RESCUES: usize = 6;
 /// Counters by kind of task. Written by the worker, read by any thread.
 pub(super) struct Counted {
     pub(super) kinds: Kinds,
-    /// Number of activations that were counted.
+    /// Number of activations of the worker that were counted so far.
     pub(super) activations: AtomicU64,
     /// Word of the [`Beginning`] of the last timed activation.
     pub(super) beginning: AtomicU64,
     pub(super) censuses: Censuses,
     /// Number of tasks that were ready at the last census.
     pub(super) ready: AtomicU64,
-    /// Numbers of messages by the time that they have waited.
+    /// Histogram of the times that messages have waited.
     pub(super) waits: Counters,
     /// Number of activations of the worker when it last fell asleep.
     pub(super) rested: AtomicU32,
@@ -46,7 +46,8 @@ pub(super) struct Counted {
     /// them.
     pub(super) sights: Mutex<Sights>,
     /// True if one of the activations in `sights` was long. Set by other threads, and cleared by
-    /// the worker. In a cache line of its own, because guests of the seat read it in each visit.
+    /// the worker. The flag has its own cache line, because threads that run the sleeping worker's
+    /// tasks (guests) read it in each visit.
     pub(super) has_seen_long: CachePadded<AtomicBool>,
 }
 
@@ -57,16 +58,16 @@ impl Counted {
     }
 }
 
-/// Reads the counters of a worker.
+/// A reader of the counters of one worker, for any thread.
 pub(super) struct LaneReader {
     pub(super) rare: GroupReader<7>,
     pub(super) counted: Option<Arc<Counted>>,
 }
 
 impl LaneReader {
-    /// Returns the counters that are always counted. `now` is needed to include the current sleep,
-    /// if there is one. Returns zeros if each attempt to read the counters failed, because the
-    /// worker was just publishing them.
+    /// Returns the counters that are kept even without probes. `now` is needed to include the
+    /// current sleep, if there is one. Returns zeros if each attempt to read the counters failed,
+    /// because the worker was just publishing them.
     pub(super) fn worker(&self, now: Nanos) -> WorkerSample {
         let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {
@@ -93,8 +94,9 @@ impl LaneReader {
         }
     }
 
-    /// Records the activation that the worker runs. It was read between the times `now` and
-    /// `later`. Returns the name of the task's kind, and the duration of the activation so far.
+    /// Records the activation that the worker runs. The caller has read this activation between the
+    /// times `now` and `later`. Returns the name of the task's kind, and the duration of the
+    /// activation so far.
     pub(super) fn glance(
         &self,
         running: Option<Running>,
@@ -141,22 +143,23 @@ impl LaneReader {
         counted.is_some_and(|counted| counted.censuses.is_asked()) && !self.sleeps()
     }
 
-    /// Adds the counts by kind.
+    /// Adds the counts of each kind of task to samples.
     pub(super) fn add_kinds(&self, kinds: &mut Vec<Unnamed>) {
         if let Some(counted) = &self.counted {
             counted.kinds.add_to(kinds);
         }
     }
 
-    /// Returns true if the worker sleeps, and has run activations since it fell asleep. `picks` is
-    /// the number of its activations. Guests have run them.
+    /// Returns true if the worker sleeps, and guests (threads that wait for an answer) have run
+    /// activations of the worker since it fell asleep. `picks` is the number of activations of the
+    /// worker so far.
     pub(super) fn has_missed(&self, picks: u32) -> bool {
         let counted = self.counted.as_ref();
         // Relaxed: a worker that has just begun to sleep is seen again later.
         counted.is_some_and(|counted| counted.rested.load(Relaxed) != picks) && self.sleeps()
     }
 
-    /// Requests a census.
+    /// Requests a census, which counts the messages in the mailboxes of the worker.
     pub(super) fn ask_census(&self) {
         if let Some(counted) = &self.counted {
             counted.censuses.ask();

@@ -5,12 +5,13 @@
 //! ```
 //!
 //! An answer is passed as a plain value and not as a `Result`, so that a small answer stays in
-//! registers. A `Result` would be passed through memory. It would be written in parts and then
-//! immediately read as a whole, which stalls the processor for about ten cycles.
+//! registers. A `Result` would be passed through memory. The parts of the `Result` would be written
+//! separately and then immediately read as a whole, which stalls the processor for about ten
+//! cycles.
 //!
 //! A reply has 16 bytes with two niches, so that a small message with a reply fits into an entry of
-//! a run queue. The conversion of the answer into a message has no bytes, because its type
-//! identifies it.
+//! a run queue. The conversion of the answer into a message takes no bytes, because the type of the
+//! conversion identifies it.
 
 use std::any::type_name;
 use std::fmt;
@@ -75,7 +76,7 @@ impl fmt::Display for NoReply {
 
 impl std::error::Error for NoReply {}
 
-/// Result of a question for the asker.
+/// The result of a question: the answer, or the reason why there is none.
 pub(super) type Answer<R> = Result<R, NoReply>;
 
 /// The right to answer one question, once.
@@ -87,7 +88,7 @@ pub(super) type Answer<R> = Result<R, NoReply>;
 /// turn is undone, the asker gets [`NoReply::Dropped`].
 #[must_use = "dropping a reply tells the asker that there is no answer"]
 pub struct Reply<R: 'static> {
-    /// A [`Slot`], or a counted reference to a cell.
+    /// Pointer to the [`Slot`] of the asker, or a counted reference to the cell of the asking task.
     target: NonNull<()>,
     ends: &'static Ends<R>,
 }
@@ -209,8 +210,8 @@ impl<R: 'static> Reply<R> {
         unsafe { (ends.answer)(target, answer) };
     }
 
-    /// Tells the asker that there is no answer, and why. If this is called during a turn, the asker
-    /// is told even if the turn is undone, and possibly before its end.
+    /// Tells the asker that there is no answer, and why. If a turn calls this, the asker is told
+    /// even if the turn is undone, and possibly before the turn ends.
     pub fn refuse(self, why: NoReply) {
         let (target, ends) = (self.target, self.ends);
         mem::forget(self);
@@ -235,6 +236,8 @@ impl<R: 'static> fmt::Debug for Reply<R> {
     }
 }
 
+/// Sends the answer to the asking task, as a message.
+///
 /// # Safety
 /// The target is a counted reference to a cell for messages `M`, and this call takes it over. A
 /// value of `F`, which has no bytes, was forgotten for this call.
@@ -247,6 +250,8 @@ where
     unsafe { tell_task::<R, M, F>(target, Ok(answer)) };
 }
 
+/// Tells the asking task that there is no answer, and why.
+///
 /// # Safety
 /// The requirements of `answer_task` apply.
 unsafe fn refuse_task<R, M, F>(target: NonNull<()>, why: NoReply)
@@ -258,6 +263,8 @@ where
     unsafe { tell_task::<R, M, F>(target, Err(why)) };
 }
 
+/// Converts the result into a message, and sends it to the asking task.
+///
 /// # Safety
 /// The requirements of `answer_task` apply.
 #[inline(always)]
@@ -300,6 +307,8 @@ where
     let _ = worker.send_answer(&to, convert(Err(NoReply::Dropped)));
 }
 
+/// Stores the answer in the slot. In a turn, it is published when the turn commits, otherwise now.
+///
 /// # Safety
 /// The target is a slot for answers `R`, and the caller is its replier.
 unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
@@ -311,6 +320,8 @@ unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
     }
 }
 
+/// Stores the reason why there is no answer in the slot, and publishes it.
+///
 /// # Safety
 /// The requirements of `answer_slot` apply.
 unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>, why: NoReply) {
@@ -325,6 +336,8 @@ struct Written<R: 'static> {
 }
 
 impl<R: 'static> Written<R> {
+    /// Stores a result in the slot, without publishing it.
+    ///
     /// # Safety
     /// The target is a slot for answers `R`, and the caller is its replier.
     unsafe fn new(target: NonNull<()>, answer: Answer<R>) -> Self {
@@ -354,6 +367,8 @@ impl<R: 'static> Written<R> {
     }
 }
 
+/// Publishes an answer that was staged.
+///
 /// # Safety
 /// The slot comes from [`Written::stage`], and the caller does not use it again.
 unsafe fn publish_given<R: 'static>(slot: NonNull<()>) {
@@ -361,6 +376,8 @@ unsafe fn publish_given<R: 'static>(slot: NonNull<()>) {
     Written::<R> { slot }.publish();
 }
 
+/// Changes a staged answer to [`NoReply::Dropped`], and publishes it.
+///
 /// # Safety
 /// The requirements of `publish_given` apply.
 unsafe fn refuse_given<R: 'static>(slot: NonNull<()>) {
@@ -380,6 +397,8 @@ impl<R: 'static> Drop for Written<R> {
     }
 }
 
+/// Publishes the stored result, and wakes the asker. Frees the slot if the asker has already left.
+///
 /// # Safety
 /// The caller is the replier and has stored an answer. It does not use the slot again.
 unsafe fn publish<V>(slot: NonNull<Slot<V>>) {

@@ -34,9 +34,9 @@ use crate::waker::waker_of_thread;
 /// between. If an `Ask` is dropped, only its answer is lost: the question stays sent.
 #[must_use = "the answer is lost unless code waits for it"]
 pub struct Ask<R: 'static> {
-    /// The slot for the answer. `None` once the answer was taken.
+    /// The slot for the answer. `None` after the answer was taken.
     slot: Option<NonNull<Slot<Answer<R>>>>,
-    /// Home of the asked task at the time of the question.
+    /// The worker (home) of the asked task at the time of the question.
     asked: Home,
 }
 
@@ -210,8 +210,9 @@ impl<R: 'static> Ask<R> {
         });
     }
 
-    /// Returns true if only this thread can handle the question, so that it must not wait. If a
-    /// [`Here`](crate::Here) is not running, a message to one of its tasks is on its ready stack.
+    /// Returns true if only this thread can handle the question, so that this thread must not wait.
+    /// A message to a task of a [`Here`](crate::Here) that does not run is on the ready stack of
+    /// this `Here`.
     fn waits_for_itself(&self) -> bool {
         if simulates_here() {
             return true;
@@ -247,12 +248,12 @@ impl<R: 'static> Ask<R> {
     }
 }
 
-/// The shortest timeout with which a wait spins before it sleeps. Spinning may take a tenth of this
-/// time.
+/// Minimum timeout with which a waiting thread spins before it sleeps. Spinning may take a tenth of
+/// this time.
 const SPUN_MIN: Duration = Duration::from_millis(1);
 
 std::thread_local! {
-    /// Adaptive spin of this thread before it parks.
+    /// State of the adaptive spinning that this thread does before it parks.
     static SPIN: Cell<Option<Spin>> = const { Cell::new(None) };
 }
 

@@ -9,7 +9,7 @@ use crate::cell::{Envelope, Kind};
 use crate::pool;
 use crate::runtime::current;
 
-/// Returns the size of the blocks of size step `step` in bytes.
+/// Returns the size in bytes of the pooled blocks with the index `step`.
 const fn block_bytes(step: u8) -> usize {
     Envelope::HEADER_BYTES + pool::envelope_room(step)
 }
@@ -19,7 +19,7 @@ const fn is_boxed<V>() -> bool {
         || align_of::<Slot<V>>() > align_of::<Envelope>()
 }
 
-/// Returns the smallest size step whose blocks have room for a slot.
+/// Returns the index of the smallest size of pooled blocks that have room for a slot.
 const fn step<V>() -> u8 {
     let mut step = 0;
     while block_bytes(step) < size_of::<Slot<V>>() {
@@ -28,7 +28,7 @@ const fn step<V>() -> u8 {
     step
 }
 
-/// Creates a slot, which both sides share.
+/// Creates a slot, which the asker and the replier share.
 pub(super) fn take<V>() -> NonNull<Slot<V>> {
     if const { is_boxed::<V>() } {
         return NonNull::from(Box::leak(Box::new(Slot::new())));

@@ -29,19 +29,21 @@ pub struct Call<'a, M: 'static, R: 'static, F> {
 }
 
 enum Stage<'a, M: 'static, R: 'static, F> {
-    /// The question is not sent yet. The function creates its message from the reply.
+    /// The question is not sent yet. The function creates the message of the question from the
+    /// reply.
     New(&'a Address<M>, F),
     Asked(Ask<R>),
     /// A panic occurred while the question was sent.
     Gone,
 }
 
-/// Way in which the caller waits for the answer.
+/// The way in which the caller waits for the answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waits {
     /// The thread blocks, so it can run the task itself.
     Blocked,
-    /// The caller is polled again. Its thread can run the task itself, or do other work meanwhile.
+    /// The caller is a future that is polled again. Its thread can run the task itself, or do other
+    /// work meanwhile.
     Pending,
     /// The thread blocks for a limited time. It must not run the task, which could take longer.
     Elsewhere,
@@ -121,7 +123,7 @@ where
         self.begin(Waits::Elsewhere).wait_timeout(timeout)
     }
 
-    /// Sends the question. If `waits` allows it, this thread may run the task itself.
+    /// Sends the question. If `waits` allows it, this thread may run the asked task itself.
     fn begin(&mut self, waits: Waits) -> Ask<R> {
         let Stage::New(address, message) = std::mem::replace(&mut self.stage, Stage::Gone) else {
             unreachable!("a call asks once")

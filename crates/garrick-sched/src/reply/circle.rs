@@ -1,5 +1,5 @@
-//! Circles of questions. A circle is a list of kinds of tasks. The list is stored as a number,
-//! which is small enough for an error.
+//! Circles of questions. A circle is a list of kinds of tasks that wait for each other's answers.
+//! The list is stored as a number, which is small enough to be a part of an error.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Circle(u16);
 
-/// Kinds of the tasks in a circle, in the order in which they ask.
+/// The kinds of the tasks in a circle. Each task asks the next one in the list.
 type Names = Arc<[&'static str]>;
 
 /// All circles that were ever created.

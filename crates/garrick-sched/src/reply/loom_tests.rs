@@ -1,5 +1,5 @@
-//! Models of the slot. They check all interleavings of the two sides, and that the slot is not used
-//! after the last side has left.
+//! Loom models of the slot between an asker and a replier. They check all interleavings of the two
+//! sides, and that the slot is not used after the last side has left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,11 +9,11 @@ use garrick_core::prim::{Arc as Shared, thread};
 
 use super::slot::{Left, Slot};
 
-/// A slot that checks that it is freed exactly once, after all other accesses.
+/// A slot for the models, which checks that it is freed exactly once, after all other accesses.
 struct Block {
     slot: Slot<Box<u32>>,
-    /// Number of times that the slot was freed. The atomic is not modelled, so that it orders
-    /// nothing.
+    /// Number of times that the slot was freed. The atomic is not one of loom, so that it orders
+    /// nothing in the model.
     freed: AtomicUsize,
 }
 
@@ -25,7 +25,8 @@ impl Block {
         })
     }
 
-    /// Called when a side has left. The side that has left last reuses the block.
+    /// Records that a side has left the slot. The side that leaves last reuses the block of the
+    /// slot.
     fn after(&self, left: &Left<Box<u32>>) {
         if left.last {
             self.slot.touch_all();
@@ -58,7 +59,7 @@ impl Block {
     }
 }
 
-/// Waker that unparks a thread of the model.
+/// A waker that unparks a thread of the model.
 struct Unpark(thread::Thread);
 
 impl Wake for Unpark {

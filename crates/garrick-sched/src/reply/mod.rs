@@ -2,8 +2,8 @@
 //!
 //! An [`Ask`] is the asker's side of a slot, for code outside of turns. A [`Reply`] is the
 //! replier's side. If the asker is a task, the reply sends the answer as a message and needs no
-//! slot. A slot is a pooled block, so that a question allocates no memory once the pools have free
-//! blocks.
+//! slot. A slot is a pooled block. So as soon as the pools have free blocks, a question allocates
+//! no memory.
 
 mod slot;
 

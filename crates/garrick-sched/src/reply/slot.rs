@@ -38,15 +38,15 @@ const WAKING: u32 = 2;
 const READY: u32 = 3;
 const GONE: u32 = 4;
 
-/// Slot for a value from the replier to the asker.
+/// A slot, through which one value goes from the replier to the asker.
 pub(super) struct Slot<V> {
     /// State of the slot, as in the diagram of the module. Both sides write and read it.
     state: AtomicU32,
     /// Waker of the asker. Initialized in `WAITING`. The asker writes it, and the replier moves it
     /// out in `WAKING`.
     waker: UnsafeCell<MaybeUninit<Waker>>,
-    /// Value of the slot. The replier writes it before `publish`, and the asker moves it out in
-    /// `WAKING` or `READY`.
+    /// The answer. The replier writes it before `publish`, and the asker moves it out in `WAKING`
+    /// or `READY`.
     value: UnsafeCell<MaybeUninit<V>>,
 }
 
@@ -55,8 +55,8 @@ pub(super) struct Slot<V> {
 pub(super) struct Left<V> {
     /// True if this side left last, so that it must free the slot.
     pub(super) last: bool,
-    /// For the asker: the value, if it has come. For the replier: its own value, if the asker has
-    /// already left.
+    /// If the asker has left: the value, if it has come. If the replier has left: its own value, if
+    /// the asker had already left.
     pub(super) value: Option<V>,
     /// The asker's waker, which the replier must call.
     pub(super) waker: Option<Waker>,
@@ -71,8 +71,8 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Panics in debug builds if the state is one of `others`. Does nothing in models, in which
-    /// each load adds a point at which loom may switch threads.
+    /// Panics in debug builds if the state is one of `others`. Does nothing in loom models, in
+    /// which each load adds a point at which loom may switch threads.
     #[inline(always)]
     fn check_not(&self, others: &[u32], rule: &str) {
         // Relaxed: a forbidden state was written by the caller's own side, or is visible through
@@ -83,7 +83,7 @@ impl<V> Slot<V> {
         );
     }
 
-    /// Panics in debug builds if one of the sides has not left.
+    /// Panics in debug builds if the asker or the replier has not left the slot.
     #[inline(always)]
     pub(super) fn check_left(&self) {
         self.check_not(
@@ -104,7 +104,7 @@ impl<V> Slot<V> {
             .with_mut(|place| unsafe { (*place).write(value) });
     }
 
-    /// Takes back the value that the replier has written.
+    /// Takes the value that the replier has written out of the slot again.
     ///
     /// # Safety
     /// The caller is the replier. It has written a value and has not published it.
@@ -160,6 +160,8 @@ impl<V> Slot<V> {
         }
     }
 
+    /// Moves the waker of the asker out, and leaves the slot. Called by the replier.
+    ///
     /// # Safety
     /// The caller is the replier, and the state was `WAITING` before it was `WAKING`.
     unsafe fn take_waker(&self) -> Left<V> {
@@ -178,7 +180,7 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Returns true if the value has come. Called by the asker.
+    /// Returns true if the replier has published a value. Called by the asker.
     pub(super) fn is_full(&self) -> bool {
         // Relaxed: `leave` looks again before it reads the value.
         matches!(self.state.load(Relaxed), WAKING | READY)
@@ -204,6 +206,8 @@ impl<V> Slot<V> {
         unsafe { self.register(waker) }
     }
 
+    /// Stores the waker of the asker. Returns `Ready` if the value has come in the meantime.
+    ///
     /// # Safety
     /// The caller is the asker, and the field contains no waker.
     unsafe fn register(&self, waker: &Waker) -> Poll<()> {
@@ -225,7 +229,7 @@ impl<V> Slot<V> {
         Poll::Ready(())
     }
 
-    /// Takes back the field of the waker and drops the waker. Returns false if the replier has
+    /// Removes the asker's waker from the slot and drops it. Returns false if the replier has
     /// already taken the waker.
     ///
     /// # Safety
@@ -243,7 +247,8 @@ impl<V> Slot<V> {
         ours
     }
 
-    /// Drops the waker, which is foreign code. Catches a panic, so that the asker can still leave.
+    /// Drops the waker, whose destructor is foreign code. Catches a panic of the destructor, so
+    /// that the asker can still leave the slot.
     ///
     /// # Safety
     /// The field contains a waker, and the caller owns it.
@@ -289,6 +294,8 @@ impl<V> Slot<V> {
         }
     }
 
+    /// Leaves a slot that has a value. Called by the asker.
+    ///
     /// # Safety
     /// The caller is the asker. It has read the state `seen`, which is `WAKING` or `READY`, with
     /// Acquire.
@@ -312,7 +319,7 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Writes to all fields in a model, as the next user of the block does.
+    /// Writes to all fields of the slot in a loom model, as the next user of the block does.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn touch_all(&self) {
         self.waker.with_mut(|_| {});
