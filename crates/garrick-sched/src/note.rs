@@ -1,4 +1,5 @@
-//! Notes: facts that actors and stages record for a simulation, which checks properties of them.
+//! Notes: facts that actors and stages record for a simulation. The simulation checks properties of
+//! these facts.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -33,12 +34,12 @@ mod active {
     pub struct Note {
         /// The fact.
         pub fact: Box<dyn Any + Send>,
-        /// Formats the fact.
+        /// A function that formats the fact.
         pub format: fn(&dyn Any) -> String,
     }
 
     impl Note {
-        /// Creates a note of a fact.
+        /// Creates a note that contains a fact.
         pub fn of<F: Any + Debug + Send>(fact: F) -> Self {
             Self {
                 fact: Box::new(fact),
@@ -59,7 +60,8 @@ mod active {
         });
     }
 
-    /// Sends the notes of this thread to `observer` from now on, or drops them if it is `None`.
+    /// From now on, sends the notes of this thread to `observer`, or drops them if `observer` is
+    /// `None`.
     pub fn observe(observer: Option<Address<Note>>) {
         OBSERVER.set(observer);
     }

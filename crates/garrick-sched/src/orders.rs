@@ -1,9 +1,9 @@
 //! Orders: instructions that a task follows before it handles its waiting messages.
 //!
-//! A message waits behind earlier messages. An order does not: the task finds it at the beginning
-//! of its next turn, whether or not this turn handles a message. To find orders, the task reads a
-//! flag before each message. The flag shows that there is an order. Each order is sent together
-//! with a nudge, which wakes a task that has no messages.
+//! A message waits behind earlier messages. An order does not wait: the task finds it at the
+//! beginning of its next turn, whether or not this turn handles a message. Before each message, the
+//! task reads a flag that shows if there is an order. Each order is sent together with a nudge,
+//! which wakes a task that has no messages.
 //!
 //! ```text
 //!   the giver of an order               the task

@@ -3,14 +3,15 @@
 //! An entry has the address of a cell, and may contain the first message for this cell. So a cell
 //! with one message, which is the common case, needs no mailbox. A message that is too large for an
 //! entry is in an envelope, whose address is in the entry. Each turn has a number. The first push
-//! of a turn records the end of the ring as a mark. To undo the turn, the ring is cut back to the
-//! mark. In addition to the ring, there is a [`Handoff`], a separate place for one cell.
+//! in a turn records the end of the ring as a mark. To undo the turn, the entries after the mark
+//! are removed. In addition to the ring, there is a [`Handoff`], a separate place for one cell.
 //!
-//! Only the worker writes. During a long turn of the worker, other threads may read the entries
-//! that were in the ring before this turn (`runtime/sponsor/README.md`, rescue). For this purpose
-//! the words are atomics, which the models do not check. An entry is written before the word that
-//! announces it (release). A reader reads that word first (acquire), and then the others. The
-//! result is valid only if the worker is in the same turn before and after the read.
+//! Only the worker writes to the ring. During a long turn of the worker, other threads may read the
+//! entries that were in the ring before this turn (`runtime/sponsor/README.md`, rescue). For this
+//! purpose the words of the ring are atomics, which the models do not check. The worker writes an
+//! entry before the word that announces the entry (release). A reader reads this word first
+//! (acquire), and then the entry. The result is valid only if the worker is in the same turn before
+//! and after the read.
 
 use std::alloc::{self, Layout};
 use std::cell::{Cell, UnsafeCell};
@@ -27,10 +28,10 @@ use crate::cell::{CellPtr, Header, Slot};
 
 /// Initial capacity of a ring, in entries. The capacity doubles when the ring is full.
 const CAPACITY_FIRST: usize = 256;
-/// Largest capacity that is kept. A larger ring is freed when it is empty.
+/// Largest capacity, in entries, of a ring that is kept. A larger ring is freed when it is empty.
 const CAPACITY_KEPT: usize = 1 << 16;
 
-/// Returns true if messages of type `M` fit in an entry.
+/// Returns true if a message of type `M` fits into an entry of the run queue.
 pub(crate) const fn fits_slot<M>() -> bool {
     size_of::<M>() <= size_of::<Slot>() && align_of::<M>() <= align_of::<Slot>()
 }
@@ -81,7 +82,7 @@ impl Entry {
         CellPtr(unsafe { ptr::NonNull::new_unchecked(cell) })
     }
 
-    /// Returns a pointer to the message, or null if there is none.
+    /// Returns a pointer to the message in this entry, or null if there is none.
     #[inline]
     pub(crate) fn message(&self) -> *const Slot {
         if self.tagged.addr() & 1 == 1 {
@@ -92,7 +93,7 @@ impl Entry {
     }
 }
 
-/// Ring of one worker.
+/// The ring of entries of one worker: its run queue.
 pub(crate) struct RunQueue {
     entries: AtomicPtr<Entry>,
     /// Capacity minus one. The capacity is a power of two.
@@ -101,17 +102,19 @@ pub(crate) struct RunQueue {
     head: AtomicUsize,
     /// Number of the next entry to push.
     tail: AtomicUsize,
-    /// `head + capacity` at the last check. There is certainly room below this number.
+    /// `head + capacity` at the last check. For entries with smaller numbers, there is certainly
+    /// room.
     room_end: Cell<usize>,
-    /// Last turn that pushed an entry.
+    /// Number of the last turn that pushed an entry.
     turn: AtomicU64,
-    /// `tail` before the first push of that turn.
+    /// Value of `tail` before the first push of the last turn that pushed an entry.
     mark: AtomicUsize,
     /// Lock that is held while the ring is replaced, and while other threads read entries.
     ring: Mutex<()>,
 }
 
-/// Entries that were in a ring before the current turn, as a range of numbers.
+/// The entries that were in a run queue before the current turn of its worker, as a range of
+/// numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct Stood {
     pub(crate) next: usize,
@@ -119,13 +122,13 @@ pub(crate) struct Stood {
 }
 
 impl Stood {
-    /// Returns the number of remaining entries.
+    /// Returns the number of entries in this range.
     pub(crate) fn len(self) -> usize {
         self.end.wrapping_sub(self.next)
     }
 
-    /// Adds the entries up to the end of `later`, which was read later from the same ring. Entries
-    /// were only appended to the ring meanwhile.
+    /// Extends this range to the end of `later`, a range that was read later from the same ring. In
+    /// the meantime, entries were only appended to the ring.
     pub(crate) fn extend(&mut self, later: Self) {
         if later.end.wrapping_sub(self.end) as isize > 0 {
             self.end = later.end;
@@ -190,8 +193,8 @@ impl RunQueue {
         self.len() == 0
     }
 
-    /// Returns the entry with this index, or `None` if there is none. The oldest entry has index 0.
-    /// Only the worker calls this. The reference is valid until the next push.
+    /// Returns the entry with the given index, or `None` if there is none. The oldest entry has
+    /// index 0. Only the worker calls this. The reference is valid until the next push.
     pub(crate) fn nth(&self, index: usize) -> Option<&Entry> {
         // SAFETY: an entry between head and tail is initialized.
         (index < self.len()).then(|| unsafe { &*self.at(self.head().wrapping_add(index)) })
@@ -242,8 +245,8 @@ impl RunQueue {
         });
     }
 
-    /// Makes room and pushes again. This is a tail call, so that the caller need not save
-    /// registers.
+    /// Makes room in the ring and pushes again. Called as a tail call, so that the caller need not
+    /// save registers.
     #[cold]
     #[inline(never)]
     fn push_message_without_room<M>(&self, turn: u64, cell: CellPtr, message: M) {
@@ -305,7 +308,8 @@ impl RunQueue {
         Some(unsafe { &*self.at(newest) })
     }
 
-    /// Takes the newest entry if turn number `turn` has pushed it. Used to undo the turn.
+    /// Takes the newest entry if the turn with the number `turn` has pushed it. Used to undo the
+    /// turn.
     pub(crate) fn pop_of_turn(&self, turn: u64) -> Option<Entry> {
         if self.was_pushed_in(turn) {
             self.pop_newest().copied()
@@ -314,14 +318,15 @@ impl RunQueue {
         }
     }
 
-    /// Returns true if turn number `turn` has pushed an entry that is still in the ring.
+    /// Returns true if the turn with the number `turn` has pushed an entry that is still in the
+    /// ring.
     pub(crate) fn was_pushed_in(&self, turn: u64) -> bool {
         self.turn.load(Relaxed) == turn && self.tail() != self.mark.load(Relaxed)
     }
 
     /// Returns the entries that were in the ring before the current turn. `turn` returns the number
-    /// of this turn. Called by other threads while the worker is in a turn. Returns no entries if
-    /// the turn ends during the call.
+    /// of the current turn. Called by other threads while the worker is in a turn. Returns no
+    /// entries if the turn ends during the call.
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Stood {
         let now = turn();
         // Acquire: pairs with the Release in `push`. An entry of this turn is seen with the number
@@ -341,8 +346,8 @@ impl RunQueue {
         Stood { next: head, end }
     }
 
-    /// Reads the next entry of `stood`. Stops at the entry of the running cell `runs`. Called by
-    /// other threads. The worker must not take the entry during the call.
+    /// Reads the next entry in the range `stood`. Stops at the entry of the running cell `runs`.
+    /// Called by other threads. The worker must not take the entry during the call.
     pub(crate) fn read_stood(&self, stood: &mut Stood, runs: *const Header) -> Option<Entry> {
         if stood.len() == 0 {
             return None;
@@ -430,9 +435,9 @@ impl Drop for RunQueue {
 /// The cell runs next, while the cell and its message are still in the cache. Moreover, a cell in
 /// this place needs no index arithmetic of the ring.
 pub(crate) struct Handoff {
-    /// The cell, or null.
+    /// The cell in this place, or null if the place is empty.
     cell: AtomicPtr<Header>,
-    /// Turn that put the cell here.
+    /// Number of the turn that put the cell into this place.
     turn: AtomicU64,
     slot: UnsafeCell<Slot>,
 }
@@ -469,7 +474,8 @@ impl Handoff {
         ptr::NonNull::new(self.cell.load(Relaxed)).map(CellPtr)
     }
 
-    /// Takes the cell. The pointer to its message is valid until the next [`Handoff::put`].
+    /// Takes the cell out of this place. The pointer to the message of the cell is valid until the
+    /// next [`Handoff::put`].
     #[inline]
     pub(crate) fn take(&self) -> Option<(CellPtr, *const Slot)> {
         let cell = ptr::NonNull::new(self.cell.load(Relaxed))?;
@@ -477,7 +483,7 @@ impl Handoff {
         Some((CellPtr(cell), self.slot.get()))
     }
 
-    /// Takes the cell with its message.
+    /// Takes the cell out of this place, together with its message.
     pub(crate) fn take_entry(&self) -> Option<Entry> {
         let (cell, slot) = self.take()?;
         // SAFETY: the message was put there with the cell.
@@ -485,7 +491,8 @@ impl Handoff {
     }
 
     /// Returns the cell and its message if they were in the queue before the current turn. `turn`
-    /// returns the number of this turn. Called by other threads, like [`RunQueue::stood_before`].
+    /// returns the number of the current turn. Called by other threads, like
+    /// [`RunQueue::stood_before`].
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Option<Entry> {
         let now = turn();
         // Acquire: pairs with the Release in `put`.
@@ -499,25 +506,27 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
     }
 
-    /// Removes `cell` if it is still here, because another thread has taken it.
+    /// Removes `cell` from this place if it is still there, because another thread has taken the
+    /// cell.
     pub(crate) fn forget(&self, cell: CellPtr) {
         if self.cell.load(Relaxed) == cell.0.as_ptr() {
             self.cell.store(ptr::null_mut(), Relaxed);
         }
     }
 
-    /// Returns the last turn that put a cell here.
+    /// Returns the number of the last turn that put a cell into this place.
     pub(crate) fn last_turn(&self) -> u64 {
         self.turn.load(Relaxed)
     }
 
-    /// Returns true if turn number `turn` has put a cell here, and the cell is still here.
+    /// Returns true if the turn with the number `turn` has put a cell into this place, and the cell
+    /// is still there.
     pub(crate) fn was_put_in(&self, turn: u64) -> bool {
         self.turn.load(Relaxed) == turn && !self.is_empty()
     }
 
-    /// Takes the cell and its message if turn number `turn` has put them here. Used to undo the
-    /// turn.
+    /// Takes the cell and its message if the turn with the number `turn` has put them into this
+    /// place. Used to undo the turn.
     pub(crate) fn take_of_turn(&self, turn: u64) -> Option<Entry> {
         if self.was_put_in(turn) {
             self.take_entry()

@@ -1,4 +1,5 @@
-//! Models of questions from a thread to a task of another thread, through the production code.
+//! Loom models of questions from a thread to a task of another thread. The models run the
+//! production code.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,4 +1,5 @@
-//! Models of turns that block. Another hand serves the seat, and later the turn comes back.
+//! Loom models of turns that block. Meanwhile, another thread runs the worker. Later, the turn
+//! comes back to its worker.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::runtime::turn::Turn;
 enum Wish {
     /// Makes the task send 1, block, and send 2. The function runs while the task blocks.
     Block(fn(&Blocks, &Address<Wish>)),
-    /// Records a number.
+    /// Makes the task record a number.
     Note(u32),
 }
 
@@ -65,7 +66,7 @@ fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedL
     (shared, log, alive)
 }
 
-/// Serves with this thread and a spare hand until the sponsor stops.
+/// Runs the sponsor on this thread and on a spare thread until the sponsor stops.
 fn serve(shared: &Arc<Shared>) {
     let second = shared.clone();
     let spare = spawn(move || away::serve_in_model(second));
@@ -73,8 +74,8 @@ fn serve(shared: &Arc<Shared>) {
     spare.join().unwrap();
 }
 
-/// Runs a hand that leaves its seat, calls `meanwhile`, and comes back. In between, a spare hand
-/// may sit there.
+/// Runs a thread that leaves its worker, calls `meanwhile`, and comes back. In between, a spare
+/// thread may run the worker.
 fn come_and_go(preemptions: usize, meanwhile: fn(&Arc<Shared>)) {
     check_long(preemptions, move || {
         let shared = Sponsor::builder().share_in_model(true);

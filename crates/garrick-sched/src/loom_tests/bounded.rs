@@ -1,5 +1,4 @@
-//! Models of bounded mailboxes: places that turns and threads take, and senders that wait for a
-//! place.
+//! Loom models of bounded mailboxes. Turns and threads take places, and senders wait for a place.
 
 use std::future::Future;
 use std::pin::pin;
@@ -15,9 +14,9 @@ use crate::runtime::room::{Room, WhenFull};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Runs `waiters` threads that wait for a place of a room. The room has one place, which is taken
-/// at first. The keeper uses the place up, and handles nudges. After each waiter has got the place,
-/// the keeper uses it up again.
+/// Runs `waiters` threads that wait for a place in a bounded mailbox. The mailbox has only one
+/// place, which is taken at first. Its owner uses the place up, and handles wake-ups. After each
+/// waiter has got the place, the owner uses the place up again.
 fn wait_for_places(waiters: usize) {
     let room = Room::with(1, WhenFull::Wait);
     assert_eq!(room.take_some(|_| 1), 1);
@@ -58,7 +57,7 @@ fn loom_two_who_wait_share_one_nudge() {
     check_with(2, || wait_for_places(2));
 }
 
-/// Polls once for a place and gives up. Returns true if there was no place.
+/// Polls once for a place in a bounded mailbox and gives up. Returns true if there was no place.
 fn gives_up(room: &Arc<Room>, nudge: impl Fn()) -> bool {
     let mut taking = pin!(room.take_with(nudge));
     let polled = taking
@@ -67,9 +66,9 @@ fn gives_up(room: &Arc<Room>, nudge: impl Fn()) -> bool {
     polled.is_pending()
 }
 
-/// Runs `wait` on a thread. It waits for the only place of a room, and gets a function that nudges
-/// the keeper. At the same time, the keeper uses the place up and handles the nudges. `before` runs
-/// first, while the place is taken.
+/// Runs `wait` on a thread. `wait` waits for the only place in a bounded mailbox, and gets a
+/// function that wakes the owner of the mailbox. At the same time, the owner uses the place up and
+/// handles the wake-ups. `before` runs first, while the place is taken.
 fn wait_beside_keeper(
     before: impl FnOnce(&Arc<Room>),
     wait: impl FnOnce(&Arc<Room>, &dyn Fn()) + 'static,
@@ -148,7 +147,7 @@ fn loom_what_was_done_with_a_place_is_seen_by_who_has_it_next() {
     });
 }
 
-/// Creates a bounded task that stops after some messages.
+/// Creates a task with a bounded mailbox that stops after some messages.
 fn bounded(
     here: &crate::runtime::sponsor::Here,
     capacity: usize,

@@ -1,4 +1,5 @@
-//! Models of a cell of one worker, to which other threads send, have references and add watches.
+//! Loom models of a cell of one worker. Other threads send messages to the cell, have references to
+//! it, and watch it.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! Models of the runtime. Loom runs the production code in all interleavings of its threads, up to
-//! a bound.
+//! Loom models of the runtime. Loom runs the production code in all interleavings of its threads,
+//! up to a bound.
 //!
 //! The models contain no copies of runtime code. A model creates sponsors, tasks and addresses as a
 //! user does, on threads of loom. The whole crate uses atomics, locks, cells and thread-local
@@ -12,8 +12,8 @@
 //! - Panics are not caught, because a panic in a model is an error.
 //! - There is no clock, and no thread spins.
 //! - Counts and hints that order nothing are not modelled (`prim::unmodelled`, `Lane::change`).
-//! - A worker gives away all its cells except one, and claims cells every second time. So two cells
-//!   are enough to test this.
+//! - A worker gives away all its cells except one, and claims cells every second time. So models
+//!   with two cells test the giving and the claiming.
 
 mod asks;
 mod away;
@@ -57,7 +57,7 @@ fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     check_in_orders(&[false, true], preemptions, model);
 }
 
-/// Runs a model once for each value of `orders`: if it is true, spawned threads run first.
+/// Runs a model once for each value in `orders`. If the value is true, spawned threads run first.
 fn check_in_orders(orders: &[bool], preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let model = Arc::new(model);
     for &spawned_first in orders {
@@ -85,8 +85,8 @@ fn check(model: impl Fn() + Sync + Send + 'static) {
 /// Runs a model that has very many interleavings.
 ///
 /// If the environment variable `GARRICK_LONG_MODELS` is set, the model runs as in [`check_with`],
-/// which takes minutes. By default, it has one preemption less. If that would leave none, it has
-/// one preemption, and spawned threads run first.
+/// which takes minutes. By default, the model has one preemption less. If no preemption would
+/// remain, the model has one preemption, and spawned threads run first.
 fn check_long(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     if std::env::var_os("GARRICK_LONG_MODELS").is_some() {
         check_with(preemptions, model);
@@ -111,7 +111,7 @@ fn here() -> Here {
     Sponsor::builder().here().unwrap()
 }
 
-/// Messages that tasks on one thread have handled.
+/// Log of the messages that tasks on one thread have handled.
 type Log = Rc<RefCell<Vec<u32>>>;
 
 /// Task that records the messages that it handles.
@@ -138,7 +138,7 @@ impl Task for Sink {
     }
 }
 
-/// Messages that tasks on several threads have handled.
+/// Log of the messages that tasks on several threads have handled.
 type SharedLog = Arc<Mutex<Vec<u32>>>;
 
 /// Task that records the messages that it handles, on any thread, and stops after its last message.
@@ -149,12 +149,12 @@ struct Note {
 }
 
 impl Note {
-    /// Creates a task that handles all messages.
+    /// Creates a task that records all messages and does not stop by itself.
     fn new(log: SharedLog, lives: Lives) -> Self {
         Self::for_some(usize::MAX, log, lives)
     }
 
-    /// Creates a task that stops after `left` messages.
+    /// Creates a task that records messages and stops after `left` messages.
     fn for_some(left: usize, log: SharedLog, lives: Lives) -> Self {
         let _lives = lives;
         Self { log, left, _lives }
@@ -175,7 +175,7 @@ impl Task for Note {
     }
 }
 
-/// Number of live values. The atomic orders nothing.
+/// Number of values that were created and not dropped yet. The atomic orders nothing in the model.
 #[derive(Clone, Default)]
 struct Alive(Arc<AtomicUsize>);
 
@@ -190,7 +190,7 @@ impl Alive {
     }
 }
 
-/// Guard that counts as one live value.
+/// A guard that counts as one live value until it is dropped.
 struct Lives(Alive);
 
 impl Drop for Lives {
@@ -200,8 +200,8 @@ impl Drop for Lives {
     }
 }
 
-/// Returns the numbers of a log that one sender has sent. The tens digit of a number identifies its
-/// sender.
+/// Returns those numbers in a log that one sender has sent. The tens digit of a number identifies
+/// its sender.
 fn of(log: &[u32], tens: u32) -> Vec<u32> {
     log.iter()
         .copied()

@@ -1,4 +1,4 @@
-//! Models of cells that move to another sponsor while other threads send to them.
+//! Loom models of cells that move to another sponsor while other threads send to them.
 
 use super::{Alive, Log, Sink, check, here, of, spawn};
 use crate::cell::{Chain, Push};
@@ -91,7 +91,8 @@ impl Task for Wanderer {
 }
 
 /// Runs a sender that moves and sends before and after the move. If `with_stranger` is true, a
-/// stranger has the token of the receiver during this time, and notifies the home only at the end.
+/// thread outside of both sponsors has the token of the receiver during this time, and notifies the
+/// receiver's worker only at the end.
 fn wander(with_stranger: bool) {
     let (here, log, alive) = (here(), Log::default(), Alive::default());
     let to = here.spawn(Sink::new(&log, &alive));

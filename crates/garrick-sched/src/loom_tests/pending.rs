@@ -1,4 +1,4 @@
-//! Models of turns whose commit is decided after they have ended.
+//! Loom models of turns whose commit is decided after the turns have ended.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,10 +12,11 @@ use crate::runtime::sponsor::{Handle, LeftInModel, Sponsor, serve_in_model};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Threads of a model that must be joined.
+/// Threads that must be joined at the end of a model.
 type Threads = Arc<Mutex<Vec<JoinHandle<()>>>>;
 
-/// Sends a number, and leaves the commit to another thread if the number is 1.
+/// A task that sends each number that it receives. If the number is 1, another thread decides
+/// whether the turn commits.
 struct Later {
     note: Address<u32>,
     decides: fn(Pending),

@@ -1,4 +1,5 @@
-//! Models of a worker in a long turn, whose cells are visited by another worker.
+//! Loom models of a worker in a long turn. Another worker handles the messages of its cells (visits
+//! them).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Returns true if the task then stops.
+/// A function that a turn of the task calls. Returns true if the task stops after this turn.
 type Meddle = fn(Address<u32>, &Turn<'_, ()>) -> bool;
 
 /// Task that uses the address of another task, in a turn that counts as long.
@@ -32,8 +33,8 @@ impl Task for Meddler {
     }
 }
 
-/// Returns a sponsor with two workers, which lend at once. The calling thread sits on the first
-/// seat.
+/// Returns a sponsor with two workers, which immediately lend their cells in a turn. The calling
+/// thread runs the first worker.
 fn two_workers() -> (Arc<Shared>, Handle, LeftInModel) {
     let shared = Sponsor::builder()
         .workers(2)
@@ -66,7 +67,7 @@ fn visited<T: Task<Message = u32> + Send>(
     visited_after(preemptions, task, None, does, sends, check);
 }
 
-/// Runs the model of [`visited`], but the meddler first has another turn, which calls
+/// Runs the model of [`visited`], but before that, the `Meddler` has another turn, which calls
 /// `does_before`.
 fn visited_after<T: Task<Message = u32> + Send>(
     preemptions: usize,
@@ -264,7 +265,7 @@ fn loom_watchers_that_come_during_a_visit_are_told_of_the_end() {
     );
 }
 
-/// Task that logs messages and nudges.
+/// Task that logs its messages and its nudges (requests for a turn without a message).
 struct Hears(SharedLog, Note);
 
 impl Hears {
@@ -273,7 +274,7 @@ impl Hears {
     }
 }
 
-/// Stands for a nudge in the log of [`Hears`].
+/// Number that stands for a nudge in the log of [`Hears`].
 const NUDGED: u32 = u32::MAX;
 
 impl Task for Hears {
@@ -313,7 +314,8 @@ fn loom_nudges_are_handled_by_a_visitor_in_their_order() {
     );
 }
 
-/// Event of a model that happens once. A thread that waits sees all that came before the event.
+/// An event that happens once in a model. A thread that waits for the event sees all writes that
+/// were made before it.
 #[derive(Default)]
 struct Event {
     has_come: loom::sync::Mutex<bool>,
@@ -334,7 +336,7 @@ impl Event {
     }
 }
 
-/// Task whose turns are long: the turn of a message makes the event of this message come, and may
+/// Task whose turns are long. The turn of each message signals the event of this message, and may
 /// wait for another event.
 struct Long {
     note: Note,

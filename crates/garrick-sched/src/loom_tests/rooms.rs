@@ -1,5 +1,5 @@
-//! Models of rooms: a waiting sender gets a place, and sees the writes of the previous owner of the
-//! place.
+//! Loom models of the places in bounded mailboxes. A waiting sender gets a place, and sees the
+//! writes of the previous owner of the place.
 
 use std::future::Future;
 use std::pin::pin;
@@ -30,14 +30,14 @@ impl Guarded {
         self.add_as_keeper();
     }
 
-    /// Adds 1 as the keeper of a room whose place is taken.
+    /// Adds 1 to the value as the owner of a mailbox whose only place is taken.
     pub(super) fn add_as_keeper(&self) {
         // SAFETY: there is one place.
         self.0.with_mut(|value| unsafe { *value += 1 });
     }
 }
 
-/// Takes a place by the future, and parks while it is pending.
+/// Takes a place by the future that waits for it, and parks while this future is pending.
 fn take_as_future(room: &Arc<Room>) -> Place {
     let waker = waker_of_thread();
     let mut taking = pin!(room.take());

@@ -1,5 +1,5 @@
-//! Models of two workers of one sponsor: giving and claiming of cells, sleep, and the end when
-//! there is no more work.
+//! Loom models of two workers of one sponsor. The workers give cells away, claim cells, sleep, and
+//! end when there is no more work.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -21,7 +21,7 @@ use crate::runtime::sponsor::{
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Creates a sponsor whose threads are added later and roam.
+/// Creates a sponsor whose threads are added later and may run any of its workers.
 fn sponsor(workers: usize) -> (Arc<Shared>, Handle) {
     sponsor_of(workers, true)
 }
@@ -32,7 +32,7 @@ fn sponsor_of(workers: usize, roams: bool) -> (Arc<Shared>, Handle) {
     (shared.clone(), Handle::new(shared))
 }
 
-/// Serves with this thread and another thread until the sponsor stops.
+/// Runs the sponsor on this thread and on another thread until the sponsor stops.
 fn serve_both(shared: &Arc<Shared>) {
     let second = shared.clone();
     let other = spawn(move || serve_in_model(second, 1, None));
@@ -64,7 +64,7 @@ fn loom_cells_are_given_to_a_worker_that_is_idle_and_nothing_is_left_at_the_end(
     });
 }
 
-/// Task that sends to the other player, a number of times.
+/// Task (a player) that sends to the next player, a limited number of times.
 struct Player {
     other: Option<Address<u32>>,
     handled: Arc<AtomicUsize>,
@@ -120,7 +120,7 @@ fn loom_the_end_waits_for_what_goes_to_and_fro_between_workers() {
 }
 
 /// Gives away one of two cells of a worker. At the same time, another thread sends to the cell,
-/// drops references and claims.
+/// drops references to it, and claims cells.
 fn given_away_while(second: fn(Address<u32>) -> usize) {
     check_long(1, move || {
         let (shared, handle) = sponsor(2);
@@ -183,7 +183,7 @@ impl Task for Mover {
 }
 
 /// Moves a cell from another sponsor, through the shared queue, to a worker that goes to sleep.
-/// Then the sponsor drains.
+/// Then the sponsor handles the remaining messages and stops.
 fn published_to_a_worker_in(preemptions: usize, driver: fn() -> Option<Box<dyn Driver>>) {
     check_with(preemptions, move || {
         let (shared, to) = sponsor_of(1, false);
@@ -215,9 +215,9 @@ fn loom_published_work_is_seen_or_the_sleeper_is_woken() {
     published_to_a_worker_in(3, || None);
 }
 
-/// A driver in which a worker sleeps. Its wake synchronizes only with a sleeping thread. Loom's
-/// `unpark`, in contrast, makes all earlier writes visible to the thread, even if that thread is
-/// awake.
+/// A driver in which a worker sleeps. A wake by this driver synchronizes only with a sleeping
+/// thread. Loom's `unpark`, in contrast, makes all earlier writes visible to the thread, even if
+/// that thread is awake.
 #[derive(Default)]
 struct Bed {
     is_woken: loom::sync::Mutex<bool>,
@@ -281,7 +281,8 @@ fn loom_the_end_waits_for_what_a_worker_sends_before_it_sleeps() {
     });
 }
 
-/// Creates a sponsor with one worker that refuses strangers.
+/// Creates a sponsor with one worker. The sponsor refuses messages from threads that do not belong
+/// to it.
 fn refuses_strangers() -> (Arc<Shared>, Handle) {
     let builder = Sponsor::builder().workers(1).refuse_strangers(true);
     let shared = builder.share_in_model(true);
@@ -401,8 +402,8 @@ fn give_one(shared: &Arc<Shared>) -> loom::thread::JoinHandle<()> {
     })
 }
 
-/// Panics if work waits in the shared queue, no thread sits on the seat of a home, and no thread
-/// was woken.
+/// Panics if work waits in the shared queue, a worker has no thread that runs it, and no thread was
+/// woken.
 fn check_nothing_waits(shared: &Shared, home: usize) {
     let is_left = Remote::of(shared.homes[home]).ready.is_parked();
     assert!(!is_left || shared.queued() == 0, "somebody is told");
@@ -488,11 +489,11 @@ impl Task for Passes {
     }
 }
 
-/// Runs a worker with fine turns that sends to a cell of a seat on which no thread sits.
+/// Runs a worker with fine turns that sends to a cell of a second worker, which no thread runs.
 ///
-/// At the same time, another thread sends to a cell of this seat: to the same cell, or to another
-/// one. If `ends` is true, the sending task is dropped at the end. Returns the number of runs in
-/// which the worker has gathered the cell.
+/// At the same time, another thread sends to a cell of the second worker: to the same cell, or to
+/// another one. If `ends` is true, the sending task is dropped at the end. Returns the number of
+/// runs in which the worker has gathered the cell.
 fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
     let gathered = Arc::new(AtomicUsize::new(0));
     let counts = gathered.clone();
@@ -549,14 +550,16 @@ fn loom_a_seat_whose_cell_is_gathered_gets_what_another_thread_sends() {
     assert!(gathers(false, false) > 0);
 }
 
-/// The destructor of a dropped value may wait for the gathered cell.
+/// Checks that the worker does not gather the cell if the sending task is dropped. The destructor
+/// of a dropped value may wait for the gathered cell.
 #[test]
 fn loom_a_cell_that_was_gathered_is_given_away_before_something_is_dropped() {
     assert_eq!(gathers(false, true), 0);
 }
 
-/// The thread that removes a mark sees the writes before the mark was stored. A hand would see its
-/// own writes anyway, so this test and the next one use the stack itself.
+/// Checks that the thread that removes a mark sees the writes before the mark was stored. A thread
+/// of a sponsor would see its own writes anyway, so this test and the next one use the ready stack
+/// directly.
 #[test]
 fn loom_who_sits_has_what_was_left() {
     check(|| {

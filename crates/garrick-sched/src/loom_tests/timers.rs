@@ -1,5 +1,5 @@
-//! Models of timers that another thread cancels while they fire, while their owner ends, or while
-//! their sponsor stops.
+//! Loom models of timers. Another thread cancels a timer while it fires, while its owner ends, or
+//! while its sponsor stops.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,11 +11,11 @@ use crate::runtime::timer::{SharedWheel, Timer};
 use crate::runtime::turn::Turn;
 use crate::world::Nanos;
 
-/// Message to an owner.
+/// A message to a task that owns a timer.
 enum Word {
-    /// Makes the owner set a timer with this deadline.
+    /// Makes the task set a timer with the given deadline.
     Set(Nanos),
-    /// Message of the timer.
+    /// The message that the timer sends.
     Rung(#[allow(dead_code)] Lives),
     Stop,
 }
@@ -51,8 +51,8 @@ impl Task for Owner {
     }
 }
 
-/// Sets a timer of an owner. Another thread cancels it while `then` runs on this thread. Checks
-/// that the timer fires at most once, and that its message is dropped once.
+/// Makes a task set a timer. Another thread cancels the timer while `then` runs on this thread.
+/// Checks that the timer fires at most once, and that its message is dropped once.
 fn cancelled_while(deadline: Nanos, repeats: bool, then: fn(Here)) {
     check(move || {
         let (here, alive) = (here(), Alive::default());

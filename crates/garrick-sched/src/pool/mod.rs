@@ -1,12 +1,12 @@
 //! Blocks for cells and envelopes: free lists per thread and size class, on top of a shared depot.
 //!
 //! The method is described by Bonwick and Adams, "Magazines and Vmem" (USENIX 2001). A thread
-//! allocates from its own lists and frees to them without atomics. If a list has more than two
-//! batches, one batch moves to the depot. If a list is empty, it takes a batch from the depot. So
-//! blocks that were freed on another worker come back batch by batch. Blocks are parts of slabs,
-//! which keep their addresses until the process exits. So the memory of a cell stays valid even if
-//! addresses of the cell outlive its system. If no block of a slab is used for some time, the pages
-//! of the slab are given back to the operating system (`reclaim`).
+//! allocates from its own lists and frees to them without atomics. If a list contains more than two
+//! batches, one batch moves to the depot. If a list is empty, a batch moves from the depot to the
+//! list. So blocks that were freed on another worker come back batch by batch. Blocks are parts of
+//! slabs, which keep their addresses until the process exits. So the memory of a cell stays valid
+//! even if addresses of the cell outlive its system. If no block of a slab is used for some time,
+//! the pages of the slab are given back to the operating system (`reclaim`).
 
 mod reclaim;
 
@@ -21,15 +21,15 @@ use std::sync::PoisonError;
 use self::reclaim::Reclaim;
 use crate::cell::{CellPtr, Envelope, Header, Home, Kind};
 
-/// Largest cell size, header included, for which there is a class for every 8 bytes.
+/// Largest size of a cell (with its header) up to which there is a size class for every 8 bytes.
 const FINE_BYTES: usize = 256;
 const FINE_CLASSES: usize = FINE_BYTES / 8 + 1;
-/// Largest cell size. Above `FINE_BYTES` there is a class for every power of two. A task that needs
-/// a larger cell is boxed.
+/// Largest size of a cell. Above `FINE_BYTES`, there is a size class for every power of two. A task
+/// that needs a larger cell is boxed.
 pub(crate) const CELL_BYTES_MAX: usize = 4096;
 const CELL_CLASSES: usize = FINE_CLASSES + 4;
-/// Sizes of envelopes. They grow by a factor of four, so that many messages soon use large
-/// envelopes.
+/// Sizes of envelopes. Each size is four times the size before it, so that many messages soon use
+/// large envelopes.
 const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
     // Loom's cells are larger.
     [256, 512, 1024, 4096]
@@ -42,14 +42,15 @@ const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
 const UNPOOLED: bool = cfg!(any(garrick_no_pool, garrick_loom));
 const CLASSES: usize = CELL_CLASSES + ENVELOPE_BYTES.len();
 
-/// Number of blocks that move between a thread and the depot at a time.
+/// Number of blocks in a batch: this number of blocks moves between a thread and the depot at a
+/// time.
 const BATCH: u32 = 128;
 /// Size of a slab in bytes. Only pages that are accessed use physical memory.
 const SLAB_BYTES: usize = 1 << 20;
 /// Alignment of slabs, which is also the largest alignment of a block.
 const SLAB_ALIGN: usize = 4096;
 
-/// Returns the class of a block for a cell of `bytes` bytes, header included.
+/// Returns the size class of a block for a cell of `bytes` bytes, including the header of the cell.
 #[inline]
 pub(crate) const fn cell_class(bytes: usize) -> usize {
     if bytes <= FINE_BYTES {
@@ -60,7 +61,7 @@ pub(crate) const fn cell_class(bytes: usize) -> usize {
     }
 }
 
-/// Returns the size of the blocks of `class` in bytes.
+/// Returns the size in bytes of each block in the size class `class`.
 const fn class_bytes(class: usize) -> usize {
     if class < FINE_CLASSES {
         class * 8
@@ -71,8 +72,8 @@ const fn class_bytes(class: usize) -> usize {
     }
 }
 
-/// Returns the size step of the smallest envelope with room for `bytes` bytes. Returns the largest
-/// step if no envelope is large enough.
+/// Returns the index of the smallest size of envelopes with room for `bytes` bytes. Returns the
+/// index of the largest size if no envelope is large enough.
 pub(crate) const fn envelope_step(bytes: usize) -> u8 {
     let mut step = 0;
     while step + 1 < ENVELOPE_BYTES.len() && ENVELOPE_BYTES[step] - Envelope::HEADER_BYTES < bytes {
@@ -81,21 +82,21 @@ pub(crate) const fn envelope_step(bytes: usize) -> u8 {
     step as u8
 }
 
-/// The largest size step.
+/// The index of the largest size of envelopes.
 pub(crate) const ENVELOPE_STEP_MAX: u8 = ENVELOPE_BYTES.len() as u8 - 1;
 
-/// Returns the room for messages in an envelope of size step `step`, in bytes.
+/// Returns the space for messages, in bytes, in an envelope of the size with the index `step`.
 pub(crate) const fn envelope_room(step: u8) -> usize {
     ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
 }
 
-/// A free block. In a block for a cell, the second word stays 0. This word is the state word, by
-/// which a walk over the slabs recognizes free blocks.
+/// A free block. In a block for a cell, the second word stays 0. In a cell, this word is the state
+/// word. So code that walks over the slabs recognizes free blocks by this word.
 struct Free {
     next: *mut Free,
 }
 
-/// A list of free blocks, which contain the links.
+/// A list of free blocks. Each block contains the link to the next one.
 #[derive(Clone, Copy)]
 struct List {
     head: *mut Free,
@@ -129,7 +130,7 @@ impl Rest {
     };
 }
 
-/// Record of a slab, for walks over all cells.
+/// The record of a slab, for code that walks over all cells.
 #[derive(Clone, Copy)]
 struct Slab {
     base: *mut u8,
@@ -150,7 +151,7 @@ impl Slab {
     }
 }
 
-/// Returns the number of blocks in a slab of `class`.
+/// Returns the number of blocks in a slab of the size class `class`.
 fn blocks_of(class: usize) -> usize {
     SLAB_BYTES / class_bytes(class)
 }
@@ -164,9 +165,9 @@ unsafe fn slab_end(base: *mut u8, class: usize) -> *mut u8 {
     unsafe { base.add(blocks_of(class) * class_bytes(class)) }
 }
 
-/// Returns the mark of the slab that ends at `end`. The mark is the address up to which the slab is
-/// divided into blocks, or 0 if there are no blocks. Written by the thread that divides the slab. A
-/// walk over the slab stops at the mark.
+/// Returns the mark of the slab whose blocks end at `end`. The mark is the address up to which the
+/// slab is divided into blocks, or 0 if there are no blocks. Written by the thread that divides the
+/// slab. A walk over the slab stops at the mark.
 ///
 /// # Safety
 /// A slab ends at `end`.
@@ -178,11 +179,12 @@ unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
 }
 
 struct Depot {
-    /// Full batches, by class.
+    /// Full batches of free blocks, by size class.
     batches: [Vec<List>; CLASSES],
-    /// Remaining parts of slabs of threads that have exited, by class.
+    /// Parts of slabs that are not divided into blocks, left by threads that have exited. Sorted by
+    /// size class.
     rests: [Vec<Rest>; CLASSES],
-    /// All slabs.
+    /// All slabs of the process.
     slabs: Vec<Slab>,
     reclaim: Reclaim,
 }
@@ -190,7 +192,7 @@ struct Depot {
 static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
 
 /// Number of envelopes taken from pools minus the number given back, according to the reports of
-/// the threads. Exact when the threads are idle.
+/// the threads. The number is exact when the threads are idle.
 static ENVELOPES_OUT: AtomicU64 = AtomicU64::new(0);
 /// Number of cells taken from pools minus the number given back, according to the reports of the
 /// threads.
@@ -201,7 +203,7 @@ fn depot() -> MutexGuard<'static, Depot> {
     DEPOT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Blocks of one thread.
+/// The free blocks of one thread, by size class.
 pub(crate) struct Pool {
     lists: [Cell<List>; CLASSES],
     rests: [Cell<Rest>; CLASSES],
@@ -233,6 +235,8 @@ impl Pool {
         block.cast()
     }
 
+    /// Gives a block back, so that it can be used again.
+    ///
     /// # Safety
     /// The block is of `class` and was taken from a pool. No code accesses it any more.
     #[inline]
@@ -309,8 +313,8 @@ impl Pool {
         NonNull::new(at).expect("a slab is not at address 0")
     }
 
-    /// Takes a block for a cell of `class`. The block is uninitialized, except for the state word,
-    /// which is 0.
+    /// Takes a block for a cell of the size class `class`. The block is uninitialized, except for
+    /// the state word, which is 0.
     #[inline]
     pub(crate) fn take_cell(&self, class: usize) -> NonNull<u8> {
         self.take(class)
@@ -332,7 +336,8 @@ impl Pool {
         unsafe { self.give(class, cell.0.cast()) };
     }
 
-    /// Takes an empty envelope of size step `step` with room for `capacity` messages.
+    /// Takes an empty envelope of the size with the index `step`, with room for `capacity`
+    /// messages.
     #[inline]
     pub(crate) fn take_envelope(&self, kind: Kind, step: u8, capacity: u16) -> *mut Envelope {
         let block = self.take(CELL_CLASSES + step as usize).cast::<Envelope>();
@@ -344,7 +349,8 @@ impl Pool {
     /// Gives the block of an envelope back to this pool.
     ///
     /// # Safety
-    /// All messages of the envelope were moved out or dropped, and no code has a pointer to it.
+    /// All messages of the envelope were moved out or dropped, and no code has a pointer to the
+    /// envelope.
     #[inline]
     pub(crate) unsafe fn give_envelope(&self, envelope: *mut Envelope) {
         // SAFETY: by contract.
@@ -437,7 +443,7 @@ mod unpooled {
     use std::ptr::NonNull;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// Classes of blocks, by address.
+    /// The size class of each block in use, by the address of the block.
     type Blocks = Mutex<BTreeMap<usize, usize>>;
 
     /// All blocks in use.
@@ -446,7 +452,7 @@ mod unpooled {
 
     #[cfg(garrick_loom)]
     thread_local! {
-        /// Blocks in use by the model that this system thread runs. All threads of the model run on
+        /// Blocks that the loom model on this system thread uses. All threads of the model run on
         /// this system thread.
         static BLOCKS: &'static Blocks = Box::leak(Box::default());
         /// Blocks that the model has freed. Their memory is kept until the run is over. So loom
@@ -454,8 +460,8 @@ mod unpooled {
         static FREED: std::cell::RefCell<Vec<(usize, usize)>> = const { std::cell::RefCell::new(Vec::new()) };
     }
 
-    /// Finishes a run of a model. Frees all memory and returns the number of blocks that were in
-    /// use.
+    /// Finishes a run of a loom model. Frees all memory and returns the number of blocks that were
+    /// in use.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn reset() -> usize {
         let used = std::mem::take(&mut *blocks());
@@ -494,6 +500,8 @@ mod unpooled {
         block
     }
 
+    /// Gives a block back, so that it can be used again.
+    ///
     /// # Safety
     /// The block came from `take` with the same `class`. No code accesses it any more.
     pub(super) unsafe fn give(class: usize, block: NonNull<u8>) {
@@ -509,8 +517,7 @@ mod unpooled {
     }
 }
 
-/// Calls `found` for every cell of `home`, in any order. The caller must be the worker of this
-/// home.
+/// Calls `found` for every cell of the worker `home`, in any order. Only this worker may call this.
 pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     if UNPOOLED {
         return unpooled_cells_of(home, &mut found);
@@ -532,7 +539,8 @@ pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     }
 }
 
-/// Calls `found` for every cell of `home`, in builds whose blocks come from the allocator.
+/// Calls `found` for every cell of the worker `home`, in builds whose blocks come from the
+/// allocator.
 fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     let at = |address: usize| {
         let header = NonNull::new(ptr::with_exposed_provenance_mut::<Header>(address));
@@ -597,7 +605,7 @@ pub(crate) fn blocks_in_use() -> Audit {
     }
 }
 
-/// Finishes a run of a model, and returns the number of blocks that are still in use.
+/// Finishes a run of a loom model, and returns the number of blocks that are still in use.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn reset_model() -> usize {
     unpooled::reset()

@@ -1,13 +1,13 @@
 //! Reclaims memory: if the blocks of a slab were not used for a while, the pages of the slab are
 //! given back to the operating system.
 //!
-//! The depot's lists of batches are stacks. The batches below the lowest height that a stack had
-//! during a period were not used in this period. Bonwick and Adams (USENIX 2001) determine the
+//! The depot's lists of batches are stacks. A batch was not used in a period if it lies below the
+//! lowest height that its stack had in this period. Bonwick and Adams (USENIX 2001) determine the
 //! working set of a depot in this way. After a period of a few seconds, a sleeping worker takes the
 //! unused batches out and processes them twice. First it counts the free blocks of each slab. Then
-//! it removes the blocks of slabs that are completely free. Such a slab keeps its addresses,
-//! because code that walks over all cells reads the state words in the slab. But its pages are
-//! given back, and then read as zero.
+//! it removes the blocks of slabs that are completely free. The pages of these slabs are given back
+//! to the operating system. But the addresses of the slabs stay mapped and then read as zero,
+//! because code that walks over all cells reads the state words in every slab.
 //!
 //! ```text
 //!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a sleeping worker ----.
@@ -15,8 +15,8 @@
 //!     '-- nothing was found to give back --- Over <-- class by class: Counting --> Sorting --> Zapping
 //! ```
 //!
-//! A step handles one batch or one slab, so a message to the worker waits for at most a few
-//! microseconds.
+//! A worker processes one batch or one slab at a time, so a message to the worker waits for at most
+//! a few microseconds.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -30,20 +30,20 @@ use super::{
 
 /// Time for which blocks must be unused before they are given back.
 const UNUSED_FOR: Duration = Duration::from_secs(2);
-/// Number of bytes that must have come to the depot before it is checked.
+/// Number of bytes that must have come to the depot before it is checked for unused memory.
 const WORTH_BYTES: usize = 4 * SLAB_BYTES;
 /// True if pages can be given back to the system while they stay mapped.
 const TAKES_PAGES: bool = cfg!(all(target_os = "linux", not(garrick_portable))) && !UNPOOLED;
 
-/// True if a sleeping worker must check the depot later. Written under the lock of the depot, read
-/// by a worker that is about to sleep.
+/// True if a sleeping worker must check the depot for unused memory later. Written under the lock
+/// of the depot, read by a worker that is about to sleep.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Lock that is held by the worker that sweeps.
+/// Lock that a worker holds while it searches for unused blocks.
 static SWEEPER: Mutex<()> = Mutex::new(());
 
-/// Returns the number of the current watch, if there is one. A watch does not see unused blocks
-/// that a thread keeps in its own lists.
+/// Returns the number of the current watch (the period in which the depot records which batches are
+/// used), if there is one. A watch does not see unused blocks that a thread keeps in its own lists.
 pub(crate) fn watch() -> Option<u64> {
     WANTED.load(Relaxed).then(|| depot().reclaim.watches)
 }
@@ -62,8 +62,8 @@ pub(crate) fn time_left() -> Option<Duration> {
     }
 }
 
-/// Gives back memory that was not used for [`UNUSED_FOR`], if the current watch is over. Works step
-/// by step, and stops early if `is_wanted` returns true.
+/// Gives memory that was not used for [`UNUSED_FOR`] back to the operating system, if the current
+/// period of observation is over. Works step by step, and stops early if `is_wanted` returns true.
 pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;
@@ -75,7 +75,8 @@ pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     }
 }
 
-/// Gives the pages of a slab back to the system. They stay mapped, and then read as zero.
+/// Gives the pages of a slab back to the operating system. The pages stay mapped, and then read as
+/// zero.
 #[cfg(all(target_os = "linux", not(garrick_portable)))]
 fn give_back(base: *mut u8, bytes: usize) {
     // SAFETY: the call takes a number and returns one.
@@ -97,18 +98,19 @@ fn give_back(base: *mut u8, bytes: usize) {
 #[cfg(any(not(target_os = "linux"), garrick_portable))]
 fn give_back(_base: *mut u8, _bytes: usize) {}
 
-/// State of the depot for giving memory back.
+/// The state of the depot that is needed to give memory back to the operating system.
 pub(super) struct Reclaim {
     stage: Stage,
-    /// Number of bytes that have come to the depot since the last watch began.
+    /// Number of bytes that have come to the depot since the last period of observation (watch)
+    /// began.
     arrived: usize,
-    /// Lowest height of each stack of the depot since the last watch began.
+    /// Lowest height of each stack of the depot since the last period of observation (watch) began.
     lows: [usize; CLASSES],
-    /// Number of watches so far.
+    /// Number of periods of observation (watches) that have begun so far.
     watches: u64,
 }
 
-/// Stages of the diagram in the module documentation.
+/// The stages of the reclaiming of memory, as in the diagram of the module documentation.
 enum Stage {
     Calm,
     Watching { until: Instant },
@@ -133,7 +135,7 @@ impl Reclaim {
     }
 }
 
-/// A slab, and the number of its free blocks that a sweep has found.
+/// A slab, and the number of free blocks that were found in it.
 struct Found {
     base: *mut u8,
     free: usize,
@@ -148,27 +150,31 @@ impl Found {
 enum Pass {
     /// The pass counts the free blocks of each slab.
     Counting,
-    /// The pass keeps the blocks of slabs that are in use, and removes the others. The kept blocks
-    /// are collected in this list until it is a batch.
+    /// The pass keeps the free blocks of slabs that are in use, and removes the other blocks. The
+    /// kept blocks are collected in this list until it is a batch.
     Sorting(List),
-    /// The pass gives the pages of the slabs back, one slab after another.
+    /// The pass gives the pages of completely free slabs back, one slab after another.
     Zapping,
 }
 
-/// Sweep over the unused blocks of one class.
+/// A search for completely free slabs among the unused blocks of one size class.
 struct Sweep {
     class: usize,
     pass: Pass,
-    /// Lists that the current pass has not processed yet. `done` has the processed lists.
+    /// Lists of blocks that the current pass has not processed yet. The field `done` contains the
+    /// processed lists.
     left: Vec<List>,
     done: Vec<List>,
-    /// All slabs of the class, sorted by address. In the last pass, only the slabs to give back.
+    /// All slabs of the size class, sorted by address. In the last pass, this list contains only
+    /// the slabs to give back.
     slabs: Vec<Found>,
-    /// Index of the slab of the previous block.
+    /// Index of the slab that contains the previously processed block.
     last: usize,
-    /// Number of blocks that are neither in the depot nor in use.
+    /// Number of blocks that this search has taken out of the depot. They are neither in the depot
+    /// nor in use.
     held: u64,
-    /// Number of slabs of all classes that were given back since the watch before this sweep.
+    /// Number of slabs of all size classes that were given back since the last period of
+    /// observation ended.
     given: usize,
 }
 
@@ -199,8 +205,8 @@ impl Sweep {
         self.done.push(list);
     }
 
-    /// Appends the blocks of slabs that are in use to `kept`. Returns the batches that became full,
-    /// and the remaining list.
+    /// Appends those blocks to `kept` whose slabs are in use. Returns the batches that became full,
+    /// and the list of kept blocks that is not a full batch yet.
     fn sort(&mut self, list: List, mut kept: List) -> (Vec<List>, List) {
         let (mut full, mut block) = (Vec::new(), list.head);
         while !block.is_null() {
@@ -222,7 +228,7 @@ impl Sweep {
 }
 
 impl Depot {
-    /// Pushes a list of free blocks to its stack.
+    /// Pushes a list of free blocks to the stack of its size class.
     pub(super) fn push(&mut self, class: usize, list: List) {
         self.batches[class].push(list);
         self.reclaim.arrived += list.count as usize * class_bytes(class);
@@ -234,7 +240,7 @@ impl Depot {
         }
     }
 
-    /// Pops the newest list from its stack.
+    /// Pops the newest list of free blocks from the stack of a size class.
     pub(super) fn pop(&mut self, class: usize) -> Option<List> {
         if self.batches[class].is_empty() {
             self.break_off(class);
@@ -245,7 +251,7 @@ impl Depot {
         list
     }
 
-    /// Begins a watch. From now on, the depot records which batches are used.
+    /// Begins a period of observation (watch), in which the depot records which batches are used.
     fn watch(&mut self, now: Instant) {
         let until = now + UNUSED_FOR;
         self.reclaim.arrived = 0;
@@ -257,8 +263,8 @@ impl Depot {
         WANTED.store(true, Relaxed);
     }
 
-    /// Returns blocks from a sweep that is still counting to the depot, because a thread needs a
-    /// block of the class.
+    /// Returns blocks to the depot, because a thread needs a block of this size class. The blocks
+    /// come from a search that is still counting free blocks.
     fn break_off(&mut self, class: usize) {
         if let Stage::Sweeping(sweep) = &mut self.reclaim.stage
             && sweep.class == class
@@ -272,8 +278,8 @@ impl Depot {
         }
     }
 
-    /// Begins to sweep the first class, starting with `class`, that may have an unused slab. If
-    /// there is none, finishes the sweep. `given` is the number of slabs given back so far.
+    /// Begins to search the first size class, starting with `class`, that may have an unused slab.
+    /// If there is none, finishes the search. `given` is the number of slabs given back so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);
@@ -307,7 +313,7 @@ impl Depot {
         }));
     }
 
-    /// Does one step. Returns false if there is nothing to do now.
+    /// Processes one batch or one slab. Returns false if there is nothing to do now.
     fn reclaim_step(&mut self, now: Instant) -> bool {
         match std::mem::replace(&mut self.reclaim.stage, Stage::Calm) {
             Stage::Calm => false,
@@ -330,7 +336,8 @@ impl Depot {
         }
     }
 
-    /// Does one step of a sweep. Returns false if the sweep is finished.
+    /// Processes one batch or one slab in the current search. Returns false if the search is
+    /// finished.
     fn sweep_step(&mut self, sweep: &mut Sweep) -> bool {
         let class = sweep.class;
         match std::mem::replace(&mut sweep.pass, Pass::Counting) {
@@ -388,11 +395,12 @@ impl Depot {
 mod tests {
     use super::*;
 
-    /// Class of envelopes of 4,096 bytes. A slab has 256 of them, which are two batches.
+    /// Size class of the envelopes of 4,096 bytes. A slab contains 256 of these envelopes, which
+    /// are two batches.
     const CLASS: usize = CLASSES - 1;
 
-    /// Creates a depot with `slabs` slabs. All blocks are free, except those with the numbers in
-    /// `used`.
+    /// Creates a depot with `slabs` slabs. All blocks are free, except the blocks whose numbers are
+    /// in `used`.
     fn depot_of(slabs: usize, used: &[usize]) -> Depot {
         let mut depot = Depot::new();
         let (mut list, mut number) = (List::EMPTY, 0);
@@ -425,7 +433,7 @@ mod tests {
         depot.free_blocks(0..CLASSES)
     }
 
-    /// Sweeps until the depot is calm. Checks that no block is lost.
+    /// Reclaims memory until there is nothing to do. Checks that no block is lost.
     fn sweep(depot: &mut Depot) {
         let all = free(depot);
         let mut now = Instant::now();
