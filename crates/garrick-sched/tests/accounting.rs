@@ -26,15 +26,15 @@ const ACKNOWLEDGED: u64 = 64;
 const BURST_MAX: u64 = 64;
 /// One turn in this many is followed by a turn that sends forbidden messages, and is undone.
 const TURNS_PER_UNDO: u64 = 64;
-/// The number of the forbidden messages, which nobody may receive.
+/// The number in the forbidden messages, which no player may receive.
 const NEVER: u64 = u64::MAX;
 
 enum Note {
-    /// Brings the list of players; the receiver confirms it.
+    /// Brings the list of players to a player, which confirms that it has received the list.
     Begin(Box<Table>),
-    /// Asks for a burst.
+    /// Asks a player to send a burst of messages.
     Go,
-    /// Asks for a turn that sends forbidden messages, and is undone.
+    /// Asks a player for a turn that sends forbidden messages and is undone.
     Fail,
     Numbered {
         from: usize,
@@ -49,12 +49,12 @@ struct Table {
     begun: Sender<()>,
 }
 
-/// Numbers of messages between each sender and each receiver.
+/// A table with a number of messages for each pair of a sender and a receiver.
 type Counts = [[u64; PLAYERS]; SENDERS];
 
 #[derive(Default)]
 struct Books {
-    /// Sent messages, by sender and receiver.
+    /// Numbers of sent messages, by sender and receiver.
     sent: Mutex<Counts>,
     received: Mutex<Counts>,
     wrong: Mutex<Vec<String>>,
@@ -66,12 +66,12 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends to a task that is alive.
+/// Sends a message to a task, which must not have stopped.
 fn tell(turn: &Turn<'_, Note>, to: &Address<Note>, note: Note) {
     assert!(turn.send(to, note).is_ok());
 }
 
-/// Xorshift, published by Marsaglia in 2003.
+/// The random number generator xorshift (Marsaglia, 2003).
 struct Random(u64);
 
 impl Random {
@@ -95,7 +95,7 @@ struct Player {
     left: u64,
     /// Number of numbered messages that were sent and are not acknowledged.
     open: u64,
-    /// True while a `Go` is on its way, as at the beginning.
+    /// True while a `Go` message is on its way to this player. True at the beginning.
     goes: bool,
     sent: [u64; PLAYERS],
     received: [u64; SENDERS],
@@ -117,7 +117,8 @@ impl Player {
         }
     }
 
-    /// Sends a burst to another player, and continues unless it must wait for acknowledgements.
+    /// Sends a burst of messages to another player. Continues with the next burst, unless this
+    /// player must wait for acknowledgements.
     fn send_burst(&mut self, turn: &Turn<'_, Note>) {
         let to = self.random.below(PLAYERS as u64) as usize;
         let count = (1 + self.random.below(BURST_MAX)).min(self.left);
@@ -142,7 +143,7 @@ impl Player {
         }
     }
 
-    /// Sends forbidden messages.
+    /// Sends forbidden messages, in a turn that will be undone.
     fn send_in_vain(&mut self, turn: &Turn<'_, Note>) {
         for to in &self.players {
             let from = self.id;
@@ -203,7 +204,7 @@ impl Drop for Player {
     }
 }
 
-/// Sends `count` messages from a plain thread, to all players in turns.
+/// Sends `count` messages from a plain thread, to one player after the other.
 fn send_from_outside(
     players: &[Address<Note>],
     count: u64,

@@ -1,4 +1,5 @@
-//! A task that asks gets exactly one answer, whatever happens to the task that should reply.
+//! Tests that a task that asks gets exactly one answer, whatever happens to the task that should
+//! reply.
 
 mod common;
 
@@ -10,7 +11,7 @@ use garrick_testkit::{fail, silence_panics};
 
 type Heard = Option<Result<u32, NoReply>>;
 
-/// Asks another task, and returns the answer.
+/// Makes a task ask another task, and returns the answer.
 fn answers_of(flow: impl Fn(Reply<u32>) -> Flow + 'static) -> Result<u32, NoReply> {
     let here = Here::new_here().unwrap();
     let (told, tells) = channel();
@@ -89,7 +90,8 @@ fn a_task_that_asks_hears_of_an_answer_that_was_undone() {
     assert!(answer.is_err());
 }
 
-/// Asks a task from this thread; the task asks with each reply itself.
+/// Asks a task from a separate thread, and returns the answer. The task passes each reply to
+/// `does_with`.
 fn answer_to_a_thread(
     does_with: impl Fn(Reply<String>) -> Flow + Send + 'static,
 ) -> Result<String, NoReply> {

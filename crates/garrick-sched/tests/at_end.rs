@@ -1,4 +1,4 @@
-//! Actions at the end of a turn.
+//! Tests of the actions that a turn registers for its end.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -9,7 +9,8 @@ use common::does;
 use garrick_sched::{AtEnd, Flow, Here, Turn};
 use garrick_testkit::{ends_alone, fail, silence_panics};
 
-/// Reports which of its methods was called, and that it was dropped.
+/// An action at the end of a turn that reports which of its methods was called, and when it was
+/// dropped.
 struct Reports {
     to: Sender<&'static str>,
     panics: bool,
@@ -40,7 +41,8 @@ impl Drop for Reports {
     }
 }
 
-/// Runs one turn with two actions that ends with `flow`, and returns their reports.
+/// Runs one turn that registers two actions and ends with `flow`. Returns the reports of the
+/// actions.
 fn ends_of_turn(flow: Flow, panics: bool) -> Receiver<&'static str> {
     let (to, reports) = channel();
     let here = Here::new_here().unwrap();

@@ -1,4 +1,4 @@
-//! Messages and tasks of every size and alignment, on the same worker and between workers.
+//! Tests of messages and tasks of every size and alignment, on one worker and between workers.
 
 mod common;
 
@@ -12,8 +12,8 @@ use garrick_testkit::{OnDrop, ends, fail, silence_panics};
 
 trait Numbered: Send + 'static {
     fn of(n: u16) -> Self;
-    /// Returns the number, or 0 for a type without room for one. Panics if the value is not
-    /// aligned.
+    /// Returns the number in the value, or 0 for a type without room for a number. Panics if the
+    /// value is not aligned.
     fn number(&self) -> u16;
 }
 
@@ -63,7 +63,8 @@ numbered!(At64Long, 64, 5056);
 
 const MESSAGES: u16 = 300;
 
-/// Sends messages `M` to a task that holds a `T`, and checks both.
+/// Sends messages of type `M` to a task that contains a value of type `T`. Checks the messages and
+/// the value.
 fn all<M: Numbered, T: Numbered>() {
     let expected: Vec<_> = (0..MESSAGES).map(|n| M::of(n).number()).collect();
     for near in [true, false] {
@@ -95,8 +96,8 @@ fn holder<M: Numbered, T: Numbered>(
     })
 }
 
-/// Returns the messages of a receiver from a task beside it, or on another sponsor. Half of them
-/// are sent in undone turns.
+/// Returns the messages that a receiver has got from a task on the same sponsor, or on another
+/// sponsor. Half of the messages are sent in undone turns.
 fn heard<M: Numbered, T: Numbered>(near: bool) -> Vec<u16> {
     let (one, two) = (Sponsor::pool(1).unwrap(), Sponsor::pool(1).unwrap());
     let (told, tells) = channel();
@@ -156,7 +157,7 @@ fn tasks() {
     all::<At64Long, At64Long>();
 }
 
-/// A type without bytes.
+/// A type with a size of 0 bytes.
 struct Zst;
 
 impl Task for Zst {
@@ -202,7 +203,7 @@ impl<const MORE: usize> Drop for Counted<MORE> {
     }
 }
 
-/// The beginning of a task with one message before its start.
+/// The way in which a task begins that gets one message before its start.
 #[derive(Clone, Copy)]
 enum Begins {
     Well,
@@ -229,9 +230,9 @@ impl<const MORE: usize> Task for Starter<MORE> {
     }
 }
 
-/// Sends a message to a task that begins in the given way, and one to a task that has begun, from a
-/// turn that ends in the given way. Returns the number of dropped messages, and the number of dead
-/// letters.
+/// In one turn, sends a message to a task that begins in the given way, and a message to a task
+/// that has already begun. The turn ends in the given way. Returns the number of dropped messages,
+/// and the number of dead letters.
 fn dropped_and_dead<const MORE: usize>(begins: Begins, ends: Flow) -> (usize, u64) {
     let dropped = Arc::new(AtomicUsize::new(0));
     let here = Here::new_here().unwrap();
@@ -262,8 +263,8 @@ fn first_messages<const MORE: usize>() {
     assert_eq!(dropped_and_dead::<MORE>(Panics, Flow::Continue), (4, 2));
 }
 
-/// 24 bytes fit into the entry of a cell, larger messages go into an envelope, and very large ones
-/// into a box.
+/// A message of 24 bytes fits into an entry of the run queue. A larger message goes into an
+/// envelope, and a very large message into a box.
 #[test]
 fn a_first_message_of_any_size_is_handled_or_dropped_once() {
     silence_panics();
@@ -273,8 +274,8 @@ fn a_first_message_of_any_size_is_handled_or_dropped_once() {
     first_messages::<600>();
 }
 
-/// Sends one message to each of many tasks in one turn, on a sponsor with two workers, which share
-/// the tasks.
+/// Sends one message to each of many tasks in one turn. The two workers of the sponsor share the
+/// tasks.
 fn crowd_told<const MORE: usize>(shut_down: fn(Sponsor)) -> (usize, u64) {
     const CROWD: usize = 5_000;
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -323,7 +324,8 @@ fn what_an_end_overtakes_is_dropped_once() {
     });
 }
 
-/// Returns the messages that a task receives after notes: a move to `on`, and a watch.
+/// Returns the messages that a task receives after two notes in its mailbox: a move to the sponsor
+/// `on`, and a watch.
 fn behind_notes<M: Numbered>(on: &Sponsor) -> Vec<u16> {
     let (told, tells) = channel();
     let here = Here::new_here().unwrap();

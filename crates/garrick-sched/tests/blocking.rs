@@ -1,4 +1,5 @@
-//! Turns that block: other tasks run meanwhile, and the turn stays whole.
+//! Tests of turns that block. Meanwhile, other tasks run, and all effects of the turn still take
+//! place together.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -13,14 +14,14 @@ use garrick_testkit::HANGS_AFTER;
 /// A function to run in a turn.
 type Deed = Box<dyn FnOnce(&Turn<'_, Deed2>) -> Flow + Send>;
 
-/// A deed, as a message.
+/// A message that contains a function to run.
 struct Deed2(Deed);
 
 fn deed(deed: impl FnOnce(&Turn<'_, Deed2>) -> Flow + Send + 'static) -> Deed2 {
     Deed2(Box::new(deed))
 }
 
-/// Runs the deeds that it receives.
+/// A task that runs the functions that it receives.
 struct Doer;
 
 impl Task for Doer {
@@ -31,7 +32,7 @@ impl Task for Doer {
     }
 }
 
-/// Reports the numbers that it receives.
+/// A task that reports the numbers that it receives.
 struct Teller(Sender<u32>);
 
 impl Task for Teller {
@@ -43,7 +44,7 @@ impl Task for Teller {
     }
 }
 
-/// Reports that it has started.
+/// A task that reports that it has started.
 struct Starter(Sender<u32>);
 
 impl Task for Starter {
@@ -449,7 +450,7 @@ fn too_many_threads_for_turns_that_block_are_refused() {
 
 #[test]
 fn a_turn_comes_back_to_a_worker_that_is_always_busy() {
-    /// Sends to itself until the flag is set.
+    /// A task that sends to itself until its flag is set.
     struct Busy(Arc<AtomicBool>);
 
     impl Task for Busy {
@@ -536,7 +537,7 @@ fn a_turn_is_undone_though_something_came_while_it_blocked() {
     }
 }
 
-/// Blocks at each message until it is released.
+/// A task that blocks at each message until it is released.
 struct Blocker {
     now: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
@@ -560,8 +561,8 @@ impl Task for Blocker {
     }
 }
 
-/// Makes `count` blockers, each with two messages. Returns a count, a sender that releases them,
-/// and a receiver of their reports.
+/// Makes `count` tasks that block, each with two messages. Returns a counter, a sender that
+/// releases the tasks, and a receiver of their reports.
 fn blockers(sponsor: &Sponsor, count: usize) -> (Arc<AtomicUsize>, Sender<()>, Receiver<u32>) {
     let (go, wait) = channel();
     let (done, told) = channel();

@@ -1,5 +1,5 @@
-//! Bounded mailboxes: messages that count for the bound, senders that wait, and messages accepted
-//! above the bound.
+//! Tests of bounded mailboxes: messages that count towards the bound, senders that wait, and
+//! messages that are accepted above the bound.
 
 mod common;
 
@@ -26,7 +26,8 @@ fn teller(told: mpsc::Sender<u32>) -> Does<u32, impl FnMut(u32, &Turn<'_, u32>) 
     })
 }
 
-/// Makes a bounded teller, and returns a receiver of its reports.
+/// Makes a task that has a bounded mailbox and reports its messages. Returns a receiver of the
+/// reports.
 fn bounded(
     on: &Handle,
     capacity: usize,
@@ -37,7 +38,7 @@ fn bounded(
     (address, heard)
 }
 
-/// Runs `f` in a turn.
+/// Runs `f` in a turn of a new task.
 fn in_turn(here: &Here, f: impl FnMut(&Turn<'_, u32>) -> Flow + Send + 'static) {
     let mut f = f;
     let doer = here.spawn(does(move |_, turn: &Turn<'_, u32>| f(turn)));
@@ -481,7 +482,7 @@ fn a_bounded_task_moves_with_its_message_and_stays_if_there_is_no_room() {
 
 #[test]
 fn rooms_and_blocks_are_freed_however_the_task_ends() {
-    /// Larger than a block.
+    /// A message that is larger than a block of the memory pool.
     struct Large([u64; 100]);
 
     impl Task for Large {
@@ -659,7 +660,7 @@ fn a_long_chain_of_contramaps_has_the_bound_of_its_end() {
     });
 }
 
-/// Returns an address whose function notes each message that it converts.
+/// Returns an address that converts messages. Its conversion records each message.
 fn noted(to: &Address<u32>) -> (Address<u32>, mpsc::Receiver<u32>) {
     let (told, converted) = mpsc::channel();
     let address = to.contramap(move |n: u32| {

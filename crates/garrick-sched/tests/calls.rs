@@ -1,5 +1,5 @@
-//! Questions that are asked when their answer is waited for, by threads that run the task
-//! themselves if no worker does.
+//! Tests of questions that are sent only when the caller waits for the answer. The waiting thread
+//! may run the asked task itself.
 
 mod common;
 
@@ -24,7 +24,8 @@ fn who() -> impl Task<Message = Reply<ThreadId>> + Send {
     })
 }
 
-/// Returns true if one of many calls in a row is run by this thread.
+/// Makes many calls one after another. Returns true if this thread has run the asked task for one
+/// of them.
 fn runs_here(task: &Address<Reply<ThreadId>>) -> bool {
     (0..1_000).any(|_| task.call(|reply| reply).wait() == Ok(thread::current().id()))
 }
@@ -374,7 +375,7 @@ fn a_task_that_takes_long_is_left_to_its_worker_though_more_is_to_be_done_there(
     });
 }
 
-/// Ends a sponsor, and waits for the end, when it is called.
+/// A waker that ends a sponsor, and waits for its end, when the waker is called.
 struct Ender(Arc<Sponsor>);
 
 impl Wake for Ender {

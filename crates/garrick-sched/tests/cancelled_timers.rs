@@ -1,5 +1,5 @@
-//! Timers that are cancelled: before they fire and after, by their turn, by another thread, and by
-//! the end of their owner; undone with a turn.
+//! Tests of cancelled timers. They are cancelled before or after they fire: by their turn, by
+//! another thread, by the end of their owner, or because their turn is undone.
 
 mod common;
 
@@ -17,7 +17,7 @@ use garrick_testkit::{OnDrop, ends, fail, silence_panics};
 
 const HOUR: Nanos = 3_600_000_000_000;
 
-/// A message that calls a function while it is dropped.
+/// A message whose destructor calls a function.
 type Dropping = OnDrop<Box<dyn FnMut() + Send>>;
 
 fn dropping(does: impl FnMut() + Send + 'static) -> Dropping {
@@ -26,10 +26,10 @@ fn dropping(does: impl FnMut() + Send + 'static) -> Dropping {
 
 type Job = Box<dyn FnOnce(&Turn<'_, Do>) -> Flow + Send>;
 
-/// A job for a doer.
+/// A function that a [`Doer`] calls in its turn.
 struct Do(Job);
 
-/// Runs its jobs.
+/// A task that runs the functions that it receives.
 struct Doer;
 
 impl Task for Doer {
@@ -40,7 +40,7 @@ impl Task for Doer {
     }
 }
 
-/// A setup for timers, with a doer.
+/// A setup for tests of timers, with a task that runs functions.
 struct Stand {
     on: Listening,
     doer: Address<Do>,
@@ -58,7 +58,8 @@ impl Stand {
         self.on.here.run();
     }
 
-    /// Sets a timer of 1 ms that the doer owns or not, in a turn that ends with `flow`.
+    /// Sets a timer of 1 ms in a turn that ends with `flow`. The timer belongs to the task of the
+    /// turn or to no task.
     fn set(&self, is_owned: bool, flow: fn() -> Flow) -> Timer {
         let (to, made) = (self.on.listener.clone(), Arc::new(Mutex::new(None)));
         let made_there = made.clone();
@@ -70,7 +71,7 @@ impl Stand {
         made.lock().unwrap().take().unwrap()
     }
 
-    /// Returns the messages that were heard, once all due timers have fired.
+    /// Returns the messages that were received when all due timers have fired.
     fn heard(&self) -> Vec<u64> {
         self.on.clock.advance(Duration::from_secs(1));
         self.on.heard()
@@ -261,7 +262,7 @@ fn what_is_cancelled_is_dropped_at_once() {
     assert_eq!(rest.len(), COUNT / 4);
 }
 
-/// A message that cancels and sets timers while it is dropped is foreign code like any other.
+/// Checks that a message can cancel and set timers while it is dropped.
 #[test]
 fn a_message_may_cancel_and_send_while_it_is_dropped() {
     let stand = stand();
@@ -287,9 +288,9 @@ fn a_message_may_cancel_and_send_while_it_is_dropped() {
     assert_eq!(stand.heard(), [3]);
 }
 
-/// Each of many timers, all due at once, is cancelled by another thread while workers fire them. It
-/// fires or its message is dropped. Nothing comes any more once the cancellation has happened, in
-/// vain or not.
+/// Another thread cancels each of many timers, which are all due at the same time, while workers
+/// fire the timers. Each timer either fires, or its message is dropped. After the call of `cancel`,
+/// no message comes any more, even if the timer had already fired.
 #[test]
 fn a_timer_is_cancelled_or_fires() {
     const ROUNDS: usize = 200;

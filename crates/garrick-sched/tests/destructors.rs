@@ -1,5 +1,5 @@
-//! Destructors of tasks and messages that send or panic, in every place where the scheduler drops
-//! them.
+//! Tests of tasks and messages whose destructors send or panic, in every place where the scheduler
+//! drops them.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
 use garrick_testkit::{Bomb, ByHand, OnDrop, ends, fail, silence_panics, wait};
 
-/// Sends to its heirs when it is dropped.
+/// A task that sends to other tasks (its heirs) when it is dropped.
 #[derive(Default)]
 struct Testator {
     heirs: Vec<Address<Will>>,
@@ -41,7 +41,7 @@ impl Drop for Testator {
     }
 }
 
-/// Returns tasks of which each sends to the two that follow it.
+/// Returns a list of tasks. Each task sends to the next two tasks in the list.
 fn testators(here: &Here) -> Vec<Address<Will>> {
     let ring: Vec<_> = (0..8).map(|_| here.spawn(Testator::default())).collect();
     for (index, task) in ring.iter().enumerate() {
@@ -320,7 +320,7 @@ fn what_a_late_message_to_nobody_sends_when_dropped_is_sent() {
     });
 }
 
-/// Sends a message that reports to its sender when it is dropped, and fails.
+/// A task that sends a message and then fails. The destructor of the message reports to the task.
 struct Rueful {
     other: Address<OnDropBox>,
     /// True if the task survives a failure.
@@ -419,7 +419,7 @@ fn a_reporter_that_drops_the_last_address_of_the_task_that_failed() {
     }
 }
 
-/// Fails, and fails again or not while it recovers.
+/// A task that fails, and then may fail again while it recovers.
 struct Relapses(Flow);
 
 impl Task for Relapses {
@@ -461,7 +461,7 @@ fn what_a_reporter_sends_is_not_undone_by_the_task_that_recovers() {
     }
 }
 
-/// Sends when it is dropped, and then fails.
+/// A task whose destructor sends a message and then panics.
 struct LastWord(Address<u32>);
 
 impl Task for LastWord {
@@ -479,8 +479,8 @@ impl Drop for LastWord {
     }
 }
 
-/// Returns a task on a separate sponsor, which is not affected by events on another sponsor, and a
-/// receiver of its messages.
+/// Returns a task on a separate sponsor, and a receiver of the task's messages. Events on other
+/// sponsors do not affect this task.
 fn elsewhere() -> (Here, Address<u32>, Receiver<u32>) {
     let (heard, hears) = channel();
     let elsewhere = Here::new_here().unwrap();
@@ -529,7 +529,7 @@ fn what_a_task_sends_when_dropped_is_sent_even_if_it_fails_then() {
 
 type Movable = OnDrop<Box<dyn FnMut() + Send>>;
 
-/// Never handles its first message.
+/// A task that never handles its first message.
 struct Stillborn(fn() -> Flow);
 
 impl Task for Stillborn {

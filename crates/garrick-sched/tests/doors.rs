@@ -1,4 +1,4 @@
-//! Doors: receivers that every sender runs itself.
+//! Tests of doors: receivers whose function each sender runs itself.
 
 mod common;
 
@@ -129,11 +129,11 @@ fn a_thousand_doors_behind_one_another_are_passed() {
     });
 }
 
-/// Words of a large message.
+/// Number of words in a large message.
 const WORDS: usize = 1_000;
 
-/// A door that counts itself in the message, and passes the message on. The last door reports the
-/// count.
+/// A door that adds one to the count in the message, and passes the message on. The last door
+/// reports the count.
 enum Counts {
     To(Address<[u64; WORDS]>),
     Tell(Sender<u64>),

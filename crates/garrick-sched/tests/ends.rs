@@ -1,4 +1,5 @@
-//! The ends of tasks: their notices, and tasks that survive a turn that panicked.
+//! Tests of the ends of tasks: notices about the end, and tasks that recover from a turn that
+//! panicked.
 
 mod common;
 
@@ -13,7 +14,7 @@ fn obedient() -> impl Task<Message = fn() -> Flow> + Send {
     does(|order: fn() -> Flow, _: &Turn<'_, fn() -> Flow>| order())
 }
 
-/// Watches `whom` from outside.
+/// Watches the task `whom` outside of a turn.
 fn watched<M: 'static>(whom: &Address<M>) -> Receiver<Ended> {
     let (notices, heard) = channel();
     whom.watch(move |ended| notices.send(ended).unwrap());
@@ -164,7 +165,7 @@ enum Heard {
     Ended(Ended),
 }
 
-/// Forwards its messages: an end as `None`.
+/// A task that forwards its messages, and a notice about an end as `None`.
 struct Watcher {
     told: Sender<Option<u32>>,
 }
@@ -188,7 +189,7 @@ impl Task for Watcher {
     }
 }
 
-/// The way in which a [`Phoenix`] is hit.
+/// The action of a [`Phoenix`] that handles a message.
 #[derive(Clone, Copy)]
 enum Blow {
     /// The message is handled.

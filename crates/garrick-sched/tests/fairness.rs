@@ -1,5 +1,5 @@
-//! No task starves: neither behind a task that always has something to do, nor behind a task that
-//! blocks.
+//! Tests that no task starves, neither because another task always has something to do, nor because
+//! another task blocks.
 
 mod common;
 
@@ -14,7 +14,7 @@ use common::does;
 use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
 use garrick_testkit::{ByHand, ends, wait};
 
-/// Sends to itself until it is stopped, and reports once that it runs.
+/// A task that sends to itself until it is stopped. The task reports once that it runs.
 struct Perpetual {
     runs: Option<Sender<()>>,
     go_on: Arc<AtomicBool>,
@@ -40,7 +40,7 @@ impl Task for Perpetual {
     }
 }
 
-/// Passes its message to another task, until it is stopped.
+/// A task that passes its message to another task, until it is stopped.
 struct Talks {
     to: Option<Address<Address<()>>>,
     is_over: Arc<AtomicBool>,
@@ -96,7 +96,7 @@ fn a_task_of_another_worker_runs_while_two_tasks_talk() {
     }
 }
 
-/// Makes `count` perpetual tasks on one worker, and waits until each of them has run.
+/// Makes `count` tasks that never become idle on one worker, and waits until each of them has run.
 fn all_perpetuals_run(workers: usize, count: usize) {
     ends(move || {
         let sponsor = Sponsor::pool(workers).unwrap();
@@ -129,8 +129,9 @@ fn tasks_that_always_have_something_to_do_on_two_workers() {
     all_perpetuals_run(2, 100);
 }
 
-/// Runs two tasks with full mailboxes on one worker, whose messages take the given times by a
-/// clock that is set by hand. Returns which task handled how many messages at a time.
+/// Runs two tasks with full mailboxes on one worker. Each message takes the given time, by a clock
+/// that the test sets. For each activation, returns the task and the number of messages that it
+/// handled.
 fn shares_of(takes: [Duration; 2], messages: usize) -> Vec<(usize, usize)> {
     let world = ByHand::new();
     let here = Sponsor::builder().world(world.clone()).here().unwrap();
@@ -215,7 +216,7 @@ fn a_stranger_is_heard_by_busy_workers() {
     });
 }
 
-/// Makes the next generation, up to a limit.
+/// A task that creates tasks of the next generation, up to a limit.
 struct Generation {
     go_on: Arc<AtomicBool>,
 }
@@ -274,7 +275,8 @@ fn a_flood_of_newborns_leaves_room_for_the_old() {
     });
 }
 
-/// Makes tasks, of which number `blocker` blocks its worker until all others are done.
+/// Makes tasks. The task with the number `blocker` blocks its worker until all other tasks are
+/// done.
 fn blocking(
     turn: &Turn<'_, ()>,
     count: usize,
@@ -302,9 +304,10 @@ fn blocking(
     tasks.collect()
 }
 
-/// Sends to all of these tasks from one task, so that they become ready at once, on its worker. The
-/// other worker is idle and never had anything to do. (A worker that is busy when the blocker's
-/// turn begins is given nothing, and the cells that the blocked worker has kept wait for it.)
+/// Sends to all given tasks from one task, so that they become ready on its worker at the same
+/// time. The other worker is idle and never had anything to do. (A worker that is busy when the
+/// blocking turn begins is given no tasks. The tasks that the blocked worker has kept wait for the
+/// end of this turn.)
 fn a_blocker_holds_nobody_up(count: usize, blocker: usize) {
     ends(move || {
         let sponsor = Sponsor::pool(2).unwrap();

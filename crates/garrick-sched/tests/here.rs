@@ -1,5 +1,5 @@
-//! The caller's thread as a sponsor: tasks that are not `Send`, several sponsors on one thread, and
-//! sends from everywhere.
+//! Tests of `Here`, a sponsor on the calling thread: tasks that are not `Send`, several sponsors on
+//! one thread, and sends from tasks and other threads.
 
 mod common;
 
@@ -19,7 +19,7 @@ use garrick_sched::{
 };
 use garrick_testkit::{ends, fail, silence_panics};
 
-/// A task that adds up, into a value that is not `Send`.
+/// A task that adds its numbers to a value that is not `Send`.
 fn adder(here: &Here) -> (Address<u32>, Rc<Cell<u32>>) {
     let sum = Rc::new(Cell::new(0));
     let ours = sum.clone();
@@ -147,7 +147,7 @@ fn strangers_and_pools_spawn_on_it() {
 
 type Question = (u32, Reply<u32>);
 
-/// A task on `here` that doubles.
+/// Creates a task on `here` that answers with twice the number that it gets.
 fn double(here: &Here) -> Address<Question> {
     here.spawn(does(|(n, reply): Question, _| {
         reply.send(2 * n);
@@ -409,7 +409,7 @@ fn a_wake_that_nobody_waits_for_any_more_is_no_dead_letter() {
     assert_eq!(handle.dead_letters(), 0);
 }
 
-/// Calls `first` once `future` was polled and is pending.
+/// Polls `future`, and calls `first` after the first poll has returned `Pending`.
 async fn once_it_waits<F: Future>(future: F, first: impl FnOnce()) -> F::Output {
     let mut future = pin!(future);
     let mut first = Some(first);
@@ -425,7 +425,7 @@ async fn once_it_waits<F: Future>(future: F, first: impl FnOnce()) -> F::Output 
     .await
 }
 
-/// A task that drops its messages in a turn that is undone, once it may.
+/// A task that waits for permission, and then drops its messages in a turn that is undone.
 fn undoes<M: Send + 'static>(on: &Sponsor, end: fn() -> Flow) -> (Address<M>, Sender<()>) {
     let (go, goes) = channel();
     let task = on.handle().spawn(does(move |message: M, _: &Turn<'_, M>| {

@@ -1,4 +1,4 @@
-//! A sponsor with nothing to do uses no processor, with timers or without.
+//! Tests that a sponsor with nothing to do uses no CPU time, with timers or without.
 #![cfg(target_os = "linux")]
 
 mod common;

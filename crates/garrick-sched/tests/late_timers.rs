@@ -1,5 +1,5 @@
-//! A long turn, which nobody has announced, does not hold up the timers of its worker.
-//! Workers lend their timers only on Linux, where a fence for each look is cheap.
+//! Tests that a long turn that was not announced does not delay the timers of its worker. Workers
+//! lend their timers only on Linux, where the fence before each check is cheap.
 #![cfg(all(target_os = "linux", not(garrick_portable)))]
 
 use std::sync::mpsc::channel;
@@ -11,7 +11,7 @@ use garrick_testkit::HANGS_AFTER;
 /// A task that calls the functions that it receives.
 struct Calls;
 
-/// Function that is called in a turn.
+/// A function that the task calls in a turn.
 struct Call(Box<Function>);
 
 type Function = dyn FnOnce(&Turn<'_, Call>) + Send;
@@ -37,11 +37,11 @@ fn call_in_turn(sponsor: &Sponsor, function: impl FnOnce(&Turn<'_, Call>) + Send
     calls.send(Call::of(function)).unwrap();
 }
 
-/// Time after which nobody looks for stuck workers any more.
+/// Time after which no thread checks for stuck workers any more.
 const LATER: Duration = Duration::from_millis(50);
 /// Delay of a timer that is due while no other event happens.
 const SOON: Duration = Duration::from_millis(1);
-/// Number of turns after which a worker checks its timers again, at most.
+/// Largest number of turns that a worker runs before it checks its timers again.
 const MANY: usize = 64;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Dead letters, by the type of the receiver and by the reason.
+//! Tests of the counts of dead letters, by the type of the receiver and by the reason.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use garrick_sched::{
 use garrick_sched::{LetterReason, door};
 use garrick_testkit::{fail, silence_panics};
 
-/// Ends in the way that a message tells it.
+/// A task that ends in the way that its message says.
 struct Receiver;
 
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ impl Task for Receiver {
     }
 }
 
-/// Returns the counts as (name, reason, count).
+/// Returns the counts of dead letters as tuples of name, reason and count.
 fn letters(here: &Here) -> Vec<(&'static str, &'static str, u64)> {
     let handle = here.handle();
     let sample = handle.sample();
@@ -99,7 +99,7 @@ fn messages_that_a_shutdown_drops_have_their_own_reason() {
     assert_eq!(found, ("late", LetterReason::ShutDown, 1));
 }
 
-/// Discards each message.
+/// A task that discards each message.
 struct Discards;
 
 impl Task for Discards {
@@ -120,7 +120,7 @@ fn code_that_discards_messages_counts_them() {
     assert_eq!(letters(&here), [("byte", "discarded", 4)]);
 }
 
-/// Panics at each message.
+/// A door that panics at each message.
 struct Fails;
 
 impl Door for Fails {
@@ -131,7 +131,7 @@ impl Door for Fails {
     }
 }
 
-/// Passes each message on.
+/// A task that passes each message on.
 struct Relay(Address<u8>);
 
 impl Task for Relay {
@@ -155,7 +155,7 @@ fn the_message_of_a_door_that_panics_is_discarded() {
     assert_eq!((found[0].1, found[0].2), ("discarded", 1));
 }
 
-/// Refuses each message, although it has not stopped.
+/// A door that refuses each message, although it has not stopped.
 struct Refuses;
 
 impl Door for Refuses {
@@ -189,7 +189,7 @@ fn a_full_mailbox_gives_back_what_it_would_have_converted() {
     assert_eq!(letters(&here), [("byte", "discarded", 1)]);
 }
 
-/// Sends each text twice.
+/// A task that passes each of its texts on, twice.
 struct Passes(Address<&'static str>);
 
 impl Task for Passes {

@@ -1,4 +1,4 @@
-//! Looks: what the worker of a task tells other threads about the task.
+//! Tests of looks: reports about a task that its worker gives to other threads.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use garrick_sched::{Address, Flow, Here, Looking, Seen, Sponsor, Standing, Task, Turn, door};
 use garrick_testkit::{HANGS_AFTER, ends};
 
-/// Waits in each turn until it is let go. Its label is its number.
+/// A task that waits in each turn until it is released. Its label is its number.
 struct Slow {
     number: u32,
     began: mpsc::Sender<()>,
@@ -16,7 +16,7 @@ struct Slow {
 impl Task for Slow {
     type Message = bool;
 
-    /// Blocks outside of the worker if the message is true.
+    /// Handles the message, and if it is true, waits in `Turn::blocking`.
     fn receive(&mut self, away: bool, turn: &Turn<'_, bool>) -> Flow {
         let (began, go) = (&self.began, &mut self.go);
         let wait = move || {
@@ -36,14 +36,14 @@ impl Task for Slow {
     }
 }
 
-/// Creates a [`Slow`] with this number, and the ends of its channels.
+/// Creates a [`Slow`] with the given number. Returns it with the other ends of its channels.
 fn slow(number: u32) -> (Slow, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let (began, begins) = mpsc::channel();
     let (let_go, go) = mpsc::channel();
     (Slow { number, began, go }, begins, let_go)
 }
 
-/// Returns what the worker sees.
+/// Returns what the task's worker reports about the task.
 fn seen<M: 'static>(of: &Address<M>) -> Seen {
     match of.look().looking {
         Looking::Asked(asking) => match asking.wait(HANGS_AFTER) {
@@ -148,7 +148,7 @@ fn a_task_of_a_thread_is_seen_when_the_thread_runs_it() {
     assert_eq!(seen, told(Standing::Ready, 5, 3));
 }
 
-/// Forgets each message.
+/// A door that discards each message.
 struct Nowhere;
 
 impl garrick_sched::Door for Nowhere {
@@ -159,7 +159,7 @@ impl garrick_sched::Door for Nowhere {
     }
 }
 
-/// Looks at another task during a turn.
+/// A task that gets a report about another task during a turn.
 struct Looks(Address<bool>, mpsc::Sender<bool>);
 
 impl Task for Looks {
@@ -210,7 +210,8 @@ fn a_task_that_ends_before_the_answer_has_ended() {
     });
 }
 
-/// Sends to itself and to its successor, blocks at times, and stops after some messages.
+/// A task that sends to itself and to the next task, sometimes blocks, and stops after some
+/// messages.
 struct Lively {
     next: Option<Address<u32>>,
     left: u32,
@@ -241,7 +242,8 @@ impl Task for Lively {
     }
 }
 
-/// Each look has an answer, whatever the tasks and their workers do meanwhile.
+/// Checks that each request for a report about a task gets an answer, whatever the tasks and their
+/// workers do meanwhile.
 #[test]
 fn stress_looks_beside_turns_moves_and_ends() {
     ends(|| {

@@ -1,5 +1,5 @@
-//! Memory that a flood has taken comes back. A separate process, because its resident memory is
-//! measured.
+//! Tests that the memory of a flood of messages is given back. The test has its own process,
+//! because it measures the resident memory of the process.
 #![cfg(all(target_os = "linux", not(garrick_portable)))]
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,8 @@ use garrick_testkit::{HANGS_AFTER, resident_bytes, wait};
 
 const MESSAGES: usize = 500_000;
 
-/// Handles nothing before it is let go, and tells when it has handled all.
+/// A task that handles no message before it is released, and reports when it has handled all
+/// messages.
 struct Dam {
     gate: mpsc::Receiver<()>,
     handled: usize,

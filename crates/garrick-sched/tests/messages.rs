@@ -1,4 +1,4 @@
-//! The counts by kind of message.
+//! Tests of the counts by kind of message.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -15,11 +15,11 @@ enum Order {
     Audit(Duration),
     /// Reports that it waits, and waits for permission.
     Wait(Sender<()>, Receiver<()>),
-    /// Panics after a time.
+    /// Takes a time of the clock, and then panics.
     Fail(Duration),
 }
 
-/// Advances the clock by the time of each message.
+/// A task that advances the clock by the time of each message.
 struct Shop(Arc<ByHand>);
 
 impl Task for Shop {
@@ -63,7 +63,8 @@ fn by_hand() -> (Sponsor, Arc<ByHand>) {
     (sponsor, world)
 }
 
-/// Sends messages while the task waits, so that all of them are in its mailbox. It waits for 5 µs.
+/// Sends messages while the task waits, so that all of them are in its mailbox. The task waits for
+/// 5 µs by the clock.
 fn send_together(shop: &Address<Order>, world: &ByHand, orders: impl IntoIterator<Item = Order>) {
     let (told, began) = mpsc::channel();
     let (leave, may_leave) = mpsc::channel();
@@ -89,7 +90,8 @@ fn message(kind: &KindSample, name: &str) -> MessageSample {
         .unwrap_or_default()
 }
 
-/// Returns the turns, the time and the longest time of a kind of message, in microseconds.
+/// Returns the number of turns for a kind of message, and their total and longest duration in
+/// microseconds.
 fn micros(kind: &KindSample, name: &str) -> (u64, u64, u64) {
     let found = message(kind, name);
     (found.turns, found.busy / 1_000, found.longest / 1_000)
@@ -170,18 +172,19 @@ fn a_turn_that_panics_is_counted_until_its_panic() {
     assert_eq!(micros(&shop, "Fail"), (1, 40, 40));
 }
 
-/// Checks that its messages are the numbers from 1 on. The function for the kind of a message
-/// panics, returns nonsense, or sends many messages.
+/// A task that checks that its messages are the numbers from 1 on. The function for the kind of a
+/// message panics, returns an invalid kind, or sends many messages.
 struct Odd {
     next: u64,
     sent: Sender<u64>,
 }
 
-/// A message with which the function for its kind can send. It does not fit into a run queue.
+/// A message that contains an address, to which the function for the kind of the message sends. The
+/// message is too large for an entry of a run queue.
 type Wide = ([u64; 3], Address<u32>);
 
-/// Number of messages that the function for the kind sends, more than the first capacity of a run
-/// queue.
+/// Number of messages that the function for the kind sends. The number is larger than the first
+/// capacity of a run queue.
 const SENT: u64 = 300;
 
 impl Task for Odd {
@@ -212,7 +215,7 @@ impl Task for Odd {
     }
 }
 
-/// Counts its messages.
+/// A task that counts its messages.
 struct Sink;
 
 impl Task for Sink {
@@ -223,7 +226,8 @@ impl Task for Sink {
     }
 }
 
-/// Passes each of its messages on, so that the message is in a run queue and not in a mailbox.
+/// A task that passes each of its messages on, so that the message is in a run queue and not in a
+/// mailbox.
 struct Passes<M>(Address<M>);
 
 impl<M: Send + 'static> Task for Passes<M> {
@@ -265,7 +269,7 @@ fn a_function_for_the_kind_may_panic_return_nonsense_or_send() {
     assert!((1..=20).contains(&calls), "it is asked once, at most");
 }
 
-/// Has more kinds of messages than are counted separately.
+/// A task with more kinds of messages than are counted separately.
 struct Many(Arc<ByHand>);
 
 impl Task for Many {
@@ -300,8 +304,8 @@ fn the_kinds_after_the_32nd_are_counted_together() {
     assert_eq!(micros(&many, MessageSample::OTHER), (3, 180, 60));
 }
 
-/// A task with a size of its own, whose messages have another. Its start takes 100 µs, and each
-/// message takes 60 µs.
+/// A task whose start takes 100 µs, and each of whose messages takes 60 µs. The size of the task
+/// differs from the size of its messages.
 struct Sized<const TASK: usize, const MESSAGE: usize> {
     world: Arc<ByHand>,
     room: [u8; TASK],
@@ -334,7 +338,7 @@ impl<const TASK: usize, const MESSAGE: usize> Task for Sized<TASK, MESSAGE> {
     }
 }
 
-/// Counts messages that come from a thread, and messages that come from a task.
+/// Checks the counts of messages that come from a thread, and of messages that come from a task.
 fn counts_of_size<const TASK: usize, const MESSAGE: usize>(
     spawn: impl Fn(&Handle, Sized<TASK, MESSAGE>) -> Address<(bool, [u8; MESSAGE])>,
 ) {

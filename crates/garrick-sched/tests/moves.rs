@@ -1,4 +1,4 @@
-//! Tasks that move from one sponsor to another.
+//! Tests of tasks that move from one sponsor to another.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn thread_name() -> String {
     thread::current().name().unwrap_or_default().to_owned()
 }
 
-/// Reports where it starts, and where it handles each number.
+/// A task that reports where it starts, and where it handles each number.
 struct Traveller(Sender<(u32, String)>);
 
 const STARTED: u32 = u32::MAX;
@@ -33,7 +33,7 @@ impl Task for Traveller {
     }
 }
 
-/// Runs one turn on `sponsor`.
+/// Runs one turn of a new task on `sponsor`.
 fn turn(sponsor: &Handle, mut body: impl FnMut(&Turn<'_, ()>) -> Flow + Send + 'static) {
     let task = sponsor.spawn(does(move |(), turn: &Turn<'_, ()>| body(turn)));
     task.unwrap().send(()).unwrap();
@@ -170,7 +170,7 @@ fn a_task_comes_here() {
 /// Number of messages of a [`Chaser`].
 const CHASED: u32 = 20_000;
 
-/// Checks that the numbers of every sender come in order.
+/// A task that checks that the numbers of every sender come in order.
 struct Chaser {
     expected: [u32; 3],
     told: Sender<u32>,
@@ -190,7 +190,8 @@ impl Task for Chaser {
     }
 }
 
-/// Sends continuously, on one sponsor or the other.
+/// Sends numbers to `to` from a task of `sponsor`. Some of the messages also move the receiver to
+/// one of the sponsors in `on`.
 fn chase(sponsor: &Handle, from: usize, to: &Address<(usize, u32)>, on: [Handle; 2]) {
     let to = to.clone();
     let task = sponsor.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {

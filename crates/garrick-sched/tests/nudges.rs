@@ -1,5 +1,5 @@
-//! Turns without a message: their order, their fate in undone turns, and their part in the end of a
-//! task.
+//! Tests of nudges (requests for a turn without a message): their order, their fate in undone
+//! turns, and their part in the end of a task.
 
 use std::sync::{Arc, mpsc};
 
@@ -18,7 +18,7 @@ enum Manner {
     NudgesItself,
 }
 
-/// Reports messages and nudges in order, nudges as 0.
+/// A task that reports its messages and its nudges in order. A nudge is reported as 0.
 struct Hearer {
     told: mpsc::Sender<u32>,
     manner: Manner,
@@ -71,7 +71,7 @@ impl Task for Hearer {
     }
 }
 
-/// Calls its closure with each number that it receives.
+/// A task that calls its closure with each number that it receives.
 struct Doer<F>(F);
 
 impl<F: Fn(u32, &Turn<'_, u32>) -> Flow + Send + 'static> Task for Doer<F> {
@@ -225,7 +225,7 @@ fn a_task_that_nudges_itself_without_end_lets_others_run() {
     });
 }
 
-/// Refuses all messages.
+/// A door that refuses all messages.
 struct Closed;
 
 impl Door for Closed {

@@ -1,5 +1,5 @@
-//! Messages from one sender to one receiver are handled in the order of sending, wherever the two
-//! run, and however often they move.
+//! Tests that messages from one sender to one receiver are handled in the order of sending,
+//! wherever the two tasks run, and however often they move.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
 use garrick_testkit::{ends, wait};
 
-/// Checks that each sender's numbers go up by one.
+/// A check that the numbers from each sender increase by one.
 #[derive(Default)]
 struct Order {
     last: HashMap<u64, u64>,
@@ -132,7 +132,8 @@ fn an_outside_sender_and_two_neighbours() {
 
 type Envelope = (u64, u64);
 
-/// Sends to everyone in a round, so that all of them are always ready and move.
+/// A task that sends to all tasks, one after the other, so that they are always ready and move
+/// between workers.
 struct Mover {
     id: u64,
     all: Arc<[Address<Post>]>,

@@ -1,4 +1,5 @@
-//! Turns that take several messages out of the mailbox, and whose parts are committed together.
+//! Tests of turns that take several messages out of the mailbox. The parts of such a turn, one for
+//! each message, are committed together.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -31,15 +32,15 @@ impl Task for Listener {
 /// A message for [`Batcher`].
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// Sends the number to the listener. The turn is decided later.
+    /// Sends the number to the listener. The commit of the turn is decided later.
     Later(u32),
     /// Sends the number to the listener.
     Now(u32),
     /// Sends the number to the listener from a new task, and by a message to itself.
     Much(u32),
-    /// Sends the number, and requests another decision.
+    /// Sends the number, and requests once more that the commit is decided later.
     Again(u32),
-    /// Sends the number, and discards it.
+    /// Sends the number, and undoes this part of the turn.
     Undo(u32),
     /// Sends the number, and panics.
     Panic(u32),
@@ -49,7 +50,7 @@ enum Part {
     Block(u32),
 }
 
-/// Handles all messages that wait in its mailbox in one turn.
+/// A task that handles all waiting messages of its mailbox in one turn.
 struct Batcher {
     listener: Address<u32>,
     turns: Sender<Pending>,
@@ -116,7 +117,8 @@ impl Task for Batcher {
     }
 }
 
-/// Sends parts to a task in one turn, so that they wait in its mailbox together.
+/// A task that sends several messages to another task in one turn, so that they wait in its mailbox
+/// together.
 struct Bursts(Address<Part>);
 
 impl Task for Bursts {
@@ -130,7 +132,7 @@ impl Task for Bursts {
     }
 }
 
-/// A batcher on one worker, and what the test hears of it.
+/// A [`Batcher`] on one worker, and the channel on which the test receives the batcher's reports.
 struct Batch {
     sponsor: Sponsor,
     batcher: Address<Part>,

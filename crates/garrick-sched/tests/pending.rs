@@ -1,4 +1,4 @@
-//! Turns whose commit is decided after they have ended.
+//! Tests of turns whose commit is decided after the turns have ended.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,23 +16,23 @@ const NUDGED: u32 = 1_000_000;
 
 /// A message for [`Entity`].
 enum Say {
-    /// Sends a number to the listener. The turn is decided later.
+    /// Sends a number to the listener. The commit of the turn is decided later.
     Later(u32),
     /// Sends a number to the listener. The turn commits at once.
     Now(u32),
-    /// Answers the question in a turn that is decided later.
+    /// Answers the question in a turn whose commit is decided later.
     Answer(Reply<u32>),
     /// Sends a number to the listener from a new task, after a delay, and by itself.
     Much(u32),
-    /// Stops in a turn that is decided later.
+    /// Stops in a turn whose commit is decided later.
     Stop(u32),
-    /// Discards the turn that has asked for a later decision.
+    /// Undoes a turn that has asked for a later decision about its commit.
     Undo(u32),
-    /// Panics in a turn that has asked for a later decision.
+    /// Panics in a turn that has asked for a later decision about its commit.
     Panic(u32),
 }
 
-/// Sends numbers to a listener, and gives its undecided turns to the test.
+/// A task that sends numbers to a listener. The test decides whether the task's turns commit.
 struct Entity {
     listener: Address<u32>,
     turns: Sender<Pending>,
@@ -93,7 +93,7 @@ impl Task for Entity {
     }
 }
 
-/// Nudges an entity, and then sends a number to it.
+/// A task that nudges an entity, and then sends a number to it.
 struct Nudges(Address<Say>);
 
 impl Task for Nudges {
@@ -128,7 +128,7 @@ impl Task for Listener {
     }
 }
 
-/// An entity with its listener, and what the test hears of them.
+/// An [`Entity`] with its listener, and the channels on which the test receives their reports.
 struct Scene {
     entity: Address<Say>,
     heard: Receiver<u32>,
@@ -351,7 +351,7 @@ fn an_unreachable_task_finishes_its_turn() {
     }
 }
 
-/// Decides about turns in turns of its own.
+/// A task that decides in its own turns whether turns of another task commit.
 struct Decides;
 
 impl Task for Decides {
@@ -363,7 +363,8 @@ impl Task for Decides {
     }
 }
 
-/// Counts its messages. Each turn is decided by another task, or at once.
+/// A task that counts its messages. Another task decides whether each turn commits, or the turn
+/// commits at its end.
 struct Counts {
     number: u32,
     decides: Option<Address<Pending>>,
@@ -418,7 +419,7 @@ fn thousands_of_tasks_wait_at_the_same_time_and_each_handles_its_messages_in_ord
     }
 }
 
-/// Asks for a later decision where that is impossible.
+/// A task that asks for a later decision about its commit where that is impossible.
 struct Wrong<const LATER: bool>;
 
 impl<const LATER: bool> Task for Wrong<LATER> {

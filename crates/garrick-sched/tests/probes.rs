@@ -1,4 +1,4 @@
-//! The counters of a sponsor.
+//! Tests of the counters of a sponsor.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, TaskSample, Turn};
 use garrick_testkit::{ByHand, fail, silence_panics, wait};
 
-/// Forwards the message to another task until it is 0.
+/// A task that forwards its number to another task until the number is 0.
 struct Hop(Option<Address<u32>>);
 
 impl Task for Hop {
@@ -21,7 +21,7 @@ impl Task for Hop {
     }
 }
 
-/// Makes two tasks of its kind, until the number is 0.
+/// A task that makes two tasks of its own kind, until the number is 0.
 struct Fork;
 
 impl Task for Fork {
@@ -35,7 +35,7 @@ impl Task for Fork {
     }
 }
 
-/// Panics at odd numbers, and survives those that are divisible by 3.
+/// A task that panics at odd numbers, and recovers from the panic if the number is divisible by 3.
 struct Fragile {
     last: u32,
 }
@@ -61,7 +61,7 @@ impl Task for Fragile {
     }
 }
 
-/// Reports that it waits, and waits for permission.
+/// A task that reports that it waits, and waits for permission.
 struct Gate(mpsc::Sender<()>, mpsc::Receiver<()>);
 
 impl Task for Gate {
@@ -74,7 +74,8 @@ impl Task for Gate {
     }
 }
 
-/// Reports that it waits and waits for permission if the message is true. Has a label.
+/// A task with a label. If the message is true, the task reports that it waits, and waits for
+/// permission.
 struct Station {
     label: &'static str,
     gate: Gate,
@@ -99,7 +100,7 @@ impl Task for Station {
     }
 }
 
-/// Stations on one worker, and the other ends of their channels.
+/// Tasks (stations) on one worker, and the other ends of their channels.
 struct Stations {
     handle: Handle,
     told: mpsc::Sender<()>,
@@ -125,7 +126,7 @@ impl Stations {
         self.handle.spawn(Station { label, gate }).unwrap()
     }
 
-    /// Waits until a station waits.
+    /// Waits until a station reports that it waits.
     fn arrive(&self) {
         wait(&self.began);
     }
@@ -289,7 +290,7 @@ fn without_probes_kinds_are_not_counted() {
     assert!(sample.workers[0].turns > 0);
 }
 
-/// Answers with the question.
+/// A task that answers each question with the contents of the question.
 struct Echo;
 
 impl Task for Echo {
@@ -315,7 +316,7 @@ fn an_answer_to_a_thread_is_no_task() {
     sponsor.shutdown();
 }
 
-/// Forwards its message to itself until it is 0.
+/// A task that forwards its number to itself until the number is 0.
 struct Spins;
 
 impl Task for Spins {
@@ -329,8 +330,8 @@ impl Task for Spins {
     }
 }
 
-/// Works for the time of its message. Counts the turns that took much longer, because the machine
-/// was busy.
+/// A task that works for the time in its message. Counts the turns that took much longer, because
+/// the machine was busy.
 struct Works(Arc<AtomicU64>);
 
 impl Task for Works {
@@ -348,7 +349,8 @@ impl Task for Works {
     }
 }
 
-/// Counts down by messages to itself, and then works, by a message to another task.
+/// A task that counts down by messages to itself. After that, it sends a message to another task,
+/// which works.
 struct Delay(Address<Duration>, u32);
 
 impl Task for Delay {
@@ -534,7 +536,8 @@ fn many_ready_tasks_are_estimated_and_a_long_mailbox_among_them_is_found() {
     sponsor.shutdown();
 }
 
-/// Checks that its messages are the numbers from 1 on. Its label sends many messages.
+/// A task that checks that its messages are the numbers from 1 on. The function that returns its
+/// label sends many messages.
 struct Talks {
     next: u64,
     to: Address<u32>,
@@ -556,7 +559,7 @@ impl Task for Talks {
     }
 }
 
-/// Passes each of its messages on.
+/// A task that passes each of its messages on.
 struct Passes(Address<[u64; 3]>);
 
 impl Task for Passes {
@@ -594,7 +597,8 @@ fn a_label_may_send_while_the_message_of_its_task_is_in_hand() {
     assert!(kind(&handle, "Hop").turns >= 300, "the label was wanted");
 }
 
-/// Leaves its worker in each turn, and begins the next turn.
+/// A task that leaves its worker in each turn, and then sends to itself, so that another turn
+/// follows.
 struct Leaves;
 
 impl Task for Leaves {

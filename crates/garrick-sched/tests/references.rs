@@ -1,5 +1,5 @@
-//! The times at which tasks are dropped: with their last address, wherever it is, or with their
-//! sponsor.
+//! Tests of the times at which tasks are dropped: when their last address is dropped on any thread,
+//! or when their sponsor ends.
 
 mod common;
 
@@ -130,7 +130,7 @@ fn a_chain_of_tasks_is_dropped_with_its_head() {
     }
 }
 
-/// Holds its messages.
+/// A task that keeps its messages.
 #[derive(Default)]
 struct Holder(Vec<Address<Hold>>, Option<Box<dyn Send>>);
 

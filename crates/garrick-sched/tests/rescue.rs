@@ -1,5 +1,5 @@
-//! A long turn does not hold up the other tasks of its worker.
-//! Workers lend their cells only on Linux, where a fence for each look is cheap.
+//! Tests that a long turn does not delay the other tasks of its worker. Workers lend their cells
+//! only on Linux, where the fence before each check is cheap.
 #![cfg(all(target_os = "linux", not(garrick_portable)))]
 
 use std::collections::HashMap;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use garrick_sched::{Address, Ended, Flow, Sponsor, Task, Turn};
 use garrick_testkit::HANGS_AFTER;
 
-/// Waits, in its turn, until it is released. Sends a number to some tasks before, and the next
-/// number after.
+/// A task that waits in its turn until it is released. It sends a number to some tasks before it
+/// waits, and the next number after that.
 struct Stuck(Vec<Address<u32>>);
 
 impl Task for Stuck {
@@ -36,14 +36,14 @@ impl Task for Stuck {
 
 /// The first number that a stuck task sends.
 const FIRST: u32 = 1 << 30;
-/// Stops the task.
+/// The number that stops the task.
 const STOP: u32 = FIRST - 1;
-/// Fails the turn.
+/// The number that makes the turn fail.
 const FAIL: u32 = FIRST - 2;
-/// Stands for a nudge in a report.
+/// The number that stands for a nudge (a turn without a message) in a report.
 const NUDGED: u32 = FIRST - 3;
 
-/// Reports its number, and the messages that it receives.
+/// A task that reports its number, and the messages that it receives.
 struct Says(u32, Sender<(u32, u32)>);
 
 impl Task for Says {
@@ -69,7 +69,8 @@ impl Task for Says {
     }
 }
 
-/// Reports like [`Says`], and fails if it is said that a message follows.
+/// A task that reports like [`Says`], and panics if `Turn::has_more` reports that a message
+/// follows.
 struct Last(Says);
 
 impl Task for Last {
@@ -85,7 +86,8 @@ impl Task for Last {
     }
 }
 
-/// Nudges tasks, and then sends a number to each of them.
+/// A task that nudges other tasks (requests a turn without a message), and then sends a number to
+/// each of them.
 struct Nudges(Vec<Address<u32>>);
 
 impl Task for Nudges {
@@ -100,7 +102,7 @@ impl Task for Nudges {
     }
 }
 
-/// Reports the messages that it receives, without a number of its own.
+/// A task that reports only the messages that it receives, without a number of the task.
 struct Echo(Sender<(u32, u32)>);
 
 impl Task for Echo {
@@ -121,8 +123,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// Makes the scene. The stuck task has sent to the first `wait` tasks, which therefore wait for
-    /// it.
+    /// Makes the tasks of the test. The stuck task has sent to the first `wait` tasks, so these
+    /// tasks wait for the end of its turn.
     fn new(workers: usize, tasks: u32, wait: usize) -> Self {
         let sponsor = Sponsor::pool(workers).unwrap();
         let handle = sponsor.handle();
@@ -145,7 +147,7 @@ impl Scene {
         }
     }
 
-    /// Returns the next report of the tasks with a number.
+    /// Returns the next report of a task that has a number.
     fn next(&self) -> (u32, u32) {
         loop {
             let said = self
@@ -159,7 +161,8 @@ impl Scene {
     }
 }
 
-/// Makes a task that is stuck until the returned sender is used, and has sent to those tasks.
+/// Makes a task that sends to the given tasks, and then is stuck in its turn until the returned
+/// sender is used.
 fn stick(sponsor: &Sponsor, tasks: Vec<Address<u32>>) -> Sender<()> {
     let stuck = sponsor.handle().spawn(Stuck(tasks)).unwrap();
     let ((began, has_begun), (go, goes)) = (channel(), channel());
@@ -329,7 +332,7 @@ fn a_sponsor_ends_while_a_worker_is_stuck_and_visited() {
     }
 }
 
-/// Waits in its turn until it is released.
+/// A task that waits in its turn until it is released.
 struct Waits(Sender<()>, Receiver<()>);
 
 impl Task for Waits {
@@ -344,21 +347,21 @@ impl Task for Waits {
     }
 }
 
-/// Makes tasks on its own worker, makes each of them handle a number, and then puts messages for
-/// all of them behind a task that waits.
+/// A task that makes other tasks on its own worker, and makes each of them handle a number. Then it
+/// sends messages to all of them after a message to a task that waits in its turn.
 struct Crowd {
     says: Sender<(u32, u32)>,
     size: u32,
     tasks: Vec<Address<u32>>,
 }
 
-/// Reports that its worker is the only one to run it.
+/// Makes the task report that it runs on its own worker.
 enum ToCrowd {
     Gather,
-    /// Sends that many messages to each task, each with a nudge after it, behind the task that
-    /// waits.
+    /// Makes the task send this number of messages to each of its tasks, each followed by a nudge,
+    /// after a message to the task that waits.
     Wait(Address<()>, u32),
-    /// Continues when the other worker is busy.
+    /// Makes the task continue when the other worker is busy.
     When(Receiver<()>),
 }
 
@@ -391,9 +394,9 @@ impl Task for Crowd {
     }
 }
 
-/// Sends `each` messages and as many nudges to each of some tasks, which are all ready on a worker
-/// when it comes to an endless turn. The other worker is busy meanwhile, and later is not. Returns
-/// the reports, in order.
+/// Sends `each` messages and as many nudges to each of some tasks. All these tasks are ready on a
+/// worker when an endless turn begins there. The other worker is busy at first, but not later.
+/// Returns the reports of the tasks, in order.
 fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
     let sponsor = Sponsor::pool(2).unwrap();
     let handle = sponsor.handle();
@@ -447,7 +450,8 @@ fn tasks_that_were_ready_when_the_turn_began_are_served() {
     }
 }
 
-/// Reports its messages, and waits in the turn of each odd message until it is released.
+/// A task that reports its messages, and waits in the turn of each odd message until it is
+/// released.
 struct Holds(Sender<u32>, Receiver<()>);
 
 impl Task for Holds {
@@ -464,14 +468,15 @@ impl Task for Holds {
     }
 }
 
-/// Returns the messages for a task that is visited: one that waits, and more than one visit
-/// handles.
+/// Returns messages for a task that another worker runs during a long turn. The first message makes
+/// the task wait. There are more messages than the other worker handles at a time.
 fn long_visit() -> impl Iterator<Item = u32> {
     [1].into_iter().chain((1..=200).map(|number| 2 * number))
 }
 
-/// Makes three tasks on its own worker. Sends 3 and 5 to the last two, which are long turns. If
-/// `sends` is true, sends [`long_visit`] to the first one before. Reports its address.
+/// A task that makes three tasks on its own worker. It sends 3 and 5 to the last two tasks, whose
+/// turns then are long. If `sends` is true, it sends the messages of [`long_visit`] to the first
+/// task before that. It reports the address of the first task.
 struct MakesThree {
     tasks: Option<[Holds; 3]>,
     sends: bool,
@@ -544,8 +549,8 @@ fn a_visit_that_outlasts_the_long_turn_goes_on_behind_the_next_long_turn() {
     }
 }
 
-/// Fails at each message. Reports the beginning of its recovery, and then waits until it is
-/// released.
+/// A task that fails at each message. It reports the beginning of its recovery, and then waits
+/// until it is released.
 struct Recovers(Sender<u32>, Receiver<()>);
 
 impl Task for Recovers {
@@ -563,7 +568,8 @@ impl Task for Recovers {
     }
 }
 
-/// Sends 2 to a task, then reports its message, and waits until it is released.
+/// A task that sends 2 to another task, then reports its own message, and waits until it is
+/// released.
 struct SendsAndHolds(Address<u32>, Holds);
 
 impl Task for SendsAndHolds {
@@ -575,8 +581,8 @@ impl Task for SendsAndHolds {
     }
 }
 
-/// Makes four tasks on its own worker. The last one sends to the third one in a long turn. Reports
-/// the addresses of the first two.
+/// A task that makes four tasks on its own worker. The last of them sends to the third one in a
+/// long turn. Reports the addresses of the first two tasks.
 struct MakesFour {
     tasks: Option<(Recovers, [Holds; 3])>,
     made: Sender<(Address<u32>, Address<u32>)>,
@@ -638,8 +644,8 @@ fn a_cell_that_is_about_to_run_is_kept_while_a_visited_task_recovers() {
     sponsor.shutdown();
 }
 
-/// Makes a task that reports its messages, sets timers for it, and makes the next turn of its
-/// worker wait.
+/// A task that makes another task, which reports its messages, and sets timers for that task. Then
+/// it makes the next turn of its worker wait.
 struct SetsTimers {
     says: Option<Sender<(u32, u32)>>,
     waits: Option<Waits>,
@@ -687,7 +693,7 @@ fn timers_of_a_worker_that_is_stuck_are_delivered() {
     }
 }
 
-/// Occupies the thread for this time.
+/// Occupies the thread for the given time.
 fn spin(time: Duration) {
     let began = Instant::now();
     while began.elapsed() < time {
@@ -695,7 +701,8 @@ fn spin(time: Duration) {
     }
 }
 
-/// Waits for a word in its first turn, then sets a timer, and waits in its second turn.
+/// A task that waits for permission in its first turn and then sets a timer. In its second turn, it
+/// waits again.
 struct SetsLate {
     echo: Address<u32>,
     after: Duration,
@@ -767,15 +774,15 @@ fn is_delivered(lasts: Duration, after: Duration) {
 /// Way in which a task of [`Heir`] ends.
 #[derive(Clone, Copy)]
 enum End {
-    /// Its last address is dropped.
+    /// The last address of the task is dropped.
     Unreachable,
-    /// Its turn stops it.
+    /// A turn of the task stops the task.
     Stops,
-    /// Its turn panics.
+    /// A turn of the task panics.
     Fails,
 }
 
-/// Tells its destructor that the message has come.
+/// A task that tells the destructor of an [`Heir`] that its message has come.
 struct Tells(Sender<()>);
 
 impl Task for Tells {
@@ -815,8 +822,8 @@ impl Drop for Heir {
     }
 }
 
-/// Makes a [`Tells`] and an [`Heir`] task on its own worker. At the next message, lets the second
-/// end while a message waits for the first.
+/// A task that makes a [`Tells`] task and an [`Heir`] task on its own worker. At the next message,
+/// it lets the `Heir` end while a message for the `Tells` waits.
 struct Family {
     end: End,
     /// Duration of the turn in which the second task ends.
@@ -858,7 +865,8 @@ impl Task for Family {
     }
 }
 
-/// Lets `count` tasks end in this way whose destructors wait for a ready task of their worker.
+/// Lets `count` tasks end in the given way. Their destructors wait until a ready task of the same
+/// worker has handled a message.
 fn destructors_wait(end: End, count: u32, lasts: Duration) {
     let sponsor = Sponsor::builder()
         .workers(2)

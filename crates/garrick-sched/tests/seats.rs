@@ -1,4 +1,4 @@
-//! The kind of task that holds each worker, and for how long.
+//! Tests of the samples that show which kind of task occupies each worker, and for how long.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use garrick_sched::{Address, AwaySample, Flow, Handle, Nanos, Sponsor, Task, Turn, WorkerSample};
 use garrick_testkit::{ByHand, ends, fail, silence_panics, wait};
 
-/// Reports that a turn has begun, and waits for permission to continue.
+/// Channels of a task that reports that its turn has begun, and waits for permission to continue.
 struct Pass(Sender<()>, Receiver<()>);
 
 impl Pass {
@@ -18,7 +18,7 @@ impl Pass {
     }
 }
 
-/// The other end of a pass.
+/// The other ends of the channels of a [`Pass`].
 struct Keeper(Receiver<()>, Sender<()>);
 
 impl Keeper {
@@ -27,7 +27,7 @@ impl Keeper {
         (Self(began, leave), Pass(told, may_go))
     }
 
-    /// Waits until the other end waits.
+    /// Waits until the task with the [`Pass`] waits in its turn.
     fn sees(&self) {
         wait(&self.0);
     }
@@ -37,7 +37,7 @@ impl Keeper {
     }
 }
 
-/// Waits in its turn.
+/// A task that waits in its turn.
 struct Holds;
 
 impl Task for Holds {
@@ -49,7 +49,7 @@ impl Task for Holds {
     }
 }
 
-/// Waits in a turn that blocks, where others may sit on its seat.
+/// A task that waits in a turn that blocks, while other threads may run its worker.
 struct Blocks;
 
 impl Task for Blocks {
@@ -61,7 +61,7 @@ impl Task for Blocks {
     }
 }
 
-/// Another kind of task that blocks.
+/// A second kind of task that blocks.
 struct BlocksToo;
 
 impl Task for BlocksToo {
@@ -72,7 +72,7 @@ impl Task for BlocksToo {
     }
 }
 
-/// Fails, and waits while it recovers.
+/// A task that fails, and waits while it recovers.
 struct Recovers(Option<Pass>);
 
 impl Task for Recovers {
@@ -90,7 +90,7 @@ impl Task for Recovers {
     }
 }
 
-/// Makes a sponsor with a clock that is set by hand.
+/// Makes a sponsor whose clock the test sets.
 fn by_hand(workers: usize) -> (Sponsor, Arc<ByHand>) {
     let world = ByHand::new();
     let sponsor = Sponsor::builder()
@@ -109,7 +109,7 @@ fn hold<T: Task<Message = Pass> + Send>(handle: &Handle, task: T) -> Keeper {
     keeper
 }
 
-/// Returns the running task, and the duration of its turn.
+/// Returns the name of the running task's kind, and the duration of its turn.
 fn turn_of(worker: &WorkerSample) -> Option<(&'static str, Nanos)> {
     let name = worker.running?;
     Some((short(name), worker.lasts))
@@ -225,7 +225,8 @@ fn a_turn_that_blocks_where_it_may_not_leave_holds_its_worker() {
     });
 }
 
-/// Makes a task on its own worker, and gives its address away, or holds the worker.
+/// A task that makes another task on its own worker and gives the address of that task away, or
+/// occupies the worker.
 struct Parent;
 
 enum Order {

@@ -12,7 +12,7 @@ use garrick_sched::{
 };
 use garrick_testkit::ByHand;
 
-/// A simulation with its clock.
+/// A simulation together with its clock.
 struct Simulated {
     simulation: Simulation,
     clock: Arc<ByHand>,
@@ -31,7 +31,7 @@ impl Simulated {
         self.simulation.open(builder).expect("there is room")
     }
 
-    /// Takes the first choice until there is none.
+    /// Takes the first possible choice again and again, until there is none.
     fn run(&mut self) {
         self.simulation.settle();
         while !self.simulation.choices().is_empty() {
@@ -46,7 +46,7 @@ impl Simulated {
 
 type Log = Rc<RefCell<Vec<u32>>>;
 
-/// Appends each message to a log.
+/// A task that appends each message to a log.
 struct Logs(Log);
 
 impl Task for Logs {
@@ -58,7 +58,7 @@ impl Task for Logs {
     }
 }
 
-/// Sends each of its messages on, twice.
+/// A task that sends each of its messages on to another task, twice.
 struct Doubles(Address<u32>);
 
 impl Task for Doubles {
@@ -71,7 +71,8 @@ impl Task for Doubles {
     }
 }
 
-/// Returns the logs of all orders of three senders that send two messages each.
+/// Runs three senders, which send two messages each, in all possible orders. Returns the log of
+/// each order.
 fn orders_of(senders: u32) -> BTreeSet<Vec<u32>> {
     let mut found = BTreeSet::new();
     let mut prefixes = vec![Vec::new()];
@@ -201,7 +202,7 @@ fn a_lost_message_is_dropped() {
     assert_eq!(simulated.simulation.handle(node).dead_letters(), 1);
 }
 
-/// Starts with a message to its log, and creates a child.
+/// A task that sends a message to a log when it starts, and creates a child.
 struct Starts(Log);
 
 impl Task for Starts {
@@ -253,7 +254,8 @@ fn a_start_can_fail() {
     assert_eq!(simulated.simulation.handle(node).dead_letters(), 1);
 }
 
-/// Asks another task with a timer that repeats.
+/// A task that logs its number. If the number is less than 3, the task sends the next number to
+/// itself by a timer.
 struct Alarm {
     log: Log,
 }
@@ -319,7 +321,8 @@ fn a_crash_takes_tasks_and_messages_with_it() {
     assert_eq!(log.take(), [1], "what the crashed node has sent is gone");
 }
 
-/// Takes the delivery to a node at an index with a fate. Returns false if there is none.
+/// Takes the first choice that delivers a message to the node `to`, with the given fate. Returns
+/// false if there is no such choice.
 fn deliver(simulation: &mut Simulation, to: usize, fate: Fate) -> bool {
     let is_there = |at: &usize| {
         let about = simulation.circumstances(*at);
@@ -382,7 +385,8 @@ fn a_copy_comes_after_its_original_and_is_not_copied() {
 
 #[test]
 fn messages_with_destructors_and_clones_that_panic_are_copied_safely() {
-    /// A message that counts its values. Its clone panics if the number is odd.
+    /// A message that counts how many values of its type exist. Cloning it panics if its number is
+    /// odd.
     struct Counted(Arc<()>, u32, [u64; 40]);
     impl Clone for Counted {
         fn clone(&self) -> Self {
@@ -425,7 +429,7 @@ fn messages_with_destructors_and_clones_that_panic_are_copied_safely() {
 
 #[test]
 fn names_do_not_depend_on_the_order() {
-    /// Creates a task that sends to a log.
+    /// A task that creates another task, which appends messages to a log.
     struct Parent(Address<u32>, u32);
     impl Task for Parent {
         type Message = ();
@@ -480,7 +484,7 @@ fn a_task_moves_between_nodes() {
             Flow::Continue
         }
     }
-    /// Moves a task to another sponsor.
+    /// A task that moves a task to another sponsor.
     struct Mover(
         garrick_sched::Handle,
         Address<(Address<u32>, u32)>,

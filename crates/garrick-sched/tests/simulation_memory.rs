@@ -1,13 +1,13 @@
-//! A test that simulations free all their blocks. It counts the blocks of the whole process, so it
-//! is alone in its program.
+//! A test that simulations free all their memory blocks. The test counts the blocks of the whole
+//! process, so it is the only test in its program.
 
 use std::time::Duration;
 
 use garrick_sched::{Address, Fate, Flow, Sent, Simulation, Sponsor, Task, Turn, audit};
 use garrick_testkit::ByHand;
 
-/// Starts, and then sends two messages for each of its own: to another task, and to itself after a
-/// while.
+/// A task with a start. For each of its messages, it sends a message to another task, and a delayed
+/// message to itself.
 struct Busy(Option<Address<u32>>);
 
 impl Task for Busy {
@@ -27,8 +27,8 @@ impl Task for Busy {
     }
 }
 
-/// Takes up to `steps` steps of a simulation, crashes a node after every second number of steps,
-/// and takes up to `more` steps after it. Leaves everything as it is then.
+/// Takes up to `steps` steps of a simulation. If `steps` is odd, crashes a node after them. Then
+/// takes up to `more` steps, and drops the simulation in the state that it has then.
 fn round(steps: usize, more: usize, sent: Sent) {
     let world = ByHand::new();
     let mut simulation = Simulation::new().expect("no other simulation runs on this thread");

@@ -1,5 +1,5 @@
-//! Programs of safe code that once broke the runtime, and similar programs. Each is named after the
-//! property that it must not break.
+//! Tests with safe code that once broke the runtime, and similar code. Each test is named after the
+//! property that must hold.
 #![forbid(unsafe_code)]
 
 #[path = "soundness/again.rs"]

@@ -1,4 +1,4 @@
-//! Sponsors: their names and pinning, and all the ways in which they end.
+//! Tests of sponsors: their names, pinned threads, and all the ways in which sponsors end.
 
 mod common;
 
@@ -121,7 +121,7 @@ enum Step {
     Left(u32),
 }
 
-/// Counts down along a ring of hops.
+/// A task in a ring of tasks, which passes a number on that counts down.
 struct Hop {
     next: Option<Address<Step>>,
     taken: Arc<Mutex<u32>>,
@@ -290,7 +290,7 @@ fn strangers_that_go_on_sending_do_not_keep_a_sponsor_from_ending_at_once() {
 }
 
 /// Runs threads that send to tasks. The tasks send to each other and make more tasks, until all
-/// messages are refused. Meanwhile the sponsor ends: at once, or within a limit.
+/// messages are refused. Meanwhile the sponsor ends, either immediately or within a time limit.
 fn flood_until_the_end(within: Option<Duration>) {
     let sponsor = Sponsor::pool(2).unwrap();
     let handle = sponsor.handle();
@@ -321,7 +321,7 @@ fn flood_until_the_end(within: Option<Duration>) {
     assert!(tasks.iter().all(Address::is_stopped));
 }
 
-/// Makes another task with each message, and sends it one message.
+/// A task that makes another task for each message, and sends one message to the new task.
 fn spreads() -> impl Task<Message = u32> + Send {
     does(|left: u32, turn: &Turn<'_, u32>| {
         if left > 0 {

@@ -1,4 +1,5 @@
-//! Stacks of workers: as large as requested, and refused where they are impossible.
+//! Tests of the stacks of workers: a stack has the requested size, and impossible sizes are
+//! refused.
 
 use std::hint::black_box;
 use std::process::{Command, Output};
@@ -10,7 +11,7 @@ use garrick_sched::{
     ThreadSpec, Turn, World,
 };
 
-/// Uses about 1 KiB of the stack for each step down.
+/// Calls itself `depth` times, and uses about 1 KiB of the stack for each call.
 #[inline(never)]
 fn dive(depth: u32) -> u64 {
     let room = black_box([u64::from(depth); 128]);
@@ -20,7 +21,7 @@ fn dive(depth: u32) -> u64 {
     }
 }
 
-/// Recurses to the given depth.
+/// A task that recurses to the depth in its message.
 struct Diver;
 
 impl Task for Diver {
@@ -33,11 +34,11 @@ impl Task for Diver {
     }
 }
 
-/// The variable that sets the stack size of the child's worker; 0 leaves it to the standard
-/// library.
+/// The environment variable that sets the stack size of the worker in the child process. 0 stands
+/// for the default of the standard library.
 const STACK: &str = "GARRICK_TEST_STACK";
 
-/// Number of steps that do not fit into a stack of 2 MiB.
+/// Number of recursive calls that do not fit into a stack of 2 MiB.
 const DEEP: u32 = 8 * 1024;
 
 /// Runs in a separate process for the test below, which may overflow the stack. Does nothing

@@ -1,4 +1,5 @@
-//! Sponsors that cannot be started: every refusal explains the error, and leaves nothing behind.
+//! Tests of sponsors that cannot be started. Each error explains the reason, and the failed start
+//! leaves nothing behind.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -8,12 +9,12 @@ use std::{io, thread};
 use garrick_sched::{Builder, Nanos, Sponsor, StartError, ThreadSpec, WORKERS_MAX, World};
 use garrick_testkit::{alone, ends, fail, silence_panics};
 
-/// Number of workers of a pool that does not start. Repeated as below, the workers are more than
-/// the limit, so numbers that are not given back are soon missing.
+/// Number of workers of a pool that does not start. The test starts such a pool so often that
+/// numbers of workers would run out if they were not given back.
 const MANY: usize = WORKERS_MAX / 4;
 const TRIES: usize = 6;
 
-/// Fails unless all numbers of workers are free.
+/// Panics unless all numbers of workers are free.
 fn all_homes_are_free() {
     let world = Arc::new(Poor::new(0, Poverty::Says));
     let builder = Sponsor::builder().workers(WORKERS_MAX).world(world);
@@ -76,7 +77,7 @@ enum Poverty {
 struct Poor {
     left: Mutex<usize>,
     poverty: Poverty,
-    /// Number of running threads.
+    /// Number of threads of this world that are running.
     running: Arc<AtomicUsize>,
 }
 

@@ -1,5 +1,5 @@
-//! A sponsor that ends refuses strangers, if it is configured so, and handles all messages that it
-//! has accepted.
+//! Tests of sponsors that refuse messages from strangers (other threads) after they have begun to
+//! end. Such a sponsor handles all messages that it has accepted.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::thread;
 use common::does;
 use garrick_sched::{Address, Flow, Here, NoReply, Reply, SendError, Sponsor, Task, Turn};
 
-/// A sponsor that refuses strangers once it ends.
+/// Creates a sponsor that refuses messages from other threads when it ends.
 fn sponsor(workers: usize) -> Sponsor {
     let builder = Sponsor::builder().workers(workers).refuse_strangers(true);
     builder.start().unwrap()
@@ -130,7 +130,7 @@ fn a_task_of_another_sponsor_is_a_stranger() {
 
 type Heard = Option<Result<u32, NoReply>>;
 
-/// Makes a task that asks the task that gets the reply, and reports the answer.
+/// Makes a task that gives its reply away over `asks`, and reports the answer over `hears`.
 fn asker(
     asks: Sender<Reply<u32>>,
     hears: Sender<Result<u32, NoReply>>,
@@ -190,7 +190,7 @@ fn the_closure_of_a_turn_that_blocks_is_no_stranger() {
     assert_eq!(handled.load(SeqCst), 1);
 }
 
-/// Largest number of messages by which a flood is ahead of its receivers.
+/// Largest number of messages of a flood that were sent but not handled yet.
 const AHEAD_MAX: usize = 10_000;
 
 #[test]

@@ -1,6 +1,6 @@
-//! Random programs on one or two sponsors: tasks spawn, send, pass addresses on, drop them, undo,
-//! panic and stop, and plain threads send as well. Every message is accounted for once and in
-//! order, and every cell, envelope, task and message is freed at the end.
+//! Tests of random programs on one or two sponsors. Tasks spawn, send, pass addresses on, drop
+//! addresses, undo turns, panic and stop, and plain threads send as well. Each message is accounted
+//! for once and in order. At the end, every cell, envelope, task and message is freed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
 use garrick_sched::{Address, Flow, Sponsor, Task, Turn, audit};
 use garrick_testkit::{alone, fail, silence_panics};
 
-/// The events of the whole run.
+/// Counters of the events in a whole run.
 #[derive(Default)]
 struct Tally {
     /// Number of steps that tasks may still take.
@@ -17,20 +17,20 @@ struct Tally {
     next_id: AtomicU64,
     tasks_alive: AtomicI64,
     messages_alive: AtomicI64,
-    /// Number of messages made.
+    /// Number of messages that were made.
     made: AtomicU64,
     handled: AtomicU64,
     /// Number of messages that were dropped and not handled.
     dropped: AtomicU64,
-    /// Number of dropped messages that were sent in turns undone on purpose, or given back to the
-    /// sender.
+    /// Number of dropped messages that were sent in turns that were undone on purpose, or that were
+    /// given back to the sender.
     undone: AtomicU64,
     given_back: AtomicU64,
     disorder: AtomicU64,
 }
 
 impl Tally {
-    /// Checks that everything is accounted for, with `dead` dead letters.
+    /// Checks that all messages are accounted for. The sponsors have counted `dead` dead letters.
     fn check(&self, dead: u64, context: &str) {
         let of = |count: &AtomicU64| count.load(SeqCst);
         assert_eq!(of(&self.disorder), 0, "out of order: {context}");
@@ -70,7 +70,8 @@ impl Drop for Counted {
     }
 }
 
-/// A message, with padding to make it travel in an envelope or in a run queue's entry.
+/// A message with padding. The size of the padding determines if the message is in an envelope or
+/// in an entry of a run queue.
 struct Message<P: Default + Send + 'static> {
     body: Box<Body<P>>,
     _padding: P,
@@ -94,7 +95,7 @@ impl Random {
     }
 }
 
-/// A sender: numbers its messages to each receiver.
+/// A sender, which numbers its messages to each receiver.
 struct Sender<P: Default + Send + 'static> {
     id: u64,
     random: Random,
@@ -138,7 +139,7 @@ impl<P: Default + Send + 'static> Sender<P> {
         }
     }
 
-    /// Returns an address that it knows, if any.
+    /// Returns a random address that the sender knows, if there is one.
     fn pick(&mut self) -> Option<Address<Message<P>>> {
         let count = self.numbers.len() as u64;
         if count == 0 {
@@ -152,9 +153,9 @@ impl<P: Default + Send + 'static> Sender<P> {
 struct Node<P: Default + Send + 'static> {
     sender: Sender<P>,
     seed: u64,
-    /// The last number seen, by sender.
+    /// The last number that was received from each sender.
     seen: HashMap<u64, u64>,
-    /// Number of messages staged in the current turn.
+    /// Number of messages that the current turn has staged.
     staged: u64,
 }
 
@@ -382,7 +383,7 @@ fn stress_boxed_messages() {
     (1..=rounds() / 4).for_each(|seed| run::<Big>(seed, 2, 1, 1_000, true));
 }
 
-/// Larger than any envelope.
+/// Padding that makes a message larger than every envelope.
 struct Big(#[allow(dead_code)] [u64; 700]);
 
 impl Default for Big {

@@ -1,5 +1,5 @@
-//! Memory that timers keep once they are over: none, if they have fired, were cancelled, or were
-//! undone with their turn.
+//! Tests that timers keep no memory after they have fired, were cancelled, or were undone with
+//! their turn.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -12,11 +12,11 @@ use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Timer, Turn};
 use garrick_testkit::{ByHand, alone};
 
-/// Timers of one round.
+/// Number of timers in one round.
 const TIMERS: usize = 100_000;
 
-/// Bytes that may be kept: less than a wheel or a register with room for a round. A slab of blocks
-/// is 1 MiB.
+/// Number of bytes that may be kept. A timer wheel, or a register of timers, with room for one
+/// round would need more. A slab of memory blocks has 1 MiB.
 const KEPT_MAX: i64 = 2_000_000;
 
 struct Stand {
@@ -55,8 +55,9 @@ impl Stand {
         self.timers.lock().unwrap().drain(..).collect()
     }
 
-    /// Checks that memory is unchanged after a second round has ended by `end`. Blocks of messages
-    /// stay with the worker's pool, and are counted from the first round on.
+    /// Checks that a second round of timers, which ends by `end`, does not change the memory in
+    /// use. The blocks of messages stay in the worker's pool, so they are counted after the first
+    /// round.
     #[track_caller]
     fn keeps_nothing(&self, flow: fn() -> Flow, end: impl Fn(Vec<Timer>)) {
         end(self.start(flow));

@@ -1,4 +1,5 @@
-//! Delayed messages: in order, not early, undone with their turn, freed with their sponsor.
+//! Tests that delayed messages come in order and not too early, are undone with their turn, and are
+//! freed with their sponsor.
 
 mod common;
 
@@ -13,7 +14,8 @@ use garrick_testkit::{ByHand, OnDrop, ends, fail, ms, silence_panics, wait};
 const TICK: Duration = Duration::from_micros(10);
 
 impl Listening {
-    /// Sends each number after as many milliseconds, all in one turn that ends with `flow`.
+    /// Sends each of the given numbers after as many milliseconds. All timers are set in one turn,
+    /// which ends with `flow`.
     fn send_after_so_many_ms(&self, delays: &'static [u64], flow: fn() -> Flow) {
         let to = self.listener.clone();
         let sender = self.here.spawn(does(move |(), turn: &Turn<'_, ()>| {

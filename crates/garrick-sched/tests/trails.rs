@@ -1,4 +1,4 @@
-//! Trails: values that travel with the messages of a turn.
+//! Tests of trails: values that are passed along with the messages of a turn.
 
 use std::sync::{Arc, mpsc};
 
@@ -8,7 +8,7 @@ use garrick_sched::{
 };
 use garrick_testkit::{HANGS_AFTER, ends_alone, fail, silence_panics};
 
-/// The number in a trail, if there is one.
+/// The number in a trail, or `None` if there is no trail.
 fn number_in(trail: Option<&Trail>) -> Option<u32> {
     trail
         .and_then(|trail| trail.value::<Arc<u32>>())
@@ -19,7 +19,7 @@ fn number_in(trail: Option<&Trail>) -> Option<u32> {
 #[derive(Debug, Clone, Copy)]
 struct Go {
     number: u32,
-    /// Trail that the turn sets, if there is one.
+    /// The trail that the turn sets, if there is one.
     sets: Option<u32>,
     does: Does,
 }
@@ -40,7 +40,8 @@ fn plain(number: u32) -> Go {
     }
 }
 
-/// Reports the number of each message and the trail of its turn, and passes the message on.
+/// A task that reports the number of each message and the trail of its turn, and passes the message
+/// on.
 struct Hop {
     next: Vec<Address<Go>>,
     told: mpsc::Sender<(u32, Option<u32>)>,
@@ -80,7 +81,7 @@ impl Task for Hop {
     }
 }
 
-/// A line of hops, and what each of them has told.
+/// A line of [`Hop`] tasks, and the reports of each of them.
 struct Row {
     first: Address<Go>,
     heard: Vec<mpsc::Receiver<(u32, Option<u32>)>>,
@@ -106,7 +107,7 @@ impl Row {
         self.first.send(go).unwrap();
     }
 
-    /// Stops the sponsor after all messages, and returns what each hop has heard.
+    /// Stops the sponsor after all messages are handled, and returns the reports of each [`Hop`].
     fn end(self, sponsor: Sponsor) -> Vec<Vec<(u32, Option<u32>)>> {
         drop(self.first);
         sponsor.shutdown();
@@ -183,7 +184,7 @@ fn a_turn_that_blocks_keeps_its_trail_and_no_other_turn_gets_it() {
     });
 }
 
-/// Sends on command.
+/// A task that sends its number to several tasks, with the number as the trail.
 struct Sends(Vec<Address<u32>>);
 
 impl Task for Sends {
@@ -198,7 +199,7 @@ impl Task for Sends {
     }
 }
 
-/// Blocks in its first turn, away from its worker, and reports trails.
+/// A task that blocks away from its worker in its first turn, and reports trails.
 struct Waits {
     begins: mpsc::Sender<()>,
     go: mpsc::Receiver<()>,
@@ -283,7 +284,7 @@ fn messages_in_bounded_mailboxes_have_their_trails() {
     });
 }
 
-/// Sends each message with a trail, and undoes every fifth turn.
+/// A task that sends each message with a trail, and undoes every fifth turn.
 struct Gives(Address<u32>, Arc<u32>);
 
 impl Task for Gives {
@@ -352,7 +353,8 @@ fn a_thread_gives_a_trail_to_its_messages() {
     });
 }
 
-/// Waits in a turn for the answer of a task of the same worker, which other workers must run.
+/// A task that waits in its turn for the answer of another task of the same worker, so that another
+/// worker must run that task.
 struct Asks(mpsc::Receiver<Option<u32>>);
 
 impl Task for Asks {

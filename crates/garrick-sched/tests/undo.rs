@@ -1,4 +1,4 @@
-//! A turn that is undone, or panics, has no effect: no send, no task, no timer.
+//! Tests that a turn that is undone or panics has no effect: no message, no task and no timer.
 
 mod common;
 
@@ -10,12 +10,12 @@ use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
 use garrick_testkit::{ByHand, OnDrop, ends, fail, silence_panics, wait};
 
-/// The way in which a turn is undone. A panic stops its task as well.
+/// The way in which a turn is undone. A panic also stops the task.
 type End = fn() -> Flow;
 
 const UNDONE: [End; 2] = [|| Flow::Undo, || fail()];
 
-/// Makes a sponsor here, and a task on it that forwards its messages.
+/// Makes a sponsor on this thread, and a task on it that forwards its messages.
 fn stand<M: 'static>() -> (Here, Arc<ByHand>, Address<M>, Receiver<M>) {
     silence_panics();
     let clock = ByHand::new();
@@ -28,7 +28,7 @@ fn stand<M: 'static>() -> (Here, Arc<ByHand>, Address<M>, Receiver<M>) {
     (here, clock, listener, heard)
 }
 
-/// Runs one turn on `here`.
+/// Runs one turn of a new task on `here`.
 fn turn(here: &Here, mut body: impl FnMut(&Turn<'_, ()>) -> Flow + 'static) {
     here.spawn(does(move |(), turn: &Turn<'_, ()>| body(turn)))
         .send(())
@@ -58,7 +58,7 @@ fn sends_vanish<M: Send + 'static>(of: fn(u32) -> M, number: fn(&M) -> u32, befo
     }
 }
 
-/// Sends a hundred messages in vain.
+/// A task that sends a hundred messages in a turn that is undone.
 struct Undone<M> {
     to: Address<M>,
     of: fn(u32) -> M,
@@ -144,7 +144,7 @@ fn sends_to_another_sponsor() {
     });
 }
 
-/// Reports when it starts and when it is dropped.
+/// A task that reports when it starts and when it is dropped.
 struct Child(Sender<&'static str>);
 
 impl Task for Child {

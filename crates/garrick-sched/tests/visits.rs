@@ -1,4 +1,5 @@
-//! Counts of tasks that guests run. A guest is a thread that calls a task and runs it itself.
+//! Tests of the counters for tasks that guests run. A guest is a thread that calls a task and runs
+//! it itself.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -6,7 +7,7 @@ use std::time::{Duration, Instant};
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
 use garrick_testkit::{ends, ends_alone};
 
-/// Answers a question after the time that it contains.
+/// A task that answers each question after the time that the question contains.
 struct Busy;
 
 impl Task for Busy {
@@ -20,7 +21,7 @@ impl Task for Busy {
     }
 }
 
-/// Answers with a task that ends at once.
+/// A task that creates another task, which ends immediately, and then answers.
 struct Mother;
 
 impl Task for Mother {
@@ -43,7 +44,7 @@ fn kind(handle: &Handle, name: &str) -> KindSample {
     found.unwrap_or_default()
 }
 
-/// Waits until `is_so` returns true for the sample of a kind.
+/// Waits until `is_so` returns true for the sample of the given kind of task.
 fn until(handle: &Handle, name: &str, is_so: impl Fn(&KindSample) -> bool) -> KindSample {
     loop {
         let sample = kind(handle, name);
@@ -54,7 +55,7 @@ fn until(handle: &Handle, name: &str, is_so: impl Fn(&KindSample) -> bool) -> Ki
     }
 }
 
-/// Asks a question. Returns true if this thread has run the task.
+/// Asks a question. Returns true if this thread has run the asked task.
 fn call(task: &Address<(Duration, Reply<thread::ThreadId>)>, time: Duration) -> bool {
     task.call(|reply| (time, reply)).wait() == Ok(thread::current().id())
 }

@@ -1,4 +1,4 @@
-//! Times that messages wait, as measured by a sponsor with probes.
+//! Tests of the times that messages wait, as measured by a sponsor with probes.
 
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -9,7 +9,7 @@ use garrick_sched::{
 };
 use garrick_testkit::{HANGS_AFTER, ends_alone, wait};
 
-/// Reports that its turn has begun, and waits for permission to end it.
+/// A task that reports that its turn has begun, and waits for permission to end it.
 struct Gate(mpsc::Sender<()>, mpsc::Receiver<()>);
 
 impl Task for Gate {
@@ -22,7 +22,7 @@ impl Task for Gate {
     }
 }
 
-/// A gate of a worker, with the other ends of its channels.
+/// A [`Gate`] task of a worker, with the other ends of its channels.
 struct Keeper {
     gate: Address<()>,
     began: mpsc::Receiver<()>,
@@ -36,7 +36,7 @@ impl Keeper {
         Self { gate, began, leave }
     }
 
-    /// Returns when the only worker is in a turn of the gate.
+    /// Waits until the only worker is in a turn of the [`Gate`].
     fn hold(&self) {
         self.gate.send(()).unwrap();
         wait(&self.began);
@@ -47,8 +47,8 @@ impl Keeper {
     }
 }
 
-/// Checks that the messages of each sender arrive in order. Reports each handled message, and the
-/// number of handled messages when it is dropped.
+/// A task that checks that the messages of each sender arrive in order. It reports each handled
+/// message. When it is dropped, it reports the number of handled messages.
 struct Reads {
     next: Vec<u64>,
     handled: mpsc::Sender<()>,
@@ -56,7 +56,7 @@ struct Reads {
 }
 
 impl Reads {
-    /// Returns a reader for a number of senders, and receivers of its reports.
+    /// Returns a [`Reads`] for the given number of senders, and receivers of its reports.
     fn new(senders: usize) -> (Self, mpsc::Receiver<()>, mpsc::Receiver<u64>) {
         let ((handled, heard), (ended, end)) = (mpsc::channel(), mpsc::channel());
         let next = vec![0; senders];
@@ -86,7 +86,8 @@ impl Task for Reads {
     }
 }
 
-/// Sends the next numbers to a reader, and to itself for the next turn.
+/// A task that sends the next numbers to a [`Reads`], and a message to itself, so that another turn
+/// follows.
 struct Writes {
     sender: usize,
     next: u64,
@@ -120,7 +121,7 @@ fn total(waits: &Durations) -> u64 {
     waits.counts().iter().sum()
 }
 
-/// Returns the number of waits that were surely at least `time`.
+/// Returns the number of waiting times that were certainly at least `time`.
 fn at_least(waits: &Durations, time: Duration) -> u64 {
     let classes = 1..Durations::LEN;
     let long = classes.filter(|class| u128::from(Durations::limit(class - 1)) >= time.as_nanos());
@@ -135,7 +136,7 @@ fn until(mut round: impl FnMut() -> bool) {
     }
 }
 
-/// Returns after `time`.
+/// Waits until `time` has passed.
 fn pass(time: Duration) {
     let began = Instant::now();
     while began.elapsed() < time {
@@ -174,7 +175,7 @@ fn a_message_from_outside_that_waits_behind_a_long_turn_is_measured() {
 
 #[test]
 fn a_message_from_a_turn_waits_from_the_end_of_that_turn() {
-    /// Runs for a long time, and sends a message at the beginning.
+    /// A task that sends a message at the beginning of its turn, and then runs for a long time.
     struct Slow(Address<(usize, u64)>, u64);
 
     impl Task for Slow {
@@ -306,7 +307,8 @@ fn nothing_is_measured_without_probes() {
     });
 }
 
-/// Forwards its message, which must not leave the thread, until the number is 0.
+/// A task that forwards its message to another task until the number in it is 0. The message must
+/// not leave the thread.
 struct Stays(Option<Address<Rc<u32>>>);
 
 impl Task for Stays {

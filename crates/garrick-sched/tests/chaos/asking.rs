@@ -1,4 +1,4 @@
-//! Questions, and the tasks or threads that owe their answers.
+//! Questions, and the duties of tasks and threads to answer them.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -23,7 +23,7 @@ pub(crate) struct Owing {
 }
 
 impl Owing {
-    /// Answers the question. The answer leaves `will` behind.
+    /// Answers the question. When the answer is dropped, the actions in `will` are performed.
     pub(crate) fn pay(self, will: Will) {
         let answer = Answer {
             question: self.question,
@@ -40,8 +40,8 @@ impl Owing {
         Self { reply, question }
     }
 
-    /// Makes a question whose answer comes to a door, which may get the answer of a turn that is
-    /// undone, and the refusal after it.
+    /// Makes a question whose answer comes to a door. If the turn of the answer is undone, the door
+    /// may get the answer and then a refusal.
     pub(crate) fn to_door<M: Shape>(to: Address<M>, question: u32) -> Self {
         let reply = Reply::to_task(to, |answer| convert::<M>(answer, 0));
         Self { reply, question }

@@ -19,12 +19,12 @@ impl Dice {
         (self.next() >> 11) as usize % bound
     }
 
-    /// Returns true one time in `times`.
+    /// Returns true with a probability of 1 in `times`.
     pub(crate) fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// Returns one of the elements, if there is any.
+    /// Returns a random element, or `None` if there are no elements.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         if from.is_empty() {
             return None;

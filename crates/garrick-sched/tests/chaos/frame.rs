@@ -1,5 +1,5 @@
-//! The staged effects of the current turn, as its task sees them: so it is known which effects an
-//! undo removes.
+//! A record of the staged effects of the current turn. With this record, a test knows which effects
+//! an undo removes.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
@@ -11,20 +11,20 @@ use garrick_sched::Flow;
 use crate::later::{self, Effects};
 use crate::ledger::{self, fate};
 
-/// The beginning of every message of a panic on purpose.
+/// The text with which the message of every intended panic begins.
 pub(crate) const ON_PURPOSE: &str = "chaos";
 
 struct Frame {
-    /// The task that runs the turn; 0 for code that is in no turn.
+    /// The number of the task that runs the turn. 0 for code outside of turns.
     task: u32,
     staged: Vec<u32>,
-    /// Number of messages without bytes.
+    /// Number of messages without bytes that the turn has staged.
     nothings: u64,
 }
 
 thread_local! {
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
-    /// True while a turn blocks here.
+    /// True while a turn blocks on this thread.
     static BLOCKS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -37,11 +37,11 @@ fn push(task: u32) {
     FRAMES.with_borrow_mut(|frames| frames.push(frame));
 }
 
-/// A turn of a task, until it ends.
+/// A guard of a turn, which exists until the turn ends.
 pub(crate) struct InTurn {
-    /// The result of the turn; `None` if it panicked.
+    /// The result of the turn. `None` if the turn has panicked.
     flow: Option<Flow>,
-    /// Place for the effects of the turn, if its commit is decided later.
+    /// The place for the effects of the turn, if the commit of the turn is decided later.
     later: Option<later::Shared>,
 }
 
@@ -93,7 +93,7 @@ impl Drop for InTurn {
     }
 }
 
-/// Calls `f`, which does nothing that belongs to the current turn.
+/// Calls `f`, whose effects do not belong to the current turn.
 pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
     struct Outside;
     impl Drop for Outside {
@@ -106,7 +106,7 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Calls `f` where a turn blocks, and so in no turn. If `f` panics, so does the turn.
+/// Calls `f` while a turn blocks, and so outside of the turn. If `f` panics, the turn panics, too.
 pub(crate) fn blocking(f: impl FnOnce()) {
     struct Blocks(bool);
     impl Drop for Blocks {
@@ -135,17 +135,17 @@ fn with_turn(f: impl FnOnce(&mut Frame)) {
     });
 }
 
-/// Records that a value is about to be staged, if this is a turn.
+/// Records that a value is about to be staged, if this thread is in a turn.
 pub(crate) fn stage(id: u32) {
     with_turn(|frame| frame.staged.push(id));
 }
 
-/// Records that a message without bytes was staged, if this is a turn.
+/// Records that a message without bytes was staged, if this thread is in a turn.
 pub(crate) fn stage_nothing() {
     with_turn(|frame| frame.nothings += 1);
 }
 
-/// Returns the message of a task that panics.
+/// Returns the panic message of a task that panics on purpose.
 pub(crate) fn last_words(task: u32) -> String {
     format!("{ON_PURPOSE} in {task:#x}")
 }
@@ -167,14 +167,14 @@ impl Drop for Grenade {
     }
 }
 
-/// Panics on purpose, in the worst way.
+/// Panics on purpose, with a payload whose destructor panics, too.
 pub(crate) fn explode() {
     if !thread::panicking() {
         panic::panic_any(Grenade);
     }
 }
 
-/// Keeps panics on purpose from being printed. All other panics are errors.
+/// Prevents intended panics from being printed. All other panics are errors.
 pub(crate) fn hook_panics() {
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -1,4 +1,4 @@
-//! Doors.
+//! Doors that treat their messages in random ways.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::Ordering::SeqCst;
@@ -13,7 +13,7 @@ use crate::round;
 use crate::shapes::{Cargo, Letter, Peer, Shape};
 use crate::will::Will;
 
-/// Number of doors in a row that is too deep for one stack.
+/// Number of doors in a row in which nested calls would need too much stack.
 const ROW: usize = 40;
 
 /// The way in which a door treats its messages.
@@ -23,7 +23,7 @@ enum Manner {
     HandsOn,
     /// Handles all messages.
     Keeps,
-    /// Alternates at random.
+    /// Forwards or handles each message, at random.
     Moody,
 }
 
@@ -32,11 +32,11 @@ struct Gate<M: Shape> {
     token: Token,
     manner: Manner,
     behind: Address<M>,
-    /// The task that its addresses stand for, if it stands for one.
+    /// The task that the addresses of the door stand for, if there is one.
     stands_for: Option<TaskId>,
     /// True if the door forwards watches.
     hands_watch_on: bool,
-    /// A peer that gets some messages.
+    /// A peer to which the door forwards some messages.
     other: Peer,
     _will: Will,
 }
@@ -73,7 +73,7 @@ fn lost() -> u32 {
     }
 }
 
-/// Handles a message. If its will panics, so does the door.
+/// Handles a message. If the actions of the message (its will) panic, the door panics, too.
 fn keep<M: Shape>(message: M) {
     let letter = message.open();
     let id = letter.token.id();
@@ -143,11 +143,11 @@ impl<M: Shape> Door for Gate<M> {
 pub(crate) struct Plan {
     pub(crate) other: Peer,
     pub(crate) will: Will,
-    /// The random number that decides the rest.
+    /// The random number that determines all other settings.
     pub(crate) chance: u64,
 }
 
-/// A door before a task.
+/// Makes a door in front of a task.
 pub(crate) fn before<M: Shape>(behind: &Address<M>, task: u32, plan: Plan) -> Peer {
     let manner = match plan.chance % 8 {
         0 => Manner::HandsOn,
@@ -168,7 +168,8 @@ pub(crate) fn before<M: Shape>(behind: &Address<M>, task: u32, plan: Plan) -> Pe
     peer(door(gate), task, hands_watch_on)
 }
 
-/// A row of doors that is deeper than a stack should be, before a task or another door.
+/// Makes a long row of doors in front of a task or another door. Nested calls of these doors would
+/// need too much stack.
 pub(crate) fn row<M: Shape>(behind: &Address<M>, task: u32, plan: Plan) -> Peer {
     let Plan { other, will, .. } = plan;
     let mut will = Some(will.without_asks());

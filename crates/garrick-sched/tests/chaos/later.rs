@@ -1,4 +1,4 @@
-//! Turns whose commit is decided later, by a thread of the round.
+//! Turns whose commit is decided later, by a thread of the test round.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -11,19 +11,19 @@ use crate::dice::Dice;
 use crate::frame;
 use crate::ledger::{self, NOTHINGS, fate};
 
-/// Largest number of turns that wait for a decision because others came first.
+/// Largest number of turns that wait for a decision at the same time.
 const WAITING_MAX: usize = 8;
 
 /// Effects of a turn that has ended.
 #[derive(Default)]
 pub(crate) struct Effects {
     pub(crate) staged: Vec<u32>,
-    /// Number of messages without bytes.
+    /// Number of messages without bytes among the effects.
     pub(crate) nothings: u64,
 }
 
 impl Effects {
-    /// Records that the effects do not take place.
+    /// Records that the effects do not take place, because the turn was undone.
     pub(crate) fn undo(self) {
         for id in self.staged {
             // A value that is gone by now came back, or a door kept it.
@@ -35,10 +35,10 @@ impl Effects {
     }
 }
 
-/// The effects of a turn, from its request for a later decision on.
+/// The effects of a turn after it has requested a later decision.
 pub(crate) type Shared = Arc<Mutex<Effects>>;
 
-/// A turn that has ended and is not decided.
+/// A turn that has ended, and whose commit is not decided yet.
 pub(crate) struct Undecided {
     pending: Pending,
     task: u32,
@@ -60,7 +60,7 @@ impl Undecided {
     }
 }
 
-/// Has the turn of `task` decided by the thread behind `deciders`.
+/// Lets the thread behind `deciders` decide whether the turn of `task` commits.
 pub(crate) fn request<M: 'static>(
     turn: &Turn<'_, M>,
     task: u32,
@@ -81,7 +81,7 @@ pub(crate) fn request<M: 'static>(
     effects
 }
 
-/// Decides about turns, in any order, until all senders are gone.
+/// Decides in any order whether turns commit, until all senders are gone.
 pub(crate) fn decide(undecided: &Receiver<Undecided>, seed: u64) {
     let mut dice = Dice::new(seed ^ 0xdec1);
     let mut waiting = Vec::new();

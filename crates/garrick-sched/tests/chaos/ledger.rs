@@ -1,18 +1,18 @@
-//! The fates of all values: every value of a round has a number, and a word in a table of the
+//! The fates of all values. Each value in a test round has a number, and a word in a table of the
 //! process.
 //!
-//! The table belongs to the process, so that a value carries only its number. One round runs at a
-//! time; numbers show which round they belong to.
+//! The table belongs to the process, so that a value contains only its number. Only one round runs
+//! at a time, and the number of a value shows to which round the value belongs.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 const CHUNK: usize = 1 << 12;
 const CHUNKS: usize = 1 << 8;
-/// Number of bits of a number that identify the value within its round.
+/// Number of the bits that identify a value within its round, in the number of the value.
 const INDEX_BITS: u32 = 20;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
-/// Largest number of errors that are reported of a round.
+/// Largest number of errors in a round that are reported.
 const WRONG_MAX: usize = 24;
 
 static TABLE: [OnceLock<Box<[AtomicU32]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
@@ -44,41 +44,45 @@ const KINDS: [Kind; 6] = [
 /// The fates of a value, as bits of its word.
 pub(crate) mod fate {
     pub(crate) const DROPPED: u32 = 1 << 4;
-    /// Given to a task or thread that sends it.
+    /// The value was given to a task or thread that sends it.
     pub(crate) const SENT: u32 = 1 << 19;
-    /// Received by a task, or kept by a door.
+    /// The value was received by a task, or kept by a door.
     pub(crate) const HANDLED: u32 = 1 << 5;
-    /// Belongs to a turn that did not commit.
+    /// The value belongs to a turn that did not commit.
     pub(crate) const UNDONE: u32 = 1 << 6;
-    /// Came back to its sender.
+    /// The value came back to its sender.
     pub(crate) const GIVEN_BACK: u32 = 1 << 7;
-    /// Given back by a door, on a thread that was no worker at that moment.
+    /// A door has given the value back, on a thread that was not a worker at that moment.
     pub(crate) const REFUSED_OUTSIDE: u32 = 1 << 8;
-    /// Given back by a door, on a worker.
+    /// A door has given the value back, on a worker.
     pub(crate) const REFUSED_INSIDE: u32 = 1 << 9;
-    /// Lost in a door that panicked, on a thread that was no worker at that moment.
+    /// The value was lost in a door that panicked, on a thread that was not a worker at that
+    /// moment.
     pub(crate) const LOST_OUTSIDE: u32 = 1 << 10;
-    /// Lost in a door that panicked, on a worker.
+    /// The value was lost in a door that panicked, on a worker.
     pub(crate) const LOST_INSIDE: u32 = 1 << 11;
     /// A value without a sender: an answer, or a notice.
     pub(crate) const NO_LETTER: u32 = 1 << 12;
-    /// The function that checks whether it is a letter panics, so it counts as one.
+    /// The function that checks if the value counts as a dead letter panics. So the value counts as
+    /// one.
     pub(crate) const LETTER_PANICS: u32 = 1 << 13;
-    /// Made from an answer to a task.
+    /// The value is a message that was made from an answer to a task.
     pub(crate) const CONVERTED: u32 = 1 << 14;
-    /// A notice that was given.
+    /// The value is a notice that was delivered.
     pub(crate) const TOLD: u32 = 1 << 15;
-    /// A notice that need not come: cancelled, or in the hands of a door.
+    /// The value is a notice that need not come, because it was cancelled or passed to a door.
     pub(crate) const MAY_BE_SILENT: u32 = 1 << 16;
-    /// A task that wanted to stop, or was asked to.
+    /// The value is a task that wanted to stop, or was asked to stop.
     pub(crate) const STOPS: u32 = 1 << 17;
-    /// A message that was given to a door, which makes no difference between letters and others.
+    /// The value is a message that was given to a door. A door does not distinguish messages that
+    /// count as dead letters from other messages.
     pub(crate) const AT_DOOR: u32 = 1 << 20;
-    /// A task with a turn that panicked.
+    /// The value is a task that had a turn that panicked.
     pub(crate) const FAILS: u32 = 1 << 18;
 }
 
-/// Messages without bytes, which have no number: made, dropped, handled, undone, given back.
+/// Counts of the messages without bytes, which have no number: how many were made, dropped,
+/// handled, undone and given back.
 #[derive(Debug)]
 pub(crate) struct Nothings {
     pub(crate) made: AtomicU64,
@@ -96,7 +100,7 @@ pub(crate) static NOTHINGS: Nothings = Nothings {
     given_back: AtomicU64::new(0),
 };
 
-/// Replies to tasks that were made.
+/// Number of replies that were made for tasks.
 pub(crate) static REPLIES_TO_TASKS: AtomicU64 = AtomicU64::new(0);
 
 fn word(index: u32) -> &'static AtomicU32 {
@@ -136,8 +140,8 @@ fn is_of_this_round(id: u32) -> bool {
     id >> INDEX_BITS == EPOCH.load(SeqCst) && id & INDEX_MASK < NEXT.load(SeqCst)
 }
 
-/// Records the fate of a value, and returns the previous word. A number that this round has not
-/// issued is an error.
+/// Records the fate of a value, and returns the previous word. Reports an error if this round has
+/// not issued the number of the value.
 pub(crate) fn mark(id: u32, fate: u32) -> u32 {
     if !is_of_this_round(id) {
         wrong(format!("number {id:#x} is of no value of this round"));
@@ -167,12 +171,12 @@ pub(crate) fn wrong(what: String) {
     }
 }
 
-/// Takes the errors so far.
+/// Removes and returns the errors that were recorded so far.
 pub(crate) fn take_wrong() -> Vec<String> {
     std::mem::take(&mut *WRONG.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Begins a round.
+/// Begins a round with an empty ledger.
 pub(crate) fn begin() {
     take_wrong();
     EPOCH.store((EPOCH.load(SeqCst) + 1) % (1 << (32 - INDEX_BITS)), SeqCst);
@@ -188,7 +192,8 @@ pub(crate) fn begin() {
     counts.iter().for_each(|count| count.store(0, SeqCst));
 }
 
-/// Closes the books of a round that has counted `dead_letters` dead letters.
+/// Checks the fates of all values at the end of a round. The sponsors of the round have counted
+/// `dead_letters` dead letters.
 pub(crate) fn close(dead_letters: u64) {
     let (mut sure, mut unsure, mut conversions) = (0, 0, 0);
     for id in 1..NEXT.load(SeqCst) {
@@ -222,11 +227,11 @@ pub(crate) fn close(dead_letters: u64) {
 }
 
 enum Letter {
-    /// Handled, undone, or given back, or it has no sender.
+    /// The value was handled, undone or given back, or it has no sender.
     Accounted,
-    /// Dropped, and so a dead letter.
+    /// The value was dropped, and so it is a dead letter.
     Dead,
-    /// Either of the two.
+    /// The value may be a dead letter or not.
     Unsure,
 }
 
@@ -264,7 +269,8 @@ fn check_notice(id: u32, word: u32) {
     }
 }
 
-/// Checks the messages without bytes. Returns how many of them are dead letters.
+/// Checks the counts of the messages without bytes. Returns how many of these messages are dead
+/// letters.
 fn close_nothings() -> u64 {
     let of = |count: &AtomicU64| count.load(SeqCst);
     let (made, dropped) = (of(&NOTHINGS.made), of(&NOTHINGS.dropped));

@@ -1,9 +1,10 @@
-//! Chaos: random programs that use everything that tasks can do, and that can be done to them.
-//! Afterwards the books are closed: every value was made and dropped once, every message, watch and
-//! question had one end, and no additional block is in use.
+//! Chaos test: random programs that do everything that tasks can do, and that can be done to tasks.
+//! At the end, the test checks that every value was made and dropped once, that every message,
+//! watch and question had one end, and that no additional memory block is in use.
 //!
-//! A round is generated from one number. It differs from run to run, because threads do; but a
-//! round that has failed soon fails again. CONTRIBUTING.md explains how to run it for hours.
+//! A test round is generated from one number. A round differs from run to run, because its threads
+//! do. But a round that has failed soon fails again. CONTRIBUTING.md explains how to run it for
+//! hours.
 #![forbid(unsafe_code)]
 
 mod asking;
@@ -27,9 +28,9 @@ use std::time::{Duration, Instant};
 
 use garrick_testkit::{HANGS_AFTER, ends_or, setting};
 
-/// Workers of each sponsor, round by round.
+/// Number of workers of each sponsor, for each round.
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
-/// Number of steps of a round.
+/// Number of steps in a round.
 const FUEL: i64 = 2_000;
 
 /// Returns the command that runs a round again.
@@ -63,8 +64,8 @@ fn threads() -> usize {
     fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-/// Waits for threads that nobody joins: threads of sponsors that one of their own tasks has ended.
-/// A thread that is about to end when the process does looks like a leak to a sanitizer.
+/// Waits for the threads of sponsors that one of their own tasks has ended, because no other thread
+/// joins them. If a thread still runs when the process ends, a sanitizer reports a leak.
 fn wait_for_threads(most: usize) {
     let began = Instant::now();
     while threads() > most && began.elapsed() < HANGS_AFTER {

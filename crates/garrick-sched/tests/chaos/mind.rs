@@ -1,4 +1,5 @@
-//! The knowledge of a task, and its actions that do not need its own address.
+//! The state of a task (its mind), and the actions for which the task does not need its own
+//! address.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::SeqCst;
@@ -21,14 +22,14 @@ use crate::will::{Deed, Will};
 /// Largest number of peers that a mind knows.
 const PEERS_MAX: usize = 12;
 
-/// The mind of a task or of a plain thread.
+/// The state (mind) of a task or of a plain thread.
 pub(crate) struct Mind {
     pub(crate) token: Token,
     pub(crate) dice: Dice,
-    /// Number of sent messages that have a place in an order.
+    /// Number of sent messages whose order is checked.
     number: u64,
     pub(crate) peers: Vec<Peer>,
-    /// Number of the last message, by sender.
+    /// For each sender, the number of its last message that has arrived.
     seen: HashMap<u32, u64>,
     asked: HashSet<u32>,
     pub(crate) owed: Vec<Owing>,
@@ -57,7 +58,7 @@ impl Mind {
         }
     }
 
-    /// Makes a task of some shape on some sponsor, if the sponsor accepts it.
+    /// Makes a task with random properties on a random sponsor, if the sponsor accepts the task.
     pub(crate) fn spawn_anywhere(round: &Round) -> Option<Peer> {
         let (handle, chance) = round.draw();
         node::spawn(&handle, round, chance)
@@ -76,8 +77,8 @@ impl Mind {
         self.dice.pick(&self.peers).cloned()
     }
 
-    /// Makes a letter to a peer. Messages that a door forwards have no place in an order, nor do
-    /// messages sent where a turn blocks.
+    /// Makes the contents of a message to a peer. The order is not checked of messages that a door
+    /// forwards, or that are sent while a turn blocks.
     pub(crate) fn letter(&mut self, round: &Round, in_order: bool) -> Letter {
         let cargo = self.cargo(round);
         let letter = if in_order && !frame::is_blocking() {
@@ -107,7 +108,7 @@ impl Mind {
         cargo
     }
 
-    /// Makes a will, usually an empty one.
+    /// Makes a will (a list of actions for a destructor), which is usually empty.
     pub(crate) fn will(&mut self, round: &Round) -> Will {
         if !self.dice.one_in(4) {
             return Will::default();
@@ -143,7 +144,8 @@ impl Mind {
         peer.send(letter)
     }
 
-    /// Handles a letter. Returns true if its question is to be answered later.
+    /// Handles the contents of a message. Returns true if the question in the message will be
+    /// answered later.
     pub(crate) fn take_in(&mut self, round: &Round, letter: Letter) -> bool {
         if letter.number > 0 {
             self.check_order(letter.sender, letter.number);
@@ -192,7 +194,8 @@ impl Mind {
         *seen = number;
     }
 
-    /// Answers a question, or drops it, or keeps it for later. Returns true for later.
+    /// Answers a question, drops it, or keeps it for later. Returns true if the question is kept
+    /// for later.
     fn owe(&mut self, round: &Round, owing: Owing) -> bool {
         let chance = self.dice.below(8);
         if chance <= 2 || !round.has_fuel() {
@@ -268,8 +271,8 @@ impl Mind {
         }
     }
 
-    /// Asks a question. In a turn it may wait, which must fail. Otherwise it keeps or drops the
-    /// question.
+    /// Asks a question. In a turn, the asker may wait for the answer, which must fail. Otherwise,
+    /// the asker keeps or drops the question.
     fn ask(&mut self, round: &Round, peer: &Peer) {
         let cargo = self.cargo(round);
         let Some((question, ask)) = peer.ask(cargo) else {
@@ -303,7 +306,8 @@ impl Mind {
         }
     }
 
-    /// Makes a sponsor of this thread inside of a turn. The sponsor runs nothing and ends at once.
+    /// Creates a sponsor on this thread during a turn. The sponsor runs no task and ends
+    /// immediately.
     pub(crate) fn shelter(&mut self, round: &Round) {
         let world = Earth::new(0, round.threads.clone());
         let Ok(here) = Sponsor::builder().world(world).here() else {
@@ -324,7 +328,8 @@ impl Mind {
         frame::outside(|| drop(here));
     }
 
-    /// Asks a peer, if it knows any. The reply is the result of `owing` for the question's number.
+    /// Asks a peer, if the asker knows any. `owing` gets the number of the question, and returns
+    /// the duty to answer it.
     pub(crate) fn question(&mut self, round: &Round, owing: impl FnOnce(u32) -> Owing) {
         let Some(peer) = self.somebody() else { return };
         let mut letter = self.letter(round, !peer.is_door);

@@ -1,4 +1,4 @@
-//! Tasks.
+//! The tasks of a test round, which perform random actions.
 
 use std::marker::PhantomData;
 use std::thread;
@@ -17,11 +17,11 @@ use crate::round::{self, Round};
 use crate::shapes::{Aligned, Cargo, Huge, Kilo, Letter, Nothing, Peer, Shape, Small, Wide};
 use crate::watching::{self, WORDLESS};
 
-/// Largest delay of timers, in microseconds.
+/// Largest delay of a timer, in microseconds.
 const TIMER_US: usize = 200;
 
-/// A task for messages of one shape. The bits of `MODE` are its abilities: 1 starts, 2 recovers, 4
-/// blocks, 8 has some of its turns decided later.
+/// A task for messages of one type. The bits of `MODE` are the abilities of the task: 1 has a
+/// start, 2 recovers from panics, 4 blocks, and 8 has turns whose commit is decided later.
 pub(crate) struct Node<M: Shape, const MODE: u8> {
     mind: Mind,
     message: PhantomData<fn(M)>,
@@ -39,7 +39,7 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
         self.mind.token.id()
     }
 
-    /// Performs a few steps.
+    /// Performs a few random actions.
     fn act(&mut self, round: &Round, turn: &Turn<'_, M>) -> Flow {
         for _ in 0..=self.mind.dice.below(3) {
             if !round.burn() {
@@ -78,7 +78,7 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
         Flow::Continue
     }
 
-    /// Acts outside of its turn, while other tasks run at its worker.
+    /// Performs actions while the turn blocks, and other tasks run on its worker.
     fn block(&mut self, round: &Round, turn: &Turn<'_, M>) {
         let mind = &mut self.mind;
         turn.blocking(|| {
@@ -146,8 +146,8 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
         M::pack(letter).post(|message| turn.send_after(delay, to.unwrap_or(&me), message));
     }
 
-    /// Watches another task by a message to itself. Shapes without room for the identity of that
-    /// task get no notice.
+    /// Watches another task, with a notice that sends a message to this task. If the message type
+    /// has no room for the identity of the other task, this task gets no notice.
     fn watch(&mut self, turn: &Turn<'_, M>) {
         let Some(peer) = self.mind.somebody() else {
             return;
@@ -207,8 +207,8 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
         self.mind.meet(door);
     }
 
-    /// Ends a turn. A turn that will be undone keeps no question open: the timer for its reminder
-    /// is gone.
+    /// Ends a turn. A turn that will be undone keeps no question open, because the timer that
+    /// reminds the task of the question is undone, too.
     fn end(&mut self, frame: InTurn, flow: Flow) -> Flow {
         if flow == Flow::Undo {
             self.mind.owed.clear();
@@ -310,7 +310,7 @@ fn spawn_here<M: Shape, const MODE: u8>(round: &Round, turn: &Turn<'_, M>) -> Pe
     Peer::task(turn.spawn(node), id)
 }
 
-/// A task that no block has room for.
+/// A task that is larger than every block of the memory pool.
 struct Fat {
     node: Node<Letter, 3>,
     _room: [u64; 600],
@@ -347,7 +347,7 @@ fn spawn_on<M: Shape, const MODE: u8>(handle: &Handle, round: &Round) -> Option<
     }
 }
 
-/// Makes a task of some shape, if the sponsor accepts it.
+/// Makes a task for a random type of messages, if the sponsor accepts the task.
 pub(crate) fn spawn(handle: &Handle, round: &Round, chance: u64) -> Option<Peer> {
     let mut dice = Dice::new(chance);
     match dice.below(20) {

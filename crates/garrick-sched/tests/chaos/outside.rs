@@ -1,4 +1,4 @@
-//! Threads that are no workers: plain threads, and a thread that is a sponsor itself.
+//! Threads that are not workers: plain threads, and a thread that runs its own tasks.
 
 use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
@@ -17,11 +17,10 @@ use crate::round::Round;
 use crate::shapes::{Cargo, Held, Kilo, Letter, Nothing, Peer, Wide};
 use crate::sponsors::Earth;
 
-/// Largest number of steps of a thread.
+/// Largest number of steps that a thread performs.
 const STEPS: usize = 60;
 
-/// Calls `f`, and continues after a panic on purpose, which comes from values that are dropped
-/// here.
+/// Calls `f`, and continues after an intended panic, which destructors of dropped values may cause.
 fn calmly(f: impl FnOnce()) {
     let Err(panic) = panic::catch_unwind(AssertUnwindSafe(f)) else {
         return;
@@ -32,7 +31,7 @@ fn calmly(f: impl FnOnce()) {
     }
 }
 
-/// Runs a plain thread.
+/// Performs the random steps of a plain thread.
 pub(crate) fn stranger(round: &Round, number: u64) {
     let mut mind = Mind::new(round.seed ^ number);
     for _ in 0..STEPS {
@@ -64,7 +63,7 @@ fn check_stopped(mind: &mut Mind) {
     }
 }
 
-/// Runs a thread that runs tasks itself.
+/// Performs the random steps of a thread that also runs tasks.
 pub(crate) fn hermit(round: &Arc<Round>) {
     let world = Earth::new(0, round.threads.clone());
     let builder = Sponsor::builder().world(world).probes(true);
@@ -90,7 +89,7 @@ pub(crate) fn hermit(round: &Arc<Round>) {
     }
 }
 
-/// Makes tasks that stay here.
+/// Makes tasks that stay on this thread.
 fn settle(round: &Round, here: &Here, mind: &mut Mind) {
     let one = Node::<Letter, 3>::new(round.seed);
     let id = one.id();

@@ -1,4 +1,4 @@
-//! A round: sponsors, tasks on them, threads beside them, and an end.
+//! A round of the test: sponsors, their tasks, plain threads, and the end of all of them.
 
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
@@ -17,9 +17,9 @@ use crate::shapes::{Cargo, Letter, Peer};
 use crate::sponsors::{Earth, Keep, Kept, STACK, Threads, Unrest};
 use crate::watching::WORDLESS;
 
-/// Number of places in the room that all peers share.
+/// Number of places in the bounded mailbox that all peers share.
 const ROOM: usize = 6;
-/// Largest number of peers that everybody may get to know.
+/// Largest number of peers that become known to all tasks and threads.
 const KNOWN_MAX: usize = 24;
 
 static NOW: RwLock<Option<Arc<Round>>> = RwLock::new(None);
@@ -50,7 +50,8 @@ pub(crate) struct Round {
     graves: Mutex<Vec<Sponsor>>,
     pub(crate) room: Arc<Room>,
     pub(crate) threads: Arc<Threads>,
-    /// Leads to the thread that decides about turns. `None` after the end of all sponsors.
+    /// The channel to the thread that decides whether turns commit. `None` after the end of all
+    /// sponsors.
     decider: Mutex<Option<Sender<Undecided>>>,
 }
 
@@ -70,7 +71,7 @@ impl Round {
         }
     }
 
-    /// Returns a way to the thread that decides about turns.
+    /// Returns a channel to the thread that decides whether turns commit.
     pub(crate) fn decider(&self) -> Option<Sender<Undecided>> {
         lock(&self.decider).clone()
     }
@@ -79,7 +80,7 @@ impl Round {
         self.fuel.load(SeqCst) > 0
     }
 
-    /// Uses up a step, if there is one left.
+    /// Uses up a step of the round. Returns false if no step is left.
     pub(crate) fn burn(&self) -> bool {
         self.fuel.fetch_sub(1, SeqCst) > 0
     }
@@ -101,7 +102,7 @@ impl Round {
         dice.pick(&lock(&self.known)).cloned()
     }
 
-    /// Makes a peer known to everybody, with some probability.
+    /// Makes a peer known to all tasks and threads, with a certain probability.
     pub(crate) fn meet(&self, peer: &Peer, dice: &mut Dice) {
         if !dice.one_in(4) {
             return;
@@ -119,7 +120,7 @@ impl Round {
         drop(before);
     }
 
-    /// Returns another owner of a sponsor.
+    /// Returns an additional owner of a random sponsor.
     pub(crate) fn keep(&self, dice: &mut Dice) -> Option<Keep> {
         dice.pick(&lock(&self.kept)).cloned().flatten()
     }
@@ -129,12 +130,13 @@ impl Round {
         lock(&self.kept).get_mut(index)?.take()
     }
 
-    /// Drops a sponsor on a thread that may wait for its end.
+    /// Drops a sponsor on a thread that may wait for the end of the sponsor.
     pub(crate) fn bury(&self, sponsor: Sponsor) {
         lock(&self.graves).push(sponsor);
     }
 
-    /// Returns the reporter of failures, which sends, and fails itself.
+    /// Returns the function that receives reports of failures. It sends messages, and sometimes
+    /// panics.
     pub(crate) fn reporter(&self) -> impl Fn(&Failure) + Send + Sync + 'static {
         let dice = Mutex::new(Dice::new(!self.seed));
         move |failure: &Failure| {
@@ -162,7 +164,7 @@ impl Round {
     }
 }
 
-/// Starts the round's sponsors, with `workers` workers each.
+/// Starts the sponsors of the round, with `workers` workers each.
 fn start(round: &Arc<Round>, dice: &mut Dice, workers: usize) -> Vec<Weak<Kept>> {
     let count = 1 + dice.below(3);
     let mut kept = Vec::new();
@@ -190,7 +192,7 @@ fn start(round: &Arc<Round>, dice: &mut Dice, workers: usize) -> Vec<Weak<Kept>>
     weak
 }
 
-/// Makes the first tasks.
+/// Makes the first tasks of the round.
 fn sow(round: &Round, dice: &mut Dice) {
     // Fewer if a sponsor has ended already.
     let roots: Vec<_> = (0..12)
@@ -239,7 +241,7 @@ fn end(round: &Round, sponsors: &[Weak<Kept>], now: bool) {
     }
 }
 
-/// Runs one round. The errors are in the ledger afterwards.
+/// Runs one round. After that, the ledger contains the errors.
 pub(crate) fn run(seed: u64, workers: usize, fuel: i64) {
     let before = audit();
     ledger::begin();

@@ -13,11 +13,11 @@ use crate::sponsors::Keep;
 use crate::watching;
 use crate::will::Will;
 
-/// The contents of every message: 24 bytes, as much as an entry of a run queue holds.
+/// The contents (letter) of every message: 24 bytes, as much as fits into an entry of a run queue.
 pub(crate) struct Letter {
     pub(crate) token: Token,
-    /// The sender, and the number of the message among the sender's; 0 if it has no place in any
-    /// order.
+    /// The sender, and the number of this message among the messages of the sender. 0 if the order
+    /// of this message is not checked.
     pub(crate) sender: u32,
     pub(crate) number: u64,
     pub(crate) cargo: Option<Box<Cargo>>,
@@ -25,22 +25,22 @@ pub(crate) struct Letter {
 
 const _: () = assert!(mem::size_of::<Letter>() == 24);
 
-/// Optional contents of a message.
+/// Optional contents (cargo) of a message.
 #[derive(Default)]
 pub(crate) struct Cargo {
     pub(crate) peers: Vec<Peer>,
     pub(crate) owing: Option<Owing>,
     pub(crate) answer: Option<Result<Answer, NoReply>>,
-    /// The task that ended, and the reason.
+    /// A notice: the task that has ended, and the reason.
     pub(crate) notice: Option<(u32, Ended)>,
     pub(crate) place: Option<Held>,
     pub(crate) sponsor: Option<Keep>,
-    /// True if the receiver must give the answers that it owes.
+    /// True if the receiver must now answer the questions that it has kept.
     pub(crate) pay: bool,
     pub(crate) will: Will,
 }
 
-/// A place in a room, held by a message.
+/// A place in a bounded mailbox, which a message holds.
 pub(crate) struct Held {
     _place: Place,
     _token: Token,
@@ -65,12 +65,12 @@ impl Letter {
         }
     }
 
-    /// Makes a letter that has no place in any order.
+    /// Makes the contents of a message whose order is not checked.
     pub(crate) fn plain(cargo: Cargo) -> Self {
         Self::new(0, 0, cargo)
     }
 
-    /// Makes a letter without cargo.
+    /// Makes the contents of a message without optional contents.
     pub(crate) fn bare() -> Self {
         Self {
             token: Token::new(Kind::Message),
@@ -80,7 +80,7 @@ impl Letter {
         }
     }
 
-    /// Makes a letter without a sender.
+    /// Makes the contents of a message without a sender.
     pub(crate) fn unsaid(cargo: Cargo, fates: u32) -> Self {
         let letter = Self::plain(cargo);
         ledger::mark(letter.token.id(), fate::NO_LETTER | fates);
@@ -88,7 +88,7 @@ impl Letter {
     }
 }
 
-/// Fills a message up, and checks that its bytes do not change.
+/// Bytes that make a message larger. Checks at its end that the bytes have not changed.
 pub(crate) struct Padding<const N: usize> {
     id: u32,
     bytes: [u64; N],
@@ -128,40 +128,40 @@ impl Drop for Nothing {
     }
 }
 
-/// Four bytes.
+/// A message of four bytes.
 pub(crate) struct Small(Token);
 
-/// Too large for a run queue's entry.
+/// A message that is too large for an entry of a run queue.
 pub(crate) struct Wide(Letter, #[allow(dead_code)] Padding<3>);
 
-/// A kibibyte and more.
+/// A message of more than one kibibyte.
 pub(crate) struct Kilo(Letter, #[allow(dead_code)] Padding<128>);
 
-/// Larger than any envelope.
+/// A message that is larger than every envelope.
 pub(crate) struct Huge(Letter, #[allow(dead_code)] Padding<600>);
 
-/// Aligned more strictly than any envelope.
+/// A message with a larger alignment than every envelope.
 #[repr(align(64))]
 pub(crate) struct Aligned(Letter, #[allow(dead_code)] Padding<1>);
 
-/// A kind of message.
+/// A type of messages (a shape).
 pub(crate) trait Shape: Send + Sized + 'static {
-    /// True if its messages have numbers of their own.
+    /// True if messages of this type have numbers.
     const COUNTED: bool = true;
 
     fn pack(letter: Letter) -> Self;
 
-    /// Marks it as handled, and returns its letter.
+    /// Marks the message as handled, and returns its contents.
     fn open(self) -> Letter;
 
-    /// Returns its number; 0 for none.
+    /// Returns the number of the message, or 0 if it has none.
     fn id(&self) -> u32;
 
     fn to(address: Address<Self>) -> To;
 
     fn of(to: &To) -> Option<&Address<Self>>;
 
-    /// Sends it by `send`. Returns true if that was possible.
+    /// Passes the message to `send`. Returns true if the message was sent.
     fn post(self, send: impl FnOnce(Self) -> Result<(), SendError<Self>>) -> bool {
         let id = self.id();
         ledger::mark(id, fate::SENT);
@@ -277,7 +277,7 @@ impl Shape for Letter {
     }
 }
 
-/// A shape that is a letter with padding.
+/// Implements a type of messages that consists of the contents and padding.
 macro_rules! padded {
     ($($shape:ident)*) => {$(
         impl Shape for $shape {
@@ -311,7 +311,7 @@ macro_rules! padded {
 
 padded!(Wide Kilo Huge Aligned);
 
-/// An address of a task or door.
+/// An address of a task or door, for one of the types of messages.
 #[derive(Clone)]
 pub(crate) enum To {
     Nothing(Address<Nothing>),
@@ -323,7 +323,7 @@ pub(crate) enum To {
     Aligned(Address<Aligned>),
 }
 
-/// Matches an address of any shape, and evaluates an expression with it.
+/// Matches an address for any type of messages, and evaluates an expression with this address.
 macro_rules! each {
     ($to:expr, $address:ident => $do:expr) => {
         match $to {
@@ -338,14 +338,14 @@ macro_rules! each {
     };
 }
 
-/// A possible receiver of messages.
+/// A possible receiver of messages (a peer): a task or a door.
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) to: To,
-    /// The task, or the task behind the door.
+    /// The number of the task, or of the task behind the door.
     pub(crate) task: u32,
     pub(crate) is_door: bool,
-    /// True if watches are forwarded to the task.
+    /// True if the door forwards watches to the task behind it.
     pub(crate) tells: bool,
 }
 
@@ -359,25 +359,25 @@ impl Peer {
         }
     }
 
-    /// Sends a letter in the peer's shape.
+    /// Sends a message with the given contents, of the type that the peer receives.
     pub(crate) fn send(&self, letter: Letter) -> bool {
         each!(&self.to, address => send(address, letter))
     }
 
-    /// Asks for an answer. Returns `None` if the shape has no room for a question.
+    /// Asks the peer. Returns `None` if the message type of the peer has no room for a question.
     pub(crate) fn ask(&self, cargo: Cargo) -> Option<(u32, Ask<Answer>)> {
         let (question, make) = self.question(cargo)?;
         Some((question, each!(&self.to, address => ask(address, make))))
     }
 
-    /// Calls the peer, and waits for the answer. Returns `None` if the shape has no room for a
-    /// question.
+    /// Calls the peer, and waits for the answer. Returns `None` if the message type of the peer has
+    /// no room for a question.
     pub(crate) fn call(&self, cargo: Cargo) -> Option<(u32, Result<Answer, NoReply>)> {
         let (question, make) = self.question(cargo)?;
         Some((question, each!(&self.to, address => call(address, make))))
     }
 
-    /// Makes a question, and a function that makes a letter of it.
+    /// Makes a question, and a function that makes the contents of a message from the question.
     fn question(&self, mut cargo: Cargo) -> Option<(u32, impl FnOnce(Reply<Answer>) -> Letter)> {
         if matches!(self.to, To::Nothing(_) | To::Small(_)) {
             return None;
@@ -407,7 +407,7 @@ impl Peer {
         each!(&self.to, address => address.is_stopped())
     }
 
-    /// Calls all its functions without side effects.
+    /// Calls all functions of the address that have no side effects.
     pub(crate) fn look(&self) {
         each!(&self.to, address => {
             let same = address.clone();
@@ -423,13 +423,13 @@ fn send<M: Shape>(to: &Address<M>, letter: Letter) -> bool {
     M::pack(letter).post(|message| to.send(message))
 }
 
-/// Asks a question. A question that cannot be sent is dropped inside, so its fate as a dead letter
-/// is unknown.
+/// Asks a question. If the question cannot be sent, the runtime drops it, so the test does not know
+/// if the question is counted as a dead letter.
 fn ask<M: Shape>(to: &Address<M>, make: impl FnOnce(Reply<Answer>) -> Letter) -> Ask<Answer> {
     to.ask(|reply| asked(make(reply)))
 }
 
-/// Calls with a question, and waits for the answer. This thread may run the task itself.
+/// Calls a task with a question, and waits for the answer. This thread may run the task itself.
 fn call<M: Shape>(
     to: &Address<M>,
     make: impl FnOnce(Reply<Answer>) -> Letter,
@@ -437,7 +437,7 @@ fn call<M: Shape>(
     to.call(|reply| asked(make(reply))).wait()
 }
 
-/// A question as it is sent.
+/// Returns the message that contains a question.
 fn asked<M: Shape>(letter: Letter) -> M {
     let message = M::pack(letter);
     ledger::mark(message.id(), fate::SENT | fate::NO_LETTER);

@@ -1,4 +1,4 @@
-//! Sponsors with shared owners, and their threads.
+//! Sponsors that have several owners, and the threads of these sponsors.
 
 use std::cell::Cell;
 use std::io;
@@ -17,7 +17,7 @@ use crate::ledger;
 use crate::round;
 use crate::shapes::{Cargo, Letter};
 
-/// Size of a thread's stack in bytes. Large messages pass through many doors on it, by value.
+/// Size of a thread's stack in bytes. Many doors pass large messages on by value, on this stack.
 pub(crate) const STACK: usize = 16 << 20;
 
 thread_local! {
@@ -25,7 +25,7 @@ thread_local! {
     static WORKS_FOR: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// A sponsor that ends with its last owner, wherever that is.
+/// A sponsor that ends when its last owner is dropped, on any thread.
 pub(crate) struct Kept {
     sponsor: Option<Sponsor>,
     index: usize,
@@ -57,9 +57,9 @@ impl Kept {
         }
     }
 
-    /// Returns true if this thread may wait for the sponsor's end. A thread that works for a later
-    /// sponsor may not, or two threads could wait for each other. A plain thread in a turn, or
-    /// where a turn blocks, works for an unknown sponsor.
+    /// Returns true if this thread may wait for the end of the sponsor. A thread of a later sponsor
+    /// may not wait, because two threads could wait for each other. If a plain thread is in a turn,
+    /// or a turn blocks on it, the thread works for an unknown sponsor.
     fn may_wait(&self) -> bool {
         WORKS_FOR
             .get()
@@ -86,7 +86,7 @@ impl Drop for Kept {
     }
 }
 
-/// Running threads, and a way to wait for all of them.
+/// The number of running threads, and a way to wait until all of them have ended.
 #[derive(Default)]
 pub(crate) struct Threads {
     running: Mutex<usize>,
@@ -175,7 +175,7 @@ impl Wake for Sleeper {
     }
 }
 
-/// A driver that parks its thread, and sends and fails meanwhile.
+/// A driver that parks its thread, and in the meantime sends messages and panics.
 struct Restless {
     sleeper: Arc<Sleeper>,
     dice: Mutex<Dice>,
@@ -234,7 +234,7 @@ impl Driver for Restless {
     }
 }
 
-/// Makes restless drivers.
+/// A factory of drivers that send messages and panic.
 pub(crate) struct Unrest {
     pub(crate) seed: u64,
     pub(crate) index: usize,

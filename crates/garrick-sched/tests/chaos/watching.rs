@@ -7,10 +7,11 @@ use crate::ledger::{self, Kind, Token, fate};
 use crate::shapes::{Cargo, Letter, Peer, Shape};
 use crate::will::Will;
 
-/// The message of a panic whose payload is no text.
+/// The reported message of a panic whose payload is not a text.
 pub(crate) const WORDLESS: &str = "a panic without a message";
 
-/// Watches a peer. The notice fails or not, and leaves `will` behind.
+/// Watches a peer. The notice may panic. When the notice is dropped, the actions in `will` are
+/// performed.
 pub(crate) fn watch<M: Shape>(
     address: &Address<M>,
     peer: &Peer,
@@ -33,7 +34,7 @@ pub(crate) fn watch<M: Shape>(
     (id, watch)
 }
 
-/// Watches a task for another task, by a message.
+/// Watches a task for another task, which gets a message about the end.
 pub(crate) fn watch_for_task<M: Shape>(
     turn: &Turn<'_, M>,
     whom: &Address<M>,
@@ -62,7 +63,7 @@ pub(crate) fn cancel(id: u32, watch: &Watch) {
     watch.cancel();
 }
 
-/// Handles a notice.
+/// Checks a notice about the end of a task.
 fn tell(id: u32, task: u32, ended: &Ended) {
     if ledger::mark(id, fate::TOLD) & fate::TOLD != 0 {
         ledger::wrong(format!("notice {id:#x} comes twice"));

@@ -1,4 +1,4 @@
-//! Wills: the actions of destructors.
+//! Wills: the actions that the destructors of values perform.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::{mem, thread};
@@ -23,7 +23,7 @@ pub(crate) enum Deed {
     Cancel(u32, Watch),
     Forget(#[allow(dead_code, reason = "to be dropped")] Ask<Answer>),
     Spawn,
-    /// Drops a sponsor, after it has begun the sponsor's end or not.
+    /// Drops a sponsor. Before that, the destructor may begin the end of the sponsor.
     End(Keep, Option<bool>),
     Fail,
 }
@@ -34,7 +34,7 @@ impl Deed {
     }
 }
 
-/// The actions that happen when this is dropped.
+/// The actions that happen when this value is dropped.
 #[derive(Default)]
 pub(crate) struct Will(Vec<Deed>);
 
@@ -43,9 +43,9 @@ impl Will {
         Self(deeds)
     }
 
-    /// Returns the will without questions in flight. Used for doors, which no sponsor ends: the
-    /// answer that waits in such a question may leave something to the same door, and both would
-    /// live forever.
+    /// Returns the will without unanswered questions. Used for doors, which no sponsor ends. The
+    /// answer to such a question may contain a reference to the same door, so both would live
+    /// forever.
     pub(crate) fn without_asks(mut self) -> Self {
         let is_ask = |deed: &Deed| matches!(deed, Deed::Forget(_));
         let (asks, others) = mem::take(&mut self.0)
@@ -58,9 +58,9 @@ impl Will {
         self
     }
 
-    /// Returns the will, reduced so that a failing will does nothing else. Used for answers: a
-    /// thread drops an answer in a turn that belongs to no task of the test, and nobody would know
-    /// what was undone with it.
+    /// If an action in this will may panic, returns a will that only panics. Otherwise, returns the
+    /// will unchanged. Used for answers, because a thread drops an answer in a turn that belongs to
+    /// no task of the test. The test would not know what was undone by a panic in this turn.
     pub(crate) fn of_one_mind(mut self) -> Self {
         let mut deeds = mem::take(&mut self.0);
         if deeds.iter().any(Deed::may_fail) {

@@ -1,4 +1,4 @@
-//! A setup for timers: a clock that is set by hand, and a listener.
+//! A setup for tests of timers: a clock that the test sets, and a task that reports its messages.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -8,7 +8,7 @@ use garrick_testkit::ByHand;
 
 use super::does;
 
-/// A sponsor here whose clock is set by hand, and a task on it that forwards its messages.
+/// A sponsor on this thread whose clock the test sets, and a task on it that forwards its messages.
 pub(crate) struct Listening {
     pub(crate) clock: Arc<ByHand>,
     pub(crate) here: Here,
@@ -33,7 +33,7 @@ impl Listening {
         }
     }
 
-    /// Returns the messages that were heard, once all due timers have fired.
+    /// Returns the messages that were received when all due timers have fired.
     pub(crate) fn heard(&self) -> Vec<u64> {
         // The clock is read every few activations only.
         (0..16).for_each(|_| self.here.run());

@@ -1,5 +1,5 @@
-//! Shared code of the scenarios: a task made of a closure, and one that listens. Code that tests of
-//! other crates share as well is in `garrick-testkit`.
+//! Code that several tests share: a task made of a closure, and a task that reports its messages.
+//! Code that tests of other crates use as well is in `garrick-testkit`.
 #![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
 
 mod listening;

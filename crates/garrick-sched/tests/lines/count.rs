@@ -1,4 +1,4 @@
-//! The counts of one scene, and their text.
+//! The counts of cache line transfers in one scenario, and the text that shows them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use garrick_core::prim::counting::{self, Line};
 
-/// Words that move less often than this are left out.
+/// Minimum number of transfers per operation for which a word is listed.
 const MOVES_MIN: f64 = 0.1;
 
-/// The cache lines that more than one thread has written, in a number of operations.
+/// The writes to cache lines that more than one thread has written, during a number of operations.
 pub(crate) struct Count {
     name: &'static str,
     operations: f64,
     lines: Vec<Line>,
 }
 
-/// The writes in one part of a scene.
+/// The writes in one part of a scenario.
 struct Part {
     time: Duration,
     operations: u64,
@@ -45,7 +45,7 @@ impl Part {
 struct Word {
     writes: u64,
     moves: u64,
-    /// The largest number of threads that wrote one line with such a word.
+    /// The largest number of threads that wrote to one cache line with this word.
     threads: usize,
 }
 
@@ -65,9 +65,10 @@ impl Count {
         )
     }
 
-    /// Counts the writes of `act` in a number of rounds, with the number of operations that each
-    /// round returns. The faster half counts. In the other rounds the system has made threads wait,
-    /// and timed work, such as the watch over long turns, had more to do.
+    /// Counts the writes of `act` in a number of rounds. Each round returns the number of its
+    /// operations. Only the faster half of the rounds counts. In the slower rounds, the operating
+    /// system has made threads wait, so timed work, such as the checks for long turns, had more to
+    /// do.
     pub(crate) fn of_faster(
         name: &'static str,
         times: usize,
@@ -99,18 +100,19 @@ impl Count {
         }
     }
 
-    /// Returns how often an operation moves a line from one thread to another.
+    /// Returns how often an operation moves a cache line from one thread to another, on average.
     pub(crate) fn moves(&self) -> f64 {
         let words = self.lines.iter().flat_map(|line| line.words.values());
         words.map(|writes| writes.moves).sum::<u64>() as f64 / self.operations
     }
 
-    /// Returns how often an operation writes a line that others write too.
+    /// Returns how often an operation writes to a cache line that other threads write, too.
     fn writes(&self) -> f64 {
         self.lines.iter().map(writes).sum::<u64>() as f64 / self.operations
     }
 
-    /// Returns how many lines an operation writes that others write too.
+    /// Returns the number of cache lines that an operation writes and that other threads write,
+    /// too.
     fn lines(&self) -> f64 {
         let share = |line: &Line| (writes(line) as f64 / self.operations).min(1.0);
         // A sum of nothing would be -0.
@@ -137,7 +139,8 @@ fn writes(line: &Line) -> u64 {
     line.words.values().map(|writes| writes.all).sum()
 }
 
-/// Returns the name of the written word: the file, and the field as it stands before the method.
+/// Returns the name of the written word: the file, and the name of the field on which the method is
+/// called.
 fn name(place: &Location<'_>) -> String {
     let file = Path::new(place.file());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,6 +1,6 @@
-//! Cache lines that more than one thread writes, for each message, wake, gift and claim. They are
-//! counted, because few machines have enough cores to measure their cost. Built under `--cfg
-//! garrick_count` only: `cargo xtask lines` prints the table.
+//! Counts of the cache lines that more than one thread writes, for each message, wake, gift of a
+//! cell and claim of a cell. The test counts these lines, because few machines have enough cores to
+//! measure the cost. Built under `--cfg garrick_count` only: `cargo xtask lines` prints the table.
 #![cfg(garrick_count)]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,5 @@
-//! A sponsor whose threads can be observed to sleep, and the tasks that run there.
+//! A sponsor for the counts, and its tasks. The test can observe that the threads of the sponsor
+//! sleep.
 
 use std::cell::RefCell;
 use std::fs;
@@ -16,11 +17,11 @@ use crate::common::does;
 
 /// Name of the sponsor, with which the names of its threads begin.
 const NAME: &str = "lines";
-/// Number of consecutive looks that must see all threads asleep: a thread may be waiting for a
-/// lock.
+/// Number of consecutive checks that must find all threads asleep, because a thread that seems to
+/// sleep may only wait for a lock.
 const LOOKS: usize = 3;
-/// Number of tasks between two tasks that must not share a line. Even, so that two workers get one
-/// each.
+/// Number of tasks between two tasks that must not share a cache line. The number is even, so that
+/// each of two workers gets one of the two tasks.
 const SPACERS: usize = 8;
 
 /// Signals between the tasks and the test, outside of the counted operations.
@@ -28,16 +29,16 @@ const SPACERS: usize = 8;
 pub(crate) struct Signs {
     /// Number of messages that a sender must still send, each after the previous one was heard.
     left: AtomicU64,
-    /// True when ticking tasks must end.
+    /// True when the tasks that send to themselves must end.
     is_over: AtomicBool,
     heard: AtomicU64,
-    /// Number of messages to be heard before the sleeping thread is woken.
+    /// Number of messages that must be received before the sleeping thread is woken.
     wanted: AtomicU64,
     sleeper: Mutex<Option<Thread>>,
 }
 
 impl Signs {
-    /// Records that a message was heard.
+    /// Records that a message was received.
     pub(crate) fn hear(&self) {
         let heard = self.heard.fetch_add(1, SeqCst) + 1;
         if heard == self.wanted.load(SeqCst)
@@ -51,21 +52,21 @@ impl Signs {
         self.heard.load(SeqCst)
     }
 
-    /// Waits until `heard` messages were heard, busy on its core.
+    /// Spins until `heard` messages were received.
     pub(crate) fn wait(&self, heard: u64) {
         while self.heard() < heard {
             thread::yield_now();
         }
     }
 
-    /// Calls `act`, and waits until one more message is heard.
+    /// Calls `act`, and waits until one more message is received.
     pub(crate) fn heard_after(&self, act: impl FnOnce()) {
         let next = self.heard() + 1;
         act();
         self.wait(next);
     }
 
-    /// Makes the sender send `messages` messages, and sleeps until all are heard.
+    /// Makes the sender send `messages` messages, and sleeps until all of them are received.
     pub(crate) fn send(&self, messages: u64) {
         let all = self.heard() + messages;
         *self.sleeper.lock().unwrap() = Some(thread::current());
@@ -81,11 +82,12 @@ impl Signs {
     }
 }
 
-/// A message to a hearing task.
+/// A message to a task that records its messages.
 #[derive(Clone, Copy)]
 pub(crate) enum Word {
     Hear,
-    /// Makes the task send this to itself again and again: its worker does not sleep.
+    /// Makes the task send this message to itself again and again, so that its worker does not
+    /// sleep.
     StayAwake,
 }
 
@@ -105,7 +107,7 @@ pub(crate) fn hears(signs: Arc<Signs>) -> impl Task<Message = Word> + Send {
     })
 }
 
-/// Does nothing.
+/// A task that does nothing.
 fn rests() -> impl Task<Message = ()> + Send {
     does(|(), _| Flow::Continue)
 }
@@ -150,7 +152,7 @@ pub(crate) fn plays(signs: Arc<Signs>) -> impl Task<Message = Ball> + Send {
     })
 }
 
-/// A sponsor for the scenes.
+/// A sponsor for the counted scenarios.
 pub(crate) struct Rig {
     sponsor: Sponsor,
     handle: Handle,
@@ -184,14 +186,15 @@ impl Rig {
         task.unwrap_or_else(|_| panic!("the sponsor runs"))
     }
 
-    /// Makes spacer tasks. The tasks around them share no line then, and are at two workers:
-    /// newborns are distributed round robin.
+    /// Makes tasks that take up space, so that the tasks before and after them share no cache line.
+    /// These two tasks then belong to different workers, because new tasks are distributed round
+    /// robin.
     pub(crate) fn space(&self) {
         let spacers = (0..SPACERS).map(|_| self.spawn(rests()));
         self.spacers.borrow_mut().extend(spacers);
     }
 
-    /// Waits until all threads but `awake` sleep.
+    /// Waits until all threads except `awake` of them sleep.
     pub(crate) fn sleep_but(&self, awake: usize) {
         let mut looks = 0;
         while looks < LOOKS {
@@ -204,7 +207,7 @@ impl Rig {
         }
     }
 
-    /// Returns the turns that `act` makes each worker do.
+    /// Calls `act`, and returns the number of turns that each worker has run meanwhile.
     pub(crate) fn turns_of(&self, act: impl FnOnce()) -> Vec<u64> {
         let before = self.sample(|worker| worker.turns);
         act();

@@ -1,4 +1,4 @@
-//! The counted operations. Each message has been handled before the next is sent.
+//! The counted operations. Each message is sent only after the message before it was handled.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,20 +13,20 @@ use crate::rig::{Ball, Rig, Signs, Word, hears, plays, sends};
 const MANY: u64 = 10_000;
 /// Number of operations that are counted one by one.
 const SOME: usize = 400;
-/// Operations of a round, and rounds that are counted one by one.
+/// Number of operations in a round, and number of rounds that are counted one by one.
 const ROUND: u64 = 500;
 const ROUNDS: usize = 40;
-/// Number of operations before the count.
+/// Number of operations that are performed before the count begins.
 const WARM: u64 = 30;
-/// Number of messages that find out a task's worker.
+/// Number of messages that are sent to find out which worker a task belongs to.
 const PROBES: u64 = 64;
-/// Largest number of newborns until one is made by another worker.
+/// Largest number of new tasks that are made until one of them belongs to another worker.
 const TRIES: usize = 200;
-/// Newborns of one turn, and the time that each runs.
+/// Number of new tasks that one turn makes, and the time that each of them runs.
 const KIDS: u64 = 64;
 const KID_RUNS: Duration = Duration::from_micros(20);
 
-/// Runs all scenes on sponsors of `workers` workers.
+/// Runs all scenarios on sponsors with `workers` workers.
 pub(crate) fn all(workers: usize) -> impl Iterator<Item = Count> {
     let scenes: [fn(&Rig) -> Count; 12] = [
         message_near,
@@ -50,7 +50,7 @@ pub(crate) fn all(workers: usize) -> impl Iterator<Item = Count> {
     })
 }
 
-/// Calls `act` a few times to warm up, and then as often as it counts.
+/// Calls `act` a few times to warm up, and then counts the writes of the following calls.
 fn repeated(name: &'static str, mut act: impl FnMut()) -> Count {
     (0..WARM).for_each(|_| act());
     Count::of_faster(name, SOME, || {
@@ -81,7 +81,8 @@ fn message_near(rig: &Rig) -> Count {
     })
 }
 
-/// Makes a ticking sender, and a hearer on another worker.
+/// Makes a sender that also sends to itself, and a task on another worker that records its
+/// messages.
 fn apart(rig: &Rig, signs: &Arc<Signs>) -> Address<Word> {
     for _ in 0..TRIES {
         let hearer = rig.spawn(hears(signs.clone()));
@@ -104,7 +105,7 @@ fn apart(rig: &Rig, signs: &Arc<Signs>) -> Address<Word> {
     panic!("no two tasks are made by two workers");
 }
 
-/// Sends to a hearer, from outside.
+/// Sends to a task that records its messages, from a plain thread.
 fn hear(hearer: &Address<Word>, signs: &Signs) {
     signs.heard_after(|| hearer.send(Word::Hear).unwrap());
 }
@@ -286,7 +287,7 @@ fn call_outside(rig: &Rig) -> Count {
     })
 }
 
-/// Ends the ticking tasks.
+/// Ends the tasks that send to themselves.
 fn end(rig: &Rig, signs: &Signs) {
     signs.end();
     rig.sleep_but(0);

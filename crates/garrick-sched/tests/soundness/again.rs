@@ -1,4 +1,5 @@
-//! Foreign code that reenters the runtime in the middle of an operation, or just after one.
+//! Tests of foreign code that calls the runtime in the middle of an operation of the runtime, or
+//! just after it.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -25,7 +26,7 @@ thread_local! {
     static ON_LOOK: RefCell<Option<Rc<dyn Fn()>>> = const { RefCell::new(None) };
 }
 
-/// A world with that clock.
+/// A world whose clock is a function.
 struct Clock<F>(F);
 
 impl<F: Fn() -> Nanos + Send + Sync + 'static> World for Clock<F> {
@@ -112,7 +113,7 @@ fn a_clock_that_sends_in_a_turn_within_a_future_is_in_no_turn() {
 }
 
 thread_local! {
-    /// An address that only this thread has.
+    /// An address of which only this thread has a clone.
     static KEPT: RefCell<Option<Address<u32>>> = const { RefCell::new(None) };
 }
 
@@ -143,7 +144,7 @@ fn an_asker_whose_last_address_is_dropped_by_the_conversion_of_a_refusal_hears_i
     });
 }
 
-/// Forwards everything.
+/// A door that forwards all messages.
 struct Pass(Address<u32>);
 
 impl Door for Pass {
@@ -178,7 +179,7 @@ fn what_goes_through_deep_doors_stays_in_order() {
     });
 }
 
-/// Returns a world whose clock jumps to the end of time after `looks` looks.
+/// Returns a world whose clock jumps to the largest possible time after it was read `looks` times.
 fn leaps(looks: u64) -> Arc<dyn World> {
     let left = AtomicU64::new(looks);
     Arc::new(Clock(move || {
@@ -208,7 +209,7 @@ fn a_clock_that_leaps_ends_no_task_that_is_measured() {
     });
 }
 
-/// Calls its closure when dropped.
+/// A guard that calls its closure when it is dropped.
 type Calls = OnDrop<Box<dyn FnMut() + Send>>;
 
 /// A task that fails when it starts.

@@ -1,4 +1,4 @@
-//! Doors behind doors.
+//! Tests of doors that lead to other doors.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,10 +12,10 @@ use garrick_sched::{Address, Door, Flow, Here, SendError, Sponsor, Turn, door};
 use crate::common::does;
 use garrick_testkit::{ends_alone, fail, silence_panics};
 
-/// A guard value, and the number of sends that are left.
+/// A message: a guard value, and the number of sends that are left.
 type M = (Arc<()>, u32);
 
-/// Sends to itself, a number of times.
+/// A door that sends to itself, a number of times.
 struct Deep(Arc<AtomicUsize>);
 
 impl Door for Deep {
@@ -80,7 +80,8 @@ fn a_door_that_sends_to_itself_for_long_does_not_use_up_the_stack() {
 }
 
 thread_local! {
-    /// Dropped after Garrick's thread-local values, or before: both must work.
+    /// A thread-local value with a door, which may be dropped before or after Garrick's
+    /// thread-local values. Both orders must work.
     static LAST: std::cell::RefCell<Option<OnExit>> = const { std::cell::RefCell::new(None) };
 }
 
@@ -115,7 +116,7 @@ fn doors_are_passed_while_a_thread_ends() {
     });
 }
 
-/// Forwards everything.
+/// A door that forwards all messages.
 struct Pass(Address<u32>);
 
 impl Door for Pass {
@@ -126,7 +127,7 @@ impl Door for Pass {
     }
 }
 
-/// A door on the thread of a [`Here`], which it runs.
+/// A door on the thread of a [`Here`]. The door runs this `Here`.
 struct Runs;
 
 thread_local! {
@@ -172,7 +173,7 @@ fn a_thread_that_runs_tasks_behind_many_doors_gets_through_with_it() {
     });
 }
 
-/// Panics when it is passed.
+/// A door that panics when a message is passed through it.
 struct Fails;
 
 impl Door for Fails {

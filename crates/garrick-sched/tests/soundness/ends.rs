@@ -1,5 +1,4 @@
-//! Sponsors that are ended by foreign code: in drivers, by wakers, and with worlds that have no
-//! threads.
+//! Tests of sponsors that foreign code ends: in drivers, in wakers, and in worlds without threads.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -15,10 +14,10 @@ use garrick_sched::{
 use crate::common::does;
 use garrick_testkit::{OnDrop, ends_alone, fail, silence_panics, wait};
 
-/// The function that a [`Sleep`] calls beside sleeping.
+/// The function that a [`Sleep`] calls in addition to sleeping.
 type Habit = Arc<dyn Fn(Place) + Send + Sync>;
 
-/// The place where it is called.
+/// The place where the function is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     Surround,
@@ -41,10 +40,10 @@ impl Wake for Sleeper {
     }
 }
 
-/// The sleep of a thread, and a habit.
+/// A driver in which a thread sleeps, and the function that the driver calls.
 struct Sleep {
     sleeper: Arc<Sleeper>,
-    /// Number of times that life is begun.
+    /// Number of times that the driver calls the function that runs its worker.
     lives: usize,
 }
 
@@ -105,7 +104,7 @@ fn driven(workers: usize, lives: usize, habit: impl Fn(Place) + Send + Sync + 's
     builder.driver(Sleeps { habit, lives }).start().unwrap()
 }
 
-/// Checks that the sponsor still answers, once.
+/// Checks that a new task of the sponsor handles a message.
 fn runs(sponsor: &Sponsor) {
     let (tell, heard) = mpsc::channel();
     let task = does(move |(): (), _: &Turn<'_, ()>| {
@@ -214,7 +213,8 @@ fn a_waker_that_ends_the_sponsor_or_makes_tasks_may() {
     });
 }
 
-/// A world that drops the body of every thread but the first, at once or later.
+/// A world that runs only the first thread. It drops the bodies of all other threads, immediately
+/// or later.
 struct Forgets {
     real: Arc<dyn World>,
     asked: AtomicUsize,

@@ -1,5 +1,5 @@
-//! Foreign code that panics where tasks have no turn: functions of messages, names, conversions,
-//! wakers and clocks.
+//! Tests of foreign code that panics outside of turns: functions of messages and names,
+//! conversions, wakers and clocks.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,7 +15,7 @@ use garrick_sched::{
 use crate::common::does;
 use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 
-/// A task whose every property function panics.
+/// A task whose functions that return its properties all panic.
 struct Odd;
 
 impl Task for Odd {
@@ -175,7 +175,7 @@ fn a_place_is_given_back_though_the_waker_of_who_waits_panics() {
     assert!(matches!(again, Poll::Ready(_)));
 }
 
-/// A world whose clock panics at regular intervals, and whose seeds always do.
+/// A world whose clock panics at regular intervals, and whose function for seeds always panics.
 struct NoTime {
     real: Arc<dyn World>,
     asked: AtomicU64,

@@ -1,4 +1,4 @@
-//! Counts of references, and the threads that may look into a mailbox.
+//! Tests of the counts of references, and of the threads that may read a mailbox.
 
 use std::env;
 use std::mem;
@@ -11,12 +11,12 @@ use garrick_sched::{Address, Flow, Handle, Sponsor, Task, Turn};
 use crate::common::does;
 use garrick_testkit::ends_alone;
 
-/// Set for the process that leaks.
+/// The environment variable that is set for the process that leaks references.
 const LEAKS: &str = "GARRICK_TEST_LEAKS";
 const MAX: u64 = 1 << 29;
 
-/// Forgets as many of its own addresses as are allowed, and moves to the other sponsor, again and
-/// again.
+/// A task that forgets as many of its own addresses as are allowed, moves to the other sponsor, and
+/// repeats this.
 struct Hoarder {
     to: [Handle; 2],
     round: usize,
@@ -40,7 +40,7 @@ impl Task for Hoarder {
     }
 }
 
-/// Runs in a separate process, and ends it.
+/// Leaks references until the process aborts. Runs in a separate process.
 fn leak() {
     let (one, two) = (
         Sponsor::single("one").unwrap(),
@@ -55,7 +55,8 @@ fn leak() {
     drop(held);
 }
 
-/// Counts to half a billion.
+/// Makes a separate process leak references. The process counts up to half a billion references,
+/// and aborts with a message.
 #[test]
 fn stress_a_leak_of_references_stops_the_process_with_a_message() {
     if env::var_os(LEAKS).is_some() {

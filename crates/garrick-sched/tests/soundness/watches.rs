@@ -1,4 +1,5 @@
-//! Death notices: cancelled, late, and with destructors that panic.
+//! Tests of notices about the ends of tasks: cancelled notices, late notices, and notices with
+//! destructors that panic.
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -9,7 +10,7 @@ use garrick_sched::{Address, Ended, Flow, Here, Sponsor, Task, Turn, audit};
 use crate::common::does;
 use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 
-/// Does nothing until it ends.
+/// A task that does nothing until it ends.
 struct Idle;
 
 impl Task for Idle {
@@ -20,8 +21,8 @@ impl Task for Idle {
     }
 }
 
-/// Watches a task by a notice whose captured value panics when it is dropped, and cancels the
-/// watch.
+/// Watches a task, and cancels the watch. The notice has captured a value that panics when it is
+/// dropped.
 fn watch_by_a_bomb(whom: &Address<()>) {
     let bomb = Bomb;
     whom.watch(move |_| drop(bomb)).cancel();
@@ -120,8 +121,8 @@ fn a_notice_that_panics_is_its_own_business() {
     });
 }
 
-/// Returns the notices of a task that stops in its first turn, while another thread begins to watch
-/// it.
+/// Returns the notices about a task that stops in its first turn, while another thread begins to
+/// watch the task.
 fn notices_of_one_that_is_watched_while_it_stops(sends_to_itself: bool) -> Vec<Ended> {
     let here = Here::new_here().unwrap();
     let (tell, heard) = mpsc::channel();
