@@ -127,7 +127,8 @@ pub(crate) struct Table {
     /// Returns the name of the type of the messages.
     #[cfg(feature = "sim")]
     pub(crate) message_name: fn() -> &'static str,
-    /// Type of the messages, for [`Header::check_messages`] and for copies in simulations.
+    /// The type of the task's messages. Used by [`Header::check_messages`], and for copies of
+    /// messages in simulations.
     #[cfg(any(feature = "sim", all(debug_assertions, not(garrick_loom))))]
     pub(crate) message: fn() -> TypeId,
 }

@@ -71,7 +71,7 @@ pub(crate) enum Dropped {
     LastOfOrphan,
 }
 
-/// Result of [`Header::settle`].
+/// The result of [`Header::settle`], which shows if there are references to the cell.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Settled {

@@ -200,8 +200,8 @@ impl fmt::Debug for State {
     }
 }
 
-/// Transitions of a cell, which only the owner makes. In loom models, the transitions do not check
-/// the state, because each load adds a point at which loom may switch threads.
+/// The transitions of a cell's state, which only the owner makes. In loom models, the transitions
+/// do not check the state, because each load adds a point at which loom may switch threads.
 impl Header {
     /// Returns the state word. The load is relaxed. A foreign thread uses only `home`, and only the
     /// thread that wrote `home` last can read `home == me` (README, invariant 1).

@@ -193,7 +193,7 @@ impl Sweep {
         self.last
     }
 
-    /// Counts the blocks of a list.
+    /// Counts the free blocks in a list, by slab.
     fn count(&mut self, list: List) {
         let mut block = list.head;
         while !block.is_null() {

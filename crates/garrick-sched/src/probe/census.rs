@@ -89,8 +89,8 @@ struct Counts {
     began: Nanos,
     /// Mailboxes of each kind of task. The index is the place of the kind in the table of kinds.
     mailboxes: Vec<Mailboxes>,
-    /// Places of the kinds of tasks that had waiting messages in the last census or have them in
-    /// the current one.
+    /// Indices of the kinds of tasks that had waiting messages in the last census, or have waiting
+    /// messages in the current one.
     places: Vec<usize>,
     /// Tasks that the current census has counted and that have more than [`HEAVY`] messages.
     heavy: Vec<TaskId>,

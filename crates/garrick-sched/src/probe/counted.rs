@@ -31,7 +31,7 @@ pub(super) struct Counted {
     pub(super) kinds: Kinds,
     /// Number of activations of the worker that were counted so far.
     pub(super) activations: AtomicU64,
-    /// Word of the [`Beginning`] of the last timed activation.
+    /// The encoded [`Beginning`] of the last timed activation.
     pub(super) beginning: AtomicU64,
     pub(super) censuses: Censuses,
     /// Number of tasks that were ready at the last census.

@@ -62,7 +62,7 @@ pub(super) struct Kind {
     /// Counters by kind of message. Created at the first timed activation of the kind, if its
     /// messages have kinds.
     by_message: OnceLock<Box<Messages>>,
-    /// Word of the [`Allowance`] for the measurement of turns.
+    /// The encoded [`Allowance`] for the measurement of turns.
     allowance: AtomicU64,
 }
 

@@ -39,7 +39,7 @@ const ASLEEP_SHARE: Nanos = 2_048;
 const BUDGET_MAX: Nanos = 256 * COST;
 /// Minimum budget from which on the worker times all activations, until the budget is used up.
 const BUDGET_ALL: Nanos = 16 * COST;
-/// Upper limit of the mean length of a gap, in activations.
+/// Upper limit of the mean number of activations in a gap.
 pub(super) const GAP_MAX: u64 = 4_096;
 /// Minimum excess time of a gap that contains a long activation. The excess time is the time beyond
 /// the usual duration of the gap.
@@ -48,8 +48,8 @@ const LONG: Nanos = 60_000;
 /// the long one. If the excess time is smaller, the lookout thread may have seen a quick
 /// activation.
 const SEEN: Nanos = 1_000_000;
-/// Largest time that is kept for activations that are timed later, and largest time that the kinds
-/// can be owed.
+/// Upper limit of the time that is kept for activations that are timed later. The time that is owed
+/// to the kinds of tasks has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
 /// Time after which timed work counts half when the contents of a full pool are divided among the
 /// kinds.
@@ -77,7 +77,7 @@ pub(super) struct Point {
 /// A timed activation that has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Timed {
-    /// Index of the place of the task's kind.
+    /// Index of the kind of the task.
     pub(super) place: usize,
     /// Duration of the activation, including the time that reading the clock takes.
     pub(super) lasted: Nanos,
@@ -113,7 +113,7 @@ pub(super) struct Posted {
 /// Reason why work is counted for a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
-    /// Activations of the kind were timed.
+    /// The work was counted because activations of the kind were timed.
     Timed,
     /// An untimed activation was long, and was probably one of this kind.
     Excess,
@@ -132,7 +132,7 @@ impl Posted {
     }
 }
 
-/// Work that is not divided among the kinds yet.
+/// Work that is not divided among the kinds of tasks yet.
 #[derive(Default)]
 struct Page {
     /// Time of the first timed activation.
@@ -159,7 +159,8 @@ pub(super) struct Ledger {
     /// Beginning of the open gap. Its time is meaningless while the worker sleeps.
     since: Cell<Point>,
     sleeps: Cell<bool>,
-    /// True if the worker had no work for some time in the open gap.
+    /// True if the worker had no work for some time in the open gap (since the last timed
+    /// activation).
     idled: Cell<bool>,
     /// Mean duration of an activation that is not long.
     mean: Cell<f64>,

@@ -243,9 +243,9 @@ pub struct KindSample {
     pub waits: Durations,
     /// Number of messages in the mailboxes of all tasks of the kind. The workers count the messages
     /// after each sample, and the next sample contains the result. The result is exact if no worker
-    /// had more than 2,048 ready tasks, and otherwise an estimate. Three groups of messages are not
-    /// counted: those that wait elsewhere, such as in a priority mailbox, those for tasks in the
-    /// queue that all workers share, and those for tasks whose turn is in
+    /// had more than 2,048 ready tasks, and otherwise an estimate. Messages that wait elsewhere,
+    /// such as in a priority mailbox, are not counted. Messages for some tasks are not counted
+    /// either: tasks in the queue that all workers share, and tasks whose turn is in
     /// [`Turn::blocking`](crate::Turn::blocking).
     pub in_mailboxes: u64,
     /// Number of messages in the longest mailbox of a task of this kind.

@@ -48,8 +48,8 @@ pub enum NoReply {
     /// The node of the replier failed, or the connection to it was lost. The question may or may
     /// not have been handled.
     NodeLost,
-    /// The node of the replier refused the question without handling it, for example because the
-    /// node does not know the type of the message, or because the message is too large.
+    /// The node of the replier refused the question without handling it. For example, the node does
+    /// not know the type of the message, or the message is too large.
     Refused,
 }
 
