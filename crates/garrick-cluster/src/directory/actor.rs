@@ -101,8 +101,7 @@ impl Directory {
         }
     }
 
-    /// Returns the membership of this node. Returns `None` if the node knows that it is not a
-    /// member.
+    /// Returns the membership of this node, if the last records that were read contain one.
     pub(super) fn membership(&self) -> Option<Membership> {
         let member = self.view.member(self.node.name())?;
         (member.life == self.node.life()).then_some(member)

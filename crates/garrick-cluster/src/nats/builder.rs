@@ -10,7 +10,8 @@ use tokio::runtime::Handle;
 use super::error::NatsError;
 use super::servers::Servers;
 
-/// Time between two pings. If the server answers none of three pings, the connection ends.
+/// Time between two pings. If the server does not answer three successive pings, the connection
+/// ends.
 const PING_EVERY: Duration = Duration::from_secs(2);
 
 /// Time limit of a request to JetStream.
@@ -132,8 +133,8 @@ impl NatsBuilder {
         Self { replicas, ..self }
     }
 
-    /// Sets the time limit for joining. The default is 20 s. Taking over the name of a node that
-    /// has crashed takes about 6 s.
+    /// Sets the time limit for joining. The default is 20 s. If the name belongs to a node that has
+    /// crashed, joining takes about 6 s.
     #[must_use]
     pub fn join_within(self, join_within: Duration) -> Self {
         Self {

@@ -41,11 +41,12 @@ pub(super) const RENEW_EVERY: Duration = Duration::from_secs(1);
 /// Time between two reads of the record of another node.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Time limit of an update of the candidate. A slower update counts as failed.
+/// Time limit of an update by a candidate (a node that waits for a name). A slower update counts as
+/// failed.
 const LOOK_WITHIN: Duration = Duration::from_secs(1);
 
-/// Number of refused renewals in a row after which the name counts as lost, even if no record of
-/// another node was found. In that case, the server has an older state than before.
+/// Number of successive refused renewals after which the name counts as lost, even if no record of
+/// another node was found. This happens if the server has gone back to an older state.
 const REFUSALS_MAX: u32 = 5;
 
 /// First words of a record, with the version of the format.
@@ -54,7 +55,7 @@ const FORMAT: &str = "garrick 1";
 /// The record of a node, and its revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record {
-    /// There is no record. The revision is that of its deletion, or 0.
+    /// There is no record. Contains the revision at which the record was deleted, or 0.
     Free { revision: u64 },
     /// A node has the name.
     Held { revision: u64, holder: Holder },
@@ -173,7 +174,7 @@ pub(super) enum Renewed {
 /// A record that a candidate has read.
 struct Seen {
     revision: u64,
-    /// Time since which the record has had this revision while the updates of the candidate have
+    /// Time since which the record has kept this revision, while all updates by the candidate
     /// succeeded.
     since: Instant,
 }
