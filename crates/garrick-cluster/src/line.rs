@@ -289,8 +289,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the line and the list of packed addresses and replies. Returns `None` if the carrier
-    /// is for messages from the other node.
+    /// Returns the line, and the addresses and replies of the message that is being encoded.
+    /// Returns `None` if the carrier is for messages from the other node.
     pub(crate) fn packs(&mut self) -> Option<(&Arc<dyn Line>, &mut Packed)> {
         match &mut self.side {
             Side::Packing(packed) => Some((&self.line, packed)),

@@ -14,12 +14,13 @@
 //! ```
 //!
 //! Clocks of other machines are not used, and records on the server do not expire. While the server
-//! accepts no updates, no node can renew its record, so no record may be replaced. Therefore the
-//! time in which a record is unchanged counts only while updates of the candidate succeed. The
-//! candidate updates a key of its own to find that out, because a server without a majority can
-//! still answer a read.
+//! accepts no updates, no node can renew its record, so no record may be replaced. Therefore a
+//! candidate (a node that waits for the name) counts the time in which a record is unchanged only
+//! while its own updates succeed. To find out whether they succeed, the candidate updates a key of
+//! its own. A read would not show it: a server without a majority can still answer reads.
 //!
-//! Only updates decide. A read may be answered by a server that does not have the latest record.
+//! Only an update decides who has a name, because a read may be answered by a server that does not
+//! have the latest record.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ pub(super) struct ToTopic<M> {
 
 /// A message to an agent.
 pub(super) enum ToAgent<M> {
-    /// A message that is published on this node.
+    /// A message that was published on this node.
     Publish(M),
     /// A message that was published on another node.
     From(ToTopic<M>),

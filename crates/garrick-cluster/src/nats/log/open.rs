@@ -63,7 +63,7 @@ impl NatsLogOptions {
         }
     }
 
-    /// Has each [`Log::start`](garrick_journal::Log::start) append a message without events. So
+    /// Has each [`Log::start`](garrick_journal::Log::start) append a message without events. Then
     /// `start` returns the newest state, and writers that started earlier can no longer append. Use
     /// this option if a journal moves between nodes.
     pub fn fence_at_start(self) -> Self {

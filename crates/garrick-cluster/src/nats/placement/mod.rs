@@ -31,7 +31,7 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::placement::{Change, News, Placement, Request, VALUE_BYTES_MAX};
 
-/// Time after the time limit at which the runtime counts as stuck.
+/// Additional time after the time limit of a call. After this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// Maximum number of changes under way. Further changes wait.
@@ -170,7 +170,7 @@ async fn open(servers: &NatsBuilder, cluster: &str, node: &NodeName) -> Result<O
 }
 
 impl Opened {
-    /// Begins to serve requests. The thread of the connection ends with the tasks.
+    /// Starts the tasks that serve requests. The thread of the connection ends with these tasks.
     fn begin(self, home: &Home, incoming: UnboundedReceiver<Request>, ended: watch::Receiver<()>) {
         let store: Store = self.changes.store.clone();
         let shared = Arc::clone(&self.changes.shared);
