@@ -31,7 +31,7 @@ pub(super) struct Agent<M: 'static> {
     node: Node,
     shared: Arc<Shared<M>>,
     outgoing: HashMap<TaskId, Outgoing>,
-    /// Streams to the agents of other nodes.
+    /// Agents of other nodes, to each of which this agent has a stream.
     known: Arc<Vec<Address<ToTopic<M>>>>,
     streams: Streams,
 }
