@@ -38,7 +38,7 @@ thread_local! {
 }
 
 /// Calls `f` with the open batch for which `is_it` returns true. Returns `None` if there is no such
-/// batch. `f` must not call foreign code.
+/// batch. `f` must not call code of the program.
 fn with_open<R>(
     turn: TurnMark,
     is_it: impl Fn(&Open) -> bool,

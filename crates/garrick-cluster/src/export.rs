@@ -24,7 +24,7 @@ impl<M: Travels> Export<M> {
     }
 }
 
-/// Returns true if the mailbox behind an address is bounded.
+/// Returns true if the mailbox that an address leads to is bounded.
 fn has_bound<M: 'static>(address: &Address<M>) -> bool {
     address.capacity().is_some()
 }

@@ -164,7 +164,7 @@ pub(crate) trait Exported: Send + Sync {
 
     fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch;
 
-    /// Returns the [`Address`](garrick_actor::Address).
+    /// Returns the [`Address`](garrick_actor::Address) whose type this trait hides.
     fn address(&self) -> &dyn Any;
 }
 
@@ -480,7 +480,7 @@ pub(crate) struct Batch {
     pub(crate) contents: Contents,
     /// A carrier, kept for the next message.
     pub(crate) carrier: Option<Carrier>,
-    /// Size in bytes from which on no more messages are added.
+    /// Size in bytes at which the batch is full, so that no more messages are added.
     pub(crate) bytes_max: usize,
 }
 
@@ -497,7 +497,7 @@ impl Batch {
         }
     }
 
-    /// Counts added bytes.
+    /// Counts bytes that were added to the batch.
     pub(crate) fn count(&mut self, bytes: usize) {
         let contents = &mut self.contents;
         contents.bytes += bytes;

@@ -24,6 +24,6 @@ pub(crate) enum LinkMsg {
     Retry,
     /// Request to check whether the link may forget the other node.
     Forget,
-    /// This node leaves.
+    /// This node leaves the cluster.
     Leave,
 }

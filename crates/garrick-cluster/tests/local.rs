@@ -39,7 +39,7 @@ impl Wire<Carrier> for Odd {
     }
 }
 
-/// Another message.
+/// A message of another type.
 #[derive(Wire)]
 #[wire(name = "test.Other", context = Carrier)]
 struct Other(Reply<u64>);

@@ -55,7 +55,7 @@ impl Cluster {
 }
 
 impl Place {
-    /// Subscribes a reader.
+    /// Subscribes a reader to the topic.
     fn read(&self) -> (Address<News>, Receiver<News>) {
         let (told, heard) = channel();
         let reader = self.system.spawn(Reader(told)).unwrap();

@@ -48,7 +48,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the context.
+    /// Returns the context that was lent to the decoder.
     #[inline]
     pub fn context(&mut self) -> &mut C {
         self.context
@@ -172,7 +172,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         self.memory_left
     }
 
-    /// Reads a length, or a number of items with at least one byte each.
+    /// Reads a length, or a number of items. Each item must have at least one byte.
     ///
     /// # Errors
     /// Returns an error if the number is larger than the number of bytes that are left after it.
@@ -212,7 +212,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(())
     }
 
-    /// Skips a value.
+    /// Skips a value of the given shape.
     pub(crate) fn skip(&mut self, shape: Shape) -> Result<(), WireError> {
         match shape {
             Shape::Varint => self.varint().map(drop),

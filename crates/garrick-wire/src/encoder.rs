@@ -76,7 +76,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         Ok(())
     }
 
-    /// Returns the context.
+    /// Returns the context that was lent to the encoder.
     #[inline]
     pub fn context(&mut self) -> &mut C {
         self.context

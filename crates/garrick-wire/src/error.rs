@@ -94,12 +94,12 @@ pub enum Reason {
     },
     /// A field without a default is missing.
     MissingField {
-        /// Number of the field.
+        /// Number of the missing field.
         number: u32,
     },
     /// The reader knows no variant with this number. A newer writer may know it.
     UnknownVariant {
-        /// Number of the variant.
+        /// Number of the unknown variant.
         number: u64,
     },
     /// The bytes are not a value of the type.

@@ -79,7 +79,7 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     /// Version of the type. Increase it with each change of the fields or variants.
     const VERSION: u16 = 1;
 
-    /// Shape of a value.
+    /// Shape of the encoding of a value.
     const SHAPE: Shape;
 
     /// Identity of the type, computed from its name. Do not override it.
@@ -142,7 +142,7 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         input.value()
     }
 
-    /// Returns the value that a missing field of this type has, if the type has such a value.
+    /// Returns the value for a missing field of this type, if there is one.
     #[doc(hidden)]
     #[inline]
     fn absent(_input: &mut Decoder<'_, C>) -> Result<Option<Self>, WireError> {

@@ -123,8 +123,8 @@ impl Instance {
         format!("{SERVED}{life}.{number}")
     }
 
-    /// Returns the number of the actor behind the service with this name. Returns `None` if the
-    /// service does not belong to a directory.
+    /// Returns the number of the actor that the service with this name leads to. Returns `None` if
+    /// the service does not belong to a directory.
     pub(crate) fn number_of(service: &str) -> Option<u64> {
         let (_, number) = service.strip_prefix(SERVED)?.split_once('.')?;
         number.parse().ok()

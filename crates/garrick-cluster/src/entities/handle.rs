@@ -369,12 +369,13 @@ impl Entities {
     /// Returns the address of the entity with the given kind and key, on any node. The entity need
     /// not run.
     ///
-    /// The address works as long as this node has not left. In a message, it travels as the kind
-    /// and the key: on another node, it becomes the address that this method returns there.
-    /// Messages wait for at most 10 seconds if no node owns the shard of the entity. If 16,384
-    /// messages of the kind wait for an owner on this node, or are still in the queue of the kind
-    /// on this node, sending fails and returns the message. Stopping the entity through this
-    /// address has no effect. Watching the entity reports an end only when this node leaves.
+    /// The address works as long as this node has not left. A message that contains the address is
+    /// encoded with the kind and the key. A node that receives the message gets the address that
+    /// this method returns on that node. Messages wait for at most 10 seconds if no node owns the
+    /// shard of the entity. If 16,384 messages of the kind wait for an owner on this node, or are
+    /// still in the queue of the kind on this node, sending fails and returns the message. Stopping
+    /// the entity through this address has no effect. Watching the entity reports an end only when
+    /// this node leaves.
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node

@@ -14,7 +14,7 @@ use crate::members::{Lease, Tenure};
 /// node.
 const HELD_MAX: usize = 1_024;
 
-/// A message that waits.
+/// A message to an entity that waits for an owner of its shard.
 pub(super) struct Waiting<M> {
     pub(super) key: Arc<str>,
     pub(super) message: M,

@@ -1,4 +1,4 @@
-//! Entries of frames.
+//! Entries of frames: messages, answers, refusals and orders.
 //!
 //! ```text
 //! tell    | 1 | target | message 8 | body
@@ -209,7 +209,7 @@ impl NewBody<'_> {
     }
 }
 
-/// Appends a message.
+/// Appends a message to the entries of a frame.
 pub(crate) fn put_message(target: Target<'_>, of: MessageId, body: &NewBody<'_>, to: &mut Vec<u8>) {
     to.push(TELL);
     target.put(to);
@@ -224,7 +224,7 @@ pub(crate) fn put_another(content: &[u8], to: &mut Vec<u8>) {
     put_bytes(content, to);
 }
 
-/// Appends an answer.
+/// Appends an answer to the entries of a frame.
 pub(crate) fn put_answer(question: u64, body: &NewBody<'_>, to: &mut Vec<u8>) {
     to.push(ANSWER);
     put_number(question, to);

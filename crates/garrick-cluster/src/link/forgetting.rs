@@ -1,8 +1,8 @@
 //! Links that forget a node that does not come back.
 //!
-//! A link that has ended in this way knows nothing of the sessions before. If the other node is
-//! still there, it may continue such a session. The README of the crate describes how both nodes
-//! notice it.
+//! After such a link has ended, this node knows nothing of its earlier sessions with the other
+//! node. If the other node still runs, it may try to continue an earlier session. The README of the
+//! crate describes how both nodes notice this.
 
 use std::time::Duration;
 

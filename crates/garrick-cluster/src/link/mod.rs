@@ -133,7 +133,7 @@ impl Link {
         }
     }
 
-    /// Creates a session.
+    /// Creates a session with the other node.
     fn session(base: &Arc<Base>, peer: &Peer) -> Arc<Session> {
         let number = base.next_session();
         let of_peer = (peer.name().clone(), Arc::clone(peer.traffic()));
@@ -276,7 +276,8 @@ impl Link {
         self.peer.traffic().refused_message();
     }
 
-    /// Exports an address that is sent to the other node, unless the address travels as a name.
+    /// Exports an address that is sent to the other node, unless the message contains the address
+    /// as a name.
     fn give(&mut self, passed: Passed) -> OwnRef {
         let (exported, home) = match passed {
             Passed::Named(named) => return OwnRef::Named(named),

@@ -36,7 +36,7 @@ pub(super) struct Frame {
 /// The parts of a frame that need an action if the frame is lost.
 #[derive(Default)]
 pub(super) struct Carried {
-    /// Numbers of the questions.
+    /// Numbers of this node's questions in the frame.
     pub(super) questions: Vec<u64>,
     /// Places of the exported addresses.
     pub(super) slots: Vec<Slot>,
@@ -77,8 +77,8 @@ pub(super) struct Sending {
     beats_stuck: u32,
     /// True if a frame was sent since the last beat reset this field.
     pub(super) is_fresh: bool,
-    /// Number of frames in a row that the transport has refused since the last frame from the other
-    /// node arrived. As long as the number is not 0, no entries are sent.
+    /// Number of frames that the transport has refused since the last frame from the other node
+    /// arrived. As long as the number is not 0, no entries are sent.
     refusals: u32,
 }
 

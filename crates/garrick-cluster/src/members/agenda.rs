@@ -27,7 +27,7 @@ enum Duty {
     /// Nothing to do, because another node owns the shard or should claim it.
     #[default]
     Nothing,
-    /// Keep the shard.
+    /// Keep the shard, which this node owns and should own.
     Keep,
     /// Claim the shard, because no node owns it.
     Claim,

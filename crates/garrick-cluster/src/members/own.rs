@@ -19,7 +19,7 @@ const RENEWAL: u64 = 1 << 63;
 /// Number of renewals whose times are remembered.
 const SENT_MAX: usize = 16;
 
-/// State of the membership.
+/// State of this node's membership.
 enum Standing {
     /// The node has no record, or does not know its record.
     Outside,

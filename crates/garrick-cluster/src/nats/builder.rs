@@ -1,4 +1,4 @@
-//! Settings of a connection.
+//! Settings of a connection to NATS.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -75,14 +75,14 @@ impl NatsBuilder {
         Self { login, ..self }
     }
 
-    /// Uses a user and a password.
+    /// Uses a user and a password to log in to the server.
     #[must_use]
     pub fn user(self, name: impl Into<String>, password: impl Into<String>) -> Self {
         let login = Login::Password(name.into(), password.into());
         Self { login, ..self }
     }
 
-    /// Uses a token.
+    /// Uses a token to log in to the server.
     #[must_use]
     pub fn token(self, token: impl Into<String>) -> Self {
         let login = Login::Token(token.into());

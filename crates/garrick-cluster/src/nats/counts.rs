@@ -13,7 +13,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NameState {
-    /// No node has joined.
+    /// No node has joined the cluster through this network.
     #[default]
     None,
     /// The node has the name.

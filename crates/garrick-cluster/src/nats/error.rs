@@ -54,7 +54,7 @@ pub enum NatsError {
         /// Version of the server.
         version: String,
     },
-    /// JetStream is not enabled.
+    /// JetStream is not enabled on the server.
     NoJetStream {
         /// Name or address of the server.
         server: String,

@@ -124,7 +124,7 @@ async fn read(store: &Store, node: &NodeName) -> Result<Record, String> {
     })
 }
 
-/// Result of an update.
+/// Result of an update of a node's record.
 enum Updated {
     /// The record was replaced. Contains its new revision.
     Done(u64),
@@ -160,11 +160,11 @@ pub(super) struct Lease {
     holder: Holder,
     /// Last known revision of this node's own record.
     revision: u64,
-    /// Number of renewals in a row that were refused.
+    /// Number of successive renewals that were refused.
     refusals: u32,
 }
 
-/// Result of a renewal.
+/// Result of a renewal of this node's record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Renewed {
     Held,

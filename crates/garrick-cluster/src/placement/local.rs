@@ -21,7 +21,7 @@ pub struct LocalPlacement {
     store: Address<Request>,
 }
 
-/// The records.
+/// The records of a placement within a process.
 #[derive(Default)]
 struct Store {
     /// Records by key, including deleted records.

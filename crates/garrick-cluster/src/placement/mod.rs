@@ -63,7 +63,7 @@ pub enum News {
         key: Arc<str>,
         /// The number that the caller has passed in [`Change::ticket`].
         ticket: u64,
-        /// The result.
+        /// Result of the change.
         outcome: Outcome,
     },
     /// A record may have changed.

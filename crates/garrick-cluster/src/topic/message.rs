@@ -34,8 +34,8 @@ pub(super) enum ToClerk<M: 'static> {
     Unsubscribe(Address<M>, Reply<Result<(), ServiceError>>),
     /// The directory has listed the agent, or has refused to.
     Served(Result<(), ServiceError>),
-    /// A subscriber has ended.
+    /// A subscriber of the topic on this node has ended.
     Ended(TaskId),
-    /// The node has left.
+    /// The node has left the cluster.
     Left,
 }

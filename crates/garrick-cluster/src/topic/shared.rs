@@ -75,7 +75,7 @@ impl<T> List<T> {
 /// State of a topic on a node. The clerk writes the lists, and the agent reads them.
 pub(super) struct Shared<M: 'static> {
     subscribers: List<Address<M>>,
-    /// Agents of other nodes.
+    /// Agents of other nodes that have subscribers.
     agents: List<Address<ToTopic<M>>>,
     pub(super) counts: Counts,
 }

@@ -142,7 +142,7 @@ impl Pair {
         self.spy.frames("server")
     }
 
-    /// Handles all messages.
+    /// Runs the nodes until all messages are handled.
     pub(crate) fn run(&self) {
         self.local.run();
     }

@@ -26,7 +26,7 @@ pub(crate) struct Answered {
     pub(crate) is_new: bool,
 }
 
-/// Work of a caller.
+/// Plan of the calls of one caller.
 pub(crate) struct Plan {
     pub(crate) handle: Handle,
     pub(crate) shared: Shared,

@@ -40,7 +40,7 @@ const GATHERED_MAX: usize = 256;
 /// Time between two checks of shards that have waiting messages.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Time between two checks for messages that have waited for too long behind other messages.
+/// Time between two checks of all waiting messages for messages that have waited for too long.
 const LATE_LOOK: Duration = Duration::from_millis(500);
 
 /// Minimum time between two checks for idle entities.

@@ -1,5 +1,5 @@
-//! Plans: which shards this node claims, hands over and gives away, and what it reports to its
-//! regions.
+//! Plans: which shards this node claims, hands over, or gives to another node, and what it reports
+//! to its regions.
 
 use std::mem;
 use std::sync::Arc;

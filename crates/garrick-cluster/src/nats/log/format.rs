@@ -3,7 +3,7 @@
 //! | part of a batch | bytes |
 //! | --- | --- |
 //! | `gEv1` | 4 |
-//! | CRC-32C of what follows | 4 |
+//! | CRC-32C of the following bytes | 4 |
 //! | number of the writer, and of its group | 8, 8 |
 //! | sequence of the message before it in the journal | 8 |
 //! | number of the newest event, with this batch | 8 |

@@ -114,7 +114,7 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         }
     }
 
-    /// Reads the bytes of a text, and charges the memory of a copy.
+    /// Reads the bytes of a text, and counts the memory of a copy.
     fn content(&mut self) -> Result<&'a [u8], Failure> {
         let length = self.length()?;
         self.0.charge(length)?;
@@ -423,8 +423,8 @@ mod tests {
     use serde::Serialize;
     use serde::de::DeserializeOwned;
 
-    /// Deserializes `value` with exactly the memory that is charged for it, and measures the memory
-    /// that is allocated.
+    /// Checks that deserializing `value` allocates at most the memory that the decoder counts for
+    /// it.
     #[track_caller]
     fn check<T: Serialize + DeserializeOwned>(value: &T) {
         let bytes = postcard::to_allocvec(value).unwrap();
