@@ -202,8 +202,9 @@ impl Traffic {
         }
     }
 
-    /// Returns the counters. `heard` is the time of the last frame of the other node, `waiting` is
-    /// the number of bytes that wait on this node, and `window` is the size of the window.
+    /// Returns the counters. `heard` is the time of the last frame of the other node. `waiting` is
+    /// the number of bytes that wait on this node. `window` is the maximum number of bytes under
+    /// way.
     pub(crate) fn sample(
         &self,
         peer: NodeName,

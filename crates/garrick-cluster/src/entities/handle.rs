@@ -324,8 +324,8 @@ impl Entities {
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind, the number of shards or the versions are
-    /// not allowed, if the node runs the kind already or uses it with other messages, if it uses
-    /// too many kinds, or if it has left.
+    /// not allowed. Also returns an error if the node already runs the kind, uses the kind with
+    /// another message type, uses too many kinds, or has left.
     pub fn host<M, A>(
         &self,
         kind: Kind<M>,
@@ -372,15 +372,15 @@ impl Entities {
     /// The address works as long as this node has not left. A message that contains the address is
     /// encoded with the kind and the key. A node that receives the message gets the address that
     /// this method returns on that node. Messages wait for at most 10 seconds if no node owns the
-    /// shard of the entity. If 16,384 messages of the kind wait for an owner on this node, or are
-    /// still in the queue of the kind on this node, sending fails and returns the message. Stopping
-    /// the entity through this address has no effect. Watching the entity reports an end only when
-    /// this node leaves.
+    /// shard of the entity. Sending fails and returns the message if 16,384 messages of the kind
+    /// already wait on this node, for an owner or in the queue of the kind. Stopping the entity
+    /// through this address has no effect. Watching the entity reports an end only when this node
+    /// leaves.
     ///
     /// # Errors
-    /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
-    /// uses the kind with other messages, if it uses too many kinds, or if it has left before the
-    /// first use of the kind.
+    /// Returns an [`EntityError`] if the name of the kind or the key is not allowed. Also returns
+    /// an error if this node uses the kind with another message type, uses too many kinds, or has
+    /// left before the first use of the kind.
     pub fn get<M: Travels>(&self, kind: Kind<M>, key: &str) -> Result<Address<M>, EntityError> {
         self.find(kind.name(), key)
     }
