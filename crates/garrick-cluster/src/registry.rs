@@ -100,9 +100,10 @@ impl Registry {
     /// long as the node cannot reach the records, no answer comes, so set a time limit. Has no
     /// effect if the actor already has the name.
     ///
-    /// # Errors Returns [`NameError::Taken`] with the node of the actor that has the name, and
-    /// other [`NameError`]s if the name is not allowed (1 to 64 ASCII letters, digits, `-` and
-    /// `_`), if this node has registered 1,024 names, or if it has left.
+    /// # Errors
+    /// Returns [`NameError::Taken`] with the node of the owner if another actor has the name.
+    /// Returns another [`NameError`] if the name is not allowed (1 to 64 ASCII letters, digits, `-`
+    /// and `_`), if this node has already registered 1,024 names, or if it has left.
     pub fn register<M: Travels>(&self, name: &str, address: &Address<M>) -> Request<(), NameError> {
         self.request(|reply| register(name, address, reply))
     }
@@ -147,9 +148,10 @@ impl Registry {
     /// Asks for the actor that has a name, as far as this node knows. The first answer comes when
     /// this node has read the records of the other nodes.
     ///
-    /// # Errors Returns [`NameError::Unknown`] if no actor has the name, [`NameError::Message`] if
-    /// the actor that has the name receives another type of messages, and other [`NameError`]s if
-    /// the name is not allowed, or if this node has left.
+    /// # Errors
+    /// Returns [`NameError::Unknown`] if no actor has the name, and [`NameError::Message`] if the
+    /// actor with the name receives another type of messages. Returns another [`NameError`] if the
+    /// name is not allowed, or if this node has left.
     pub fn lookup<M: Travels>(&self, name: &str) -> Request<Address<M>, NameError> {
         self.request(|reply| lookup(name, reply))
     }

@@ -29,7 +29,8 @@ fn named<M: Travels>(address: &Address<M>, line: &dyn Line) -> Option<Named> {
 
 /// Returns the address of the receiver with a name.
 ///
-/// # Errors Returns the reason if this node cannot find the receiver.
+/// # Errors
+/// Returns the reason if this node cannot find the receiver.
 fn find<M: Travels>(named: Named, line: &dyn Line) -> Result<Address<M>, String> {
     let node = Node::of(line).ok_or("this node has left")?;
     match named {

@@ -260,7 +260,8 @@ impl Sending {
 
     /// Sends a frame.
     ///
-    /// # Errors Returns the bytes of the frame if the transport refuses the frame.
+    /// # Errors
+    /// Returns the bytes of the frame if the transport refuses the frame.
     fn send(
         &mut self,
         base: &Base,

@@ -86,8 +86,9 @@ struct Inner {
 impl NatsBuilder {
     /// Connects, and checks that the server can be used. Blocks for at most a few seconds.
     ///
-    /// # Errors Returns an error if the settings are invalid, no server can be reached, the server
-    /// refuses the credentials, or the server cannot be used.
+    /// # Errors
+    /// Returns an error if the settings are invalid, no server can be reached, the server refuses
+    /// the credentials, or the server cannot be used.
     pub fn start(self) -> Result<NatsNet, NatsError> {
         let home = Home::new(self.runtime.clone())?;
         let (tell, told) = sync_channel(1);

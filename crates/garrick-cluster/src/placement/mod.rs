@@ -157,7 +157,8 @@ impl std::error::Error for RecordError {}
 impl Change {
     /// Checks the key and the size of the value.
     ///
-    /// # Errors Returns a [`RecordError`] if the key or the size of the value is not allowed.
+    /// # Errors
+    /// Returns a [`RecordError`] if the key or the size of the value is not allowed.
     pub fn check(&self) -> Result<(), RecordError> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_allowed);

@@ -90,8 +90,9 @@ impl Entities {
     /// Returns the topic with a name and a type of messages. The same name and type lead to the
     /// same topic on all nodes.
     ///
-    /// # Errors Returns [`TopicError::Name`] if the name does not consist of 1 to 64 ASCII letters,
-    /// digits, `-` and `_`, [`TopicError::Topics`] if this node uses 1,024 topics, and
+    /// # Errors
+    /// Returns [`TopicError::Name`] if the name does not consist of 1 to 64 ASCII letters, digits,
+    /// `-` and `_`, [`TopicError::Topics`] if this node uses 1,024 topics, and
     /// [`TopicError::Closed`] if its system is shutting down.
     pub fn topic<M: Travels + Clone>(&self, name: &str) -> Result<Topic<M>, TopicError> {
         if !NodeName::is_allowed(name) {
@@ -135,8 +136,9 @@ impl<M: Travels + Clone> Topic<M> {
     /// with subscribers. The first subscriber of another node becomes known to this node with a
     /// short delay.
     ///
-    /// # Errors Returns the message if 16,384 messages of the topic wait on this node, or if this
-    /// node has left.
+    /// # Errors
+    /// Returns the message if 16,384 messages of the topic wait on this node, or if this node has
+    /// left.
     pub fn publish(&self, message: M) -> Result<(), SendError<M>> {
         let sent = self.agent.send(ToAgent::Publish(message));
         sent.map_err(|SendError(refused)| match refused {
@@ -150,8 +152,9 @@ impl<M: Travels + Clone> Topic<M> {
     /// Has no effect if the actor is already subscribed, or has stopped. An actor with a full
     /// bounded mailbox misses messages.
     ///
-    /// # Errors Returns a [`ServiceError`] if this node uses too many keys of the receptionist, or
-    /// if this node has left.
+    /// # Errors
+    /// Returns a [`ServiceError`] if this node uses too many keys of the receptionist, or if this
+    /// node has left.
     pub fn subscribe(&self, subscriber: &Address<M>) -> Request<(), ServiceError> {
         let subscriber = subscriber.clone();
         Request::new(

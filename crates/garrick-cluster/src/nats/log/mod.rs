@@ -179,7 +179,8 @@ impl NatsLog {
 
     /// Runs a task on the thread of the connection, and waits for it.
     ///
-    /// # Errors Returns the reason if the task panics, or if the runtime is not running.
+    /// # Errors
+    /// Returns the reason if the task panics, or if the runtime is not running.
     fn run<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,

@@ -78,9 +78,10 @@ impl NatsLogOptions {
     /// streams. `node` is the name of this node, to whose subjects the server may send answers.
     /// Blocks until the server has answered.
     ///
-    /// # Errors Returns [`JournalError::Engine`] if no usable server can be reached or a stream
-    /// cannot be opened. Returns [`JournalError::Foreign`] if a stream exists with settings that
-    /// would lose events.
+    /// # Errors
+    /// Returns [`JournalError::Engine`] if no usable server can be reached or a stream cannot be
+    /// opened. Returns [`JournalError::Foreign`] if a stream exists with settings that would lose
+    /// events.
     pub fn open(
         self,
         servers: NatsBuilder,

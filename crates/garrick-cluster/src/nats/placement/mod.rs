@@ -88,8 +88,9 @@ impl NatsPlacement {
     /// name of this node, to whose subjects the server may send answers. Blocks until the server
     /// has answered, so call this on a thread that may block.
     ///
-    /// # Errors Returns [`JoinError::Transport`] if no usable server can be reached or the bucket
-    /// cannot be used. Returns [`JoinError::Closed`] if the system is shutting down.
+    /// # Errors
+    /// Returns [`JoinError::Transport`] if no usable server can be reached or the bucket cannot be
+    /// used. Returns [`JoinError::Closed`] if the system is shutting down.
     pub fn open(
         system: &Handle,
         servers: NatsBuilder,
