@@ -1,4 +1,4 @@
-//! State of a node that its sessions need.
+//! State of a node that all its sessions with other nodes use.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use crate::name::NodeName;
 use crate::options::Bounds;
 use crate::transport::Transport;
 
-/// State of a node that its sessions need.
+/// State of a node that all its sessions with other nodes use.
 pub(crate) struct Base {
     pub(crate) name: NodeName,
     /// Incarnation of the node: a number that differs each time the node starts.
@@ -24,13 +24,13 @@ pub(crate) struct Base {
     pub(crate) bounds: Bounds,
     pub(crate) counts: Counts,
     pub(crate) transport: Arc<dyn Transport>,
-    /// The node. Links use it to find the receiver of an address that travels as a name.
+    /// The node. A link uses it to find the receiver of an address that was sent as a name.
     node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Number of the last session. The next fields are the numbers of the last question and of the
-    /// last watch request. No number is used twice, so the numbers of a new link to a node differ
-    /// from those of an earlier link.
+    /// Number of the last session. The next two fields are the numbers of the last question and of
+    /// the last watch request. No number is used twice, so the numbers of a new link to a node
+    /// differ from the numbers of an earlier link.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
@@ -67,7 +67,7 @@ impl Base {
         }
     }
 
-    /// Sets the node, once.
+    /// Sets the node. Called once.
     pub(crate) fn set_node(&self, node: Weak<dyn Any + Send + Sync>) {
         let _ = self.node.set(node);
     }

@@ -24,8 +24,8 @@ use crate::name::NodeName;
 /// The batch of a turn, to which later messages of the turn are added.
 struct Open {
     turn: TurnMark,
-    /// Addresses of the line and of the node. They are only compared, and stay valid as long as the
-    /// batch holds its line.
+    /// Pointers to the line and to the node, which are only compared. They stay valid as long as
+    /// the batch holds its line.
     line: *const (),
     node: *const (),
     peer: NodeName,
@@ -38,7 +38,7 @@ thread_local! {
 }
 
 /// Calls `f` with the open batch for which `is_it` returns true. Returns `None` if there is no such
-/// batch. `f` must not call foreign code.
+/// batch. `f` must not call code of the program.
 fn with_open<R>(
     turn: TurnMark,
     is_it: impl Fn(&Open) -> bool,
@@ -56,7 +56,7 @@ fn with_open<R>(
 
 /// Implemented by nodes, which know the current sessions with other nodes.
 pub(crate) trait Lines: Send + Sync {
-    /// Address of the state of the node. It is only compared.
+    /// Pointer to the state of the node, which is only compared.
     fn node(&self) -> *const ();
 
     /// Identity of the cluster.
@@ -68,7 +68,7 @@ pub(crate) trait Lines: Send + Sync {
     /// Returns the time at which the last frame of another node arrived, if any has arrived.
     fn heard(&self, node: &NodeName) -> Option<Nanos>;
 
-    /// Returns true if messages wait that have not been passed to the transport yet.
+    /// Returns true if the transport has not received all messages yet.
     fn waits(&self) -> bool;
 
     /// Returns true if this node has left the cluster.
@@ -78,9 +78,9 @@ pub(crate) trait Lines: Send + Sync {
 /// A way to reach another node.
 #[derive(Clone, Copy)]
 pub(crate) enum Route<'a> {
-    /// In this session only.
+    /// The node, in one session only.
     Line(&'a Arc<dyn Line>),
-    /// In the current session.
+    /// The node, in the session that is current when a message is sent.
     Node(&'a dyn Lines, &'a NodeName),
 }
 
@@ -222,7 +222,8 @@ fn put_plain(
     }
 }
 
-/// Adds an item to the batch of the current turn. Outside of a turn, the item gets its own batch.
+/// Adds a message, an answer or another item to the batch of the current turn. Outside of a turn,
+/// the item gets its own batch.
 pub(crate) fn put(line: &Arc<dyn Line>, item: Item) {
     let mut item = Some(item);
     let mut add = |batch: &mut Batch| {
@@ -246,7 +247,7 @@ pub(crate) fn put(line: &Arc<dyn Line>, item: Item) {
     }
 }
 
-/// Begins a batch, to which `add` adds the first part, and sends it to the link.
+/// Begins a batch, calls `add` to add the first part, and sends the batch to the link.
 fn begin(line: &Arc<dyn Line>, turn: Option<TurnMark>, add: impl FnOnce(&mut Batch)) {
     let mut batch = Batch {
         line: Some(Arc::clone(line)),
@@ -309,14 +310,14 @@ pub(crate) fn answer<R: Travels>(line: &Arc<dyn Line>, question: u64, answer: Re
     put(line, item);
 }
 
-/// Asks the other node to stop a receiver.
+/// Asks the other node to stop one of its actors.
 pub(crate) fn stop(line: &Arc<dyn Line>, target: Owned) {
     if !line.is_over() {
         put(line, Item::Stop { target });
     }
 }
 
-/// Asks the other node to report when a receiver has ended.
+/// Asks the other node to report the end of one of its actors.
 pub(crate) fn watch(line: &Arc<dyn Line>, target: Owned, notice: Notice) {
     if line.is_over() {
         return notice(Ended::NodeLost(line.peer().shared()));

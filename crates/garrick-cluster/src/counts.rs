@@ -20,7 +20,7 @@ pub struct NodeSample {
     /// Number of incoming frames that were dropped, because they were damaged, came from another
     /// cluster, or arrived twice or too late.
     pub frames_dropped: u64,
-    /// Number of frames to other nodes that were lost, as those nodes have reported.
+    /// Number of frames to other nodes that these nodes have reported as lost.
     pub frames_lost: u64,
     /// Number of messages from other nodes that were delivered to their receivers.
     pub delivered: u64,
@@ -28,7 +28,7 @@ pub struct NodeSample {
     pub refused: u64,
     /// Reason why the last refused message was refused.
     pub refusal: Option<Arc<str>>,
-    /// Number of times that another node was lost.
+    /// Number of losses of other nodes. A node counts each time that it is lost.
     pub losses: u64,
     /// Number of links to other nodes. The link to a lost node ends after 60 seconds, or after 5
     /// seconds if there are more than 1,024 links.

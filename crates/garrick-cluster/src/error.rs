@@ -14,7 +14,7 @@ pub enum JoinError {
     },
     /// Another node has the name.
     Taken {
-        /// The name.
+        /// The name that is taken.
         name: String,
     },
     /// The system of the node is shutting down.
@@ -24,7 +24,7 @@ pub enum JoinError {
     InTurn,
     /// The transport has failed.
     Transport {
-        /// Reason.
+        /// Description of the failure.
         why: String,
     },
 }

@@ -1,4 +1,5 @@
-//! Exported addresses: those that other nodes hold, or can reach by the name of a service.
+//! Exported addresses: addresses of actors on this node that other nodes hold, or can reach by the
+//! name of a service.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ impl<M: Travels> Export<M> {
     }
 }
 
-/// Returns true if the mailbox behind an address is bounded.
+/// Returns true if the mailbox that an address leads to is bounded.
 fn has_bound<M: 'static>(address: &Address<M>) -> bool {
     address.capacity().is_some()
 }
@@ -95,16 +96,17 @@ pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
     Arc::new(Export(address))
 }
 
-/// An entry of the table of exported addresses.
+/// An entry in the table of exported addresses.
 #[derive(Default)]
 struct Place {
     generation: u32,
     exported: Option<(Key, Arc<dyn Exported>)>,
-    /// Number of times that the address was sent to each node that holds it.
+    /// For each node that holds the address, the number of times that the address was sent to the
+    /// node.
     holders: HashMap<NodeName, u64>,
 }
 
-/// The addresses that other nodes hold. An address stays until no node holds it any more.
+/// The addresses that other nodes hold. An address is removed when no other node holds it any more.
 #[derive(Default)]
 pub(crate) struct Exports {
     places: Vec<Place>,
@@ -115,14 +117,14 @@ pub(crate) struct Exports {
 /// Identity of an address, and the type of its messages.
 pub(crate) type Key = (TaskId, MessageId);
 
-/// Returns the key of an address. Calls foreign code.
+/// Returns the key of an address. Calls code of the program, so no lock must be held.
 pub(crate) fn key_of(exported: &dyn Exported) -> Key {
     (exported.task(), exported.message())
 }
 
 impl Exports {
-    /// Returns the place of an address that is sent to a node, and a value that the caller must
-    /// drop while it holds no lock. `key` is the key of the address.
+    /// Returns the place in the table for an address that is sent to a node. Also returns a value
+    /// that the caller must drop while it holds no lock. `key` is the key of the address.
     pub(crate) fn give(
         &mut self,
         key: Key,
@@ -157,7 +159,7 @@ impl Exports {
         (place.generation == slot.generation).then_some(place)
     }
 
-    /// Returns the address at a place, if `holder` holds it.
+    /// Returns the address at a place of the table, if the node `holder` holds this address.
     pub(crate) fn get(&mut self, slot: Slot, holder: &NodeName) -> Option<Arc<dyn Exported>> {
         let place = self.place(slot)?;
         place.holders.get(holder)?;
@@ -168,9 +170,9 @@ impl Exports {
     }
 
     /// Records that a node no longer holds an address. `travels` is the number of times that the
-    /// address had arrived at the node. If this node has sent the address more often, the other
-    /// node still holds it. Returns the address if no node holds it. The caller must drop the
-    /// address while it holds no lock.
+    /// address had arrived at the other node. If this node has sent the address more often, the
+    /// other node still holds it. Returns the address if no other node holds it any more. The
+    /// caller must drop the address while it holds no lock.
     pub(crate) fn release(
         &mut self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! Doors that lead to other nodes.
+//! Doors (addresses that lead to functions) whose functions send messages to other nodes.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -82,8 +82,8 @@ impl<M> Drop for Far<M> {
     }
 }
 
-/// A door that leads to a service of another node. It stays valid when the session with that node
-/// ends.
+/// A door that leads to a service of another node. The door stays valid when the session with that
+/// node ends.
 struct Service<M> {
     lines: Arc<dyn Lines>,
     node: NodeName,
@@ -100,7 +100,7 @@ fn service_id(cluster: u64, node: &str, name: &str) -> TaskId {
     TaskId::far(hasher.finish() >> 1)
 }
 
-/// Returns the origin of the addresses of a service of a node.
+/// Returns the origin that all addresses of a node's service have.
 fn service_origin(cluster: u64, node: &NodeName, name: &Arc<str>) -> Arc<Origin> {
     let (node, name) = (node.shared(), name.clone());
     let named = Named::Service { node, name };

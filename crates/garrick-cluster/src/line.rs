@@ -17,7 +17,7 @@ use crate::name::NodeName;
 use crate::named::Named;
 use crate::options::Bounds;
 
-/// Number of bytes that each item counts in addition to its content.
+/// Number of bytes that are counted for each item in addition to its content.
 const ITEM_BYTES: usize = 64;
 
 /// Number of bytes of a batch that are collected before they are counted as waiting. Counting many
@@ -32,7 +32,7 @@ pub(crate) trait Line: Send + Sync {
     /// Name of the other node.
     fn peer(&self) -> &NodeName;
 
-    /// Returns a pointer to the state of this node. It is only compared.
+    /// Returns a pointer to the state of this node. The pointer is only compared.
     fn node(&self) -> *const ();
 
     /// Identity of the cluster.
@@ -64,7 +64,7 @@ pub(crate) trait Line: Send + Sync {
     /// Ends the session.
     fn end(&self);
 
-    /// Adds to the number of bytes that wait for the transport.
+    /// Adds bytes to the number of bytes that wait for the transport.
     fn waits(&self, bytes: usize);
 
     /// Subtracts bytes that the transport has accepted, or that were dropped, from the number of
@@ -75,14 +75,15 @@ pub(crate) trait Line: Send + Sync {
     /// turn commits. Returns false if the link has ended.
     fn give(&self, given: Given) -> bool;
 
-    /// Adds a holder to an address of the other node. Returns the identity of the address on this
-    /// node.
+    /// Counts one more holder of an address of the other node. Returns the identity that the
+    /// address has on this node.
     fn hold(&self, slot: Slot) -> TaskId;
 
-    /// Adds a holder to an address of the other node that already has one.
+    /// Counts one more holder of an address of the other node. The address must already have a
+    /// holder.
     fn keep(&self, slot: Slot);
 
-    /// Removes a holder from an address of the other node.
+    /// Counts one holder less of an address of the other node.
     fn let_go(&self, slot: Slot);
 
     /// Returns the place that an address has in the table of the other node, if that node has
@@ -119,7 +120,7 @@ impl fmt::Display for Unencodable {
     }
 }
 
-/// Returns the address of a line, to compare it.
+/// Returns a pointer to a line, which is only compared.
 pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
     Arc::as_ptr(line).cast()
 }
@@ -163,7 +164,7 @@ pub(crate) trait Exported: Send + Sync {
 
     fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch;
 
-    /// Returns the [`Address`](garrick_actor::Address).
+    /// Returns the [`Address`](garrick_actor::Address) whose type this trait hides.
     fn address(&self) -> &dyn Any;
 }
 
@@ -288,8 +289,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the line and the list of packed addresses and replies. Returns `None` if the carrier
-    /// is for messages from the other node.
+    /// Returns the line, and the addresses and replies of the message that is being encoded.
+    /// Returns `None` if the carrier is for messages from the other node.
     pub(crate) fn packs(&mut self) -> Option<(&Arc<dyn Line>, &mut Packed)> {
         match &mut self.side {
             Side::Packing(packed) => Some((&self.line, packed)),
@@ -398,7 +399,7 @@ impl fmt::Debug for Carrier {
     }
 }
 
-/// A part of a batch that does not consist of bytes only.
+/// A part of a batch that consists of more than bytes.
 pub(crate) enum Item {
     /// A message that contains addresses or replies.
     Tell {
@@ -458,7 +459,8 @@ pub(crate) struct Contents {
     pub(crate) entries: Vec<u8>,
     /// Number of entries in `entries`.
     pub(crate) count: u32,
-    /// The other parts. Each has the length and the number of the entries that come before it.
+    /// The parts that are not in `entries`. With each part, the length in bytes and the number of
+    /// the entries that come before it.
     pub(crate) items: Vec<(usize, u32, Item)>,
     /// Number of bytes that count as waiting.
     pub(crate) bytes: usize,
@@ -472,13 +474,13 @@ pub(crate) struct Contents {
 }
 
 pub(crate) struct Batch {
-    /// `None` if the link has received the batch, or if the batch was dropped. Nothing can be added
-    /// then.
+    /// The content. `None` if the link has received the batch, or if the batch was dropped: then
+    /// nothing can be added.
     pub(crate) line: Option<Arc<dyn Line>>,
     pub(crate) contents: Contents,
     /// A carrier, kept for the next message.
     pub(crate) carrier: Option<Carrier>,
-    /// Size in bytes from which on no more messages are added.
+    /// Size in bytes at which the batch is full, so that no more messages are added.
     pub(crate) bytes_max: usize,
 }
 
@@ -495,7 +497,7 @@ impl Batch {
         }
     }
 
-    /// Counts added bytes.
+    /// Counts bytes that were added to the batch.
     pub(crate) fn count(&mut self, bytes: usize) {
         let contents = &mut self.contents;
         contents.bytes += bytes;
@@ -514,7 +516,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Takes the content. Returns `None` after the first call.
+    /// Takes and returns the content. Returns `None` after the first call.
     pub(crate) fn take(&self) -> Option<(Arc<dyn Line>, Contents)> {
         let (line, mut contents, carrier) = {
             let mut batch = lock(&self.batch);

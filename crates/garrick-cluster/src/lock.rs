@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, even if a thread has panicked while holding it. No foreign code runs while a
-/// mutex of this crate is locked, so the value of the mutex is always consistent.
+/// Locks a mutex, even if a thread has panicked while holding it. No code of the program runs while
+/// a mutex of this crate is locked, so the value in the mutex is always consistent.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

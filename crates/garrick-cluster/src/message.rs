@@ -8,7 +8,7 @@ use crate::line::Given;
 
 /// A message to a link.
 pub(crate) enum LinkMsg {
-    /// A batch of a turn.
+    /// A batch: the messages that one turn sends to the other node.
     Out(Given),
     /// The head and the entries of a frame from the other node. The head has been checked.
     Frame(Head, Bytes),
@@ -18,12 +18,12 @@ pub(crate) enum LinkMsg {
         watch: u64,
         ended: Ended,
     },
-    /// Request to send a beat now.
+    /// Request to send a beat, a regular frame that shows that this node is alive.
     Beat,
     /// Request to try again: full mailboxes may have room, and the transport may accept frames.
     Retry,
     /// Request to check whether the link may forget the other node.
     Forget,
-    /// This node leaves.
+    /// This node leaves the cluster.
     Leave,
 }

@@ -48,7 +48,7 @@ impl NodeName {
         &self.0
     }
 
-    /// Returns the shared text.
+    /// Returns the name as a shared text.
     pub(crate) fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }

@@ -1,8 +1,9 @@
-//! Actors whose addresses travel as names, so that nothing is exported or held for them.
+//! Actors whose addresses are sent in messages as names, so that no node must keep a table entry
+//! for them.
 
 use std::sync::Arc;
 
-/// Receiver that an address leads to, if the address travels as a name.
+/// Receiver of an address that is sent in messages as a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
     /// The entity with the given kind and key.
@@ -11,10 +12,10 @@ pub(crate) enum Named {
     Service { node: Arc<str>, name: Arc<str> },
 }
 
-/// Origin of a door, if its addresses travel as names.
+/// Origin of a door whose addresses are sent in messages as names.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    /// Identity of the cluster. A node of another cluster does not know the name.
+    /// Identity of the cluster. A node of another cluster cannot use the name.
     pub(crate) cluster: u64,
     pub(crate) named: Named,
 }

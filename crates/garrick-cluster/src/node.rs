@@ -33,14 +33,14 @@ struct Core {
     peers: Arc<Peers>,
     handle: Handle,
     has_left: AtomicBool,
-    /// Value that a higher layer has attached to the node. The value may hold the node, until the
-    /// node leaves.
+    /// Value that a higher layer has attached to the node. The value may keep the node alive until
+    /// the node leaves.
     attached: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Core {
-    /// Returns another node. Starts a link to that node if there is none. Returns `None` if this
-    /// node has left, or if its system is shutting down.
+    /// Returns the state for another node. Starts a link to that node if there is none. Returns
+    /// `None` if this node has left, or if its system is shutting down.
     fn peer(&self, name: &NodeName) -> Option<Arc<Peer>> {
         if self.has_left() {
             return None;
@@ -112,7 +112,7 @@ impl Lines for Core {
 }
 
 /// An actor that passes the frames from other nodes to the links. When the actor ends, the node
-/// leaves: the transport stops the actor if the node has lost its name.
+/// leaves. If the node has lost its name, the transport stops the actor.
 struct Porter {
     /// Set when the node has joined.
     core: Arc<OnceLock<Arc<Core>>>,
@@ -273,20 +273,20 @@ impl Node {
         &self.core.handle
     }
 
-    /// Returns the node in the form in which doors use it.
+    /// Returns the node as the trait object that far addresses use.
     pub(crate) fn lines(&self) -> Arc<dyn Lines> {
         Arc::clone(&self.core) as _
     }
 
     /// Lets other nodes send to `address` as the service `name`. Replaces an earlier service with
-    /// this name. The node holds the address until it is replaced or withdrawn.
+    /// this name. The node holds the address until the service is replaced or withdrawn.
     pub fn offer<M: Travels>(&self, name: &str, address: &Address<M>) {
         let offered = exported(address.clone());
         let before = self.core.base.offer(name.into(), offered);
         drop(before);
     }
 
-    /// Ends a service. Later messages to it are refused.
+    /// Ends the service `name` of this node. Later messages to the service are refused.
     pub fn withdraw(&self, name: &str) {
         let before = self.core.base.withdraw(name);
         drop(before);
@@ -315,7 +315,8 @@ impl Node {
         offered.address().downcast_ref().cloned()
     }
 
-    /// Returns the origin of addresses that travel as a service of this node.
+    /// Returns the origin of addresses that are sent in messages as the name of a service of this
+    /// node.
     pub(crate) fn origin_of(&self, name: Arc<str>) -> Origin {
         let (base, node) = (&self.core.base, self.core.base.name.shared());
         Origin {
@@ -324,8 +325,8 @@ impl Node {
         }
     }
 
-    /// Returns a number for a new stream of messages. With a high probability, it differs from all
-    /// other numbers of streams, including those of other nodes and incarnations.
+    /// Returns a number for a new stream of messages. With a high probability, the number differs
+    /// from the numbers of all other streams, even of other nodes and incarnations.
     pub(crate) fn next_stream(&self) -> u64 {
         let base = &self.core.base;
         mix(hash(base.name.as_str()) ^ mix(base.life ^ mix(base.next_stream())))
@@ -336,7 +337,8 @@ impl Node {
         self.core.base.next_served()
     }
 
-    /// Returns the node of a line, if it has not ended.
+    /// Returns the node that a line (a session with another node) belongs to, if the node has not
+    /// ended.
     pub(crate) fn of(line: &dyn Line) -> Option<Self> {
         let core = line.home()?.downcast().ok()?;
         Some(Self { core })
@@ -360,14 +362,13 @@ impl Node {
     }
 
     /// Leaves the cluster. All links end. On this node and on the other nodes, questions and
-    /// watches end as if the node at the other end had been lost.
+    /// watches end like after the loss of a node.
     pub fn leave(&self) {
         self.core.leave();
     }
 
     /// Returns the state and the counters of each link to another node, sorted by the names of the
-    /// nodes. A node has links to the nodes to which it has sent messages, and to those from which
-    /// messages have come.
+    /// nodes. A node has a link to each node with which it has exchanged messages.
     #[must_use]
     pub fn links(&self) -> Vec<LinkSample> {
         let (window, now) = (self.core.base.bounds.window, self.core.handle.now());

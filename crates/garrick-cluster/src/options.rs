@@ -4,24 +4,24 @@ use std::time::Duration;
 
 use garrick_wire::Limits;
 
-/// Maximum size of a message that travels, in bytes.
+/// Maximum size of a message between nodes, in bytes.
 const MESSAGE_BYTES: usize = 1 << 20;
 
-/// Limits of a message that travels.
+/// Limits of a message between nodes.
 pub(crate) const WIRE_LIMITS: Limits = Limits::new().message_bytes(MESSAGE_BYTES);
 
 /// Size in bytes at which a frame is full: no more messages are added.
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
 
 /// Maximum total size in bytes of the messages that a turn sends to one node, without the last
-/// message. They are all in one frame.
+/// message. All messages of the turn are in one frame.
 pub(crate) const TURN_BYTES: usize = 4 << 20;
 
 /// Space in a frame for its head, and for all data other than the contents of messages.
 const ROOM_BYTES: usize = 2 * FRAME_BYTES;
 
-/// Default of [`NodeOptions::answer_within`]. Longer than any time for which a message to an entity
-/// waits by default: 10 seconds for an owner of its shard, and 20 seconds for a journal.
+/// Default of [`NodeOptions::answer_within`]. The default is longer than a message to an entity can
+/// wait: up to 10 seconds for an owner of its shard, and up to 20 seconds for a journal.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// Options of a node, for [`Node::join_with`](crate::Node::join_with).
@@ -54,13 +54,14 @@ impl NodeOptions {
     }
 
     /// Sets the time limit of all questions from this node to other nodes. The time begins when the
-    /// question is passed to the link to the other node. If no answer has come by then, the
-    /// question ends with [`NoReply::TimedOut`](garrick_actor::NoReply), at most 1 second later. A
-    /// later answer is dropped and counted ([`NodeSample::late_answers`](crate::NodeSample)).
+    /// question is passed to the link to the other node. If no answer has come within the limit,
+    /// the question ends with [`NoReply::TimedOut`](garrick_actor::NoReply), at most 1 second
+    /// later. A later answer is dropped and counted
+    /// ([`NodeSample::late_answers`](crate::NodeSample)).
     ///
     /// A question can have a shorter limit, for example by
     /// [`Context::ask_within`](garrick_actor::Context::ask_within). Questions to actors of the same
-    /// node have no other limit than that.
+    /// node have no time limit without `ask_within`.
     #[must_use]
     pub const fn answer_within(mut self, time: Duration) -> Self {
         self.answer_within = time;
@@ -85,7 +86,7 @@ pub(crate) struct Bounds {
     pub(crate) questions: usize,
     /// Time within which a question to a node is answered. Otherwise, the question ends.
     pub(crate) answer: Duration,
-    /// Time between two beats of a link.
+    /// Time between two beats of a link: regular frames that show that a node is alive.
     pub(crate) beat: Duration,
     /// Time without a received frame after which a node counts as lost.
     pub(crate) silence: Duration,

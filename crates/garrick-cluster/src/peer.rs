@@ -40,7 +40,7 @@ impl Peer {
         &self.name
     }
 
-    /// Returns the cell that holds the address of the link.
+    /// Returns the cell that contains the address of the link.
     pub(crate) fn cell(&self) -> &LinkCell {
         &self.link
     }
@@ -105,7 +105,7 @@ impl Peers {
         found.filter(|peer| peer.link().is_some())
     }
 
-    /// Adds a node. If another thread has already added the node, returns the existing one.
+    /// Adds a node. If another thread has already added the node, returns the existing entry.
     pub(crate) fn add(&self, peer: Arc<Peer>) -> Arc<Peer> {
         let mut all = lock(&self.all);
         let known = all.get(peer.name());

@@ -21,8 +21,8 @@ use crate::name::NodeName;
 /// key. An actor is removed when it stops or is withdrawn, or when its node leaves or is lost. The
 /// directory keeps the actors of its own node alive.
 ///
-/// Changes on a node are visible on that node at once, and on other nodes a little later. After
-/// about 6 seconds, the loss of a node is noticed. Until then, messages to actors of that node are
+/// Changes on a node are visible on that node at once, and on other nodes a little later. The loss
+/// of a node is noticed after about 6 seconds. Before that, messages to actors of the lost node are
 /// lost.
 ///
 /// # Examples
@@ -95,8 +95,8 @@ impl Receptionist {
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed (1 to 64 letters, digits,
-    /// `-` and `_` of ASCII), if this node serves 1,024 actors under the key or uses 1,024 keys, or
-    /// if it has left.
+    /// `-` and `_` of ASCII), if this node already serves 1,024 actors under the key or uses 1,024
+    /// keys, or if the node has left.
     pub fn serve<M: Travels>(
         &self,
         key: &Key<M>,
@@ -127,9 +127,9 @@ impl Receptionist {
         })
     }
 
-    /// Asks for the actors that serve a key: first those of this node, in the order in which they
-    /// were registered, and then those of other nodes, sorted by node name. The answer comes after
-    /// this node has read the records of the other nodes once.
+    /// Asks for the actors that serve a key. The answer first lists the actors of this node, in the
+    /// order of their registration, and then the actors of other nodes, sorted by node name. The
+    /// first answer comes when this node has read the records of the other nodes.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed, or if this node has left.

@@ -16,11 +16,13 @@ use crate::name::NodeName;
 /// Clones are handles to the same directory.
 ///
 /// A name becomes free when its actor stops or is unregistered, when the node of the actor leaves,
-/// or about 6 seconds after that node was lost. Until then, the registry keeps the actor alive. If
-/// a node counted as lost and comes back, it gets its names back if they are still free.
+/// or about 6 seconds after that node was lost. The registry keeps an actor alive as long as the
+/// actor has a name. If a node that counted as lost comes back, it gets those of its names back
+/// that are still free.
 ///
-/// A node that is cut off from the others may believe for some seconds that it still has a name
-/// that another node already has. If effects must not overlap, use [`Entities`].
+/// For some seconds, a node that is cut off from the others may still treat a name as its own,
+/// although another node already has the name. If two owners must never have effects at the same
+/// time, use [`Entities`].
 ///
 /// # Examples
 /// ```
@@ -94,13 +96,14 @@ fn lookup<M: Travels>(name: &str, reply: Reply<Result<Address<M>, NameError>>) -
 }
 
 impl Registry {
-    /// Registers an actor of this node under a name. The answer comes when the name is assigned.
-    /// While the records cannot be reached, there is no answer, so set a time limit. Has no effect
-    /// if the actor already has the name.
+    /// Registers an actor of this node under a name. The answer comes when the name is assigned. As
+    /// long as the node cannot reach the records, no answer comes, so set a time limit. Has no
+    /// effect if the actor already has the name.
     ///
-    /// # Errors Returns [`NameError::Taken`] with the node of the actor that has the name, and
-    /// other [`NameError`]s if the name is not allowed (1 to 64 ASCII letters, digits, `-` and
-    /// `_`), if this node has registered 1,024 names, or if it has left.
+    /// # Errors
+    /// Returns [`NameError::Taken`] with the node of the owner if another actor has the name.
+    /// Returns another [`NameError`] if the name is not allowed (1 to 64 ASCII letters, digits, `-`
+    /// and `_`), if this node has already registered 1,024 names, or if it has left.
     pub fn register<M: Travels>(&self, name: &str, address: &Address<M>) -> Request<(), NameError> {
         self.request(|reply| register(name, address, reply))
     }
@@ -142,12 +145,13 @@ impl Registry {
         })
     }
 
-    /// Asks for the actor that has a name, as far as this node knows. The answer comes after this
-    /// node has read the records of the other nodes once.
+    /// Asks for the actor that has a name, as far as this node knows. The first answer comes when
+    /// this node has read the records of the other nodes.
     ///
-    /// # Errors Returns [`NameError::Unknown`] if no actor has the name, [`NameError::Message`] if
-    /// the actor that has the name receives another type of messages, and other [`NameError`]s if
-    /// the name is not allowed, or if this node has left.
+    /// # Errors
+    /// Returns [`NameError::Unknown`] if no actor has the name, and [`NameError::Message`] if the
+    /// actor with the name receives another type of messages. Returns another [`NameError`] if the
+    /// name is not allowed, or if this node has left.
     pub fn lookup<M: Travels>(&self, name: &str) -> Request<Address<M>, NameError> {
         self.request(|reply| lookup(name, reply))
     }

@@ -17,10 +17,10 @@ use crate::receptionist::Receptionist;
 
 impl Receptionist {
     /// Keeps the routees of a router up to date with the actors that serve a key, on all nodes.
-    /// Routees that were added in another way stay in the router.
+    /// Routees that the program has added to the router itself stay in the router.
     ///
     /// If a node cannot be reached, the router still sends messages to actors of that node until
-    /// the loss of the node is noticed. Those messages are lost.
+    /// the loss of the node is noticed. Messages to actors of the unreachable node are lost.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed, or if this node has left.
@@ -56,13 +56,14 @@ impl Receptionist {
     }
 }
 
-/// A policy that sends messages with equal keys to the same routee, on all nodes: routers that know
-/// the same actors make the same choice. The actors must be served by a
+/// A policy that sends messages with equal keys to the same routee on all nodes. Routers that know
+/// the same actors choose the same actor for a key. The actors must be served by a
 /// [`Receptionist`](crate::Receptionist) of the cluster.
 ///
-/// If a routee is removed, only its keys move to other routees. A new routee takes over some keys
-/// from every existing one, about the same share from each. After a change, routers on different
-/// nodes may choose differently for a short time. If that must not happen, use entities.
+/// If a routee is removed, only its keys move to other routees. A new routee takes over about the
+/// same share of keys from each existing routee. After a change of the routees, routers on
+/// different nodes may choose different routees for a short time. If messages with one key must
+/// never go to two actors, use entities.
 ///
 /// An actor has the same keys after its node has started again, if the node then serves its actors
 /// in the same order.
@@ -88,7 +89,7 @@ impl Receptionist {
 #[derive(Clone)]
 pub struct SameOnAllNodes<F> {
     key: F,
-    /// Hash of each routee, with the number of the routee. In the order of the routees.
+    /// Hash and number of each routee, in the order of the routees.
     marks: Vec<(u64, u64)>,
 }
 

@@ -22,7 +22,7 @@ use crate::traffic::Traffic;
 /// The address of a link. It is set when the link has been spawned.
 pub(crate) type LinkCell = Arc<OnceLock<Address<LinkMsg>>>;
 
-/// A session with another node. It ends when the node is lost.
+/// A session with another node. The session ends when that node is lost.
 pub(crate) struct Session {
     base: Arc<Base>,
     peer: NodeName,
@@ -80,7 +80,7 @@ impl Session {
         })
     }
 
-    /// Returns true if bytes wait that were not passed to the transport yet.
+    /// Returns true if some bytes were not passed to the transport yet.
     pub(crate) fn waits(&self) -> bool {
         self.waiting() > 0
     }
@@ -91,7 +91,7 @@ impl Session {
         self.waiting.load(Relaxed)
     }
 
-    /// Records that the other node has begun another session.
+    /// Sets the number of the session that the other node has begun.
     pub(crate) fn set_peer_session(&self, number: u64) {
         // Relaxed: the number publishes nothing.
         self.peer_session.store(number, Relaxed);
@@ -117,7 +117,8 @@ impl Session {
         lock(&self.imports)
     }
 
-    /// Counts an arrival of an address, and adds a holder until [`Line::let_go`].
+    /// Counts an arrival of an address, and a holder of the address until [`Line::let_go`] is
+    /// called.
     pub(crate) fn arrived(&self, slot: Slot) {
         let mut imports = self.imports();
         let import = imports.of(slot);
@@ -125,7 +126,8 @@ impl Session {
         import.travels += 1;
     }
 
-    /// Takes the addresses that are no longer held, with the number of times that each has arrived.
+    /// Removes and returns the addresses that are no longer held, with the number of times that
+    /// each has arrived.
     pub(crate) fn take_released(&self) -> Vec<(Slot, u64)> {
         std::mem::take(&mut self.imports().released)
     }
@@ -135,7 +137,8 @@ impl Session {
         self.imports().held.len()
     }
 
-    /// Returns the identity of an address of the other node. It is the same in each run.
+    /// Returns the identity of an address of the other node. The identity is the same in each run
+    /// of a simulation.
     fn id_of(&self, slot: Slot) -> TaskId {
         let mut hasher = DefaultHasher::new();
         (self.base.cluster, self.base.life, self.number).hash(&mut hasher);

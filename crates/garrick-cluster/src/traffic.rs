@@ -26,7 +26,7 @@ pub enum LinkState {
 }
 
 /// State and counters of the link to another node. [`Node::links`](crate::Node::links) returns
-/// them. A message is a message, an answer or the refusal of a question.
+/// them. In these counters, answers and refusals of questions count as messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkSample {
@@ -56,8 +56,8 @@ pub struct LinkSample {
     pub messages_taken: u64,
     /// Number of frames that the other node has reported as lost.
     pub frames_lost: u64,
-    /// Number of messages that were lost: in frames that the other node has reported as lost, or
-    /// still on this node when the other node was lost.
+    /// Number of lost messages: they were in frames that the other node has reported as lost, or
+    /// still waited on this node when the other node was lost.
     pub messages_lost: u64,
     /// Number of messages that may be lost: the other node was lost before it had confirmed their
     /// frames.
@@ -71,7 +71,7 @@ pub struct LinkSample {
     pub messages_refused: u64,
     /// Number of frames that wait until the window or the transport accepts them.
     pub frames_waiting: u64,
-    /// Number of bytes that wait on this node.
+    /// Number of bytes that wait on this node for the other node.
     pub bytes_waiting: u64,
     /// Number of bytes in frames that the other node has not confirmed.
     pub bytes_unconfirmed: u64,
@@ -101,14 +101,14 @@ pub(crate) struct Traffic {
     messages_unconfirmed: AtomicU64,
     frames_missing: AtomicU64,
     frames_refused: AtomicU64,
-    /// Written by all threads that send to the node.
+    /// Counter that all threads that send to the other node increment.
     messages_refused: AtomicU64,
     frames_waiting: AtomicU64,
     bytes_unconfirmed: AtomicU64,
     questions: AtomicU64,
 }
 
-/// Values of a link that can fall.
+/// Values of a link that can decrease.
 #[derive(Clone, Copy)]
 pub(crate) struct Level {
     pub(crate) state: LinkState,
@@ -174,8 +174,8 @@ impl Traffic {
         self.messages_refused.fetch_add(1, Relaxed);
     }
 
-    /// Records the values that can fall. If the state has changed, records `now` as the time of the
-    /// change.
+    /// Records the values that can decrease. If the state has changed, records `now` as the time of
+    /// the change.
     pub(crate) fn set(&self, level: Level, now: Nanos) {
         let state = level.state as u8;
         if self.state.load(Relaxed) != state {
@@ -202,8 +202,9 @@ impl Traffic {
         }
     }
 
-    /// Returns the counters. `heard` is the time of the last frame of the other node, `waiting` is
-    /// the number of bytes that wait on this node, and `window` is the size of the window.
+    /// Returns the counters. `heard` is the time of the last frame of the other node. `waiting` is
+    /// the number of bytes that wait on this node. `window` is the maximum number of bytes under
+    /// way.
     pub(crate) fn sample(
         &self,
         peer: NodeName,

@@ -48,12 +48,12 @@ impl fmt::Debug for Incoming {
 ///   frame may arrive twice. Frames may be lost even if [`Transport::send`] has returned true. The
 ///   nodes detect repeated and lost frames. A transport should refuse frames while it has no
 ///   connection, so that a short outage loses only frames under way.
-/// - A node that joins gets an incarnation number. The number is greater than those of all earlier
-///   nodes with the same name in the cluster.
+/// - A node that joins gets an incarnation number. The number is greater than the numbers of all
+///   earlier nodes with the same name in the cluster.
 /// - The transport keeps the address to which it sends the frames of a node. If the node loses its
 ///   name to another node, the transport stops this address, and the node leaves.
 pub trait Transport: Send + Sync + 'static {
-    /// Joins the cluster `cluster` as the node `name`. From now on, the transport sends frames for
+    /// Joins the cluster `cluster` as the node `name`. From then on, the transport sends frames for
     /// this node to `incoming`. Returns the incarnation number of the node, which is not 0. May
     /// block.
     ///
@@ -68,7 +68,8 @@ pub trait Transport: Send + Sync + 'static {
         incoming: Address<Incoming>,
     ) -> Result<u64, JoinError>;
 
-    /// Makes the node `name` leave, if `life` is its current incarnation number. Does not block.
+    /// Makes the node `name` leave the cluster, if `life` is its current incarnation number. Does
+    /// not block.
     fn leave(&self, name: &NodeName, life: u64);
 
     /// Returns the maximum size of a frame in bytes, after a node has joined. If the messages of
@@ -78,9 +79,10 @@ pub trait Transport: Send + Sync + 'static {
         usize::MAX
     }
 
-    /// Sends a frame to the node `to`. Returns false if sending is not possible now. Then nothing
-    /// was sent, and the node tries again later, so the frame is not lost. Does not block. If the
-    /// caller is in a turn, the frame may be sent when the turn commits.
+    /// Sends a frame to the node `to`. Returns false if sending is not possible now. Then the
+    /// transport must not have sent anything, and the node tries again later, so the frame is not
+    /// lost. Does not block. If the caller is in a turn, the frame may be sent when the turn
+    /// commits.
     fn send(&self, to: &NodeName, frame: Incoming) -> bool;
 }
 
@@ -114,8 +116,8 @@ impl LocalNet {
 }
 
 impl Transport for LocalNet {
-    /// Joins this network. All clusters on one network share their names. Use one network for each
-    /// cluster.
+    /// Joins this network. Nodes of all clusters on one network share the same names, so use one
+    /// network for each cluster.
     fn join(
         &self,
         _: &str,

@@ -19,8 +19,8 @@ const WRONG_SIDE: &str = "this carrier is for messages from another node";
 /// Reason why an address cannot be decoded.
 const WRONG_TYPE: &str = "the address has another type";
 
-/// Returns the receiver that an address leads to, if the address travels as a name in messages of
-/// the line.
+/// Returns the receiver that an address leads to, if messages of the line contain the address as a
+/// name.
 fn named<M: Travels>(address: &Address<M>, line: &dyn Line) -> Option<Named> {
     let origin = address.origin()?;
     let origin: &Origin = origin.downcast_ref()?;
@@ -29,7 +29,8 @@ fn named<M: Travels>(address: &Address<M>, line: &dyn Line) -> Option<Named> {
 
 /// Returns the address of the receiver with a name.
 ///
-/// # Errors Returns the reason if this node cannot find the receiver.
+/// # Errors
+/// Returns the reason if this node cannot find the receiver.
 fn find<M: Travels>(named: Named, line: &dyn Line) -> Result<Address<M>, String> {
     let node = Node::of(line).ok_or("this node has left")?;
     match named {

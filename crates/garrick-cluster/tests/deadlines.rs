@@ -16,16 +16,17 @@ use garrick_sim::{Check, Sim};
 /// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
 const SEEDS: u64 = 300;
 
-/// Number of questions. The next constant is the time between two of them.
+/// Number of questions. The next constant is the time between two questions.
 const QUESTIONS: u64 = 30;
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// The time limit of a question. A question may end up to 1 second later. The asker and its link
-/// hear of each other after up to 50 ms.
+/// The time limit of a question. A question may end up to 1 second later. A message between the
+/// asker and its link takes up to 50 ms.
 const WITHIN: Duration = Duration::from_secs(3);
 const LATER: Duration = Duration::from_millis(1_100);
 
-/// Time after which the node of the asker takes its counters. The server then no longer answers.
+/// Time after which the asker's node records its counters. At this time, the server no longer
+/// answers.
 const ENDS_AFTER: Duration = Duration::from_secs(40);
 
 #[track_caller]
@@ -59,7 +60,7 @@ enum ToServer {
     Answer(Question),
 }
 
-/// Answers some questions at once and others late, and keeps the rest.
+/// A server that answers some questions at once, answers others late, and never answers the rest.
 struct Server(Vec<Question>);
 
 impl Actor for Server {
@@ -89,7 +90,7 @@ struct Ended(u64, Result<u64, NoReply>);
 #[derive(Debug)]
 struct Sampled(NodeSample);
 
-/// A network that loses all frames of a node while it is cut.
+/// A network that loses all frames of one node while the node's cable is cut.
 #[derive(Clone)]
 struct Cable {
     net: LocalNet,
@@ -113,7 +114,7 @@ impl Transport for Cable {
 struct Asker {
     node: Node,
     cable: Cable,
-    /// Times at which the cable is cut, and is whole again.
+    /// Times at which the cable is cut and repaired.
     cuts: Vec<(Duration, bool)>,
     server: Address<Question>,
     number: u64,
@@ -180,7 +181,7 @@ impl Actor for Closer {
     }
 }
 
-/// Runs the asker and the server. Timers may be late by `late`.
+/// Runs the asker and the server. Timers may fire up to `late` too late.
 fn program(sim: &mut Sim, cuts: Vec<(Duration, bool)>, late: Duration) {
     let cable = Cable {
         net: LocalNet::new(),

@@ -1,4 +1,4 @@
-//! Nodes that do not come back are forgotten, and those that come back later are known again.
+//! Nodes that do not come back are forgotten. Nodes that come back later are known again.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -12,8 +12,9 @@ use garrick_cluster::{
 };
 use garrick_sim::{Check, Sim};
 
-/// Number of nodes that come and go. More come if `GARRICK_CLUSTER_VISITORS` is set. The next
-/// constants are the time between two of them, and the time for which each stays.
+/// Number of nodes that join and leave. The variable `GARRICK_CLUSTER_VISITORS` sets a greater
+/// number. The next constants are the time between two such nodes, and the time for which each of
+/// them stays.
 const VISITORS: u64 = 2_000;
 const PAUSE: Duration = Duration::from_millis(20);
 const STAYS_FOR: Duration = Duration::from_millis(400);
@@ -33,11 +34,11 @@ fn number_of(name: &str, otherwise: u64) -> u64 {
 #[derive(Wire)]
 #[wire(name = "test.ToHost", context = Carrier)]
 enum ToHost {
-    /// Returns the address of a child, which the visitor holds until it goes.
+    /// Request for the address of a child, which the visitor holds until the visitor leaves.
     Child(Reply<Address<ToHost>>),
-    /// Sends the address of an actor of the visitor, which the host watches.
+    /// The address of an actor on the visitor's node, which the host watches.
     Greet(Address<ToHost>),
-    /// Is never answered.
+    /// A question that is never answered.
     Ask(Reply<u64>),
 }
 
@@ -95,7 +96,7 @@ impl Actor for Host {
     }
 }
 
-/// A network that loses all frames of a node that has gone.
+/// A network that loses all frames of a node that has fallen silent.
 #[derive(Clone)]
 struct Cable {
     net: LocalNet,
@@ -116,7 +117,8 @@ impl Transport for Cable {
     }
 }
 
-/// A visitor, which has a node of its own. Each second one falls silent, and the others leave.
+/// A visitor, which has its own node. Every second visitor falls silent, and the other visitors
+/// leave.
 struct Visitor {
     node: Node,
     cable: Cable,
@@ -161,7 +163,7 @@ impl Actor for Visitor {
     }
 }
 
-/// Lets visitors come, one after another.
+/// An actor that starts visitors, one after another.
 struct Door {
     handle: Handle,
     net: LocalNet,

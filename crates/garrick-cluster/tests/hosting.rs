@@ -1,4 +1,4 @@
-//! Entities on nodes with real threads: their addresses, their ends, and wrong use.
+//! Tests of entities on nodes with real threads: their addresses, their ends, and wrong uses.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -84,7 +84,7 @@ impl Actor for Counter {
     }
 }
 
-/// A node on a system of its own.
+/// A node that has its own system.
 struct Place {
     system: System,
     node: Node,
@@ -249,7 +249,7 @@ fn a_function_that_panics_is_called_again() {
     assert_eq!(calls.load(SeqCst), 3);
 }
 
-/// Sends to a counter, and then panics.
+/// An actor that sends a message to a counter, and then panics.
 struct Fails(garrick_actor::Address<Order>, Sender<()>);
 
 impl Actor for Fails {
@@ -340,7 +340,7 @@ fn messages_whose_code_panics_harm_no_others() {
     assert_eq!(asked.wait(), Err(NoReply::Dropped));
 }
 
-/// Uses a kind for the first time, and then panics.
+/// An actor that uses a kind for the first time, and then panics.
 struct Uses(Entities);
 
 impl Actor for Uses {
@@ -454,7 +454,7 @@ fn a_node_that_leaves_during_a_renewal_frees_its_shards_at_once() {
     assert!(!entities.members().is_member);
 }
 
-/// Sends messages until one is refused, and reports how many were accepted.
+/// An actor that sends messages until one is refused, and reports how many were accepted.
 struct Floods(Address<Order>, Sender<u64>);
 
 impl Actor for Floods {

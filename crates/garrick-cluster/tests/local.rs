@@ -39,12 +39,12 @@ impl Wire<Carrier> for Odd {
     }
 }
 
-/// Another message.
+/// A message of another type.
 #[derive(Wire)]
 #[wire(name = "test.Other", context = Carrier)]
 struct Other(Reply<u64>);
 
-/// A counter that may know another one.
+/// A counter that may know another counter.
 struct Counter {
     sum: u64,
     friend: Option<Address<Msg>>,
@@ -67,7 +67,7 @@ impl Actor for Counter {
     }
 }
 
-/// A node on a system of its own, with a counter as the service `counter`.
+/// A node that has its own system, and offers a counter as the service `counter`.
 struct Place {
     system: System,
     node: Node,
@@ -199,7 +199,7 @@ fn watchers_and_askers_hear_of_a_node_that_leaves() {
     assert!(matches!(far.send(Msg::Add(1)), Err(SendError(Msg::Add(1)))));
 }
 
-/// Keeps replies without answering them.
+/// An actor that keeps replies, and never answers.
 struct Silent(Vec<Reply<u64>>);
 
 impl Actor for Silent {
@@ -330,7 +330,8 @@ fn frames_of_strangers_are_dropped() {
     assert_eq!(here.counter.ask(Msg::Get).wait(), Ok(0));
 }
 
-/// Waits in each turn until the test lets it continue, and reports the numbers that it receives.
+/// An actor that waits in each turn until the test lets it continue, and reports the numbers that
+/// it receives.
 struct Slow {
     gate: Receiver<()>,
     told: Sender<u64>,

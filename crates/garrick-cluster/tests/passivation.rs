@@ -18,7 +18,8 @@ const ENTITIES: u64 = 4_000;
 const ROUNDS: u64 = 16;
 const WARM_ROUNDS: u64 = 6;
 
-/// Maximum growth of memory in bytes after that: 150 bytes for each further entity.
+/// Maximum growth of memory in bytes in the remaining rounds: 150 bytes for each entity of these
+/// rounds.
 const GROWTH_MAX: usize = 6_000_000;
 
 struct Counter([u64; 8]);

@@ -17,10 +17,10 @@ use garrick_testkit::{silence_panics, wait};
 #[derive(Wire)]
 #[wire(name = "test.Desk", context = Carrier)]
 enum ToDesk {
-    /// Returns the name of the desk.
+    /// Request for the name of the desk.
     Name(Reply<String>),
     Stop,
-    /// Returns the desks that were stored in this desk.
+    /// Request for the desks that were stored in this desk.
     Desks(Reply<Vec<Address<ToDesk>>>),
     Put(Vec<Address<ToDesk>>),
 }
@@ -47,7 +47,7 @@ impl Actor for Desk {
     }
 }
 
-/// Passes listings on to a test.
+/// An actor that passes listings on to the test.
 struct Listener(Sender<Listing<ToDesk>>);
 
 impl Actor for Listener {
@@ -59,7 +59,7 @@ impl Actor for Listener {
     }
 }
 
-/// A node on a system of its own.
+/// A node that has its own system.
 struct Place {
     system: System,
     node: Node,

@@ -11,7 +11,7 @@ use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System};
 use garrick_cluster::{Carrier, Entities, NameError, Node, NodeName, Registry, Wire};
 use garrick_testkit::wait;
 
-/// A message to a leader, which returns the name of the leader.
+/// A request to a leader for its name.
 #[derive(Wire)]
 #[wire(name = "test.Lead", context = Carrier)]
 enum Lead {
@@ -36,7 +36,7 @@ impl Actor for Leader {
 
 type Seen = Option<Address<Lead>>;
 
-/// Passes the owners of a name on to a test.
+/// An actor that passes the owners of a name on to the test.
 struct Watcher(Sender<Seen>);
 
 impl Actor for Watcher {
@@ -48,7 +48,7 @@ impl Actor for Watcher {
     }
 }
 
-/// A node on a system of its own.
+/// A node that has its own system.
 struct Place {
     system: System,
     _node: Node,

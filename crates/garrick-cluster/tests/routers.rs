@@ -30,7 +30,7 @@ impl Actor for Desk {
     }
 }
 
-/// A node on a system of its own.
+/// A node that has its own system.
 struct Place {
     system: System,
     node: Node,

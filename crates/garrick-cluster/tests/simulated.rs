@@ -12,10 +12,10 @@ use garrick_sim::{Check, Facts, Sim};
 
 /// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
 const SEEDS: u64 = 300;
-/// Number of messages of a client. Also the number of its questions.
+/// Number of messages that a client sends, and number of questions that it asks.
 const MESSAGES: u64 = 12;
 /// Number of messages to a receiver with a bounded mailbox. The next constant is the size of a
-/// burst. Sending takes about half of the time until the nodes leave.
+/// burst. The bursts take about half of the time until the nodes leave.
 const PUSHED: u64 = 300;
 const BURST: u64 = 5;
 /// Time within which a question is answered or refused.
@@ -52,11 +52,11 @@ enum ToServer {
         turn: u64,
         part: u64,
     },
-    /// Returns the address of a new child of the server.
+    /// Request for the address of a new child of the server.
     Child(Reply<Address<ToServer>>),
-    /// Sends the address of a child back to its own node.
+    /// The address of a child of the server, which the client sends back to the child's node.
     Home(Address<ToServer>),
-    /// Sends a number back to an actor of the client's node.
+    /// A number that the server sends back to an actor on the client's node.
     Back {
         number: u64,
         to: Address<ToBack>,
@@ -100,7 +100,7 @@ struct CameBack(u64);
 #[derive(Debug)]
 struct Sampled(NodeSample);
 
-/// Records the messages that it receives.
+/// The server, which records the messages that it receives.
 struct Server {
     life: u64,
 }
@@ -142,7 +142,7 @@ enum ToClient {
     Ended(u64, Ended),
 }
 
-/// Records the number that comes back.
+/// An actor on the client's node that records the number which the server sends back.
 struct Back;
 
 impl Actor for Back {
@@ -154,7 +154,7 @@ impl Actor for Back {
     }
 }
 
-/// Sends messages and questions to the server.
+/// A client, which sends messages and questions to the server.
 struct Client {
     number: u64,
     server: Address<ToServer>,
@@ -225,7 +225,7 @@ impl Client {
     }
 }
 
-/// Records the counters of a node after some time, and makes the node leave.
+/// An actor that records the counters of its node after some time, and makes the node leave.
 struct Closer(Node);
 
 impl Actor for Closer {
@@ -341,7 +341,7 @@ fn declare(sim: &mut Sim, limit: Duration) {
 #[derive(Debug)]
 struct Taken(u64);
 
-/// Sends bursts of numbers to a receiver whose mailbox is often full.
+/// An actor that sends bursts of numbers to a receiver whose mailbox is often full.
 struct Pushy {
     to: Address<ToServer>,
     number: u64,
@@ -371,7 +371,7 @@ impl Actor for Pushy {
     }
 }
 
-/// Adds a receiver with a bounded mailbox to the program.
+/// Adds a receiver with a bounded mailbox, and its sender, to the program.
 fn pushed(sim: &mut Sim) {
     let net = LocalNet::new();
     let nodes = ["server", "clients"].map(|name| {
@@ -405,7 +405,8 @@ fn pushed_calmly(sim: &mut Sim) {
     sim.explained("nothing is left", nothing_is_left);
 }
 
-/// Checks that the sender finds out that the receiver has room, after the faults have ceased.
+/// Checks that after the faults have ceased, the sender learns that the mailbox of the receiver has
+/// room.
 fn pushed_with_losses(sim: &mut Sim) {
     pushed(sim);
     sim.links().all().loses(100).duplicates::<Incoming>(100);

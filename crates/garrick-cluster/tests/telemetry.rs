@@ -40,11 +40,11 @@ impl Actor for Counter {
 
 const COUNTER: Kind<Count> = Kind::new("counter");
 
-/// Number of shards of the kind.
+/// Number of shards of the kind of entities.
 const SHARDS: u32 = 16;
 
-/// The network and the placement of one node. They carry nothing from and to the node that is cut
-/// off.
+/// The network and the placement of one node. Both lose all messages from and to the node that is
+/// cut off.
 #[derive(Clone)]
 struct Cable {
     own: &'static str,
@@ -181,19 +181,19 @@ impl Cluster {
         snapshot
     }
 
-    /// Looks, and returns the only link.
+    /// Takes a sample, and returns the only link in it.
     fn link(&mut self) -> LinkStatus {
         let mut links = self.look().links;
         assert_eq!(links.len(), 1, "{links:?}");
         links.remove(0)
     }
 
-    /// Looks, and returns the two members.
+    /// Takes a sample, and returns the two members in it.
     fn members(&mut self) -> [MemberStatus; 2] {
         self.look().members.try_into().unwrap()
     }
 
-    /// Looks, and returns the only kind.
+    /// Takes a sample, and returns the only kind of entities in it.
     fn kind(&mut self) -> KindStatus {
         let mut kinds = self.look().kinds;
         assert_eq!(kinds.len(), 1, "{kinds:?}");

@@ -21,7 +21,7 @@ struct News {
     number: u64,
 }
 
-/// Passes news on to a test.
+/// An actor that passes the messages of a topic on to the test.
 struct Reader<M>(Sender<M>);
 
 impl<M: Send + 'static> Actor for Reader<M> {
@@ -33,7 +33,7 @@ impl<M: Send + 'static> Actor for Reader<M> {
     }
 }
 
-/// A node on a system of its own.
+/// A node that has its own system.
 struct Place {
     system: System,
     node: Node,
@@ -55,7 +55,7 @@ impl Cluster {
 }
 
 impl Place {
-    /// Subscribes a reader.
+    /// Subscribes a reader to the topic.
     fn read(&self) -> (Address<News>, Receiver<News>) {
         let (told, heard) = channel();
         let reader = self.system.spawn(Reader(told)).unwrap();
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-/// Takes `count` news from the channel.
+/// Receives `count` messages from the channel.
 fn take(heard: &Receiver<News>, count: usize) -> Vec<News> {
     (0..count).map(|_| wait(heard)).collect()
 }
@@ -191,7 +191,7 @@ fn a_subscriber_with_a_full_mailbox_misses_messages() {
     assert_eq!(two.topic.sample().missed, 5);
 }
 
-/// A message whose copying waits until the gate is open, or panics.
+/// A message whose `clone` waits until the test opens a gate, or panics.
 struct Gated(Arc<Mutex<()>>, bool);
 
 impl Clone for Gated {
@@ -247,7 +247,7 @@ fn the_messages_that_wait_on_a_node_have_a_bound() {
     assert_eq!(topic.sample().failed, 1);
 }
 
-/// A message whose destructor panics if it is true.
+/// A message whose destructor panics if the field is true.
 #[derive(Clone)]
 struct Fragile(bool);
 
@@ -319,7 +319,7 @@ fn messages_whose_destructors_panic_do_not_end_a_topic() {
     wait(&heard);
 }
 
-/// A message to a reader on another node than the topic.
+/// A message to a reader that is not on the node of the topic.
 #[derive(Wire)]
 #[wire(name = "test.Book", context = Carrier)]
 struct Book(Reply<Address<News>>);

@@ -1,4 +1,4 @@
-//! Addresses that travel as names: those of entities and services.
+//! Addresses that are sent in messages as names: addresses of entities and of services.
 #![forbid(unsafe_code)]
 
 use std::collections::HashSet;
@@ -32,13 +32,13 @@ impl Actor for Counter {
     }
 }
 
-/// A message to a book of addresses.
+/// A message to an actor that stores addresses (a book).
 #[derive(Wire)]
 #[wire(name = "test.Book", context = Carrier)]
 enum ToBook {
     Put(Vec<Address<Count>>, Reply<u64>),
     Get(Reply<Vec<Address<Count>>>),
-    /// Adds to all counters.
+    /// Request to add a number to all counters in the book.
     Add(u64),
 }
 
@@ -65,14 +65,14 @@ impl Actor for Book {
     }
 }
 
-/// Networks and a placement of a cluster, on a system that is dropped last.
+/// Networks and a placement of a cluster. The system that runs them is dropped last.
 struct Cluster {
     net: LocalNet,
     placement: LocalPlacement,
     _store: System,
 }
 
-/// A node on a system of its own, with a book as the service `book`.
+/// A node that has its own system, and offers a book of addresses as the service `book`.
 struct Place {
     system: System,
     node: Node,

@@ -1,11 +1,12 @@
 //! Tests of the counters for tasks that guests run. A guest is a thread that calls a task and runs
 //! it itself.
+#![forbid(unsafe_code)]
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
-use garrick_testkit::{ends, ends_alone};
+use garrick_testkit::{ends, ends_alone, fail, silence_panics};
 
 /// A task that answers each question after the time that the question contains.
 struct Busy;
@@ -120,5 +121,44 @@ fn the_time_of_a_long_turn_among_short_visits_is_counted() {
             busy < truth * 3 / 2,
             "{busy:?} of {truth:?} and 60,000 short visits"
         );
+    });
+}
+
+/// A task that answers questions. It blocks before every 50th answer, and fails after every 30th.
+struct Moody(u64);
+
+impl Task for Moody {
+    type Message = Reply<u64>;
+    const RECOVERS: bool = true;
+
+    fn receive(&mut self, reply: Reply<u64>, turn: &Turn<'_, Reply<u64>>) -> Flow {
+        self.0 += 1;
+        if self.0.is_multiple_of(50) {
+            turn.blocking(thread::yield_now);
+        }
+        if self.0.is_multiple_of(30) {
+            fail();
+        }
+        reply.send(self.0);
+        Flow::Continue
+    }
+
+    fn recover(&mut self, _: &str, _: &Turn<'_, Reply<u64>>) -> Flow {
+        Flow::Continue
+    }
+}
+
+#[test]
+fn turns_of_visits_that_block_or_fail_are_counted() {
+    ends(|| {
+        silence_panics();
+        let sponsor = counted();
+        let handle = sponsor.handle();
+        let task = handle.spawn(Moody(0)).unwrap();
+        let answers = (1..=6_000).filter(|_| task.call(|reply| reply).wait().is_ok());
+        assert_eq!(answers.count(), 6_000 - 200);
+        // Each recovery is a turn.
+        let sample = until(&handle, "Moody", |sample| sample.turns >= 6_200);
+        assert_eq!((sample.turns, sample.failures), (6_200, 200));
     });
 }

@@ -12,7 +12,7 @@ use crate::varint;
 ///
 /// [`Limits::decode_with`] creates a decoder. A decoder must not be used after an error.
 pub struct Decoder<'a, C: ?Sized = ()> {
-    /// The unread bytes of the innermost content.
+    /// The unread bytes of the innermost value that is being read.
     rest: &'a [u8],
     /// Address of the first byte of the message, from which positions are computed.
     base: usize,
@@ -39,7 +39,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns an error unless all bytes have been read.
+    /// Returns an error if unread bytes are left.
     #[inline]
     pub(crate) fn finish(&self) -> Result<(), WireError> {
         match self.rest.len() {
@@ -48,13 +48,13 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the context.
+    /// Returns the context that was lent to the decoder.
     #[inline]
     pub fn context(&mut self) -> &mut C {
         self.context
     }
 
-    /// Returns the number of unread bytes of the innermost content.
+    /// Returns the number of unread bytes of the innermost value that is being read.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.rest.len()
@@ -66,13 +66,13 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         self.rest.as_ptr().addr() - self.base
     }
 
-    /// Returns an error that lists the allowed values.
+    /// Returns the error for an invalid value, with a list of the allowed values.
     #[cold]
     pub fn invalid(&self, allowed: &'static str) -> WireError {
         self.error(Reason::Invalid { allowed })
     }
 
-    /// Returns an error with the reason why a value is refused. The text must not contain the
+    /// Returns the error for a refused value, with the reason. The reason must not contain the
     /// value.
     #[cold]
     pub fn refused(&self, why: impl Into<Box<str>>) -> WireError {
@@ -140,7 +140,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Reads all remaining bytes of the innermost content.
+    /// Reads all remaining bytes of the innermost value that is being read.
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         let (rest, end) = self.rest.split_at(self.rest.len());
@@ -166,13 +166,13 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the memory that the message may still need.
+    /// Returns how many bytes of memory the rest of the message may need.
     #[cfg(all(test, feature = "serde"))]
     pub(crate) fn memory_left(&self) -> usize {
         self.memory_left
     }
 
-    /// Reads a length, or a number of items with at least one byte each.
+    /// Reads a length, or a number of items. Each item must have at least one byte.
     ///
     /// # Errors
     /// Returns an error if the number is larger than the number of bytes that are left after it.
@@ -186,7 +186,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Reads the number of items of a list of `T`, and charges their memory.
+    /// Reads the number of items of a list of `T`, and counts the memory of the items.
     #[inline]
     pub(crate) fn count<T>(&mut self) -> Result<usize, WireError> {
         let count = self.length()?;
@@ -194,8 +194,8 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(count)
     }
 
-    /// Reads a length, and begins a content of this length. Returns the bytes that follow the
-    /// content, for [`widen`](Self::widen).
+    /// Reads a length, and restricts the decoder to a content of this length. Returns the bytes
+    /// that follow the content, for [`widen`](Self::widen).
     #[inline]
     pub(crate) fn narrow(&mut self) -> Result<&'a [u8], WireError> {
         let len = self.length()?;
@@ -204,7 +204,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(after)
     }
 
-    /// Ends a content.
+    /// Ends a content: checks that all its bytes were read, and continues with `rest`.
     #[inline]
     pub(crate) fn widen(&mut self, after: &'a [u8]) -> Result<(), WireError> {
         self.finish()?;
@@ -212,7 +212,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(())
     }
 
-    /// Skips a value.
+    /// Skips a value of the given shape.
     pub(crate) fn skip(&mut self, shape: Shape) -> Result<(), WireError> {
         match shape {
             Shape::Varint => self.varint().map(drop),

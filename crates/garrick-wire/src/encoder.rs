@@ -1,8 +1,8 @@
 //! Writes values to a buffer.
 //!
 //! The buffer is longer than the written part of the message: it ends with zeros, which later bytes
-//! overwrite. So writing a number is a copy of fixed size, with a single check and no function
-//! call.
+//! overwrite. So the encoder writes a number by a copy of fixed size, with a single check and no
+//! function call.
 //!
 //! ```text
 //!   | before | written | zeros |
@@ -32,12 +32,12 @@ pub struct Encoder<'a, C: ?Sized = ()> {
     start: usize,
     /// Position of the next byte.
     at: usize,
-    /// Largest value of `at`.
+    /// Maximum position, at which the message has its maximum length.
     at_max: usize,
-    /// Length of the buffer after the encoder has been dropped.
+    /// Length that the buffer gets when the encoder is dropped.
     keep: usize,
     depth_left: u32,
-    /// Memory that decoding the message will need.
+    /// Bytes of memory that the decoder of the message will allocate.
     memory: usize,
     limits: &'a Limits,
     context: &'a mut C,
@@ -76,7 +76,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         Ok(())
     }
 
-    /// Returns the context.
+    /// Returns the context that was lent to the encoder.
     #[inline]
     pub fn context(&mut self) -> &mut C {
         self.context
@@ -89,7 +89,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
     }
 
     /// Counts `bytes` of memory that decoding the value will allocate, in the same way as
-    /// [`Decoder::charge`]. So the sender also detects a message that needs more memory than its
+    /// [`Decoder::charge`]. So the sender already detects a message that needs more memory than its
     /// length allows.
     ///
     /// [`Decoder::charge`]: crate::Decoder::charge
@@ -180,8 +180,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.depth_left += 1;
     }
 
-    /// Begins a content of unknown length. Returns the position of the length, for
-    /// [`end`](Self::end).
+    /// Begins a content of unknown length. Returns the position at which its length will be
+    /// written, for [`end`](Self::end).
     #[inline]
     pub(crate) fn begin(&mut self) -> Result<usize, WireError> {
         let place = self.at;
@@ -200,7 +200,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.end_long(place, len)
     }
 
-    /// Makes room for a length of several bytes. A content is moved at most once for each level.
+    /// Makes room for a length that takes several bytes. A byte is moved at most once for each
+    /// level of nesting.
     fn end_long(&mut self, place: usize, len: usize) -> Result<(), WireError> {
         let more = varint::len(len as u64) - 1;
         self.put([0; varint::LEN_MAX], more)?;
@@ -239,7 +240,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         Ok(())
     }
 
-    /// Appends `len` bytes that do not fit into the zeros.
+    /// Appends `len` bytes for which the zeros at the end of the buffer are too few.
     fn append(&mut self, len: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), WireError> {
         if len > self.at_max.saturating_sub(self.at) {
             return Err(self.too_large());
@@ -264,7 +265,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
 }
 
 impl<C: ?Sized> Drop for Encoder<'_, C> {
-    /// Removes the zeros, and the bytes of a message that is not finished, even if encoding panics.
+    /// Removes the zeros at the end, and the bytes of an unfinished message, even if encoding
+    /// panics.
     #[inline]
     fn drop(&mut self) {
         self.out.truncate(self.keep);

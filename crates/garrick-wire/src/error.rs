@@ -35,8 +35,8 @@ struct Inner {
     reason: Reason,
     /// Byte at which the error was found.
     at: usize,
-    /// Types and fields that contain the error, the outermost last. The field of a whole message is
-    /// empty.
+    /// Types and fields in which the error occurred, outermost last. For a whole message, the name
+    /// of the field is empty.
     path: Vec<(&'static str, &'static str)>,
 }
 
@@ -48,7 +48,7 @@ pub enum Reason {
     Ended {
         /// Minimum number of bytes that the value needs.
         needed: usize,
-        /// Bytes that are left.
+        /// Number of bytes that are left.
         left: usize,
     },
     /// A length, or a number of items, is larger than the number of bytes that are left. Each item
@@ -56,7 +56,7 @@ pub enum Reason {
     Length {
         /// The length in the message.
         length: u64,
-        /// Bytes that are left.
+        /// Number of bytes that are left.
         left: usize,
     },
     /// Bytes are left after the end of a value.
@@ -66,40 +66,40 @@ pub enum Reason {
     },
     /// A number is written with more bytes than it needs.
     NotShortest,
-    /// A number does not fit into its type.
+    /// A number is too large or too small for its type.
     Range {
-        /// The type.
+        /// Name of the number's type.
         of: &'static str,
     },
     /// The shape of a field differs from the shape of its type.
     Shape {
         /// Number of the field.
         number: u32,
-        /// The shape of its type.
+        /// The shape that the type of the field has.
         expected: Shape,
-        /// The shape in the bytes.
+        /// The shape of the field in the message.
         found: Shape,
     },
     /// A field has a number that no field can have.
     FieldNumber {
-        /// The number.
+        /// The number that no field can have.
         number: u64,
     },
     /// A field occurs twice, or after a field with a larger number.
     FieldOrder {
         /// Number of the field.
         number: u32,
-        /// Number of the field before it.
+        /// Number of the field that comes before this field in the message.
         after: u32,
     },
     /// A field without a default is missing.
     MissingField {
-        /// Number of the field.
+        /// Number of the missing field.
         number: u32,
     },
     /// The reader knows no variant with this number. A newer writer may know it.
     UnknownVariant {
-        /// Number of the variant.
+        /// Number of the unknown variant.
         number: u64,
     },
     /// The bytes are not a value of the type.
@@ -109,22 +109,22 @@ pub enum Reason {
     },
     /// Messages are nested too deeply.
     Depth {
-        /// The limit.
+        /// Maximum number of levels.
         max: u32,
     },
     /// The message has too many bytes.
     MessageBytes {
-        /// The limit.
+        /// Maximum number of bytes.
         max: usize,
     },
     /// The decoded value would need too much memory.
     Memory {
-        /// The limit for these bytes.
+        /// Maximum memory in bytes for a message of this length.
         max: usize,
     },
     /// The context, or a type that implements `Wire` by hand, has refused the value.
     Refused {
-        /// The reason.
+        /// The reason for the refusal.
         why: Box<str>,
     },
 }
@@ -139,7 +139,7 @@ impl WireError {
         }))
     }
 
-    /// Adds the field or the message that contains the error to the path.
+    /// Adds the field or message that contains the error to the error's path.
     #[cold]
     #[must_use]
     pub(crate) fn within(mut self, of: &'static str, field: &'static str) -> Self {
@@ -158,8 +158,8 @@ impl WireError {
         self.0.at
     }
 
-    /// Returns the types and fields that contain the error, the outermost first. The field of a
-    /// whole message is empty.
+    /// Returns the types and fields in which the error occurred, outermost first. For a whole
+    /// message, the name of the field is empty.
     pub fn path(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.0.path.iter().rev().copied()
     }

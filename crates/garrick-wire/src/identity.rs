@@ -1,4 +1,4 @@
-//! Identities of types: the beginning of a hash of their names.
+//! Identities of types. An identity is the beginning of the hash of a type's name.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl MessageId {
         Self(bytes)
     }
 
-    /// Returns the bytes.
+    /// Returns the 8 bytes of the identity.
     pub const fn to_bytes(self) -> [u8; 8] {
         self.0
     }

@@ -1,7 +1,7 @@
 //! Limits of encoding and decoding.
 
-/// Memory in bytes that every message may need, regardless of its length. Without this allowance, a
-/// short message with a small map would be refused.
+/// Number of bytes of memory that every message may need, regardless of its length. Without this
+/// allowance, a short message with a small map would be refused.
 pub(crate) const MEMORY_FREE: usize = 16 * 1024;
 
 /// Limits of encoding and decoding. Both sides check them, so that a sender learns early that its
@@ -47,8 +47,8 @@ impl Limits {
         }
     }
 
-    /// Sets the maximum depth of nested messages. The default is 64. Each level needs stack memory:
-    /// about the size of its type, plus the stack frames of inlined code.
+    /// Sets the maximum depth of nested messages. The default is 64. The decoder needs stack memory
+    /// for each level: about the size of the type, and the stack frames of its functions.
     #[must_use]
     pub const fn depth(self, depth: u32) -> Self {
         Self { depth, ..self }

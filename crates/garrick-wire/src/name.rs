@@ -26,7 +26,7 @@ impl Joined {
         self.len += 1;
     }
 
-    /// Returns the name.
+    /// Returns the joined name.
     pub const fn as_str(&self) -> &str {
         let (name, _) = self.bytes.split_at(self.len);
         match str::from_utf8(name) {
@@ -36,7 +36,7 @@ impl Joined {
     }
 }
 
-/// Joins `parts`.
+/// Joins `parts` to one name, at compile time.
 #[doc(hidden)]
 pub const fn join(parts: &[&str]) -> Joined {
     let mut joined = Joined::EMPTY;

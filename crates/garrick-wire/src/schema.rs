@@ -10,7 +10,7 @@ use crate::shape::Shape;
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Schema {
     pub(crate) types: BTreeMap<String, Type>,
-    /// Names that belong to two types, with the paths of these types.
+    /// Names that two different types have, with the paths of these types.
     pub(crate) clashes: BTreeSet<String>,
     /// Paths of the types in this program, by their names.
     paths: BTreeMap<String, &'static str>,
@@ -19,11 +19,11 @@ pub struct Schema {
 /// Reason why a type is in a lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// The type is a message.
+    /// The type is sent as a message.
     Root,
-    /// The type is within a message.
+    /// The type of a field, or of another part of a message.
     Part,
-    /// The type was used by an older version.
+    /// The type is no longer used, but an older version has used it.
     Past,
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 /// Maximum number of a field or a variant.
 pub(crate) const NUMBER_MAX: u32 = (1 << 29) - 1;
 
-/// Number of bits of a key that contain the shape.
+/// Number of bits for the shape in the key of a field.
 const SHAPE_BITS: u32 = 2;
 
 /// Shape of an encoded value. A reader uses the shape to skip a field that it does not know, so no
@@ -14,11 +14,11 @@ const SHAPE_BITS: u32 = 2;
 pub enum Shape {
     /// A number of 1 to 9 bytes, whose first byte contains the length.
     Varint,
-    /// 4 bytes, the lowest first.
+    /// 4 bytes, lowest byte first.
     Four,
-    /// 8 bytes, the lowest first.
+    /// 8 bytes, lowest byte first.
     Eight,
-    /// A length, as a varint, and as many bytes of content.
+    /// A length, which is a varint, and then a content of this length in bytes.
     Bytes,
 }
 
@@ -26,7 +26,7 @@ impl Shape {
     /// All shapes, in the order of their numbers.
     const ALL: [Self; 4] = [Self::Varint, Self::Four, Self::Eight, Self::Bytes];
 
-    /// Returns the name, as in a lock file.
+    /// Returns the name of the shape that lock files contain.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Varint => "varint",

@@ -1,5 +1,5 @@
-//! Numbers of 1 to 9 bytes. The trailing zeros of the first byte are the number of further bytes,
-//! so no byte has to be read to find the end of the number.
+//! Numbers of 1 to 9 bytes. The number of trailing zeros in the first byte is the number of further
+//! bytes. So a reader knows the length after the first byte.
 //!
 //! ```text
 //!   xxxxxxx1                      7 bits
@@ -29,7 +29,7 @@ pub(crate) const fn len(value: u64) -> usize {
 }
 
 /// Returns the bytes of `value`. Only the first `len(value)` bytes are part of the encoding.
-/// `value` is below [`LONG`].
+/// `value` must be less than [`LONG`].
 #[inline]
 pub(crate) const fn word(value: u64) -> [u8; 8] {
     let len = len(value);

@@ -13,7 +13,7 @@ impl Limits {
     ///
     /// # Errors
     /// Returns an error if the message has too many bytes or levels, or if a type refuses the
-    /// value. Then `out` is as before, and the value is dropped.
+    /// value. After an error, `out` has its earlier content, and the value is dropped.
     #[inline]
     pub fn encode<T: Wire>(&self, value: T, out: &mut Vec<u8>) -> Result<(), WireError> {
         self.encode_with(value, out, &mut ())
@@ -23,7 +23,7 @@ impl Limits {
     ///
     /// # Errors
     /// Returns the errors of [`encode`](Self::encode). Parts of the value that were moved into
-    /// tables of the context before the error stay there.
+    /// tables of the context before the error stay in these tables.
     #[inline]
     pub fn encode_with<C: ?Sized, T: Wire<C>>(
         &self,
@@ -51,7 +51,7 @@ impl Limits {
     /// Decodes the value of a whole message, and lends `context` to all types within it.
     ///
     /// # Errors
-    /// Returns the errors of [`decode`](Self::decode). Parts of the value that were taken out of
+    /// Returns the errors of [`decode`](Self::decode). Parts of the value that were moved out of
     /// tables of the context before the error are dropped.
     #[inline]
     pub fn decode_with<C: ?Sized, T: Wire<C>>(

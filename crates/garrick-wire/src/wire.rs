@@ -1,4 +1,5 @@
-//! The trait of all types whose values are sent to other nodes, and values with their lengths.
+//! The trait of all types whose values are sent to other nodes, and functions that write and read
+//! values with their lengths.
 
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
@@ -12,10 +13,10 @@ use crate::shape::Shape;
 /// Usually, `#[derive(Wire)]` implements this trait. Implement it by hand only for a type that uses
 /// the context, or for a new basic type.
 ///
-/// `C` is the type of the context, which the encoder and the decoder lend. Types that do not use
-/// the context implement the trait for all contexts. `encode` consumes the value, so that parts of
-/// it can be moved into a table of the context. If the context is a type of your crate, the orphan
-/// rule allows you to implement this trait for types of other crates.
+/// `C` is the type of the context, a value that the encoder and the decoder lend to each type.
+/// Types that do not use the context implement the trait for all contexts. `encode` consumes the
+/// value, so that parts of it can be moved into a table of the context. If the context is a type of
+/// your crate, the orphan rule allows you to implement this trait for types of other crates.
 ///
 /// # Examples
 /// ```
@@ -69,7 +70,8 @@ use crate::shape::Shape;
     note = "`usize` and `isize` differ between machines; use `u64` or `i64`"
 )]
 pub trait Wire<C: ?Sized = ()>: Sized {
-    /// Name of the type for other nodes. Do not change it when the type is renamed or moved.
+    /// Name of the type in the wire format. Do not change it when the Rust type is renamed or
+    /// moved.
     ///
     /// A name has no spaces.
     const NAME: &'static str;
@@ -77,31 +79,32 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     /// Version of the type. Increase it with each change of the fields or variants.
     const VERSION: u16 = 1;
 
-    /// Shape of a value.
+    /// Shape of the encoding of a value.
     const SHAPE: Shape;
 
     /// Identity of the type, computed from its name. Do not override it.
     const ID: MessageId = MessageId::of(Self::NAME);
 
-    /// Writes the value. For [`Shape::Bytes`], writes the content, without its length. Otherwise
-    /// writes exactly one number or 4 or 8 bytes.
+    /// Writes the value. For [`Shape::Bytes`], writes the content, without its length. For the
+    /// other shapes, writes exactly one number, 4 bytes or 8 bytes.
     ///
     /// # Errors
     /// Returns an error if the message has too many bytes or levels, or if the context refuses the
-    /// value. The value is dropped. Parts that were moved into tables of the context stay there. An
-    /// implementation must call [`Encoder::charge`] for the memory that decoding will allocate.
+    /// value. In this case, the value is dropped, except for parts that were already moved into
+    /// tables of the context. An implementation must call [`Encoder::charge`] for the memory that
+    /// decoding will allocate.
     fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError>;
 
     /// Reads a value. For [`Shape::Bytes`], [`Decoder::remaining`] is the length of the content,
     /// which must be read to its end.
     ///
     /// # Errors
-    /// Returns an error if the bytes are no value of this type, or exceed a limit. An
+    /// Returns an error if the bytes are not a value of this type, or exceed a limit. An
     /// implementation must not panic, and must call [`Decoder::charge`] before it allocates.
     fn decode(input: &mut Decoder<'_, C>) -> Result<Self, WireError>;
 
-    /// Returns the exact length of the content, if it is known without encoding. The length can
-    /// then be written before the content. The default is `None`.
+    /// Returns the exact length of the content, if it is known without encoding. Then the encoder
+    /// can write the length before the content. The default is `None`.
     #[inline]
     fn content_len(&self) -> Option<usize> {
         None
@@ -111,15 +114,16 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     /// nothing, because the name of a basic type is enough.
     fn describe(_schema: &mut Schema) {}
 
-    /// Shape of a field. Differs from `SHAPE` for options, because `None` is a missing field.
+    /// Shape of a field of this type. Only for options, it differs from `SHAPE`, because a field
+    /// with `None` is omitted.
     #[doc(hidden)]
     const FIELD_SHAPE: Shape = Self::SHAPE;
 
-    /// True if a missing field has a value.
+    /// True if the type has a value for a missing field, such as `None`.
     #[doc(hidden)]
     const OPTIONAL: bool = false;
 
-    /// True for `u8`. Lists of it are bytes without a number of items.
+    /// True only for `u8`. A list of `u8` is encoded as plain bytes, without a number of items.
     #[doc(hidden)]
     const RAW: bool = false;
 
@@ -131,14 +135,14 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         out.value(self)
     }
 
-    /// Reads a field after its key.
+    /// Reads the value of a field, after its key was read.
     #[doc(hidden)]
     #[inline]
     fn decode_field(input: &mut Decoder<'_, C>) -> Result<Self, WireError> {
         input.value()
     }
 
-    /// Returns the value of a missing field, if there is one.
+    /// Returns the value for a missing field of this type, if there is one.
     #[doc(hidden)]
     #[inline]
     fn absent(_input: &mut Decoder<'_, C>) -> Result<Option<Self>, WireError> {

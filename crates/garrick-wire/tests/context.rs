@@ -1,4 +1,4 @@
-//! Values that are moved into a table of the context, and taken out at the other side.
+//! Values that the encoder moves into a table of the context, and the decoder takes out of it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -7,14 +7,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use garrick_wire::{Decoder, Encoder, Limits, Reason, Shape, Wire, WireError};
 
-/// One end of a link. Answers that come back find their sender by a number.
+/// One end of a link. A number in each answer identifies the handle to which the answer belongs.
 #[derive(Default)]
 struct Link {
     waiting: BTreeMap<u64, Sender<String>>,
     next: u64,
-    /// Largest number of answers that the link waits for.
+    /// Maximum number of answers that the link waits for.
     max: usize,
-    /// Answers that this end has to send, in place of a socket.
+    /// Answers that this end sends to the other end. The field replaces a socket.
     answers: Vec<(u64, String)>,
 }
 
@@ -64,7 +64,7 @@ impl Wire<Link> for Answer {
     }
 }
 
-/// The orphan rule allows an implementation for a type of another crate, because the context is a
+/// The orphan rule allows this implementation for a type of another crate, because the context is a
 /// type of this crate.
 impl Wire<Link> for Sender<String> {
     const NAME: &'static str = "sender";
@@ -81,7 +81,7 @@ impl Wire<Link> for Sender<String> {
     }
 }
 
-/// The fields are in containers that know no context.
+/// A message whose fields are in containers of the standard library, which do not use the context.
 #[derive(Wire)]
 #[wire(context = Link)]
 enum Question {
@@ -95,7 +95,7 @@ enum Question {
     Generic(Page<Answer>),
 }
 
-/// A type for all contexts, with arguments for some.
+/// A generic type that implements `Wire` for all contexts. Its argument may need a context.
 #[derive(Wire)]
 struct Page<T> {
     items: Vec<T>,

@@ -1,4 +1,4 @@
-//! The bytes of each type, and that they come back.
+//! Tests of the encoded bytes of each type, and of decoding them.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use garrick_wire::{MessageId, Reason, Shape, Wire, from_slice, to_vec};
 
-/// Encodes and decodes `value`, alone, as an item of a list, and as a field. Returns its bytes.
+/// Encodes and decodes `value` alone, as an item of a list, and as a field. Returns its bytes.
 #[track_caller]
 fn travel<T: Wire + Clone + PartialEq + Debug>(value: &T) -> Vec<u8> {
     let bytes = to_vec(value.clone()).unwrap();

@@ -1,11 +1,12 @@
-//! The messages of `wire.lock`, in their third version: an example of what a lock file has.
+//! The messages of `wire.lock` in their third version, as an example of the contents of a lock
+//! file.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 
 use garrick_wire::{Decoder, Encoder, Limits, Reason, Shape, Wire, WireError, from_slice, to_vec};
 
-/// Once had a field `note` with the number 2.
+/// A type that once had a field `note` with the number 2.
 #[derive(Wire, Debug, PartialEq)]
 #[wire(name = "bank.Money", version = 3)]
 struct Money {
@@ -19,7 +20,7 @@ fn euro() -> String {
     "EUR".to_owned()
 }
 
-/// Once had a variant `Withdraw` with the number 2.
+/// A type that once had a variant `Withdraw` with the number 2.
 #[derive(Wire, Debug, PartialEq)]
 #[wire(name = "bank.Command", version = 2)]
 enum Command {
@@ -94,7 +95,7 @@ fn a_message_with_a_context_comes_back() {
     assert_eq!(read, Ok(subscribe(7)));
 }
 
-/// The types as they were in the first version.
+/// The first version of the types.
 mod first {
     use garrick_wire::Wire;
 

@@ -109,7 +109,7 @@ fn limits_and_refusals_are_errors_of_the_message() {
     assert!(!error.to_string().contains("1234"), "{error}");
 }
 
-/// All kinds of types that serde knows.
+/// A message with fields of all kinds that serde distinguishes.
 #[derive(Serialize, Deserialize, Debug, Default, Clone, PartialEq)]
 struct All {
     numbers: (u8, u16, u32, u64, u128),
@@ -174,10 +174,11 @@ fn field(bytes: &[u8]) -> Vec<u8> {
     to_vec((bytes.to_vec(),)).unwrap()
 }
 
-/// A field of any type, which a message with a name cannot have.
+/// A tuple whose only field is encoded by serde, for tests with many types `T`.
 type Field<T> = (Serde<T>,);
 
-/// Reads `bytes` as the content of a field. Checks the memory, and that postcard reads the same.
+/// Reads `bytes` as the content of a field. Checks the memory that decoding needs, and that
+/// postcard reads the same value.
 fn read<T>(bytes: &[u8]) -> Result<T, WireError>
 where
     T: Serialize + DeserializeOwned + PartialEq + Debug,

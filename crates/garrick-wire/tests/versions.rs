@@ -1,5 +1,5 @@
-//! Older and newer versions of a message understand each other, and say what they do not
-//! understand.
+//! Tests that older and newer versions of a message understand each other, and report what they do
+//! not understand.
 #![forbid(unsafe_code)]
 
 use garrick_wire::{Reason, Shape, Wire, WireError, from_slice, to_vec};
@@ -39,7 +39,8 @@ mod newer {
         pub(crate) lines: Vec<String>,
     }
 
-    /// Has another order, other names, and three new fields around the old ones.
+    /// A newer version of a type: its fields have another order and other names, and there are
+    /// three new fields.
     #[derive(Wire, Debug, Clone, PartialEq)]
     #[wire(name = "bank.Account", version = 2)]
     pub(crate) struct Customer {
@@ -66,7 +67,8 @@ mod newer {
     pub(crate) enum Command {
         #[wire(1)]
         New(#[wire(1)] Customer),
-        /// The option has become a required field with a default.
+        /// The newer version of a variant, in which the optional field `currency` has become a
+        /// field with a default.
         #[wire(2)]
         Deposit {
             #[wire(1)]
@@ -112,7 +114,7 @@ fn customer() -> newer::Customer {
     }
 }
 
-/// Encodes a value as one type, and decodes it as another one.
+/// Encodes a value of one type, and decodes the bytes as another type.
 fn read_as<T: Wire>(value: impl Wire) -> Result<T, WireError> {
     from_slice(&to_vec(value)?)
 }
@@ -249,7 +251,8 @@ fn a_field_has_a_number_that_is_allowed() {
     }
 }
 
-/// Fields of all shapes between those that a reader knows.
+/// A newer message, in which fields of all shapes are between the fields that an older reader
+/// knows.
 #[test]
 fn all_shapes_are_skipped_at_all_places() {
     #[derive(Wire)]

@@ -15,9 +15,9 @@
 //! In the original of this pipeline, a lesson of the crate `steady_state`, each beat makes the
 //! worker take about the contents of a full channel, in two halves. So the beats determine the
 //! speed and the duration of the run. For example, 30,000 beats of 2 ms are one minute, with 9.65
-//! billion messages. In this version, the beats are counted, and only limit the duration to `beats
-//! * rate_ms`. The worker works whenever there are numbers, so the result is the throughput of the
-//! stages.
+//! billion messages. In this version, the beats are counted, and limit only the duration, which is
+//! `beats * rate_ms`. The worker works whenever there are numbers, so the result is the throughput
+//! of the stages.
 //!
 //! [`hand_written`] performs the same work in plain loops over the same rings, with the same
 //! functions and batches. The difference between the pipeline and these loops is the cost of the

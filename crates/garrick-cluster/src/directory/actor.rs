@@ -26,12 +26,12 @@ use crate::placement::{News, Outcome, Record};
 /// Time between two checks of all records.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Time after which a record of a membership that has ended is removed. Each node adds a delay of
-/// up to the same length, so that not all nodes remove the record at once.
+/// Time after the end of a membership until its records are removed. Each node waits for an
+/// additional time of up to the same length, so that not all nodes remove the records at once.
 const DEAD: Duration = Duration::from_secs(10);
 
-/// Maximum number of requests that wait until the records were read for the first time. Further
-/// requests are answered at once, from the records that are known.
+/// Maximum number of requests that wait for the first reading of the records. Further requests are
+/// answered at once, from the records that are known so far.
 const EARLY_MAX: usize = 1_024;
 
 /// An operation on the directory.
@@ -64,12 +64,11 @@ pub(crate) struct Directory {
     pub(super) changes: Changes,
     pub(super) view: View,
     pub(super) names: Names,
-    /// Services that this node offers, or whose changes its actors follow.
+    /// Services that this node offers, or to whose changes its actors have subscribed.
     services: BTreeMap<ServiceKey, Box<dyn AnyService>>,
-    /// Requests that wait until the records were read for the first time.
+    /// Requests that wait for the first reading of the records.
     early: Vec<Order>,
-    /// Records of memberships that have ended, with the times at which this node learned of the
-    /// end.
+    /// Records whose memberships have ended, with the time at which this node noticed each end.
     dead: BTreeMap<Arc<str>, Nanos>,
 }
 
@@ -102,7 +101,7 @@ impl Directory {
         }
     }
 
-    /// Returns the membership of this node, if the node is a member as far as it knows.
+    /// Returns the membership of this node, if the last records that were read contain one.
     pub(super) fn membership(&self) -> Option<Membership> {
         let member = self.view.member(self.node.name())?;
         (member.life == self.node.life()).then_some(member)
@@ -243,8 +242,8 @@ impl Directory {
         self.forget(key);
     }
 
-    /// Runs a request after the first reading of the records. Runs it at once if that reading is
-    /// done, or if too many requests are already waiting.
+    /// Runs a request after the first reading of the records. Runs the request at once if the
+    /// records were already read, or if too many requests are waiting.
     pub(crate) fn when_read(&mut self, order: Order, cx: &Context<'_, ToDirectory>) {
         if self.view.is_read() || self.early.len() >= EARLY_MAX {
             order(self, cx);
@@ -253,7 +252,8 @@ impl Directory {
         }
     }
 
-    /// Updates the record of this node for a service, if the record is out of date.
+    /// Updates the record that lists the actors of this node for a service, if the record is out of
+    /// date.
     fn settle(&mut self, key: &ServiceKey, cx: &Context<'_, ToDirectory>) {
         let Some(Membership { life, epoch }) = self.membership() else {
             // The record of another membership would not hold.

@@ -1,4 +1,4 @@
-//! Requests to the placement that have no answer yet.
+//! Requests to the placement (the store of the cluster's records) that have no answer yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Changes {
         self.placement.change(change, to);
     }
 
-    /// Removes and returns the change that was answered, if it is known.
+    /// Removes and returns the change to which an answer belongs, if there is one.
     pub(super) fn answered(&mut self, key: &str, ticket: u64) -> Option<Pending> {
         let is_it = self
             .pending
@@ -118,7 +118,7 @@ impl Changes {
         has_room
     }
 
-    /// Requests the records that were changed after a revision.
+    /// Requests all records that were changed after a given revision.
     pub(super) fn read(&mut self, since: u64, now: Nanos, to: &Address<News>) {
         if self.reads_since.is_some_and(|since| !is_late(since, now)) {
             self.reads_again = true;
@@ -128,7 +128,7 @@ impl Changes {
         self.placement.read(since, to);
     }
 
-    /// Records that the requested records have arrived. Returns true if they must be requested
+    /// Notes that the requested records have arrived. Returns true if the records must be requested
     /// again.
     pub(super) fn has_read(&mut self) -> bool {
         self.reads_since = None;

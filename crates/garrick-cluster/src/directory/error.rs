@@ -13,11 +13,11 @@ use crate::name::NodeName;
 pub enum ServiceError {
     /// The name of the key is not allowed.
     Key {
-        /// The name.
+        /// The name that is not allowed.
         name: String,
     },
-    /// This node already uses the key with another Rust type of messages that has the same name on
-    /// the wire.
+    /// This node already uses the key with a different Rust type of messages, whose name in the
+    /// wire format is the same.
     Message {
         /// Name of the key.
         key: String,
@@ -73,33 +73,33 @@ impl std::error::Error for ServiceError {}
 pub enum NameError {
     /// The name is not allowed.
     Name {
-        /// The name.
+        /// The name that is not allowed.
         name: String,
     },
     /// Another actor has the name.
     Taken {
-        /// The name.
+        /// The name that is taken.
         name: String,
         /// The node of the actor that has the name.
         node: NodeName,
     },
     /// The actor has stopped, or was unregistered, before the name was assigned to it.
     Ended {
-        /// The name.
+        /// The name that was requested for the actor.
         name: String,
     },
     /// This node has already registered 1,024 names.
     Names,
     /// No actor has the name.
     Unknown {
-        /// The name.
+        /// The name that was looked up.
         name: String,
     },
     /// The actor that has the name receives another type of messages.
     Message {
-        /// The name.
+        /// The name that was looked up.
         name: String,
-        /// The node of the actor.
+        /// The node of the actor that has the name.
         node: NodeName,
     },
     /// The node has left, its system is shutting down, or there was no answer in time.

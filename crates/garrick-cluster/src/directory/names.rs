@@ -1,4 +1,4 @@
-//! State of names: those of actors of this node, and those that subscribers follow.
+//! State of two groups of names: names of actors of this node, and names that have subscribers.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -24,17 +24,17 @@ pub(super) struct Claim {
     pub(super) waiting: Vec<Reply<Result<(), NameError>>>,
 }
 
-/// A subscriber to changes of a name, without the type of its messages.
+/// A subscriber to the changes of a name. Hides the type of the named actor's messages.
 pub(super) trait Watcher: Send {
-    /// Informs the subscriber if another actor has the name now. Returns false if the subscriber
-    /// has ended.
+    /// Informs the subscriber if the name now belongs to another actor than before. Returns false
+    /// if the subscriber has ended.
     fn tell(&mut self, holder: Option<&Holder>, names: &Names, node: &Node) -> bool;
 
     /// Returns true if the subscriber has ended.
     fn is_over(&self) -> bool;
 }
 
-/// Informs an actor about the actor that has a name.
+/// A subscriber that is informed about the actor that has a name.
 pub(super) struct WatcherOf<M: 'static> {
     pub(super) to: Address<Option<Address<M>>>,
     pub(super) name: Arc<str>,
@@ -43,7 +43,7 @@ pub(super) struct WatcherOf<M: 'static> {
     pub(super) told: Option<Option<Holder>>,
 }
 
-/// Names of actors of this node, and names whose changes its actors follow.
+/// Names of actors of this node, and names to whose changes its actors have subscribed.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) claims: BTreeMap<Arc<str>, Claim>,

@@ -97,7 +97,7 @@ impl Directory {
         }
     }
 
-    /// Removes a claim to a name, and answers the callers that wait for it.
+    /// Removes the claim of an actor to a name, and answers the callers that wait for the name.
     fn give_up(&mut self, name: &Arc<str>, answer: impl Fn() -> Result<(), NameError>) {
         if let Some(claim) = self.names.claims.remove(name) {
             let service = Instance::service(self.node.life(), claim.number);

@@ -10,14 +10,14 @@ use garrick_sched::TaskId;
 use crate::line::Travels;
 use crate::named::Origin;
 
-/// A door in front of an actor of this node. Its address travels as a name, and is equal to the
-/// address of the actor.
+/// A door (an address that leads to a function) in front of an actor of this node. The door's
+/// address is sent in messages as a name, and is equal to the address of the actor.
 struct Held<M: 'static> {
     address: Address<M>,
     origin: Arc<Origin>,
 }
 
-/// Returns an address that is equal to `address`, and that travels as the name of a service.
+/// Returns an address that is equal to `address`, and is sent in messages as the name of a service.
 pub(super) fn held<M: Travels>(address: Address<M>, origin: Origin) -> Address<M> {
     let origin = Arc::new(origin);
     door(Held { address, origin })

@@ -26,11 +26,11 @@ pub(crate) struct ServiceKey {
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Served", version = 2)]
 pub(crate) struct Served {
-    /// Epoch of the membership of the node. After the end of that membership, the record has no
-    /// effect.
+    /// Epoch (the number) of the node's membership. After the end of that membership, the record
+    /// has no effect.
     #[wire(1)]
     pub(crate) epoch: u64,
-    /// Incarnation of the node.
+    /// Incarnation of the node, which grows each time the node starts.
     #[wire(2)]
     pub(crate) life: u64,
     /// Numbers of the actors, sorted. Two actors never have the same number in one incarnation of
@@ -46,13 +46,14 @@ pub(crate) struct Registered {
     /// Name of the node whose actor has the name.
     #[wire(1)]
     pub(crate) node: String,
-    /// Epoch of the membership of the node. The name is free after the end of that membership.
+    /// Epoch (the number) of the node's membership. The name is free after the end of that
+    /// membership.
     #[wire(2)]
     pub(crate) epoch: u64,
-    /// Incarnation of the node.
+    /// Incarnation of the node, which grows each time the node starts.
     #[wire(3)]
     pub(crate) life: u64,
-    /// Number of the actor.
+    /// Number of the actor, which is unique in this incarnation of the node.
     #[wire(4)]
     pub(crate) number: u64,
     /// Identity of the type of the messages of the actor.
@@ -113,7 +114,7 @@ pub(crate) struct Holder {
     pub(crate) instance: Instance,
 }
 
-/// Prefix of the names of services under which other nodes reach the actors of a directory.
+/// Prefix of the names of services by which other nodes reach listed actors.
 const SERVED: &str = "garrick.served.";
 
 impl Instance {
@@ -122,8 +123,8 @@ impl Instance {
         format!("{SERVED}{life}.{number}")
     }
 
-    /// Returns the number of the actor behind the service with this name. Returns `None` if the
-    /// service does not belong to a directory.
+    /// Returns the number of the actor that the service with this name leads to. Returns `None` if
+    /// the service does not belong to a directory.
     pub(crate) fn number_of(service: &str) -> Option<u64> {
         let (_, number) = service.strip_prefix(SERVED)?.split_once('.')?;
         number.parse().ok()

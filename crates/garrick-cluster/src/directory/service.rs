@@ -1,4 +1,4 @@
-//! Services, with the type of their messages.
+//! Services: lists of the actors that are offered under a key, with the type of their messages.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::record::Instance;
 use crate::line::Travels;
 use crate::node::Node;
 
-/// Actors that are offered under a key, without the type of their messages.
+/// The actors that are offered under a key. Hides the type of their messages.
 pub(super) trait AnyService: Send {
     /// Returns the numbers of the actors of this node, sorted.
     fn numbers(&self) -> Vec<u64>;
@@ -23,7 +23,7 @@ pub(super) trait AnyService: Send {
     /// Returns true if the service has no actors of this node and no subscribers.
     fn is_empty(&self) -> bool;
 
-    /// Tells the subscribers which actors other nodes serve now.
+    /// Tells the subscribers which actors of other nodes are now offered under the key.
     fn refresh(&mut self, present: &[Instance], node: &Node);
 
     /// Removes an actor of this node. Returns false if no actor has this number.
@@ -36,8 +36,8 @@ pub(super) trait AnyService: Send {
 pub(crate) struct Service<M: 'static> {
     /// Actors of this node, by their numbers.
     own: BTreeMap<u64, Address<M>>,
-    /// Actors of other nodes that the subscribers were informed about last. Empty if there are no
-    /// subscribers.
+    /// Actors of other nodes that were contained in the last report to the subscribers. Empty if
+    /// there are no subscribers.
     far: BTreeMap<Instance, Address<M>>,
     subscribers: Vec<Address<Listing<M>>>,
 }
@@ -85,8 +85,8 @@ impl<M: Travels> Service<M> {
         self.own.values().cloned().chain(far).collect()
     }
 
-    /// Adds a subscriber, and sends it the list of all actors. Has no effect if it is already
-    /// subscribed.
+    /// Adds a subscriber, and sends it the list of all actors. Has no effect if this address is
+    /// already a subscriber.
     pub(super) fn subscribe(
         &mut self,
         subscriber: Address<Listing<M>>,
@@ -127,7 +127,7 @@ impl<M: Travels> Service<M> {
         });
     }
 
-    /// Replaces the actors of other nodes by those in `present`, and informs the subscribers.
+    /// Replaces the list of other nodes' actors by `present`, and informs the subscribers.
     fn renew(&mut self, present: &[Instance], node: &Node) {
         let is_gone = |instance: &Instance| present.binary_search(instance).is_err();
         let gone = self.far.keys().filter(|instance| is_gone(instance));

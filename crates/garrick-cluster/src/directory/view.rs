@@ -21,7 +21,7 @@ pub(super) struct Membership {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) revision: u64,
-    /// `None` if it cannot be decoded.
+    /// The content of the record. `None` if it cannot be decoded.
     pub(super) served: Option<Served>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SeenName {
     pub(super) revision: u64,
-    /// `None` if it cannot be decoded.
+    /// The content of the record. `None` if it cannot be decoded.
     pub(super) registered: Option<Registered>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Changed {
 /// The last known services and names of all members. The view may be out of date.
 #[derive(Default)]
 pub(super) struct View {
-    /// Revision up to which all changes are included.
+    /// Last revision of the records whose changes the view contains.
     revision: u64,
     /// True after the records were read for the first time.
     is_read: bool,
@@ -158,8 +158,8 @@ impl View {
         dead
     }
 
-    /// Applies records that were read up to a revision. Returns the keys and names whose records
-    /// may have changed.
+    /// Applies the records that were read, which contain all changes up to a given revision.
+    /// Returns the keys and names whose records may have changed.
     pub(super) fn apply(&mut self, records: &[Record], revision: u64, is_whole: bool) -> Changed {
         let mut changed = Changed::default();
         if revision < self.revision {

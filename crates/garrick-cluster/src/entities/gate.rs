@@ -14,15 +14,16 @@ use crate::line::Travels;
 use crate::members::hash;
 use crate::named::{Named, Origin};
 
-/// Number of waiting messages of a kind at which a node refuses further messages. Messages wait for
-/// an owner of their shard, or for an entity that is stopping. Also the maximum number of messages
-/// in the mailbox of a region, besides those of other nodes.
+/// Maximum number of messages of a kind that wait on a node, for an owner of their shard or for an
+/// entity that is stopping. The node refuses further messages. The constant is also the maximum
+/// number of the node's own messages in the mailbox of a region.
 pub(crate) const WAITING_MAX: usize = 16_384;
 
-/// Counters and state of a region that its doors and samples read.
+/// Counters and state of a region (the actor that passes on all messages of a kind), which senders
+/// and samples read.
 #[derive(Default)]
 pub(super) struct Gate {
-    /// Number of messages that wait.
+    /// Number of messages that wait for an owner of their shard, or for the end of an entity.
     waiting: AtomicUsize,
     /// True if the node has left.
     is_closed: AtomicBool,
@@ -34,7 +35,7 @@ pub(super) struct Gate {
     pub(super) passivated: AtomicU64,
     /// Number of messages that were dropped because this node did not own their shards.
     pub(super) strays: AtomicU64,
-    /// Number of messages that were dropped because no node took them in time.
+    /// Number of messages that were dropped because no node accepted them in time.
     pub(super) expired: AtomicU64,
     /// Number of entities that had not ended when their shard was given to another node.
     pub(super) abandoned: AtomicU64,
@@ -70,7 +71,8 @@ pub(super) fn region_address<M: Travels>(region: Address<RegionMsg<M>>) -> Addre
     door(FromOthers(region))
 }
 
-/// A door in front of a region, for the regions of other nodes.
+/// A door (an address that leads to a function) by which the regions of other nodes reach this
+/// region.
 struct FromOthers<M: 'static>(Address<RegionMsg<M>>);
 
 impl<M: Travels> Door for FromOthers<M> {
@@ -97,7 +99,8 @@ impl<M: Travels> Door for FromOthers<M> {
     }
 }
 
-/// A door in front of an entity on this or another node.
+/// A door (an address that leads to a function) by which senders on this node reach an entity on
+/// any node.
 struct Entrance<M> {
     region: Address<RegionMsg<M>>,
     gate: Arc<Gate>,

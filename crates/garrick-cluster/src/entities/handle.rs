@@ -33,13 +33,13 @@ impl<M: Travels> Regional for Address<RegionMsg<M>> {
     }
 }
 
-/// A kind that a node uses, without the type of its messages.
+/// A kind of entities that a node uses. Hides the type of their messages.
 struct Used {
     /// The `Address<RegionMsg<M>>` of the region.
     region: Box<dyn Any + Send + Sync>,
     gate: Arc<Gate>,
-    /// Alive as long as the host of the kind exists. If the turn that passed the host to the region
-    /// was undone, the host no longer exists.
+    /// Weak reference to the host of the kind. If the turn that passed the host to the region was
+    /// undone, the host no longer exists.
     host: Weak<()>,
 }
 
@@ -73,7 +73,7 @@ struct Shared {
     members: Arc<Mutex<MembersSample>>,
     standings: Arc<Mutex<Standings>>,
     kinds: Mutex<HashMap<Arc<str>, Used>>,
-    /// Values that higher layers have started for this node, by type and name.
+    /// Values that higher layers, such as topics, have started for this node, by type and name.
     kept: Mutex<BTreeMap<(TypeId, Box<str>), Kept>>,
 }
 
@@ -116,13 +116,13 @@ pub struct EntitiesSample {
     /// Number of messages that wait on this node, for an owner of their shard or for the end of an
     /// entity that stops.
     pub waiting: usize,
-    /// Number of messages that were dropped because this node did not own their shard. Counts only
-    /// messages whose senders could not know the owner.
+    /// Number of messages that were dropped because this node did not own their shard. This happens
+    /// only if the sender could not know the owner.
     pub strays: u64,
-    /// Number of messages that were dropped because no node took them within 10 seconds.
+    /// Number of messages that were dropped because no node accepted them within 10 seconds.
     pub expired: u64,
     /// Number of entities that did not end within [`KindOptions::hand_over_within`] when their
-    /// shard was handed over. The turns of such an entity have no effect after that.
+    /// shard was handed over. After that time, the turns of such an entity have no effect.
     pub abandoned: u64,
 }
 
@@ -130,9 +130,9 @@ pub struct EntitiesSample {
 /// are handles to the same node.
 ///
 /// A *kind* of entities is divided into *shards*. A node that [hosts](Entities::host) the kind owns
-/// some of the shards, and creates an entity when its first message comes. If the node is lost,
-/// other nodes take its shards over. If a node joins or leaves, shards are handed over: their
-/// entities handle the messages in their mailboxes, and stop.
+/// some of the shards, and creates an entity when the first message for the entity arrives. If the
+/// node is lost, other nodes take over its shards. If a node joins or leaves, shards are handed
+/// over: their entities handle the messages in their mailboxes, and stop.
 ///
 /// # Examples
 /// ```
@@ -212,7 +212,8 @@ impl Entities {
         Ok(Self { shared })
     }
 
-    /// Returns the entities of a node, if it uses any.
+    /// Returns the handle for the entities of a node. Returns `None` if the node does not use
+    /// entities.
     pub(crate) fn of(node: &Node) -> Option<Self> {
         let shared = node.attached()?;
         Some(Self { shared })
@@ -230,8 +231,9 @@ impl Entities {
         self.shared.placement.clone()
     }
 
-    /// Returns the value that a higher layer keeps for this node under a name, if the value is
-    /// still good. Otherwise starts a new value. Fails if `max` values are already kept.
+    /// Returns the value that a higher layer keeps for this node under a name. If there is none, or
+    /// if the value can no longer be used, starts a new value. Fails if `max` values are already
+    /// kept.
     pub(crate) fn kept<T: Clone + Send + Sync + 'static>(
         &self,
         name: &str,
@@ -322,8 +324,8 @@ impl Entities {
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind, the number of shards or the versions are
-    /// not allowed, if the node runs the kind already or uses it with other messages, if it uses
-    /// too many kinds, or if it has left.
+    /// not allowed. Also returns an error if the node already runs the kind, uses the kind with
+    /// another message type, uses too many kinds, or has left.
     pub fn host<M, A>(
         &self,
         kind: Kind<M>,
@@ -367,17 +369,18 @@ impl Entities {
     /// Returns the address of the entity with the given kind and key, on any node. The entity need
     /// not run.
     ///
-    /// The address works as long as this node has not left. In a message, it travels as the kind
-    /// and the key: on another node, it becomes the address that this method returns there.
-    /// Messages wait for at most 10 seconds if no node owns the shard of the entity. If 16,384
-    /// messages of the kind wait for an owner on this node, or are still in the queue of this node,
-    /// sending fails and returns the message. Stopping the entity through this address has no
-    /// effect. Watching the entity reports an end only when this node leaves.
+    /// The address works as long as this node has not left. A message that contains the address is
+    /// encoded with the kind and the key. A node that receives the message gets the address that
+    /// this method returns on that node. Messages wait for at most 10 seconds if no node owns the
+    /// shard of the entity. Sending fails and returns the message if 16,384 messages of the kind
+    /// already wait on this node, for an owner or in the queue of the kind. Stopping the entity
+    /// through this address has no effect. Watching the entity reports an end only when this node
+    /// leaves.
     ///
     /// # Errors
-    /// Returns an [`EntityError`] if the name of the kind or the key is not allowed, if this node
-    /// uses the kind with other messages, if it uses too many kinds, or if it has left before the
-    /// first use of the kind.
+    /// Returns an [`EntityError`] if the name of the kind or the key is not allowed. Also returns
+    /// an error if this node uses the kind with another message type, uses too many kinds, or has
+    /// left before the first use of the kind.
     pub fn get<M: Travels>(&self, kind: Kind<M>, key: &str) -> Result<Address<M>, EntityError> {
         self.find(kind.name(), key)
     }
@@ -395,9 +398,10 @@ impl Entities {
     }
 
     /// Hands the shards of this node over to other nodes, and ends its membership. Entities handle
-    /// the messages in their mailboxes before they stop. The answer arrives when the last shard was
-    /// handed over, and the waiting messages of this node were sent to other nodes. If no other
-    /// node runs a kind, the entities of that kind only stop.
+    /// the messages in their mailboxes before they stop. The returned question is answered when the
+    /// last shard was handed over, and the waiting messages of this node were sent to other nodes.
+    /// If no other node runs a kind, the entities of that kind stop, and no node takes over their
+    /// shards.
     ///
     /// After the last shard was handed over, addresses of entities refuse messages on this node.
     /// The node itself does not [leave](Node::leave).
@@ -413,14 +417,14 @@ impl Entities {
         self.shared.placer.ask(PlacerMsg::Await)
     }
 
-    /// Ends the membership at once. Undoes the turns of entities that have not taken effect. Other
-    /// nodes take the shards over.
+    /// Ends the membership of this node at once. Undoes turns of entities that have not taken
+    /// effect yet. Other nodes take over the shards.
     pub fn leave(&self) {
         // A placer that has ended has left.
         let _ = self.shared.placer.send(PlacerMsg::Leave);
     }
 
-    /// Returns the counters of this node for members and shards.
+    /// Returns counters about the membership and the shards of this node.
     #[must_use]
     pub fn members(&self) -> MembersSample {
         let now = self.shared.node.handle().now();

@@ -82,7 +82,7 @@ impl KindOptions {
     }
 
     /// Sets the time after which an entity without messages stops. The entity may run for up to
-    /// twice this time. The next message for the entity creates it again. `None` lets entities run
+    /// twice this time. The next message for the entity creates it again. With `None`, entities run
     /// until their shards move.
     #[must_use]
     pub const fn idle(mut self, idle: Option<Duration>) -> Self {
@@ -95,9 +95,9 @@ impl KindOptions {
     /// The turns of these entities have no effect any more, and the messages that they have not
     /// handled are lost.
     ///
-    /// Meanwhile, messages to all entities of the shard wait, for at most 10 seconds. Choose a time
-    /// that is long enough for each turn, but less than 8 seconds. Then a slow entity does not
-    /// cause the loss of messages to others.
+    /// While the shard is handed over, messages to all its entities wait, for at most 10 seconds.
+    /// Choose a time that is long enough for each turn, but less than 8 seconds. Then a slow entity
+    /// does not cause the loss of messages to other entities.
     #[must_use]
     pub const fn hand_over_within(mut self, time: Duration) -> Self {
         self.hand_over_within = time;
@@ -105,10 +105,11 @@ impl KindOptions {
     }
 
     /// Declares that all entities of the kind are fenced durable actors (`fenced`), whose journals
-    /// are in a log that all nodes share. Then the journals refuse a node that was lost, and other
-    /// nodes need not wait for the end of its lease: they take the shards over after the node was
-    /// silent for 2 seconds, instead of 5. Turns without events take effect only within 1.8 seconds
-    /// after the node has renewed its membership, or with the next renewal.
+    /// are in a log that all nodes share. Then the journals refuse events of a node that was lost,
+    /// so other nodes need not wait for the end of its lease. They take over the shards after the
+    /// node was silent for 2 seconds instead of 5. A turn without events takes effect at once only
+    /// within 1.8 seconds after the node has renewed its membership. Otherwise it takes effect with
+    /// the next renewal.
     ///
     /// If an entity is not durable and fenced, two instances of it may have effects at the same
     /// time. Give this option on all nodes that run the kind.
@@ -119,10 +120,10 @@ impl KindOptions {
     }
 }
 
-/// Creates the entities of a kind.
+/// Implemented by hosts, which create the entities of a kind on a node.
 pub(super) trait Host<M>: Send + Sync {
-    /// Creates the entity with a key, for the time in which this node owns the shard (`tenure`).
-    /// Returns `None` if the system is shutting down.
+    /// Creates the entity with a key. `tenure` represents the time in which this node owns the
+    /// shard. Returns `None` if the system is shutting down.
     fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>>;
 
     /// Options of the kind.
@@ -135,7 +136,8 @@ pub(super) struct HostOf<F> {
     tree: Tree,
     make: Arc<F>,
     options: KindOptions,
-    /// Alive as long as the host exists. Others hold a weak reference to it.
+    /// A token that lives as long as the host. Weak references to the token show whether the host
+    /// still exists.
     _exists: Arc<()>,
 }
 

@@ -83,7 +83,7 @@ impl<M> fmt::Debug for Kind<M> {
 pub enum EntityError {
     /// The name of the kind is not allowed.
     Kind {
-        /// The name.
+        /// The name that is not allowed.
         name: String,
     },
     /// The key is empty or too long.

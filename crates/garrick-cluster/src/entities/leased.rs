@@ -1,4 +1,5 @@
-//! The wrapper of an entity, whose turns take effect only while the node owns its shard.
+//! A wrapper of entities. The turns of an entity take effect only while the node owns the shard of
+//! the entity.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use garrick_actor::{Actor, Context, Next, Outcome};
 
 use crate::members::Tenure;
 
-/// An entity, with the right to its shard that its node has.
+/// An entity, with the right (`Tenure`) of its node to run the entities of the shard.
 pub(super) struct Leased<A> {
     actor: A,
     tenure: Arc<Tenure>,

@@ -17,12 +17,13 @@ pub(super) enum ToRegion<M> {
     Message {
         shard: u32,
         key: String,
-        /// Revision of the record of the shard in which the sender found the receiver as the owner.
+        /// Revision of the shard's record that names the receiving node as the owner, as the sender
+        /// has read it.
         revision: u64,
         message: M,
     },
-    /// A node announces that it sends no more messages for a shard, until the record of the shard
-    /// has another revision than this one.
+    /// An announcement that the sending node sends no more messages for a shard while the shard's
+    /// record has this revision.
     Held {
         shard: u32,
         revision: u64,

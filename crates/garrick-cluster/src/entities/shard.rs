@@ -10,22 +10,23 @@ use hashbrown::{HashMap, HashSet};
 use super::message::ToRegion;
 use crate::members::{Lease, Tenure};
 
-/// Maximum number of stored announcements of nodes that know of a hand-over earlier than this node.
+/// Maximum number of stored announcements from nodes that have learned of a hand-over before this
+/// node.
 const HELD_MAX: usize = 1_024;
 
-/// A message that waits.
+/// A message to an entity that waits for an owner of its shard.
 pub(super) struct Waiting<M> {
     pub(super) key: Arc<str>,
     pub(super) message: M,
-    /// Time since which the message has been waiting. 0 if it is not waiting.
+    /// Time at which the message began to wait. 0 if it is not waiting.
     pub(super) since: Nanos,
-    /// Revision of the record in which another node found this node as the owner. `None` if the
-    /// message was sent on this node.
+    /// Revision of the shard's record in which the sending node read that this node is the owner.
+    /// `None` if the message was sent on this node.
     pub(super) by: Option<u64>,
 }
 
 impl<M> Waiting<M> {
-    /// Records that the message is waiting, unless that is already recorded.
+    /// Records the time at which the message began to wait, unless a time is already recorded.
     pub(super) fn wait_from(&mut self, now: Nanos) {
         if self.since == 0 {
             self.since = now;
@@ -41,8 +42,8 @@ pub(super) enum Place<M> {
     Here { since: u64 },
     /// Another node owns the shard. Contains the address of its region.
     Far(Address<ToRegion<M>>),
-    /// Another node owns the shard, and hands it over. Messages wait. Contains the address of the
-    /// region of that node until this node has announced that it sends no more messages.
+    /// Another node owns the shard, and hands it over. Messages wait. The value contains the
+    /// address of the owner's region until this node has announced that it sends no more messages.
     Leaving(Option<Address<ToRegion<M>>>),
     /// This node owns the shard, and hands it over.
     HandsOver { since: u64, phase: Phase },
@@ -50,16 +51,16 @@ pub(super) enum Place<M> {
 
 /// Phase of a shard that is handed over.
 pub(super) enum Phase {
-    /// Messages of these nodes may still arrive. Waits for their announcements until the given
-    /// time.
+    /// The listed nodes may still send messages. The shard waits for their announcements until the
+    /// given time.
     Waits {
         nodes: HashSet<String>,
         until: Nanos,
     },
     /// The entities are stopping, and may run until the given time. Messages wait.
     Stops { until: Nanos },
-    /// The entities have stopped, or their turns have no effect any more. The placer gives the
-    /// shard away.
+    /// The entities have stopped, or their turns have no effect any more. The placer now gives the
+    /// shard to another node.
     Stopped,
 }
 
@@ -87,8 +88,9 @@ pub(super) struct Shard<M> {
     /// The right of the entities to run on this node. `None` until an entity is created, and after
     /// the loss of the shard.
     pub(super) tenure: Option<Arc<Tenure>>,
-    /// Nodes that send no more messages for the shard, with the revisions of the records that they
-    /// have read. This region does not know these records yet.
+    /// Nodes that send no more messages for the shard, because they have read a record of the shard
+    /// that this region does not know yet. Each node has the revision of the record that it has
+    /// read.
     pub(super) held: Vec<(String, u64)>,
 }
 
@@ -98,9 +100,9 @@ pub(super) enum Way<'a, M> {
     Entity,
     /// Another node.
     Far(&'a Address<ToRegion<M>>),
-    /// None yet: the message waits.
+    /// No destination is known yet, so the message waits.
     Wait,
-    /// None: the sender was wrong about the owner.
+    /// No destination, because the sender assumed a wrong owner. The message is dropped.
     Stray,
 }
 
@@ -163,7 +165,7 @@ impl<M: 'static> Shard<M> {
         }
     }
 
-    /// Returns the right to run for an entity that is created now.
+    /// Returns the right (`Tenure`) to run on this node, for an entity that is created now.
     pub(super) fn tenure(&mut self, lease: &Arc<Lease>) -> Arc<Tenure> {
         self.tenure.take_if(|tenure| tenure.is_over());
         let new = || Arc::new(Tenure::new(Arc::clone(lease)));

@@ -1,4 +1,4 @@
-//! Entries of frames.
+//! Entries of frames: messages, answers, refusals and orders.
 //!
 //! ```text
 //! tell    | 1 | target | message 8 | body
@@ -35,25 +35,25 @@ const FAILURE_BYTES: usize = 1 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
     pub(crate) index: u32,
-    /// Number of addresses that had this place before.
+    /// Number of earlier addresses that had the same index in the table.
     pub(crate) generation: u32,
 }
 
 /// The receiver of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target<'a> {
-    /// A service that the node of the receiver offers under this name.
+    /// A service that the receiving node offers under this name.
     Service(&'a str),
-    /// An address that the node of the receiver has exported.
+    /// An address that the receiving node has exported.
     Slot(Slot),
 }
 
 /// An address in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ref<'a> {
-    /// An address that the node of the sender has exported.
+    /// An address that the sending node has exported.
     Senders(Slot),
-    /// An address that the node of the receiver has exported.
+    /// An address that the receiving node has exported.
     Receivers(Slot),
     /// The entity with the given kind and key.
     Entity { kind: &'a str, key: &'a str },
@@ -61,7 +61,7 @@ pub(crate) enum Ref<'a> {
     Service { node: &'a str, name: &'a str },
 }
 
-/// The content of a message or of an answer, with the replies and addresses in it.
+/// The content of a message or of an answer, with the replies and addresses that it contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Body<'a> {
     /// Number of replies in the content. The replies answer the questions with the numbers `first`,
@@ -91,21 +91,21 @@ pub(crate) struct Answer<'a> {
     pub(crate) body: Body<'a>,
 }
 
-/// An entry that is sent again until it is confirmed.
+/// An order: an entry that is sent again until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Asks for a report when the receiver has ended.
+    /// Request for a report when the receiver has ended.
     Watch { watch: u64, target: Owned },
-    /// Reports that a watched receiver has ended.
+    /// Report that a watched actor of the sending node has ended.
     Ended { watch: u64, ended: Ended },
-    /// Asks the other node to stop the receiver.
+    /// Request to stop the receiver.
     Stop { target: Owned },
-    /// Tells the other node that an exported address is no longer held. `travels` is the number of
-    /// times that the address has arrived.
+    /// Report that the sending node no longer holds an address that the receiving node has
+    /// exported. `travels` is the number of times that the address has arrived.
     Release { slot: Slot, travels: u64 },
-    /// Reports that the frames from `from` to `to` have not arrived.
+    /// Report that the frames with the numbers `from` to `to` have not arrived.
     Lost { from: u64, to: u64 },
-    /// Reports that the mailbox of the receiver has become full, or has room again.
+    /// Report that the mailbox of an actor on the sending node has become full, or has room again.
     Full { target: Owned, is_full: bool },
 }
 
@@ -117,7 +117,7 @@ pub(crate) enum Owned {
 }
 
 impl Owned {
-    /// Returns true if both targets are certainly equal.
+    /// Returns true if both targets are known to be equal.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service(one), Self::Service(other)) => Arc::ptr_eq(one, other),
@@ -209,7 +209,7 @@ impl NewBody<'_> {
     }
 }
 
-/// Appends a message.
+/// Appends a message to the entries of a frame.
 pub(crate) fn put_message(target: Target<'_>, of: MessageId, body: &NewBody<'_>, to: &mut Vec<u8>) {
     to.push(TELL);
     target.put(to);
@@ -217,14 +217,14 @@ pub(crate) fn put_message(target: Target<'_>, of: MessageId, body: &NewBody<'_>,
     body.put(to);
 }
 
-/// Appends a message without addresses and replies to the target of the last message in the frame,
-/// which has the same type.
+/// Appends a message that has the same target and type as the last message in the frame, and
+/// contains no addresses or replies.
 pub(crate) fn put_another(content: &[u8], to: &mut Vec<u8>) {
     to.push(ANOTHER);
     put_bytes(content, to);
 }
 
-/// Appends an answer.
+/// Appends an answer to the entries of a frame.
 pub(crate) fn put_answer(question: u64, body: &NewBody<'_>, to: &mut Vec<u8>) {
     to.push(ANSWER);
     put_number(question, to);
@@ -497,7 +497,7 @@ impl<'a> Reader<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Returns a body without addresses and replies.
+    /// Returns a message body that contains no addresses and no replies.
     pub(crate) fn of(content: &'a [u8]) -> Self {
         Self {
             replies: 0,

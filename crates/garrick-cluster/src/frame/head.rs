@@ -52,14 +52,14 @@ pub(crate) struct Head {
     /// Number of the receiver's session that the sender saw last, or 0. `taken` and `orders` belong
     /// to this session.
     pub(crate) seen: u64,
-    /// Number of a frame. The sender has handled all frames up to this one, or has reported their
-    /// loss and received a confirmation of the report.
+    /// Number of the last frame that the sender confirms. The sender has handled all frames up to
+    /// this one, or has reported their loss and received a confirmation of the report.
     pub(crate) taken: u64,
     /// Number of the last order that the sender has handled.
     pub(crate) orders: u64,
     /// Number of the last session of the receiver that the sender has declared lost, or 0.
     pub(crate) dead: u64,
-    /// Number of the entries.
+    /// Number of entries in the frame.
     pub(crate) entries: u32,
 }
 
@@ -136,7 +136,7 @@ impl Head {
 
 #[cfg(fuzzing)]
 impl Head {
-    /// Makes bytes look like a frame of the cluster, whose checksum is correct.
+    /// Changes bytes so that they look like a frame of the cluster with a correct checksum.
     pub(crate) fn forge(cluster: u64, frame: &mut [u8]) {
         if frame.len() >= HEAD_BYTES {
             frame[..5].copy_from_slice(&MAGIC);

@@ -1,4 +1,4 @@
-//! The ends of questions, of sessions, and of the link.
+//! Ending of questions, of sessions, and of a link.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::session::{LinkCell, Session};
 use crate::traffic::LinkState;
 
 impl Link {
-    /// Ends the questions that have waited for their answers for too long.
+    /// Ends the questions that have waited too long for an answer.
     pub(super) fn end_late_questions(&mut self, now: Nanos) {
         let late = self.questions.take_late(now, self.base.bounds.answer);
         self.base.counts.add_answered(late.len() as u64);

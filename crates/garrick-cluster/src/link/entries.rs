@@ -13,8 +13,8 @@ use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
 use crate::traffic::LinkState;
 
-/// State while the entries of a frame are handled. Delivering several messages to the same receiver
-/// is faster with it.
+/// State that is kept while the entries of a frame are handled, so that several messages to the
+/// same receiver are delivered faster.
 #[derive(Default)]
 pub(super) struct Delivery {
     /// Receiver of the last message.
@@ -173,8 +173,8 @@ impl Link {
         }
     }
 
-    /// Calls `f` with the content of a message. Holds the addresses in the message meanwhile.
-    /// Returns `None` if `f` panics, which is possible because `f` runs decoding code of the
+    /// Calls `f` with the content of a message. Keeps the addresses in the message alive during the
+    /// call. Returns `None` if `f` panics, which is possible because `f` runs decoding code of the
     /// program.
     fn unpack<R>(
         &mut self,

@@ -1,8 +1,8 @@
 //! Links that forget a node that does not come back.
 //!
-//! A link that has ended in this way knows nothing of the sessions before. If the other node is
-//! still there, it may continue such a session. The README of the crate describes how both nodes
-//! notice it.
+//! After such a link has ended, this node knows nothing of its earlier sessions with the other
+//! node. If the other node still runs, it may try to continue an earlier session. The README of the
+//! crate describes how both nodes notice this.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::frame::Head;
 use crate::line::Line as _;
 use crate::message::LinkMsg;
 
-/// Time after which a node is forgotten that is not connected, and for which nothing waits.
+/// Time after which a node is forgotten if it is not connected, and nothing waits for it.
 const FORGETS_AFTER: Duration = Duration::from_secs(60);
 
-/// Number of links of a node above which nodes are forgotten sooner. The next constant is the time
-/// after which they are forgotten then.
+/// Number of links of a node above which lost nodes are forgotten sooner: after the time in the
+/// next constant.
 const LINKS_MAX: usize = 1_024;
 const FORGETS_SOON: Duration = Duration::from_secs(5);
 
@@ -51,7 +51,8 @@ impl Link {
         }
     }
 
-    /// Ends this link if it has rested for long enough.
+    /// Ends this link if the other node was not connected, and nothing has waited for it, for long
+    /// enough.
     pub(super) fn forget_if_silent(&mut self, cx: &Context<'_, LinkMsg>) {
         self.forgets = false;
         let Some(since) = self.rests_since else {
@@ -95,9 +96,9 @@ impl Link {
         self.sending.send_bare(&self.base, &self.peer, about);
     }
 
-    /// Returns true if a frame begins another session of the other node, which had received frames
-    /// of the current session of this node, and no longer knows this session. The first frame of a
-    /// link has no entries.
+    /// Returns true if a frame shows that the other node has forgotten this node. Such a frame
+    /// begins another session of the other node, although that node had received frames of this
+    /// node's current session. The first frame of a link has no entries.
     pub(super) fn is_forgotten_by(&self, head: &Head) -> bool {
         self.is_seen
             && head.entries == 0

@@ -1,7 +1,7 @@
 //! Messages that wait for room in mailboxes of this node.
 //!
 //! The other node stops sending to a mailbox when it learns that the mailbox is full. Messages that
-//! were already under way wait here. So at most one window of data waits.
+//! were already under way are held by the link. So the link holds at most one window of data.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,18 +17,18 @@ const FIRST: Duration = Duration::from_millis(1);
 /// Maximum time between two checks.
 const LAST: Duration = Duration::from_millis(64);
 
-/// Messages that wait for room, by receiver.
+/// Messages that wait for room in mailboxes, by receiver.
 #[derive(Default)]
 pub(super) struct Holding {
     held: HashMap<Owned, VecDeque<Box<dyn Held>>>,
     /// Receivers with waiting messages, in the order in which their mailboxes became full.
     targets: Vec<Owned>,
-    /// Number of checks in a row that have found no room.
+    /// Number of successive checks that have found no room in any mailbox.
     looks: u32,
 }
 
 impl Holding {
-    /// Returns true if messages to a receiver wait.
+    /// Returns true if messages to a receiver wait for room in its mailbox.
     pub(super) fn waits(&self, target: &Owned) -> bool {
         !self.held.is_empty() && self.held.contains_key(target)
     }
@@ -37,7 +37,8 @@ impl Holding {
         self.held.is_empty()
     }
 
-    /// Adds a message. Returns true if it is the first one to this receiver.
+    /// Adds a message that must wait for room. Returns true if no other message to its receiver
+    /// waits.
     pub(super) fn hold(&mut self, target: &Owned, message: Box<dyn Held>) -> bool {
         let is_first = !self.held.contains_key(target);
         if is_first {
@@ -48,8 +49,8 @@ impl Holding {
         is_first
     }
 
-    /// Sends all messages for which there is room. Returns the receivers without any more waiting
-    /// messages.
+    /// Sends all messages for which there is room. Returns the receivers whose last waiting message
+    /// was sent.
     pub(super) fn retry(&mut self) -> Vec<Owned> {
         let (mut done, mut has_moved) = (Vec::new(), false);
         for target in std::mem::take(&mut self.targets) {

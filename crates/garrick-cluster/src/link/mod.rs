@@ -38,14 +38,15 @@ use receiving::Receiving;
 use sending::{About, Frame, Sending};
 use watched::Watched;
 
-/// Maximum number of unconfirmed orders. Further orders wait.
+/// Maximum number of unconfirmed orders (requests and reports that are sent again until they are
+/// confirmed). Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
 
-/// Number of beats without the confirmation of any frame after which the other node counts as lost.
-/// This applies even if frames of that node still arrive.
+/// Number of successive beats without a confirmation of any frame after which the other node counts
+/// as lost. The node is lost even if its frames still arrive.
 const BEATS_STUCK_MAX: u32 = 20;
 
-/// A link to another node.
+/// The actor that exchanges frames with one other node.
 pub(crate) struct Link {
     base: Arc<Base>,
     peers: Arc<Peers>,
@@ -66,21 +67,21 @@ pub(crate) struct Link {
     last_life: u64,
     /// Time of the last frame from the other node, or of the first frame to it.
     heard: Nanos,
-    /// State of the link while the nodes are not connected.
+    /// State that samples show while the nodes are not connected.
     rest: LinkState,
-    /// Number of orders in the frame that is being handled.
+    /// Number of orders that were handled so far in the current frame.
     taken_orders: u32,
     /// True if a beat is scheduled.
     beats: bool,
-    /// True if the node has left, or the link has forgotten the other node. From then on, all
-    /// messages are refused.
+    /// True if the node has left, or the link has forgotten the other node. Then the link refuses
+    /// all messages.
     is_over: bool,
     /// Number of the first session.
     first_session: u64,
     /// True if the other node has received a frame of the current session.
     is_seen: bool,
-    /// Time since which the other node is not connected and nothing waits for it. `None` if it is
-    /// connected or something waits.
+    /// Time at which the other node became disconnected with nothing waiting for it. `None` if the
+    /// node is connected or something waits for it.
     rests_since: Option<Nanos>,
     /// True if a [`LinkMsg::Forget`] is scheduled.
     forgets: bool,
@@ -132,7 +133,7 @@ impl Link {
         }
     }
 
-    /// Creates a session.
+    /// Creates a session with the other node.
     fn session(base: &Arc<Base>, peer: &Peer) -> Arc<Session> {
         let number = base.next_session();
         let of_peer = (peer.name().clone(), Arc::clone(peer.traffic()));
@@ -150,8 +151,8 @@ impl Link {
         }
     }
 
-    /// Sends an order to the other node, outside of a batch. The order waits if too many orders are
-    /// unconfirmed.
+    /// Sends an order (a request or report that is repeated until it is confirmed) to the other
+    /// node. The order waits if too many orders are unconfirmed.
     fn order(&mut self, order: Order) {
         let is_loss = matches!(order, Order::Lost { .. });
         let waits = !self.backlog.is_empty() || self.sending.unconfirmed() >= ORDERS_MAX;
@@ -185,7 +186,7 @@ impl Link {
         self.put_entries(&contents.entries[from..], contents.count - counted);
     }
 
-    /// Adds entries that doors have written.
+    /// Adds encoded entries, which senders have written, to the open frame.
     fn put_entries(&mut self, entries: &[u8], count: u32) {
         let frame = self.sending.frame(self.base.name.as_str());
         frame.bytes.extend_from_slice(entries);
@@ -275,7 +276,8 @@ impl Link {
         self.peer.traffic().refused_message();
     }
 
-    /// Exports an address that is sent to the other node, unless the address travels as a name.
+    /// Exports an address that is sent to the other node, unless the message contains the address
+    /// as a name.
     fn give(&mut self, passed: Passed) -> OwnRef {
         let (exported, home) = match passed {
             Passed::Named(named) => return OwnRef::Named(named),
@@ -339,8 +341,8 @@ impl Link {
         }
     }
 
-    /// Sends a frame without entries, to which the other node responds. After a response, entries
-    /// that the transport has refused are sent again.
+    /// Sends a frame without entries, to which the other node must respond. After the response,
+    /// frames that the transport has refused are sent again.
     fn probe(&mut self) {
         if self.sending.pause().is_some() {
             // Like a greeting: it is answered at once, and tells a later life nothing wrong.

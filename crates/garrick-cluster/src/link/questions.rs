@@ -9,8 +9,8 @@ use hashbrown::HashMap;
 
 use crate::line::Question;
 
-/// Maximum time between the first and the last question of a period. So a question ends up to this
-/// time after its time limit.
+/// Maximum time between the first and the last question of a period. A question may end this much
+/// later than its time limit.
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// Questions that were sent within [`PERIOD`].
@@ -33,7 +33,7 @@ impl Period {
 /// and no search is needed for each question.
 #[derive(Default)]
 pub(super) struct Questions {
-    /// Periods with waiting questions, oldest first. Only the last one may be without questions.
+    /// Periods with waiting questions, oldest first. Only the last period may contain no questions.
     periods: VecDeque<Period>,
     len: usize,
 }
@@ -47,7 +47,8 @@ impl Questions {
         self.len == 0
     }
 
-    /// Adds a question that is sent at `now`. Its number must be greater than all earlier ones.
+    /// Adds a question that is sent at `now`. The number of the question must be greater than all
+    /// earlier numbers.
     pub(super) fn add(&mut self, number: u64, question: Box<dyn Question>, now: Nanos) {
         let is_current = |period: &&mut Period| {
             !period.is_empty() && now.saturating_sub(period.began) < nanos(PERIOD)

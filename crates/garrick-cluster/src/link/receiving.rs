@@ -1,4 +1,4 @@
-//! The receiving half of a link, which finds out which frames are new and which were lost.
+//! The receiving half of a link, which determines which frames are new and which were lost.
 
 use std::collections::VecDeque;
 
@@ -18,8 +18,8 @@ pub(super) struct Receiving {
     number: u64,
     /// Number of the last order that was handled.
     order: u64,
-    /// Unconfirmed reports of losses. Each has the number of the order that contains the report,
-    /// and the number of the first lost frame.
+    /// Unconfirmed reports of lost frames: for each, the number of the order that contains the
+    /// report, and the number of the first lost frame.
     reports: VecDeque<(u64, u64)>,
     /// Number of bytes that were received since the last confirmation.
     untold: usize,
@@ -28,14 +28,14 @@ pub(super) struct Receiving {
 /// Result of the examination of the head of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The frame belongs to an older session.
+    /// The frame belongs to an older session, and must be ignored.
     Old,
     /// The other node has begun another session, so the current one is over.
     Reset,
-    /// The frame has arrived before, but its head may be newer.
+    /// The frame has arrived before, so its entries must be ignored. Its head may be newer.
     Twice,
     /// The entries must be handled. Contains the first and the last number of the frames that were
-    /// lost before, if any were.
+    /// lost before this one, if there are any.
     Next(Option<(u64, u64)>),
 }
 

@@ -1,4 +1,5 @@
-//! The sending half of a link: the open frame, the frames that wait, and the frames under way.
+//! The sending half of a link: the frame that is being filled, the frames that wait, and the sent
+//! frames without a confirmation.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -12,7 +13,8 @@ use crate::options::FRAME_BYTES;
 use crate::peer::Peer;
 use crate::transport::Incoming;
 
-/// Time between a refused frame and the next attempt. The time doubles with each refused frame.
+/// Time from the refusal of a frame by the transport to the next attempt. The time doubles with
+/// each refusal.
 const FIRST: Duration = Duration::from_millis(5);
 
 /// Maximum time between two attempts.
@@ -24,7 +26,7 @@ pub(super) struct Frame {
     /// Space for the head, the name of this node, and the entries.
     pub(super) bytes: Vec<u8>,
     pub(super) entries: u32,
-    /// Number of entries that are no messages, answers or refusals.
+    /// Number of entries other than messages, answers and refusals.
     pub(super) orders: u32,
     pub(super) carried: Carried,
     /// Number of bytes in the frame that the session counts as waiting.
@@ -34,7 +36,7 @@ pub(super) struct Frame {
 /// The parts of a frame that need an action if the frame is lost.
 #[derive(Default)]
 pub(super) struct Carried {
-    /// Numbers of the questions.
+    /// Numbers of this node's questions in the frame.
     pub(super) questions: Vec<u64>,
     /// Places of the exported addresses.
     pub(super) slots: Vec<Slot>,
@@ -73,14 +75,14 @@ pub(super) struct Sending {
     oldest_at_beat: u64,
     /// Number of beats since the oldest frame under way last changed.
     beats_stuck: u32,
-    /// True if a frame was sent since this field was last set to false.
+    /// True if a frame was sent since the last beat reset this field.
     pub(super) is_fresh: bool,
-    /// Number of frames in a row that the transport has refused since the last frame from the other
-    /// node arrived. While it is not 0, no entries are sent.
+    /// Number of frames that the transport has refused since the last frame from the other node
+    /// arrived. As long as the number is not 0, no entries are sent.
     refusals: u32,
 }
 
-/// The part of a head that describes frames and orders of the other node.
+/// The part of a frame's head that describes the frames and orders of the other node.
 #[derive(Clone, Copy, Default)]
 pub(super) struct About {
     pub(super) peer_life: u64,
@@ -168,8 +170,8 @@ impl Sending {
         self.oldest_at_beat = oldest;
     }
 
-    /// Returns the number of beats since the other node has confirmed a frame, while frames are
-    /// under way or are refused.
+    /// Returns for how many beats the other node has confirmed no frame, although frames were under
+    /// way or were refused.
     pub(super) fn beats_stuck(&self) -> u32 {
         self.beats_stuck
     }
@@ -190,7 +192,7 @@ impl Sending {
         self.refusals > 0
     }
 
-    /// Returns the time after which to try again, if entries wait because a frame was refused.
+    /// Returns the time until the next attempt, if entries wait because a frame was refused.
     pub(super) fn pause(&self) -> Option<Duration> {
         let doublings = self.refusals.saturating_sub(1).min(10);
         let pause = LAST.min(FIRST * (1 << doublings));
@@ -207,9 +209,10 @@ impl Sending {
         self.orders.len()
     }
 
-    /// Sends frames as long as the window allows it. Includes the open frame if `closes` is true.
-    /// Returns the number of waiting bytes that were sent. After a refused frame, sends nothing
-    /// until a frame from the other node arrives, because that node may need longer to reconnect.
+    /// Sends as many frames as the window allows. Also sends the frame that is being filled if
+    /// `closes` is true. Returns the number of waiting bytes that were sent. After a refused frame,
+    /// sends nothing until a frame from the other node arrives, because that node may need longer
+    /// to reconnect.
     pub(super) fn flush(&mut self, base: &Base, peer: &Peer, about: About, closes: bool) -> usize {
         let mut sent = 0;
         while self.bytes_under_way < base.bounds.window
@@ -239,8 +242,8 @@ impl Sending {
         sent
     }
 
-    /// Takes the next frame. Takes the open frame, which is always the last one, only if `closes`
-    /// is true.
+    /// Removes and returns the next frame to send. The last frame is still being filled, so it is
+    /// returned only if `closes` is true.
     fn take_frame(&mut self, closes: bool) -> Option<Frame> {
         let ready = self.ready.pop_front();
         ready.or_else(|| self.open.take_if(|_| closes))
@@ -257,7 +260,8 @@ impl Sending {
 
     /// Sends a frame.
     ///
-    /// # Errors Returns the bytes of the frame if the transport refuses the frame.
+    /// # Errors
+    /// Returns the bytes of the frame if the transport refuses the frame.
     fn send(
         &mut self,
         base: &Base,
@@ -316,8 +320,8 @@ impl Sending {
         }
     }
 
-    /// Removes the lost frames from `from` to `to`. Returns how many frames were removed, how many
-    /// messages they contained, and the parts that need an action.
+    /// Removes the lost frames from `from` to `to`. Returns the number of removed frames, the
+    /// number of messages in them, and the parts of these frames that need an action.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, u64, Carried) {
         let (mut count, mut messages, mut lost) = (0, 0, Carried::default());
         let is_new = |frame: &&mut UnderWay| (from..=to).contains(&frame.number) && !frame.is_lost;
@@ -342,8 +346,8 @@ impl Sending {
         self.ready.iter().chain(&self.open)
     }
 
-    /// Returns the number of messages in the unsent frames, and the number of messages in the
-    /// frames that the other node has neither confirmed nor reported as lost.
+    /// Returns two numbers of messages: those in unsent frames, and those in sent frames that the
+    /// other node has neither confirmed nor reported as lost.
     pub(super) fn open_messages(&self) -> (u64, u64) {
         let unsent = self.unsent().map(|frame| u64::from(frame.messages()));
         let under_way = self.under_way.iter().filter(|frame| !frame.is_lost);

@@ -1,4 +1,4 @@
-//! The frames that arrive.
+//! Handling of the frames that arrive on a link.
 
 use garrick_actor::Context;
 
@@ -99,8 +99,8 @@ impl Link {
         self.lose(cx);
     }
 
-    /// Examines the head of a frame. Returns `None` if the entries must not be handled, and
-    /// otherwise the range of frames that were lost, if any were.
+    /// Examines the head of a frame. Returns `None` if the entries must not be handled. Otherwise
+    /// returns the range of frames that were lost before this frame, if there are any.
     fn look(&mut self, head: &Head) -> Option<Option<(u64, u64)>> {
         let mut verdict = self.receiving.look(head);
         if verdict == Verdict::Reset {
@@ -123,7 +123,7 @@ impl Link {
         }
     }
 
-    /// Returns true if a head confirms only frames and orders that were sent.
+    /// Returns true if a head does not confirm frames or orders that were never sent.
     fn may_confirm(&self, head: &Head) -> bool {
         head.seen != self.session.number() || self.sending.may_confirm(head.taken, head.orders)
     }

@@ -1,28 +1,29 @@
-//! Watches of actors on this node that the other node has requested.
+//! Watches of actors on this node, which the other node has requested.
 
 use std::sync::{Arc, Weak};
 
 use garrick_actor::Watch;
 use hashbrown::HashMap;
 
-/// Smallest number of watches at which those without a notice are removed.
+/// Minimum number of watches. Below it, watches whose notice was dropped are not removed.
 const SWEEP_MIN: usize = 64;
 
-/// A part of a notice. The notice exists as long as it does.
+/// A token inside a notice (the callback of a watch). A weak reference to the token shows whether
+/// the notice still exists.
 pub(super) type Token = Arc<()>;
 
 /// Watches of actors on this node, by the numbers that the other node has given them.
 #[derive(Default)]
 pub(super) struct Watched {
     all: HashMap<u64, (Watch, Weak<()>)>,
-    /// Number of watches at which those without a notice are removed. It is twice the number after
-    /// the last removal, so that a watch takes constant time on average.
+    /// Number of watches at which watches without a notice are removed. It is twice the number
+    /// after the last removal, so that adding a watch takes constant time on average.
     sweep_at: usize,
 }
 
 impl Watched {
-    /// Adds a watch whose notice contains `token`. A door may have dropped the notice without a
-    /// call.
+    /// Adds a watch whose notice contains `token`. The receiver may have dropped the notice without
+    /// calling it.
     pub(super) fn add(&mut self, number: u64, watch: Watch, token: Weak<()>) {
         if self.all.len() >= self.sweep_at.max(SWEEP_MIN) {
             self.all.retain(|_, (_, token)| token.strong_count() > 0);
@@ -36,7 +37,7 @@ impl Watched {
         self.all.remove(&number);
     }
 
-    /// Cancels all watches. Otherwise, the watched actors would keep them.
+    /// Cancels all watches. Without this call, the watched actors would keep the notices in memory.
     pub(super) fn cancel_all(&mut self) {
         for (_, (watch, _)) in self.all.drain() {
             watch.cancel();
@@ -54,7 +55,8 @@ mod tests {
 
     use super::{SWEEP_MIN, Token, Watched};
 
-    /// A door that ends at each second watch, and drops the other notices.
+    /// A door that reports its end at once for each second watch, and drops the notices of the
+    /// other watches.
     struct Forgetful(AtomicU64);
 
     impl Door for Forgetful {

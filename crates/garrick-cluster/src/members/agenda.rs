@@ -1,4 +1,5 @@
-//! Agendas. An agenda contains the duties of a node for the shards of a kind that the node runs.
+//! Agendas. An agenda lists what a node must do with each shard of a kind that the node runs, for
+//! example claim it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::name::NodeName;
 /// A kind whose entities the node runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Hosted {
-    /// Number of shards that the kind gets if that number is not set yet.
+    /// Number of shards that the kind gets if no node has set the number yet.
     pub(crate) shards: u32,
     /// Versions that the node can read, and the version that it writes.
     pub(crate) versions: Versions,
@@ -20,13 +21,13 @@ pub(crate) struct Hosted {
     pub(crate) is_fenced: bool,
 }
 
-/// The duty of a node for a shard.
+/// The next action of a node for a shard, its duty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Duty {
-    /// None: another node owns the shard, or should claim it.
+    /// Nothing to do, because another node owns the shard or should claim it.
     #[default]
     Nothing,
-    /// Keep the shard.
+    /// Keep the shard, which this node owns and should own.
     Keep,
     /// Claim the shard, because no node owns it.
     Claim,
@@ -36,21 +37,21 @@ enum Duty {
     Give,
 }
 
-/// Duties of a node for the shards of a kind that it runs. After a change of a record, only its
-/// shard is examined. After a change of the members, all shards are.
+/// Duties of a node for the shards of a kind that it runs. After a change of a shard's record, only
+/// this shard is examined. After a change of the members, all shards are examined.
 pub(super) struct Agenda {
     kind: Arc<str>,
     hash: u64,
     hosted: Hosted,
     hosts: Vec<Candidate>,
-    /// Mark of the list of members from which the duties were computed.
+    /// Value that identifies the list of members from which the duties were computed.
     mark: Option<u64>,
     duties: Vec<Duty>,
     owned: usize,
     claims: BTreeSet<u32>,
     moves: BTreeSet<u32>,
     gives: BTreeSet<u32>,
-    /// True if all shards were examined since the last claims.
+    /// True if all shards were examined since [`Agenda::claims`] was last called.
     is_new: bool,
     #[cfg(test)]
     looks: usize,
@@ -199,7 +200,7 @@ mod tests {
     use super::{Agenda, Hosted, NodeName, Versions, View};
     use crate::placement::Record;
 
-    /// A view, and the agendas of the node `a`.
+    /// A view of the records, and the agenda of the node `a` for one kind.
     struct Seen {
         view: View,
         agendas: Vec<Agenda>,

@@ -1,5 +1,5 @@
-//! Leases limit how long a node may act as the owner of its shards. Tenures limit how long it owns
-//! one shard.
+//! Leases limit how long a node may act as the owner of its shards. A tenure is the time in which a
+//! node owns one shard.
 
 use std::mem;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -17,9 +17,10 @@ const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 /// The right of a node to act as the owner of its shards until a given time. Each membership has a
 /// lease.
 ///
-/// Other nodes take shards over only after the lease has ended by their own clocks. So the effects
-/// of a turn that ends while the lease is valid come before that. A turn that ends later is held:
-/// it is committed if the node turns out to be still a member, and undone if not.
+/// Other nodes take shards over only after the lease has ended by their own clocks. So a turn that
+/// ends while the lease is valid has its effects before another node can own the shard. A turn that
+/// ends after the lease is held: it is committed if the node is still a member, and is undone
+/// otherwise.
 pub(crate) struct Lease {
     /// End of the lease. 0 if the lease has ended for good.
     until: AtomicU64,
@@ -36,7 +37,7 @@ impl Lease {
         }
     }
 
-    /// Returns true if the lease is valid at a time.
+    /// Returns true if the lease is valid at the given time.
     pub(crate) fn is_valid(&self, now: Nanos) -> bool {
         // Relaxed: the number publishes nothing. If it was changed meanwhile, the caller has acted
         // before the change.
@@ -111,18 +112,18 @@ impl Drop for Lease {
 
 /// State of a tenure: the node owns the shard.
 const OPEN: u8 = 0;
-/// State of a tenure: the shard is being handed over. Each turn that ends now is committed or
-/// undone under the lock.
+/// State of a tenure: the shard is being handed over. In this state, each turn that ends is
+/// committed or undone while the lock is held.
 const CLOSES: u8 = 1;
 /// State of a tenure: the node no longer owns the shard.
 const CLOSED: u8 = 2;
 
 /// The time in which a node owns a shard. All entities of the shard share the tenure.
 ///
-/// A shard that is handed over is given away when its entities have ended, or after a time limit.
-/// Later turns of entities that have not ended are undone. The state changes first from open to
-/// closing and then, after that time, to closed. So no turn takes effect too late because it has
-/// read an outdated state.
+/// A shard that is handed over gets its new owner when its entities have ended, or after a time
+/// limit. After that, turns of entities that have not ended are undone. The state of a tenure first
+/// changes from open to closing, and later to closed. The time between the two changes is so long
+/// that no turn still acts on the state open when the tenure is closed.
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,
@@ -145,7 +146,7 @@ impl Tenure {
         self.stage.load(Relaxed) == OPEN && self.lease.is_valid(now)
     }
 
-    /// Returns true if a turn that ends now may be the first one of an entity.
+    /// Returns true if a turn that ends now may be the first turn of an entity.
     pub(crate) fn may_begin(&self, now: Nanos) -> bool {
         !self.is_over() && self.lease.is_valid(now)
     }
@@ -165,7 +166,7 @@ impl Tenure {
         let _ = (self.stage).compare_exchange(CLOSES, OPEN, Relaxed, Relaxed);
     }
 
-    /// Records that the shard was given away. No turn has an effect after that.
+    /// Records that the shard was given to another node. From then on, no turn has an effect.
     pub(crate) fn end(&self) {
         let _deciding = lock(&self.deciding);
         self.stage.store(CLOSED, Relaxed);
@@ -181,7 +182,7 @@ impl Tenure {
         }
     }
 
-    /// Commits a turn, or undoes it if the shard was given away.
+    /// Commits a turn, or undoes it if the shard was given to another node.
     fn settle(&self, turn: Pending) {
         let deciding = lock(&self.deciding);
         if self.stage.load(Relaxed) == CLOSED {
@@ -203,7 +204,7 @@ mod tests {
 
     use super::{Lease, Tenure, lock};
 
-    /// Answers in turns that end at time 20.
+    /// Runs turns that end at time 20, each of which answers a question.
     struct Late(Arc<Tenure>);
 
     impl Actor for Late {

@@ -14,8 +14,8 @@ pub(crate) enum Owner {
     Here,
     /// Another node owns the shard.
     Far(NodeName),
-    /// Another node owns the shard, and hands it over. This node must tell it that no more messages
-    /// follow.
+    /// Another node owns the shard, and hands it over. This node must tell the owner that it sends
+    /// no more messages.
     Leaving(NodeName),
     /// This node owns the shard, and hands it over. The listed nodes must announce that they send
     /// no more messages.
@@ -25,13 +25,13 @@ pub(crate) enum Owner {
 /// An order to a region.
 #[derive(Clone)]
 pub(crate) enum Order {
-    /// Number of shards of the kind. Always the first order, and sent once.
+    /// Number of shards of the kind. This order is sent once, before all others.
     Shards(u32),
     /// The owner of a shard has changed.
     Owner {
         shard: u32,
         owner: Owner,
-        /// Revision of the record of the shard. 0 if there is none.
+        /// Revision of the record of the shard. 0 if the shard has no record.
         revision: u64,
     },
     /// The node has become a member. Sent before the first owner.
@@ -42,7 +42,7 @@ pub(crate) enum Order {
     /// other nodes run the kind, the region sends them its waiting messages, and then informs the
     /// placer.
     Closes { has_hosts: bool },
-    /// The node leaves. Always the last order.
+    /// The node leaves. No order follows this one.
     Left,
 }
 
@@ -56,6 +56,6 @@ impl Owner {
 /// Implemented by regions: the actors through which all messages to entities of a kind pass on a
 /// node.
 pub(crate) trait Regional: Send + Sync {
-    /// Gives an order to the region. In a turn, the order is sent when the turn commits.
+    /// Sends an order to the region. In a turn, the order is sent when the turn commits.
     fn order(&self, order: Order);
 }

@@ -40,13 +40,13 @@ pub struct MemberOverview {
     pub is_draining: bool,
     /// Kinds whose entities the node runs.
     pub hosts: Vec<String>,
-    /// Kinds to whose entities the node sends messages.
+    /// Kinds of entities to which the node sends messages.
     pub uses: Vec<String>,
     /// Number of shards of all kinds that the node owns.
     pub owned: usize,
     /// Time since the last renewal of the membership, if the reader of the records has observed a
-    /// renewal. The real time may be longer if no other member has renewed its membership
-    /// meanwhile.
+    /// renewal. The real time may be longer if no other member has renewed its membership since
+    /// then.
     pub silent_for: Option<Duration>,
 }
 
@@ -156,8 +156,8 @@ impl Overview {
 
     /// Returns the change of the placement that orders a node to [drain](crate::Entities::drain).
     /// `records` must contain all records. The node renews its record each second, so the change
-    /// may be refused. Then read the records again, and retry. A node with an older version that
-    /// does not know the order overwrites it.
+    /// may be refused. If it is refused, read the records again, and retry. A node with an older
+    /// version of Garrick, which does not know this order, overwrites it.
     #[must_use]
     pub fn drain(records: &[Record], node: &str) -> DrainOrder {
         let view = view(records);

@@ -13,22 +13,23 @@ use super::view::{Seen, View};
 use crate::name::NodeName;
 use crate::placement::{Change, Outcome};
 
-/// Bit that marks a change of this node's own record in the number of the change.
+/// Bit in the number of a change. It is set if this node changes its own record.
 const RENEWAL: u64 = 1 << 63;
 
 /// Number of renewals whose times are remembered.
 const SENT_MAX: usize = 16;
 
-/// State of the membership.
+/// State of this node's membership.
 enum Standing {
-    /// The node has no record, or its record is not known.
+    /// The node has no record, or does not know its record.
     Outside,
     Member {
         epoch: u64,
         /// Last revision of the record.
         revision: u64,
         lease: Arc<Lease>,
-        /// The lease for shards of fenced kinds. Ends when another member increases the fence.
+        /// The lease for shards of fenced kinds (whose journals refuse earlier owners). Ends when
+        /// another member increases the fence.
         fenced: Arc<Lease>,
     },
 }
@@ -54,9 +55,10 @@ pub(crate) struct Own {
     beat: u64,
     /// The last changes of this node's own record.
     sent: VecDeque<Sent>,
-    /// Beat of the unanswered change, if there is one.
+    /// Renewal number (beat) of the unanswered change, if there is one.
     unanswered: Option<u64>,
-    /// Beat of the change that removes the record, and the revision that this change expects.
+    /// Renewal number (beat) of the change that removes the record, and the revision that this
+    /// change expects.
     removal: Option<(u64, u64)>,
     /// True if the node is leaving.
     leaves: bool,
@@ -65,7 +67,8 @@ pub(crate) struct Own {
     pub(crate) uses: Vec<Arc<str>>,
     /// Kinds that the node runs and whose journals refuse earlier owners.
     pub(crate) fenced: Vec<Arc<str>>,
-    /// Fence of this node. Records of its shards of fenced kinds contain the fence.
+    /// Fence of this node: a number in the records of its shards of fenced kinds. If another member
+    /// increases it, this node loses these shards.
     fence: u64,
     pub(crate) is_draining: bool,
 }
@@ -81,7 +84,7 @@ pub(crate) enum Look {
     Lost,
     /// The node has lost its shards of fenced kinds.
     Fenced,
-    /// Someone has ordered the node to hand its shards over.
+    /// An operator has ordered the node to hand its shards over.
     Ordered,
 }
 
@@ -106,7 +109,8 @@ impl Own {
         }
     }
 
-    /// Returns the beat of a change with this number, if it is a change of this node's own record.
+    /// Returns the renewal number (beat) in the number of a change, if the change is one of this
+    /// node's own record.
     pub(crate) fn beat_of(ticket: u64) -> Option<u64> {
         (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
     }
@@ -142,7 +146,7 @@ impl Own {
         if is_fenced { self.fence } else { 0 }
     }
 
-    /// Returns the number of turns that wait for a renewal.
+    /// Returns the number of turns that wait for a renewal of the lease.
     pub(crate) fn held_turns(&self) -> usize {
         match &self.standing {
             Standing::Outside => 0,
@@ -251,8 +255,8 @@ impl Own {
         }
     }
 
-    /// Handles the answer to a change of the record. Returns true if the answer came in time and
-    /// reports no failure, and the effect on the membership.
+    /// Handles the answer to a change of the record. Returns two values: true if the answer came in
+    /// time and reports no failure, and the effect on the membership.
     pub(crate) fn answered(&mut self, beat: u64, outcome: &Outcome, now: Nanos) -> (bool, Look) {
         // Changes of earlier memberships are forgotten, and so are very old ones.
         let is_known = self.sent.iter().any(|sent| sent.beat == beat);
@@ -273,7 +277,8 @@ impl Own {
         }
     }
 
-    /// Handles the success of the change of a beat, which has created the revision `made`.
+    /// Handles the success of the change with the renewal number `beat`. The record now has the
+    /// revision `made`.
     fn renewed(&mut self, beat: u64, made: u64, now: Nanos) -> Look {
         if let Standing::Member { revision, .. } = &self.standing {
             let sent = self.sent.iter().find(|sent| sent.beat == beat);
@@ -297,7 +302,8 @@ impl Own {
         Look::Joined
     }
 
-    /// Confirms the membership after the change of a beat has created the revision `made`.
+    /// Confirms the membership after the change with the renewal number `beat` has created the
+    /// revision `made`.
     fn confirm(&mut self, beat: u64, made: u64, now: Nanos) {
         let sent = self.sent.iter().find(|sent| sent.beat == beat);
         // A very old change is forgotten. Its lease would have ended.

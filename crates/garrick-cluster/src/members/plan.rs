@@ -4,8 +4,8 @@ use garrick_core::random::mix;
 
 use crate::name::NodeName;
 
-/// Returns a hash of a text. The hash is the same on all machines and in all versions: FNV-1a with
-/// mixed bits.
+/// Returns a hash of a text. The hash (FNV-1a with mixed bits) is the same on all machines and in
+/// all versions.
 pub(crate) fn hash(text: &str) -> u64 {
     let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -25,7 +25,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// Versions of a kind without a version of its own.
+    /// The versions of a kind for which the program has set no versions.
     pub(crate) const NONE: Self = Self { min: 1, max: 1 };
 
     /// Returns true if a node with these versions can read `version`.
@@ -50,8 +50,7 @@ pub(crate) struct Member {
     /// Number of the membership within the incarnation.
     #[wire(2)]
     pub(crate) attempt: u64,
-    /// Revision with which the membership began. 0 in the first record, whose own revision is that
-    /// number.
+    /// Revision of the record with which the membership began. 0 in that first record itself.
     #[wire(3)]
     pub(crate) epoch: u64,
     /// Counter that grows with each renewal.
@@ -63,15 +62,15 @@ pub(crate) struct Member {
     /// Kinds whose entities the node runs.
     #[wire(6)]
     pub(crate) hosts: Vec<String>,
-    /// Kinds to whose entities the node sends messages.
+    /// Kinds of entities to which the node sends messages.
     #[wire(7)]
     pub(crate) uses: Vec<String>,
-    /// Fence of the node. Records of its shards of fenced kinds contain the fence. Another member
-    /// increases the fence if this node is silent, and then these shards have no owner.
+    /// Fence of the node: a number that the records of its shards of fenced kinds contain. If the
+    /// node is silent, another member increases the fence, and then these shards have no owner.
     #[wire(8, default)]
     pub(crate) fence: u64,
-    /// True if another member has increased the fence, and this node has not renewed its record
-    /// since. Such a node gets no shards of fenced kinds.
+    /// True if another member has increased the fence, and the node has not renewed its record
+    /// since then. As long as the field is true, the node gets no shards of fenced kinds.
     #[wire(9, default)]
     pub(crate) is_suspect: bool,
     /// Kinds that the node runs and whose journals refuse earlier owners.
@@ -105,15 +104,15 @@ pub(crate) struct Shard {
     /// Name of the node that owns the shard.
     #[wire(1)]
     pub(crate) node: String,
-    /// Epoch of the membership of the owner. After the end of that membership, the shard has no
-    /// owner.
+    /// Epoch (the number) of the owner's membership. After the end of that membership, the shard
+    /// has no owner.
     #[wire(2)]
     pub(crate) epoch: u64,
     /// True if the owner hands the shard over.
     #[wire(3)]
     pub(crate) is_draining: bool,
-    /// Fence of the owner, or 0 if the kind is not fenced on the owner. If the fence of the owner
-    /// is greater now, the shard has no owner.
+    /// Fence of the owner when it claimed the shard, or 0 if the kind is not fenced on the owner.
+    /// If the owner's fence has increased since then, the shard has no owner.
     #[wire(4, default)]
     pub(crate) fence: u64,
 }
@@ -167,7 +166,7 @@ pub(crate) fn decode<R: Wire>(value: &[u8]) -> Option<R> {
 mod tests {
     use super::{Key, KindRecord, Member, NodeName, Shard, Versions, Wire, decode, encode};
 
-    /// The record of a kind in versions before kinds had versions.
+    /// Content of the record of a kind in old releases, in which kinds had no versions.
     #[derive(Wire)]
     #[wire(name = "garrick.Kind", version = 2)]
     struct OlderKind {

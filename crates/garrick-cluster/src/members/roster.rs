@@ -10,27 +10,29 @@ use crate::name::NodeName;
 /// Time without a renewal after which the record of another member is removed.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
-/// Time for which a node acts as the owner of its shards after it has sent a renewal that
-/// succeeded. The time is shorter than [`LEASE`], so that clocks may run at speeds that differ by
-/// 10 %.
+/// Time for which a node acts as the owner of its shards, counted from the moment when it has sent
+/// a successful renewal. The time is shorter than [`LEASE`], so that clocks may run at speeds that
+/// differ by 10 %.
 pub(crate) const OWN_LEASE: Duration = Duration::from_millis(4_500);
 
 /// Time without a renewal after which other members take over a member's shards of fenced kinds, if
-/// the link to that member is silent, too. The journals of the entities refuse the old owner.
+/// the link to that member is silent, too. The journals of the entities refuse changes by the old
+/// owner.
 pub(crate) const FENCED_LEASE: Duration = Duration::from_secs(2);
 
-/// Time for which a node acts as the owner of its shards of fenced kinds after it has sent a
-/// renewal that succeeded. The journals refuse later changes.
+/// Time for which a node acts as the owner of its shards of fenced kinds, counted from the moment
+/// when it has sent a successful renewal. If another node takes over, the journals refuse later
+/// changes by this node.
 pub(crate) const OWN_FENCED_LEASE: Duration = Duration::from_millis(1_800);
 
-/// Times at which the records of members were seen to change, by the clock of this node.
+/// Times at which this node has observed changes of members' records, by its own clock.
 #[derive(Default)]
 pub(crate) struct Roster {
     /// Last revision and renewal counter of each record, and the time at which that counter was
     /// first seen.
     seen: HashMap<NodeName, (u64, u64, Nanos)>,
     /// Time since which all renewals of this node have succeeded without delay. A node that cannot
-    /// renew its own record cannot tell if others can.
+    /// renew its own record cannot tell whether other nodes can renew theirs.
     good_since: Nanos,
 }
 

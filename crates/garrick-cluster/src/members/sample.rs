@@ -32,7 +32,8 @@ pub struct MembersSample {
     /// Number of shards that this node has handed over.
     pub handed_over: u64,
     /// Time until the lease of this node ends, or zero if the lease has ended. `None` if this node
-    /// is not a member. Entities hold the effects of their turns back after the end of the lease.
+    /// is not a member. After the end of the lease, the effects of entities' turns wait for a
+    /// renewal.
     pub lease_left: Option<Duration>,
     /// Number of turns that wait for a renewal of the lease.
     pub held_turns: usize,

@@ -1,4 +1,4 @@
-//! Members and numbers of shards, which a node publishes for samples.
+//! Members and numbers of shards, which the placer of a node publishes for samples.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::roster::FENCED_LEASE;
 use super::view::{Seen, View};
 use crate::name::NodeName;
 
-/// Time for which a member that is gone stays in the list of members.
+/// Time for which a member that was removed or has left stays in the list of members.
 const GONE_FOR: Duration = Duration::from_secs(300);
 
-/// Maximum number of members that are gone and stay in the list of members.
+/// Maximum number of members in the list that were removed or have left.
 const GONE_MAX: usize = 64;
 
 /// State of a member of a cluster, as a node sees it.
@@ -44,7 +44,7 @@ pub enum MemberState {
 pub struct MemberSample {
     /// Name of the member.
     pub name: NodeName,
-    /// True if the member is the node that has returned the sample.
+    /// True if the member is the node on which the list was requested.
     pub is_own: bool,
     /// Incarnation of the node, which grows each time the node starts.
     pub life: u64,
@@ -67,8 +67,8 @@ pub(crate) struct ShardCounts {
     pub(crate) own: u32,
     /// Number of shards that no node owns.
     pub(crate) unowned: u32,
-    /// Number of shards that their owners are handing over. The next field counts only those of
-    /// this node.
+    /// Number of shards that their owners are handing over. The next field counts only the shards
+    /// that this node is handing over.
     pub(crate) moving: u32,
     pub(crate) own_moving: u32,
 }
@@ -82,14 +82,14 @@ pub(crate) struct Standing {
     gone_at: Option<Nanos>,
 }
 
-/// Members and numbers of shards, which a node publishes for samples. All times are by the clock of
-/// the system.
+/// Members and numbers of shards, which the placer of a node publishes for samples. All times are
+/// by the clock of the system.
 #[derive(Default)]
 pub(crate) struct Standings {
     members: BTreeMap<NodeName, Standing>,
     kinds: BTreeMap<Arc<str>, ShardCounts>,
-    /// Time since which this node itself has renewed its membership without delay. Until then, it
-    /// cannot tell whether others are silent.
+    /// Time since which this node has renewed its own membership without delay. Before this time,
+    /// the node could not tell whether other members were silent.
     sure_since: Nanos,
     /// End of the node's own lease. `None` if the node is not a member.
     pub(crate) lease_until: Option<Nanos>,
@@ -113,7 +113,7 @@ impl Standings {
     }
 
     /// Records the current members. `seen_at` returns the time at which a member was last seen to
-    /// renew its membership. Members that are missing in `view` were removed or have left.
+    /// renew its membership. Members that `view` does not contain were removed or have left.
     pub(crate) fn see(
         &mut self,
         view: &View,
@@ -138,8 +138,8 @@ impl Standings {
         self.forget_gone(now);
     }
 
-    /// Forgets members that have been gone for a long time. If too many are left, forgets those
-    /// that have been gone for the longest time.
+    /// Forgets members that have been gone for a long time. If too many such members are left,
+    /// first forgets the members that have been gone for the longest time.
     fn forget_gone(&mut self, now: Nanos) {
         let is_old = |at: Nanos| now.saturating_sub(at) >= nanos(GONE_FOR);
         self.members
@@ -242,9 +242,9 @@ impl Standing {
         }
     }
 
-    /// Records that the record of the member is gone. A member that leaves removes its record
+    /// Notes that the record of the member was removed. A member that leaves removes its record
     /// itself, soon after it has renewed the record. Other members remove only the record of a
-    /// member that was silent.
+    /// silent member.
     fn leaves(&mut self, now: Nanos) {
         let is_silent = now.saturating_sub(self.seen_at) >= nanos(FENCED_LEASE);
         self.sample.state = if is_silent {

@@ -11,10 +11,11 @@ pub(super) struct UsedKind {
     region: Arc<dyn Regional>,
     /// True if the region knows the number of shards.
     knows_shards: bool,
-    /// Owner of each shard that was sent to the region, with the revision of the record of that
-    /// shard.
+    /// For each shard, the owner that was last sent to the region, with the revision of the shard's
+    /// record.
     told: Vec<(Owner, u64)>,
-    /// Mark of the list of members for which all owners were sent. `None` if they were not sent.
+    /// Value that identifies the list of members for which all owners were sent to the region.
+    /// `None` if the owners were not sent yet.
     mark: Option<u64>,
 }
 
@@ -28,7 +29,7 @@ impl UsedKind {
         }
     }
 
-    /// Gives an order to the region.
+    /// Sends an order to the region of the kind.
     pub(super) fn order(&self, order: Order) {
         self.region.order(order);
     }
@@ -86,7 +87,7 @@ impl UsedKind {
     }
 }
 
-/// Returns the owner of a shard from the point of view of the node `own`.
+/// Returns the owner of a shard, as the node `own` must treat it.
 fn owner_of(kind: &str, shard: u32, view: &View, own: &NodeName) -> Owner {
     let Some((name, seen)) = view.owner(kind, shard) else {
         return Owner::Nobody;

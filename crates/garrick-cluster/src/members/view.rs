@@ -58,7 +58,8 @@ impl Seen<Member> {
     }
 }
 
-/// All changes, except for mere renewals of members.
+/// The changes that were read. Renewals that change nothing else in a member's record are not
+/// included.
 #[derive(Default)]
 pub(crate) struct Changes {
     /// True if a member has changed.
@@ -83,10 +84,11 @@ impl Changes {
     }
 }
 
-/// The records that this node has read. They may be out of date: only changes of records decide.
+/// The records that this node has read. The records may be out of date, so each change states the
+/// revision that it expects.
 #[derive(Default)]
 pub(crate) struct View {
-    /// Revision up to which all changes are included.
+    /// Last revision of the records whose changes the view contains.
     revision: u64,
     members: HashMap<NodeName, Seen<Member>>,
     kinds: HashMap<Arc<str>, Kind>,
@@ -117,16 +119,17 @@ impl View {
         self.members.iter()
     }
 
-    /// Returns the nodes that run the version of a kind, do not hand their shards over, and are not
-    /// suspected if the kind is fenced.
+    /// Returns the nodes that may own shards of a kind. These nodes run the version of the kind,
+    /// and are not handing their shards over. If the kind is fenced, they are not suspected to be
+    /// lost.
     pub(crate) fn hosts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a NodeName> {
         let version = self.version(kind);
         let hosts = self.members.iter();
         (hosts.filter(move |(_, seen)| seen.hosts(kind, version))).map(|(name, _)| name)
     }
 
-    /// Returns a number that changes when a change of the members or of the version matters for a
-    /// kind.
+    /// Returns a number that changes whenever the members or the version change in a way that can
+    /// affect a kind.
     pub(crate) fn mark(&self, kind: &str) -> u64 {
         let version = self.version(kind);
         let of_member = |(name, seen): (&NodeName, &Seen<Member>)| {
@@ -180,8 +183,8 @@ impl View {
         (member.epoch() == value.epoch && is_fence).then_some((name, shard))
     }
 
-    /// Applies what was read up to a revision. Calls `changed` for each changed member, with the
-    /// revision of its record and its renewal counter.
+    /// Applies the records that were read, which contain all changes up to a given revision. Calls
+    /// `changed` for each changed member, with the revision of its record and its renewal counter.
     pub(crate) fn apply(
         &mut self,
         records: &[Record],

@@ -17,7 +17,7 @@ pub(super) fn value_of(entry: &Entry) -> Option<Bytes> {
     (entry.operation == Operation::Put).then(|| Bytes::copy_from_slice(&entry.value))
 }
 
-/// Settings of a bucket.
+/// Settings of a key-value bucket.
 #[derive(Debug)]
 pub(super) struct Bucket {
     pub(super) name: String,

@@ -1,4 +1,4 @@
-//! Settings of a connection.
+//! Settings of a connection to NATS.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,7 +10,8 @@ use tokio::runtime::Handle;
 use super::error::NatsError;
 use super::servers::Servers;
 
-/// Time between two pings. If the server answers none of three pings, the connection ends.
+/// Time between two pings. If the server does not answer three successive pings, the connection
+/// ends.
 const PING_EVERY: Duration = Duration::from_secs(2);
 
 /// Time limit of a request to JetStream.
@@ -74,14 +75,14 @@ impl NatsBuilder {
         Self { login, ..self }
     }
 
-    /// Uses a user and a password.
+    /// Uses a user and a password to log in to the server.
     #[must_use]
     pub fn user(self, name: impl Into<String>, password: impl Into<String>) -> Self {
         let login = Login::Password(name.into(), password.into());
         Self { login, ..self }
     }
 
-    /// Uses a token.
+    /// Uses a token to log in to the server.
     #[must_use]
     pub fn token(self, token: impl Into<String>) -> Self {
         let login = Login::Token(token.into());
@@ -132,8 +133,8 @@ impl NatsBuilder {
         Self { replicas, ..self }
     }
 
-    /// Sets the time limit for joining. The default is 20 s. Taking over the name of a node that
-    /// has crashed takes about 6 s.
+    /// Sets the time limit for joining. The default is 20 s. If the name belongs to a node that has
+    /// crashed, joining takes about 6 s.
     #[must_use]
     pub fn join_within(self, join_within: Duration) -> Self {
         Self {

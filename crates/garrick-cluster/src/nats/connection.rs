@@ -8,8 +8,8 @@ use super::builder::NatsBuilder;
 use super::counts::Counts;
 use super::error::{NatsError, PAYLOAD_MIN, VERSION_MIN, with_sources};
 
-/// Opens a connection, and checks the server. The server sends its answers to subjects with the
-/// prefix `inbox`.
+/// Opens a connection, and checks the server. The server sends its answers to subjects that begin
+/// with `inbox`.
 pub(super) async fn open(
     builder: &NatsBuilder,
     name: String,

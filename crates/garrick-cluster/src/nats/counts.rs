@@ -13,7 +13,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NameState {
-    /// No node has joined.
+    /// No node has joined the cluster through this network.
     #[default]
     None,
     /// The node has the name.
@@ -21,7 +21,7 @@ pub enum NameState {
     /// The last renewal has failed. If renewals fail for some seconds, another node may take over
     /// the name.
     Unsure,
-    /// Another node has the name, or the server has forgotten it. The node leaves.
+    /// Another node has the name, or the server has lost the record of the name. The node leaves.
     Lost,
     /// The node has left. Its record was deleted, if the server could be reached.
     Left,
@@ -66,7 +66,8 @@ pub(super) struct Counts {
     slow_consumers: AtomicU64,
     name: Mutex<NameState>,
     problem: Mutex<String>,
-    /// Number of connections so far. The task that starts over after each connection reads it.
+    /// Number of connections so far. The task that follows the records of other nodes reads this
+    /// number, and starts again after each connection.
     connects: watch::Sender<u64>,
 }
 
@@ -104,7 +105,7 @@ impl Counts {
         self.connects.subscribe()
     }
 
-    /// Records the number of connections. The client may not have reported each of them.
+    /// Records the number of connections. The client may not have reported every connection.
     pub(super) fn set_connects(&self, connects: u64) {
         self.connects.send_if_modified(|known| {
             let is_new = *known < connects;
@@ -127,7 +128,7 @@ impl Counts {
         }
     }
 
-    /// Returns the counters, except for those that the connection itself keeps.
+    /// Returns all counters except the ones that the connection itself keeps.
     pub(super) fn sample(&self) -> NatsSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         NatsSample {

@@ -1,8 +1,9 @@
-//! Echoes: messages of a client to itself, which show that a connection works in both directions.
+//! Echoes: messages that a client sends to itself. They show that a connection works in both
+//! directions.
 //!
-//! The NATS client pings the server only when it has received nothing for some time. So it does not
-//! notice a connection that no longer carries data to the server, as long as others send messages
-//! to this client.
+//! The NATS client pings the server only when it has received nothing for some time. As long as
+//! other clients send messages to this client, it does not notice that its own data no longer
+//! reaches the server.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use futures_util::StreamExt;
 use tokio::task::AbortHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// Time between two messages.
+/// Time between two messages of a client to itself.
 const EVERY: Duration = Duration::from_secs(2);
 
 /// Number of missing echoes after which the client reconnects.

@@ -20,31 +20,31 @@ pub enum NatsError {
     Address {
         /// The address, without a user and a password.
         server: String,
-        /// Reason.
+        /// Reason why the address cannot be read.
         why: String,
     },
     /// The connection would not be encrypted, and the server is on another machine.
     PlainText {
-        /// Host and port.
+        /// Host and port of the server.
         server: String,
     },
     /// A file with credentials or certificates cannot be read.
     File {
         /// Path of the file.
         path: String,
-        /// Reason.
+        /// Reason why the file cannot be read.
         why: String,
     },
     /// No server could be reached.
     Unreachable {
-        /// Hosts and ports.
+        /// Hosts and ports of the servers.
         servers: String,
         /// Reason why the last attempt failed.
         why: String,
     },
     /// A server refuses the credentials.
     Refused {
-        /// Hosts and ports.
+        /// Hosts and ports of the servers.
         servers: String,
     },
     /// The server is older than 2.12.
@@ -54,7 +54,7 @@ pub enum NatsError {
         /// Version of the server.
         version: String,
     },
-    /// JetStream is not enabled.
+    /// JetStream is not enabled on the server.
     NoJetStream {
         /// Name or address of the server.
         server: String,
@@ -70,7 +70,7 @@ pub enum NatsError {
     Bucket {
         /// Name of the bucket.
         bucket: String,
-        /// Reason.
+        /// Reason why the bucket cannot be used.
         why: String,
     },
     /// The server does not allow the node to send messages to itself.
@@ -82,7 +82,7 @@ pub enum NatsError {
     },
     /// A name is not allowed.
     Name {
-        /// Reason.
+        /// Reason why the name is not allowed.
         why: String,
     },
     /// The server has no cluster with this name.
@@ -106,7 +106,7 @@ pub enum NatsError {
     },
     /// The thread for the connection could not be started, or has ended.
     Thread {
-        /// Reason.
+        /// Reason why there is no such thread.
         why: String,
     },
 }

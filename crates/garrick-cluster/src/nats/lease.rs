@@ -14,12 +14,13 @@
 //! ```
 //!
 //! Clocks of other machines are not used, and records on the server do not expire. While the server
-//! accepts no updates, no node can renew its record, so no record may be replaced. Therefore the
-//! time in which a record is unchanged counts only while updates of the candidate succeed. The
-//! candidate updates a key of its own to find that out, because a server without a majority can
-//! still answer a read.
+//! accepts no updates, no node can renew its record, so no record may be replaced. Therefore a
+//! candidate (a node that waits for the name) counts the time in which a record is unchanged only
+//! while its own updates succeed. To find out whether they succeed, the candidate updates a key of
+//! its own. A read would not show it: a server without a majority can still answer reads.
 //!
-//! Only updates decide. A read may be answered by a server that does not have the latest record.
+//! Only an update decides who has a name, because a read may be answered by a server that does not
+//! have the latest record.
 
 use std::time::Duration;
 
@@ -41,11 +42,12 @@ pub(super) const RENEW_EVERY: Duration = Duration::from_secs(1);
 /// Time between two reads of the record of another node.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Time limit of an update of the candidate. A slower update counts as failed.
+/// Time limit of an update by a candidate (a node that waits for a name). A slower update counts as
+/// failed.
 const LOOK_WITHIN: Duration = Duration::from_secs(1);
 
-/// Number of refused renewals in a row after which the name counts as lost, even if no record of
-/// another node was found. In that case, the server has an older state than before.
+/// Number of successive refused renewals after which the name counts as lost, even if no record of
+/// another node was found. This happens if the server has gone back to an older state.
 const REFUSALS_MAX: u32 = 5;
 
 /// First words of a record, with the version of the format.
@@ -54,7 +56,7 @@ const FORMAT: &str = "garrick 1";
 /// The record of a node, and its revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record {
-    /// There is no record. The revision is that of its deletion, or 0.
+    /// There is no record. Contains the revision at which the record was deleted, or 0.
     Free { revision: u64 },
     /// A node has the name.
     Held { revision: u64, holder: Holder },
@@ -122,7 +124,7 @@ async fn read(store: &Store, node: &NodeName) -> Result<Record, String> {
     })
 }
 
-/// Result of an update.
+/// Result of an update of a node's record.
 enum Updated {
     /// The record was replaced. Contains its new revision.
     Done(u64),
@@ -158,11 +160,11 @@ pub(super) struct Lease {
     holder: Holder,
     /// Last known revision of this node's own record.
     revision: u64,
-    /// Number of renewals in a row that were refused.
+    /// Number of successive renewals that were refused.
     refusals: u32,
 }
 
-/// Result of a renewal.
+/// Result of a renewal of this node's record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Renewed {
     Held,
@@ -173,7 +175,7 @@ pub(super) enum Renewed {
 /// A record that a candidate has read.
 struct Seen {
     revision: u64,
-    /// Time since which the record has had this revision while the updates of the candidate have
+    /// Time since which the record has kept this revision, while all updates by the candidate
     /// succeeded.
     since: Instant,
 }

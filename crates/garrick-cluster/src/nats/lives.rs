@@ -1,5 +1,5 @@
-//! A table of the known nodes and their incarnations. The table may be out of date: only the record
-//! of a node in the bucket decides, and the protocol of the links notices frames to an earlier
+//! A table of the known nodes and their incarnations. The table may be out of date: the valid
+//! incarnation is the one in the node's record, and the links detect frames to an earlier
 //! incarnation.
 
 use std::fmt;

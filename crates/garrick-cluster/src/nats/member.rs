@@ -65,7 +65,7 @@ pub(super) struct Member {
     /// True if the node is leaving.
     leaves: Arc<watch::Sender<bool>>,
     _echoes: Echoes,
-    /// Channel that is disconnected when the record has been deleted.
+    /// Receiver that is disconnected when the node's record has been deleted.
     released: Mutex<Receiver<()>>,
 }
 
@@ -243,7 +243,7 @@ fn run(alive: &Alive, task: impl Future<Output = ()> + Send + 'static) {
 struct Subscribed {
     own: Subject,
     subscriber: Subscriber,
-    /// Frames that have already arrived.
+    /// Frames that arrived before the node was ready to handle them.
     early: Vec<Message>,
 }
 
@@ -287,7 +287,7 @@ async fn until_left(leaves: &mut watch::Receiver<bool>) {
     let _ = leaves.wait_for(|leaves| *leaves).await;
 }
 
-/// The frames that arrive.
+/// The task that receives the frames for the node.
 struct Arrivals {
     incoming: Address<Incoming>,
     lives: Arc<Lives>,
@@ -415,7 +415,7 @@ impl Renewal {
     }
 }
 
-/// Follows the records of all nodes. Starts again after each new connection.
+/// Watches the records of all nodes. Starts the watch again after each new connection.
 async fn follow(
     store: Store,
     lives: Arc<Lives>,
@@ -435,7 +435,7 @@ async fn follow(
     }
 }
 
-/// Follows the records until an error occurs. Returns the reason.
+/// Watches the records of all nodes until an error occurs. Returns the error's text.
 async fn follow_once(store: &Store, lives: &Lives) -> String {
     let mut news = match store.watch_with_history("*").await {
         Ok(news) => news,

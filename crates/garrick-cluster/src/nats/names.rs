@@ -56,7 +56,7 @@ pub(super) fn placement(cluster: &str) -> String {
     format!("g_{cluster}_place")
 }
 
-/// Returns the key with which a node finds out if the bucket accepts updates.
+/// Returns the key that a node updates to find out whether the bucket accepts updates.
 pub(super) fn probe(node: &NodeName) -> String {
     format!("{node}.probe")
 }

@@ -20,7 +20,8 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::transport::{Incoming, Transport};
 
-/// Time to wait after the limit of a join or a connection. After that, the runtime counts as stuck.
+/// Additional time after the time limit of a join or of a connection. After this time, the runtime
+/// counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// A network on NATS servers, for one node. Clones are handles to the same network.
@@ -35,10 +36,10 @@ const GRACE: Duration = Duration::from_secs(15);
 /// `tokio::task::spawn_blocking`.
 ///
 /// # Names A name belongs to one node at a time. Each name has a record in a JetStream bucket,
-/// which the node renews each second. After the node has crashed, another node can take the name
-/// over. For that, the record must stay unchanged for 5 s during which the server accepts the other
-/// node's updates. While the server accepts no updates, no name changes its owner. If a node finds
-/// that another node has its name, it leaves the cluster.
+/// which the node renews each second. After the node has crashed, another node can take over the
+/// name. It can do so when the record was unchanged for 5 s, and the server has accepted the other
+/// node's updates during this time. While the server accepts no updates, no name changes its owner.
+/// If a node finds that another node has its name, it leaves the cluster.
 ///
 /// # Examples
 /// ```no_run
@@ -74,7 +75,7 @@ pub struct NatsNet {
 struct Inner {
     builder: NatsBuilder,
     home: Home,
-    /// The server of the first connection.
+    /// Name of the server that was checked first.
     server: String,
     /// The last node that has joined.
     member: RwLock<Option<Arc<Member>>>,
@@ -85,8 +86,9 @@ struct Inner {
 impl NatsBuilder {
     /// Connects, and checks that the server can be used. Blocks for at most a few seconds.
     ///
-    /// # Errors Returns an error if the settings are invalid, no server can be reached, the server
-    /// refuses the credentials, or the server cannot be used.
+    /// # Errors
+    /// Returns an error if the settings are invalid, no server can be reached, the server refuses
+    /// the credentials, or the server cannot be used.
     pub fn start(self) -> Result<NatsNet, NatsError> {
         let home = Home::new(self.runtime.clone())?;
         let (tell, told) = sync_channel(1);
@@ -118,7 +120,8 @@ impl NatsBuilder {
     }
 }
 
-/// Opens a connection, and closes it. Returns the name of the server.
+/// Opens a connection to check the server, and closes the connection. Returns the name of the
+/// server.
 async fn try_out(builder: &NatsBuilder) -> Result<String, NatsError> {
     let counts = Counts::new();
     let opened = connection::open(builder, builder.label.clone(), None, &counts);
@@ -191,10 +194,10 @@ impl NatsNet {
         }
     }
 
-    /// Leaves, and waits until the name of the node is free and all frames of the node are written.
-    /// Returns false if that takes longer than `limit`. Call this method before the process ends,
-    /// after [`Node::leave`](crate::Node::leave). Otherwise, the name may stay reserved for some
-    /// seconds.
+    /// Makes the node leave. Waits until the name of the node is free, and all frames of the node
+    /// were written to the connection. Returns false if that takes longer than `limit`. Call this
+    /// method before the process ends, after [`Node::leave`](crate::Node::leave). Otherwise, the
+    /// name may stay reserved for some seconds.
     pub fn close(&self, limit: Duration) -> bool {
         self.member().is_none_or(|member| member.close(limit))
     }

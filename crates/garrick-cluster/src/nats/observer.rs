@@ -26,7 +26,7 @@ use crate::members::{DrainOrder, Overview};
 use crate::name::NodeName;
 use crate::placement::Record;
 
-/// Time after the time limit at which the runtime counts as stuck.
+/// Additional time after the time limit of a call. After this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// Maximum time to wait for the renewal of any membership. Members renew their memberships each
@@ -36,7 +36,8 @@ const BEAT_WITHIN: Duration = Duration::from_millis(2_500);
 /// Time within which all records must have arrived.
 const RECORDS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Number of attempts to order a node to drain. Each renewal by the node can undo an attempt.
+/// Number of attempts to order a node to drain. An attempt fails if the node renews its record at
+/// the same time.
 const ATTEMPTS: u32 = 16;
 
 /// Maximum number of clusters whose names an error contains.
@@ -76,8 +77,8 @@ struct Place {
 #[derive(Default)]
 struct Told {
     records: HashMap<String, Entry>,
-    /// Server time in nanoseconds at which the newest record was stored. If that record was stored
-    /// while the observer was reading, this is the current time.
+    /// Server time in nanoseconds at which the newest record was stored. If this happened while the
+    /// observer was reading, the field contains the current time.
     newest: i128,
 }
 
@@ -86,9 +87,9 @@ impl NatsObserver {
     /// ([`nats::permissions`](super::permissions)). The server sends its answers to subjects with
     /// this name. A running node may have the same name.
     ///
-    /// # Errors Returns a [`NatsError`] if no usable server can be reached, the cluster does not
-    /// exist, or the user may not read its records. Returns [`NatsError::Name`] if a name is not
-    /// allowed.
+    /// # Errors
+    /// Returns a [`NatsError`] if no usable server can be reached, the cluster does not exist, or
+    /// the user may not read its records. Returns [`NatsError::Name`] if a name is not allowed.
     pub fn open(servers: NatsBuilder, cluster: &str, name: &str) -> Result<Self, NatsError> {
         let name = names::check_cluster(cluster).and_then(|()| NodeName::new(name));
         let name = name.map_err(|error| NatsError::Name {
@@ -123,9 +124,9 @@ impl NatsObserver {
     }
 
     /// Orders a node to [drain](crate::Entities::drain). The node hands its shards over to other
-    /// nodes, and ends its membership. Its program can wait for the end with
-    /// [`Entities::left`](crate::Entities::left). Returns false if the node is already draining.
-    /// Blocks the thread.
+    /// nodes, and ends its membership. The program of the node can wait for the end of the
+    /// membership with [`Entities::left`](crate::Entities::left). Returns false if the node is
+    /// already draining. Blocks the thread.
     ///
     /// # Errors
     /// Returns [`NatsError::NoNode`] if no member has this name, and another [`NatsError`] if the
@@ -296,8 +297,8 @@ impl Told {
         self.records.values().map(record).collect()
     }
 
-    /// Returns the time between the last change of a record and the newest change of any record, by
-    /// the clock of the server.
+    /// Returns how much older the last change of a record is than the newest change of all records,
+    /// by the clock of the server.
     fn age(&self, key: &str) -> Option<Duration> {
         let created = self.records.get(key)?.created.unix_timestamp_nanos();
         let nanos = self.newest.saturating_sub(created);

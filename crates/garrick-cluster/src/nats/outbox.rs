@@ -8,10 +8,10 @@ use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Maximum number of bytes that wait for the connection. Each link has at most 4 MiB plus one frame
-/// under way.
+/// among them.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Number of bytes that each frame counts in addition to its content.
+/// Number of bytes that are counted for each frame in addition to its content.
 const FRAME_COST: usize = 128;
 
 /// A frame, or a marker in the queue of frames.

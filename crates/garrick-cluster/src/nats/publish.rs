@@ -12,7 +12,7 @@ use super::error::with_sources;
 /// Result of an attempt to publish a message.
 #[derive(Debug)]
 pub(super) enum Published {
-    /// The message has this sequence.
+    /// The message was stored, with this sequence number.
     Stored(u64),
     /// The last message of the subject is not the expected one. Nothing was stored.
     Wrong,
@@ -52,7 +52,7 @@ pub(super) async fn publish(context: &Context, message: Outgoing<'_>) -> Publish
     }
 }
 
-/// Returns the result for a message that was not acknowledged.
+/// Returns the result of publishing a message that was not acknowledged.
 fn refusal(error: &PublishError) -> Published {
     let why = with_sources(error);
     match error.kind() {

@@ -38,7 +38,7 @@ impl Servers {
         }
     }
 
-    /// Returns the hosts and ports, for messages to users.
+    /// Returns the hosts and ports as text, for error messages.
     pub(super) fn label(&self) -> String {
         let labels: Vec<_> = self.addresses.iter().map(label).collect();
         labels.join(", ")
@@ -65,7 +65,7 @@ fn parse(text: &str) -> Result<ServerAddr, NatsError> {
     Ok(server)
 }
 
-/// Returns true if `host` is this machine. Does not recognize unusual forms of addresses.
+/// Returns true if `host` is this machine. Returns false for unusual forms of addresses.
 fn is_here(host: &str) -> bool {
     host == "localhost" || IpAddr::from_str(host).is_ok_and(|address| address.is_loopback())
 }

@@ -14,14 +14,14 @@ use crate::error::JoinError;
 /// A placement within a process, for clusters without a server, for tests and for simulations.
 /// Clones are handles to the same placement.
 ///
-/// Its records belong to an actor. In a simulation, the requests of other nodes and the answers are
-/// messages between nodes, so links and partitions delay and lose them.
+/// An actor owns the records. In a simulation, requests of other nodes and the answers to them are
+/// messages between nodes, so links and partitions can delay and lose them.
 #[derive(Clone)]
 pub struct LocalPlacement {
     store: Address<Request>,
 }
 
-/// The records.
+/// The records of a placement within a process.
 #[derive(Default)]
 struct Store {
     /// Records by key, including deleted records.

@@ -50,9 +50,11 @@ pub enum News {
     Records {
         /// The records, with the oldest change first.
         records: Vec<Record>,
-        /// All changes up to this revision are included, and no later ones.
+        /// Revision of the answer. All changes up to this revision are included, and no later
+        /// changes.
         revision: u64,
-        /// True if all existing records are included. Records that are missing then were deleted.
+        /// True if all existing records are included. Then a record that is not included was
+        /// deleted.
         is_whole: bool,
     },
     /// Answer to [`Placement::change`].
@@ -61,7 +63,7 @@ pub enum News {
         key: Arc<str>,
         /// The number that the caller has passed in [`Change::ticket`].
         ticket: u64,
-        /// The result.
+        /// Result of the change.
         outcome: Outcome,
     },
     /// A record may have changed.
@@ -77,7 +79,7 @@ pub struct Change {
     pub expected: u64,
     /// New content. `None` deletes the record.
     pub value: Option<Bytes>,
-    /// Number that the answer will contain.
+    /// Number that the answer ([`News::Outcome`]) will contain.
     pub ticket: u64,
 }
 
@@ -88,20 +90,20 @@ pub(crate) enum Request {
     Watch(Address<News>),
 }
 
-/// Implemented by stores of records that all nodes of a cluster share. Each change names the
-/// revision that it expects, so if several nodes change a record at the same time, only one
+/// Implemented by stores of records that all nodes of a cluster share. Each change contains the
+/// revision that it expects. So if several nodes change a record at the same time, only one change
 /// succeeds.
 ///
 /// # Rules
 /// - Each change has a revision, which is greater than the revisions of all earlier changes,
 ///   including those of other records. A revision is never 0.
 /// - A change is made only if the record has the expected revision at that time. The result may be
-///   [`Outcome::Unknown`], or may never arrive.
+///   [`Outcome::Unknown`], or no result may ever arrive.
 /// - [`Placement::read`] may answer with an older state, but each answer is a state that all
 ///   records have had at one time, and includes all changes up to its revision. An answer may never
 ///   come.
-/// - Sooner or later, all reads include a change that was made. If a change was refused, they
-///   include the change that was made instead.
+/// - Sooner or later, all reads include a change that was made. If a change was refused because of
+///   another change, all reads include the other change sooner or later.
 /// - No method blocks. Answers are messages, which can arrive in any order. A call in a turn takes
 ///   effect when the turn commits.
 pub trait Placement: Send + Sync + 'static {
@@ -113,8 +115,8 @@ pub trait Placement: Send + Sync + 'static {
     /// Changes a record. The answer is [`News::Outcome`].
     fn change(&self, change: Change, to: &Address<News>);
 
-    /// Sends a [`News::Hint`] after changes, as long as `to` has not stopped. A hint may be lost.
-    /// One hint may announce many changes.
+    /// Sends a [`News::Hint`] to `to` after changes of records, until `to` has stopped. A hint may
+    /// be lost. One hint may announce many changes.
     fn watch(&self, to: &Address<News>);
 }
 
@@ -129,7 +131,7 @@ pub enum RecordError {
     },
     /// The value has more than [`VALUE_BYTES_MAX`] bytes.
     Value {
-        /// Number of bytes.
+        /// Size of the value in bytes.
         bytes: usize,
     },
 }
@@ -155,7 +157,8 @@ impl std::error::Error for RecordError {}
 impl Change {
     /// Checks the key and the size of the value.
     ///
-    /// # Errors Returns a [`RecordError`] if the key or the size of the value is not allowed.
+    /// # Errors
+    /// Returns a [`RecordError`] if the key or the size of the value is not allowed.
     pub fn check(&self) -> Result<(), RecordError> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_allowed);

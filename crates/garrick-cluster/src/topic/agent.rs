@@ -13,7 +13,8 @@ use super::streams::Streams;
 use crate::line::Travels;
 use crate::node::Node;
 
-/// Drops a message, whose destructor is foreign code. A panic is caught.
+/// Drops a message. The destructor of the message is code of the program, so a panic in it is
+/// caught.
 fn discard(message: impl Sized) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
 }
@@ -21,16 +22,16 @@ fn discard(message: impl Sized) {
 /// A stream to the agent of another node.
 struct Outgoing {
     stream: u64,
-    /// Number of the last message.
+    /// Number of the last message that was sent in the stream.
     number: u64,
 }
 
-/// Receives all messages of a topic on a node, and passes them on.
+/// The actor that receives all messages of a topic on a node, and passes them on.
 pub(super) struct Agent<M: 'static> {
     node: Node,
     shared: Arc<Shared<M>>,
     outgoing: HashMap<TaskId, Outgoing>,
-    /// Agents to which a stream exists.
+    /// Agents of other nodes, to each of which this agent has a stream.
     known: Arc<Vec<Address<ToTopic<M>>>>,
     streams: Streams,
 }
@@ -80,8 +81,8 @@ impl<M: Travels + Clone> Agent<M> {
         }
     }
 
-    /// Sends a message of this node to the subscribers of this node, and once to each other node
-    /// with subscribers.
+    /// Sends a message that was published on this node to the subscribers of this node, and once to
+    /// each other node with subscribers.
     fn publish(&mut self, message: M, cx: &Context<'_, ToAgent<M>>) {
         let (subscribers, agents) = (self.shared.subscribers(), self.shared.agents());
         if !Arc::ptr_eq(&agents, &self.known) {
@@ -117,7 +118,7 @@ impl<M: Travels + Clone> Agent<M> {
         self.deliver(&subscribers, copies, cx);
     }
 
-    /// Sends a message of another node to the subscribers of this node.
+    /// Sends a message that was published on another node to the subscribers of this node.
     fn take(&mut self, parcel: ToTopic<M>, cx: &Context<'_, ToAgent<M>>) {
         let ToTopic {
             stream,

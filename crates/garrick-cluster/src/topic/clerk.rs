@@ -1,4 +1,5 @@
-//! Clerks. A clerk knows the subscribers of its node and the agents of other nodes.
+//! Clerks. The clerk of a topic on a node is an actor that knows the subscribers of the node and
+//! the agents of other nodes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,12 +17,12 @@ use crate::line::Travels;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Unserved,
-    /// The directory was asked to list the agent, and has not answered.
+    /// The directory was asked to list the agent, and has not answered yet.
     Asked,
     Served,
 }
 
-/// Knows the subscribers of a node and the agents of other nodes.
+/// The actor that knows a topic's subscribers on its node, and the agents of other nodes.
 pub(super) struct Clerk<M: 'static> {
     key: ServiceKey,
     directory: Address<ToDirectory>,

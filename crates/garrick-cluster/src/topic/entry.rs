@@ -6,7 +6,7 @@ use garrick_actor::{Address, SendError};
 use super::message::{ToAgent, ToTopic};
 use crate::line::Travels;
 
-/// A door in front of an agent.
+/// A door (an address that leads to a function) in front of an agent.
 struct Entry<M: 'static>(Address<ToAgent<M>>);
 
 /// Returns the address under which agents of other nodes reach an agent.

@@ -27,9 +27,9 @@ const TOPICS_MAX: usize = 1_024;
 /// A topic, which sends each published message once to each of its subscribers, on all nodes.
 /// Clones are handles to the same topic.
 ///
-/// A message is sent once to each node with subscribers, and copied there. A subscriber gets the
-/// messages of one publisher in the order of their publication. Messages can be lost with the
-/// connection or with a node. [`Topic::sample`] returns the number of lost messages.
+/// A message is sent once to each node with subscribers, which copies it for its subscribers. A
+/// subscriber gets the messages of one publisher in the order of their publication. Messages can be
+/// lost with the connection or with a node. [`Topic::sample`] returns the number of lost messages.
 ///
 /// A topic keeps the subscribers of its own node alive until they unsubscribe. Stopped subscribers
 /// are removed.
@@ -77,7 +77,7 @@ pub struct Topic<M: 'static> {
 pub enum TopicError {
     /// The name is not allowed.
     Name {
-        /// The name.
+        /// The name that is not allowed.
         name: String,
     },
     /// This node already uses 1,024 topics.
@@ -87,10 +87,12 @@ pub enum TopicError {
 }
 
 impl Entities {
-    /// Returns the topic with a name and a type of messages. All nodes have the same topics.
+    /// Returns the topic with a name and a type of messages. The same name and type lead to the
+    /// same topic on all nodes.
     ///
-    /// # Errors Returns [`TopicError::Name`] if the name does not consist of 1 to 64 ASCII letters,
-    /// digits, `-` and `_`, [`TopicError::Topics`] if this node uses 1,024 topics, and
+    /// # Errors
+    /// Returns [`TopicError::Name`] if the name does not consist of 1 to 64 ASCII letters, digits,
+    /// `-` and `_`, [`TopicError::Topics`] if this node uses 1,024 topics, and
     /// [`TopicError::Closed`] if its system is shutting down.
     pub fn topic<M: Travels + Clone>(&self, name: &str) -> Result<Topic<M>, TopicError> {
         if !NodeName::is_allowed(name) {
@@ -134,8 +136,9 @@ impl<M: Travels + Clone> Topic<M> {
     /// with subscribers. The first subscriber of another node becomes known to this node with a
     /// short delay.
     ///
-    /// # Errors Returns the message if 16,384 messages of the topic wait on this node, or if this
-    /// node has left.
+    /// # Errors
+    /// Returns the message if 16,384 messages of the topic wait on this node, or if this node has
+    /// left.
     pub fn publish(&self, message: M) -> Result<(), SendError<M>> {
         let sent = self.agent.send(ToAgent::Publish(message));
         sent.map_err(|SendError(refused)| match refused {
@@ -144,13 +147,14 @@ impl<M: Travels + Clone> Topic<M> {
         })
     }
 
-    /// Subscribes an actor of this node. When the answer has come, the actor gets all messages that
-    /// are published on this node. Messages from other nodes follow a little later. Has no effect
-    /// if the actor is already subscribed, or has stopped. An actor with a full bounded mailbox
-    /// misses messages.
+    /// Subscribes an actor of this node. When the answer has arrived, the actor gets all messages
+    /// that are published on this node. The actor gets messages from other nodes a little later.
+    /// Has no effect if the actor is already subscribed, or has stopped. An actor with a full
+    /// bounded mailbox misses messages.
     ///
-    /// # Errors Returns a [`ServiceError`] if this node uses too many keys of the receptionist, or
-    /// if this node has left.
+    /// # Errors
+    /// Returns a [`ServiceError`] if this node uses too many keys of the receptionist, or if this
+    /// node has left.
     pub fn subscribe(&self, subscriber: &Address<M>) -> Request<(), ServiceError> {
         let subscriber = subscriber.clone();
         Request::new(

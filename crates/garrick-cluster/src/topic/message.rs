@@ -21,7 +21,7 @@ pub(super) struct ToTopic<M> {
 
 /// A message to an agent.
 pub(super) enum ToAgent<M> {
-    /// A message that is published on this node.
+    /// A message that was published on this node.
     Publish(M),
     /// A message that was published on another node.
     From(ToTopic<M>),
@@ -34,8 +34,8 @@ pub(super) enum ToClerk<M: 'static> {
     Unsubscribe(Address<M>, Reply<Result<(), ServiceError>>),
     /// The directory has listed the agent, or has refused to.
     Served(Result<(), ServiceError>),
-    /// A subscriber has ended.
+    /// A subscriber of the topic on this node has ended.
     Ended(TaskId),
-    /// The node has left.
+    /// The node has left the cluster.
     Left,
 }

@@ -1,4 +1,4 @@
-//! State of a topic on a node that its agent and its clerk share.
+//! State that the agent and the clerk of a topic on a node share.
 
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,14 +22,14 @@ pub struct TopicSample {
     /// Number of messages that have arrived from other nodes.
     pub received: u64,
     /// Number of messages that were not sent to a node because too many bytes were waiting for that
-    /// node. A message counts once for each such node.
+    /// node. A message that was not sent to several nodes counts once for each of them.
     pub refused: u64,
-    /// Number of messages of other nodes that were lost on their way, or because 16,384 messages of
-    /// the topic waited on this node. A loss is noticed when the next message of the same node
-    /// arrives.
+    /// Number of messages of other nodes that were lost on their way, or were dropped because
+    /// 16,384 messages of the topic waited on this node. A loss is noticed when the next message of
+    /// the same node arrives.
     pub lost: u64,
-    /// Number of messages that a subscriber has missed because its mailbox was full. A message
-    /// counts once for each such subscriber.
+    /// Number of messages that a subscriber has missed because its mailbox was full. A message that
+    /// several subscribers have missed counts once for each of them.
     pub missed: u64,
     /// Number of messages that no subscriber received because their `Clone` implementation
     /// panicked.
@@ -75,7 +75,7 @@ impl<T> List<T> {
 /// State of a topic on a node. The clerk writes the lists, and the agent reads them.
 pub(super) struct Shared<M: 'static> {
     subscribers: List<Address<M>>,
-    /// Agents of other nodes.
+    /// Agents of other nodes that have subscribers.
     agents: List<Address<ToTopic<M>>>,
     pub(super) counts: Counts,
 }

@@ -1,4 +1,4 @@
-//! Streams of messages from other agents, and the losses in them.
+//! Streams of messages from the agents of other nodes, and the lost messages in these streams.
 
 use hashbrown::HashMap;
 
@@ -7,7 +7,7 @@ const STREAMS_MAX: usize = 4_096;
 
 /// A stream from the agent of another node.
 struct Stream {
-    /// Number of the last message.
+    /// Number of the last message that arrived in the stream.
     number: u64,
     /// Total number of messages of all streams when the last message of this stream arrived.
     used: u64,
@@ -21,7 +21,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Records a message of a stream. Returns the number of lost messages before this message.
+    /// Records the arrival of a message in a stream. Returns the number of messages that were lost
+    /// before it.
     pub(super) fn take(&mut self, stream: u64, number: u64) -> u64 {
         self.received += 1;
         if self.all.len() >= STREAMS_MAX && !self.all.contains_key(&stream) {
@@ -37,7 +38,7 @@ impl Streams {
         lost
     }
 
-    /// Removes the stream whose last message is the oldest.
+    /// Removes the stream in which no message has arrived for the longest time.
     fn forget_oldest(&mut self) {
         let oldest = self.all.iter().min_by_key(|(_, stream)| stream.used);
         if let Some(oldest) = oldest.map(|(stream, _)| *stream) {

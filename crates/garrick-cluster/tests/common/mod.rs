@@ -4,7 +4,7 @@ use garrick_actor::System;
 use garrick_cluster::placement::LocalPlacement;
 use garrick_cluster::{Entities, LocalNet, Node};
 
-/// Network and placement of a cluster, on a system that is dropped last.
+/// Network and placement of a cluster. The system that runs them is dropped last.
 pub(crate) struct Cluster {
     pub(crate) net: LocalNet,
     pub(crate) placement: LocalPlacement,
@@ -21,7 +21,7 @@ impl Cluster {
         }
     }
 
-    /// Joins as a node on a separate system.
+    /// Joins the cluster as a node that has its own system.
     pub(crate) fn join(&self, name: &str) -> (System, Node, Entities) {
         let system = System::new().unwrap();
         let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();

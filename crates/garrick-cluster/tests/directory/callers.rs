@@ -1,4 +1,4 @@
-//! Callers. The router of each caller follows the desks of all nodes.
+//! Callers of desks. Each caller has a router whose routees are the desks of all nodes.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) enum ToCaller {
     Answer(Result<String, NoReply>),
 }
 
-/// Calls desks once all nodes know the same desks.
+/// Begins to call desks when all nodes know the same desks.
 pub(crate) struct Caller {
     pub(crate) router: Router<ToDesk>,
     pub(crate) calls: u32,

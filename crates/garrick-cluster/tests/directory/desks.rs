@@ -33,7 +33,7 @@ pub(crate) struct Known {
     pub(crate) found: usize,
 }
 
-/// A fact: a listing contradicts earlier ones.
+/// A fact: a listing contradicts earlier listings.
 #[derive(Debug)]
 pub(crate) struct Contradicts(#[expect(dead_code, reason = "shown")] &'static str);
 
@@ -50,15 +50,15 @@ impl Actor for Desk {
 
 pub(crate) enum ToVisitor {
     Listing(Listing<ToDesk>),
-    /// Asks all desks.
+    /// Request to ask all desks for an answer.
     Visit,
     Answer(Result<String, NoReply>),
     Found(usize),
-    /// Records the desks that it knows.
+    /// Request to record the desks that the visitor knows.
     Note,
 }
 
-/// Subscribes to the list of all desks.
+/// A visitor, which subscribes to the list of all desks.
 pub(crate) struct Visitor {
     pub(crate) node: &'static str,
     pub(crate) life: u64,

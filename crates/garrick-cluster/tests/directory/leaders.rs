@@ -1,4 +1,4 @@
-//! Leaders. At any time, one of all nodes has the name.
+//! Leaders. At any time, only one node has the name of the leader.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) enum ToCandidate {
     Answer(Result<String, NoReply>),
 }
 
-/// Tries to get the name.
+/// An actor that tries to get the name of the leader.
 pub(crate) struct Candidate {
     pub(crate) life: LifeName,
     pub(crate) registry: Registry,

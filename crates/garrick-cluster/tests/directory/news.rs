@@ -37,7 +37,7 @@ pub(crate) struct Sampled {
     life: LifeName,
     topic: TopicSample,
     members: MembersSample,
-    /// Number of times that the node has lost another one.
+    /// Number of times that the node has lost another node.
     losses: u64,
 }
 
@@ -130,7 +130,8 @@ pub(crate) fn come_in_order(facts: &Facts) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that all readers of `lives` receive all news that `lives` publish after `from`.
+/// Checks that the readers of all nodes in `lives` receive all news that these nodes publish after
+/// `from`.
 pub(crate) fn all_come(facts: &Facts, lives: &[LifeName], from: Duration) -> Result<(), String> {
     let (from, got) = (from.as_nanos() as u64, got(facts));
     let mut begun: BTreeMap<LifeName, u64> = BTreeMap::new();
@@ -157,8 +158,8 @@ pub(crate) fn all_come(facts: &Facts, lives: &[LifeName], from: Duration) -> Res
     }
 }
 
-/// Checks that missing news between two received ones are counted as lost, as long as no node is
-/// lost. While a node is lost, nothing is sent to it, which is not counted.
+/// Checks that each message that is missing between two received messages is counted as lost, if no
+/// node was lost. While a node is lost, messages are not sent to it, and are not counted.
 pub(crate) fn losses_are_counted(facts: &Facts) -> Result<(), String> {
     let is_lost = |sampled: &Sampled| {
         let members = &sampled.members;

@@ -24,7 +24,7 @@ pub(crate) const FAULTS_END: Duration = Duration::from_secs(40);
 /// s, and a partition lasts for up to 12 s.
 const AGREE_AFTER: Duration = Duration::from_secs(75);
 
-/// Time after which nothing more is published.
+/// Time after which nodes publish nothing more.
 const PUBLISH_UNTIL: Duration = Duration::from_secs(80);
 
 /// Time before the end at which the nodes record their counters.
@@ -43,7 +43,7 @@ pub(crate) struct Plan {
     leaves: bool,
     /// True if no node restarts.
     has_one_life: bool,
-    /// True if nothing is lost.
+    /// True if no messages and no nodes are lost.
     loses_nothing: bool,
 }
 
@@ -285,7 +285,7 @@ fn calls_are_answered(facts: &Facts) -> Result<(), String> {
     }
 }
 
-/// Checks that the records at the end are those of nodes that offer services.
+/// Checks that all records at the end belong to nodes that offer services.
 fn is_stored(facts: &Facts, plan: Plan) -> Result<(), String> {
     let stored: Vec<_> = facts.seen::<Stored>().collect();
     let [Stored(keys)] = stored[..] else {

@@ -19,7 +19,7 @@ use crate::silence::Cable;
 const REGISTERS: u64 = 4;
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Times of the steps: the calls begin, the node is cut off, the node is connected again, and all
+/// Times of four steps: the calls begin, the node is cut off, the node is connected again, and all
 /// nodes leave.
 const BEGINS_AFTER: Duration = Duration::from_secs(2);
 const CUT_AFTER: Duration = Duration::from_secs(4);

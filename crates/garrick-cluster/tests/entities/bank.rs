@@ -21,8 +21,8 @@ const PAUSE: Duration = Duration::from_millis(400);
 const AGAIN: Duration = Duration::from_secs(1);
 const PAYMENTS: u64 = 70;
 
-/// Time after which faults end. The next constants are the times of the first and the last check of
-/// all accounts, and the time after which the nodes leave.
+/// Time after which there are no more faults. The next constants are the times of the first and the
+/// last check of all accounts, and the time after which the nodes leave.
 const FAULTS: Duration = Duration::from_secs(35);
 const FIRST_LOOK: Duration = Duration::from_secs(60);
 const LAST_LOOK: Duration = Duration::from_secs(90);
@@ -43,7 +43,7 @@ enum Order {
         number: u64,
         cents: u64,
     },
-    /// Answer to a letter of this account, or the reason why there is none.
+    /// Answer to a letter of this account, or the reason why there is no answer.
     Delivered {
         number: u64,
         is_done: bool,
@@ -212,7 +212,7 @@ impl DurableActor for Account {
     }
 }
 
-/// A fact: the books of an account at the end.
+/// A fact: the state of an account at the end, with all its payments.
 #[derive(Debug)]
 struct Seen(u64, Books);
 

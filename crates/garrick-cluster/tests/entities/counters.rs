@@ -36,7 +36,8 @@ pub(crate) struct Ran {
     pub(crate) number: u64,
 }
 
-/// A fact: a client has asked. The next type is the fact that a client was answered.
+/// A fact: a client has asked a question. The next type is the fact that a client has received an
+/// answer.
 #[derive(Debug)]
 pub(crate) struct Asked(pub(crate) u64, pub(crate) u64);
 #[derive(Debug)]
@@ -80,7 +81,8 @@ impl Actor for Counter {
     }
 }
 
-/// A counter with some slow turns. A clerk commits these turns some time after they have ended.
+/// A counter with some slow turns. Another actor, the clerk, commits these turns some time after
+/// they have ended.
 pub(crate) struct SlowCounter {
     pub(crate) counter: Counter,
     pub(crate) clerk: Address<ToClerk>,
@@ -111,7 +113,7 @@ pub(crate) enum ToClerk {
     Commit(Pending),
 }
 
-/// Commits turns after a delay.
+/// The clerk, which commits turns after a delay.
 pub(crate) struct Clerk;
 
 impl Actor for Clerk {
@@ -134,7 +136,7 @@ pub(crate) enum ToClient {
     Got(u64, Result<u64, NoReply>),
 }
 
-/// Sends messages and questions to counters.
+/// A client, which sends messages and questions to counters.
 pub(crate) struct Client {
     pub(crate) client: u64,
     pub(crate) counters: Vec<Address<Count>>,

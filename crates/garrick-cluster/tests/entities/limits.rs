@@ -1,4 +1,4 @@
-//! Questions to entities end in time while no node reaches the placement.
+//! Questions to entities end in time, even while no node can reach the placement.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::silence::Cable;
 
 const ECHO: Kind<Echo> = Kind::new("echo");
 
-/// Number of entities. The next constant is the time between two questions to each.
+/// Number of entities. The next constant is the time between two questions to each entity.
 const ENTITIES: u64 = 4;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Times between which no node reaches the placement. The next constants are the times at which
-/// the caller stops asking, and at which the nodes leave.
+/// Start and end of the period in which no node can reach the placement. The next constants are the
+/// times at which the caller stops asking, and at which the nodes leave.
 const AWAY: [Duration; 2] = [Duration::from_secs(14), Duration::from_secs(34)];
 const ASKS_UNTIL: Duration = Duration::from_secs(44);
 const LEAVES_AFTER: Duration = Duration::from_secs(70);
@@ -29,11 +29,11 @@ const LEAVES_AFTER: Duration = Duration::from_secs(70);
 /// The time limit of a question to another node.
 const WITHIN: Duration = Duration::from_secs(3);
 
-/// Time within which each question ends: it may wait for 10 s for an owner of the shard, which is
-/// checked every 500 ms, and then ends up to 1 s after its time limit.
+/// Time within which each question ends. A question may wait for 10 s for an owner of the shard,
+/// which is checked every 500 ms. Then it may end up to 1 s after its time limit.
 const ENDS_WITHIN: Duration = Duration::from_millis(10_000 + 500 + 3_000 + 1_000);
 
-/// Answers with the number in the question.
+/// An entity that answers with the number in the question.
 struct Answerer;
 
 #[derive(Wire)]
@@ -151,7 +151,8 @@ fn end_in_time(facts: &Facts) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs two nodes with entities, and a third one that asks them while the placement is away.
+/// Runs two nodes with entities, and a third node that asks the entities while the placement cannot
+/// be reached.
 pub(crate) fn program(sim: &mut Sim) {
     let net = LocalNet::new();
     let store = sim.node("store");

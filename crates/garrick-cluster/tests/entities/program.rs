@@ -24,7 +24,8 @@ const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 const LEAVES_AFTER: Duration = Duration::from_secs(60);
 
 /// Time within which each question is answered or refused. A message waits for at most 10 s on its
-/// way, and the loss of a node is noticed after 5 s. A node that is cut off may add 12 s.
+/// way, and the loss of a node is noticed after 5 s. If a node is cut off, this may take 12 s
+/// longer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
 
 /// Maximum number of incarnations of a node.
@@ -33,7 +34,7 @@ const LIVES: u64 = 100;
 /// Options of the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
-    /// True if all messages must be handled.
+    /// True if no message may be lost, so that all messages must be handled.
     loses_nothing: bool,
     /// True if no node may lose its membership.
     keeps_members: bool,
@@ -45,7 +46,7 @@ pub(crate) struct Plan {
     is_fenced: bool,
     /// True if turns of counters take up to 3 seconds.
     is_slow: bool,
-    /// True if the clients of a node that leaves send until it has left.
+    /// True if the clients of a leaving node send messages until the node has left.
     sends_to_the_end: bool,
 }
 
@@ -77,7 +78,7 @@ impl Plan {
         }
     }
 
-    /// Returns a plan in which messages may be lost, but no node.
+    /// Returns a plan in which messages may be lost, but nodes may not be lost.
     pub(crate) fn without_placement() -> Self {
         Self {
             keeps_members: true,
@@ -130,7 +131,7 @@ impl Plan {
 #[derive(Debug)]
 struct Sampled(MembersSample, Vec<EntitiesSample>);
 
-/// Makes a node join and leave at given times.
+/// An actor that makes its node join and leave at given times.
 struct Life {
     handle: Handle,
     net: LocalNet,

@@ -9,7 +9,7 @@ use garrick_sim::history::{Called, Returned};
 
 use crate::register::Access;
 
-/// The model of the registers.
+/// The model with which the history of the registers is compared.
 pub(crate) type Model = KeyValue<u64, u64>;
 
 /// Number of registers.
@@ -20,9 +20,10 @@ pub(crate) enum ToUser {
     Got(Result<Ret<u64>, NoReply>),
 }
 
-/// Calls registers, one call at a time.
+/// A client that calls registers, one call at a time.
 pub(crate) struct User {
-    /// Number of the client. Changes after a call that may have taken effect.
+    /// Number of the client. The client takes another number after a call without an answer, which
+    /// may have taken effect.
     pub(crate) client: u64,
     pub(crate) registers: Vec<Address<Access>>,
     pub(crate) calls: u64,

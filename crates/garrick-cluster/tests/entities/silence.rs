@@ -1,4 +1,4 @@
-//! Measures the longest time without an answer of a register whose node falls silent.
+//! Measures for how long a register does not answer after its node has fallen silent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

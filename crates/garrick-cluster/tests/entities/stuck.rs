@@ -9,7 +9,7 @@ use garrick_sim::{Facts, Sim};
 
 use crate::counters::{Answered, Asked, COUNTER, Count};
 
-/// An entity that never ends the turn of a message without a reply.
+/// An entity whose turn never ends if its message contains no reply.
 struct Stuck(Address<Pending>);
 
 impl Actor for Stuck {
@@ -30,7 +30,7 @@ impl Actor for Stuck {
     }
 }
 
-/// Keeps turns undecided forever.
+/// Holds turns forever: it neither commits nor undoes them.
 struct Keeper(Vec<Pending>);
 
 impl Actor for Keeper {
@@ -50,7 +50,7 @@ enum Step {
     Got(u64, Result<u64, NoReply>),
 }
 
-/// A node. The first node performs the steps of the test.
+/// An actor on each node. The actor on the first node performs the steps of the test.
 struct Member {
     handle: Handle,
     net: LocalNet,

@@ -15,7 +15,7 @@ use garrick_testkit::{silence_panics, wait};
 #[wire(name = "test.Order", context = Carrier)]
 enum Order {
     Where(Reply<String>),
-    /// Blocks until the test lets it continue.
+    /// An entity that blocks in a turn until the test lets it continue.
     Block(Reply<String>),
 }
 
@@ -43,7 +43,7 @@ impl Actor for Worker {
     }
 }
 
-/// A node on a system of its own.
+/// A node that has its own system.
 struct Place {
     entities: Entities,
     /// Ends a blocked turn when a value is sent.

@@ -1,4 +1,4 @@
-//! Events of the tests.
+//! Events that the tests append to journals and read back.
 
 use garrick_journal::{Group, JournalId, Log};
 

@@ -20,12 +20,12 @@ fn group(journal: JournalId, number: u64, payload: &[u8]) -> Group {
     group
 }
 
-/// A log behind a proxy, and another log that sees the stored messages.
+/// A log whose connection runs through a proxy, and another log that reads the stored messages.
 struct Pair {
     proxy: Proxy,
     log: NatsLog,
     other: NatsLog,
-    /// Dropped last, so that the server ends after its clients.
+    /// The server. It is the last field, so that the server ends after its clients.
     _server: Server,
 }
 

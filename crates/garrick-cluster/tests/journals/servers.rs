@@ -64,8 +64,8 @@ fn leader(server: &Server) -> Option<String> {
     })
 }
 
-/// Appends the event `number` to each journal, repeatedly until all journals have acknowledged it.
-/// Returns the number of attempts.
+/// Appends the event `number` to each journal. Tries again until the append to each journal was
+/// acknowledged. Returns the number of attempts.
 fn append_all(log: &NatsLog, number: u64) -> u32 {
     let mut missing: Vec<u64> = (0..JOURNALS).collect();
     for attempt in 1.. {

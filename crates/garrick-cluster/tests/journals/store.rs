@@ -8,7 +8,7 @@ use garrick_journal::conformance::Store;
 
 use crate::server::Server;
 
-/// Settings of a server with large messages: an event may have 16 MiB.
+/// Settings of a server for large messages, with which an event may have 16 MiB.
 const LARGE: &str = "max_payload: 64MB\nmax_pending: 128MB";
 
 /// Logs of clusters on one server.
@@ -19,7 +19,8 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Starts a server. Returns `None` if it is missing and optional.
+    /// Starts a server. Returns `None` if the server program is missing, and the test need not run
+    /// then.
     pub(crate) fn new(fences: bool) -> Option<Self> {
         Some(Self {
             server: Server::start(LARGE)?,

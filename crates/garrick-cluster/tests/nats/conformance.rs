@@ -1,4 +1,4 @@
-//! Checks of the rules of transports, for each transport.
+//! Tests that each transport follows the rules of transports.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -10,7 +10,7 @@ use garrick_testkit::wait;
 use crate::place::until;
 use crate::server::Server;
 
-/// Passes frames on to a test.
+/// An actor that passes the frames that it receives on to the test.
 struct Tray(Sender<Vec<u8>>);
 
 impl Actor for Tray {
@@ -61,7 +61,7 @@ impl<T: Transport> Member<T> {
     }
 }
 
-/// Runs the suite. `net` returns the network of another node each time.
+/// Runs all checks. Each call of `net` returns the network of another node.
 fn conforms<T: Transport>(net: impl Fn() -> T) {
     let system = System::new().unwrap();
     let join = |name: &str| Member::new(&system, net(), name);

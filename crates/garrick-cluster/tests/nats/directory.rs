@@ -18,7 +18,7 @@ const ENTITY: Kind<Msg> = Kind::new("counter");
 #[wire(name = "test.nats.News")]
 struct News(u64);
 
-/// Passes news on to a test.
+/// An actor that passes the messages of a topic on to the test.
 struct Reader(std::sync::mpsc::Sender<News>);
 
 impl Actor for Reader {
@@ -30,7 +30,7 @@ impl Actor for Reader {
     }
 }
 
-/// A message to a book of addresses.
+/// A message to an actor that stores addresses.
 #[derive(Wire)]
 #[wire(name = "test.nats.Book", context = Carrier)]
 enum ToBook {

@@ -15,7 +15,8 @@ struct Files {
     key: PathBuf,
 }
 
-/// A certificate authority, with a folder for its files. The folder is removed at the end.
+/// A certificate authority, with a folder for its files. The folder is removed when the value is
+/// dropped.
 struct Authority {
     folder: PathBuf,
     issuer: Issuer<'static, KeyPair>,

@@ -56,7 +56,7 @@ fn a_name_belongs_to_one_node() {
     drop(there);
 }
 
-/// Joins in a turn.
+/// An actor that tries to join in a turn.
 struct Hasty(Handle, NatsNet);
 
 impl Actor for Hasty {
@@ -100,7 +100,7 @@ fn owner(server: &Server) -> (Child, impl Iterator<Item = String>) {
     (child, lines)
 }
 
-/// Joins, and waits until the name is lost. The process may be killed before.
+/// Joins as a node, and waits until the node has lost its name. The process may be killed earlier.
 fn be_owner(server: &str) {
     let place = Place::new(NatsNet::builder(server), "test", "here");
     let far: Address<Msg> = place.node.service("there", "counter").unwrap();
@@ -277,7 +277,8 @@ fn a_node_that_has_lost_its_name_leaves() {
     assert!(error.contains("g_test_nodes"), "{error}");
 }
 
-/// Tries to join as a node whose record does not change, for less than the time that this takes.
+/// Tries to join with the name of a node whose record does not change. The time limit is too short
+/// for taking over the name.
 fn join_within(server: &Server, limit: Duration) -> String {
     let builder = NatsNet::builder(server.address()).join_within(limit);
     let (system, net) = (System::new().unwrap(), builder.start().unwrap());

@@ -19,11 +19,11 @@ pub(crate) enum Msg {
     Noted(Reply<Vec<u64>>),
     Count(Reply<u64>),
     Large(Vec<u8>),
-    /// Never answered.
+    /// A question that is never answered.
     Never(Reply<u64>),
 }
 
-/// Records the numbers that it receives.
+/// A counter, which records the numbers that it receives.
 #[derive(Default)]
 pub(crate) struct Counter {
     noted: Vec<u64>,
@@ -45,7 +45,7 @@ impl Actor for Counter {
     }
 }
 
-/// A node on a system of its own, with a counter as the service `counter`.
+/// A node that has its own system, and offers a counter as the service `counter`.
 pub(crate) struct Place {
     pub(crate) system: System,
     pub(crate) net: NatsNet,
@@ -98,7 +98,7 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Returns a channel that reports the end of a receiver.
+/// Watches an actor. Returns a channel that reports the end of the actor.
 pub(crate) fn ends(address: &Address<Msg>) -> Receiver<Ended> {
     let (told, heard) = channel();
     address.watch(move |ended| told.send(ended).unwrap());

@@ -28,13 +28,14 @@ struct Shared {
 struct State {
     /// Directions in which nothing is forwarded.
     held: Vec<To>,
-    /// Number of the first connection in which everything is forwarded, regardless of `held`.
+    /// Number of a connection. From this connection on, everything is forwarded, regardless of
+    /// `held`.
     passes_from: usize,
     /// Number of connections so far.
     count: usize,
     /// Number of forwarding threads: two for each connection.
     threads: usize,
-    /// All bytes that were held.
+    /// All bytes that were held back so far.
     bytes: Vec<u8>,
     is_closed: bool,
     clients: Vec<TcpStream>,
@@ -58,7 +59,8 @@ impl Proxy {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    /// Forwards nothing in the directions `held` from now on, and everything in other directions.
+    /// Makes the proxy hold back all bytes in the directions `held`, and forward everything in
+    /// other directions.
     pub(crate) fn hold(&self, held: &[To]) {
         let mut state = self.shared.state.lock().unwrap();
         (state.held, state.passes_from) = (held.to_vec(), usize::MAX);
@@ -66,7 +68,7 @@ impl Proxy {
         self.shared.changed.notify_all();
     }
 
-    /// Forwards everything in all new connections.
+    /// Makes the proxy forward everything in all new connections.
     #[allow(dead_code, reason = "not all test programs use it")]
     pub(crate) fn pass_new(&self) {
         let mut state = self.shared.state.lock().unwrap();
@@ -84,7 +86,7 @@ impl Proxy {
         drop(self.shared.changed.wait_while(state, is_missing).unwrap());
     }
 
-    /// Waits until both ends of all connections but the newest one are closed.
+    /// Waits until all connections except the newest one are closed at both ends.
     #[allow(dead_code, reason = "not all test programs use it")]
     pub(crate) fn until_one_is_left(&self) {
         let state = self.shared.state.lock().unwrap();

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Path of the program, from the folder for temporary files in the target folder. The command
-/// `cargo xtask tools` installs it there.
+/// Path of the server program, relative to the folder for temporary files in the target folder. The
+/// command `cargo xtask tools` installs the program at this path.
 const PROGRAM: &str = "../tools/nats-server";
 
-/// A NATS server with its own store. It ends with the test.
+/// A NATS server with its own store. The server ends with the test.
 pub(crate) struct Server {
     child: Child,
     folder: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct Server {
     port: u16,
 }
 
-/// Returns the path of the program. CONTRIBUTING describes if the program may be missing.
+/// Returns the path of the server program. CONTRIBUTING explains when the program may be missing.
 fn program() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(PROGRAM);
     if path.exists() {
@@ -35,12 +35,12 @@ fn program() -> Option<PathBuf> {
 
 impl Server {
     /// Starts a server on a free port, with JetStream. `config` is added to its configuration.
-    /// Returns `None` if the program is missing and optional.
+    /// Returns `None` if the server program is missing, and the test need not run then.
     pub(crate) fn start(config: &str) -> Option<Self> {
         Self::start_named("test", config)
     }
 
-    /// Starts a server with a name, which is one of several servers.
+    /// Starts one of several servers, with its own name.
     pub(crate) fn start_named(name: &str, config: &str) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let program = program()?;

@@ -1,4 +1,4 @@
-//! Programs that have access to the server but are not nodes.
+//! Programs that have access to the server, but are not nodes.
 
 use async_nats::Client;
 use garrick_cluster::nats::NatsNet;

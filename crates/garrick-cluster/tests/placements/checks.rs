@@ -1,4 +1,5 @@
-//! Checks of the rules of a placement, for all implementations.
+//! Checks that an implementation of a placement follows the rules. All implementations must pass
+//! them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

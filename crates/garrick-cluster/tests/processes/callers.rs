@@ -31,8 +31,8 @@ struct Shared {
     history: Mutex<History<Op<u64, u64>, Ret<u64>>>,
     answered: AtomicU64,
     failed: AtomicU64,
-    /// Times of the last answers of the registers, and the longest time between two answers of one
-    /// register.
+    /// For each register, the time of its last answer. Also the longest time between two answers of
+    /// one register.
     answers: Mutex<(Vec<Instant>, Duration)>,
 }
 
@@ -40,7 +40,7 @@ struct Shared {
 pub(crate) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// Senders whose drop ends the threads.
+    /// Senders of channels. The threads end when the senders are dropped.
     ends: Vec<Sender<()>>,
     entities: Entities,
     node: Node,
@@ -90,7 +90,7 @@ impl Callers {
         }
     }
 
-    /// Waits until the node of the callers sees that a node is a member, or no longer is.
+    /// Waits until the callers' node knows that another node is a member, or is no longer a member.
     pub(crate) fn see_member(&self, number: usize, is_member: bool) {
         let name = format!("member-{number}");
         let sees = || {

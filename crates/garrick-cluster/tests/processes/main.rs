@@ -29,7 +29,8 @@ const MEMBERS: usize = 3;
 /// Duration of the calls in seconds.
 const SECONDS: u64 = 24;
 
-/// Number of answers between two faults, and before a removed member continues.
+/// Number of answers that the test waits for between two faults, and before it lets a removed
+/// member continue.
 const ANSWERS: u64 = 1_000;
 
 #[test]

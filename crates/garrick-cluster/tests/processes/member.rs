@@ -1,4 +1,4 @@
-//! A process with a member, which runs registers.
+//! A process that runs one member. The member runs registers.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
@@ -21,7 +21,7 @@ const SERVER: &str = "GARRICK_CLUSTER_SERVER";
 /// Name of the cluster.
 pub(crate) const CLUSTER: &str = "processes";
 
-/// Name of the test, which the process runs.
+/// Name of the test function that the process of a member runs.
 const TEST: &str = "calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped";
 
 /// Line that the process prints when it has joined.

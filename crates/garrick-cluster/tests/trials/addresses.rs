@@ -43,7 +43,7 @@ fn an_address_of_a_lost_session_is_over() {
     pair.check();
 }
 
-/// Holds a value until it is dropped.
+/// An actor that holds a value until the actor is dropped.
 struct Guarded {
     _guard: Arc<()>,
 }

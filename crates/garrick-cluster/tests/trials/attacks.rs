@@ -1,8 +1,8 @@
-//! Attacks that are drawn from bytes. The fuzzers use this file, too.
+//! Attacks whose steps are computed from arbitrary bytes. The fuzzers use this file, too.
 //!
 //! Whatever the bytes are, no node may panic, exchange frames without end, or keep addresses of a
-//! node that is lost. Two nodes must still be able to talk, unless the attacker has pretended to be
-//! a later incarnation of one of them.
+//! lost node. After an attack, the two nodes must still be able to exchange messages, unless the
+//! attacker has pretended to be a later incarnation of one of them.
 
 use garrick_actor::Address;
 
@@ -13,7 +13,7 @@ use crate::spy::FRAMES_MAX;
 /// Maximum number of steps of an attack.
 const STEPS_MAX: usize = 24;
 
-/// Reads values from bytes. After their end, all values are 0.
+/// A reader of values from bytes. After the end of the bytes, all values are 0.
 #[derive(Debug)]
 struct Draw<'a>(&'a [u8]);
 
@@ -74,7 +74,8 @@ pub(crate) fn send_frame(bytes: &[u8]) {
     check(&pair, is_later);
 }
 
-/// Sends frames with drawn entries. The head of each frame is right, but for some of its numbers.
+/// Sends frames with random entries. The head of each frame is right, except for some of its
+/// numbers.
 pub(crate) fn send_entries(bytes: &[u8]) {
     let pair = Pair::new();
     pair.talk();
@@ -131,12 +132,12 @@ pub(crate) fn use_exports(bytes: &[u8]) {
     }
 }
 
-/// Sends an address in a message. The receiver may have stopped.
+/// Sends an address in a message to an actor that may have stopped.
 fn keep(receiver: &Address<Msg>, address: &Address<Msg>) {
     let _ = receiver.send(Msg::Keep(address.clone()));
 }
 
-/// Sends the server one entry about an exported address, in the next frame or a later one.
+/// Sends the server one entry about an exported address, with the next frame number or a later one.
 fn forge_entry(pair: &Pair, draw: &mut Draw<'_>) {
     let frames = pair.spy.frames("server");
     let last = frames.iter().map(|frame| number_of(frame)).max();

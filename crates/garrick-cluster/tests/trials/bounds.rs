@@ -6,15 +6,16 @@ use garrick_actor::{Actor, Address, Context, SendError};
 
 use crate::pair::{Msg, Pair, ready};
 
-/// Maximum number of bytes of a turn. The next constant is the maximum number of bytes under way to
-/// a node.
+/// Maximum number of bytes that one turn may send to a node. The next constant is the maximum
+/// number of bytes under way to a node.
 const TURN_BYTES: u64 = 4 << 20;
 const WINDOW: u64 = 4 << 20;
 
 /// Number of bytes waiting for a node at which answers are refused.
 const ANSWERS: u64 = 32 << 20;
 
-/// Sends texts of this length in one turn until one is refused, and reports how many were accepted.
+/// An actor that sends texts of a given length in one turn until one is refused, and reports how
+/// many were accepted.
 struct Floods {
     to: Address<Msg>,
     taken: Sender<u64>,

@@ -1,4 +1,4 @@
-//! Doors with arbitrary code of the program.
+//! Doors (addresses that lead to functions) whose functions behave badly.
 
 use garrick_actor::door::{Door, Notice, door};
 use garrick_actor::{Address, SendError};
@@ -46,7 +46,7 @@ fn a_door_that_panics_does_no_harm_to_the_link() {
     assert_eq!(ready(question), Some(Ok(5)));
 }
 
-/// A door in front of an actor. It reads the state of a node when it is dropped.
+/// A door in front of an actor. When the door is dropped, it reads the state of a node.
 struct Looks(Node, TaskId);
 
 impl Door for Looks {

@@ -3,13 +3,13 @@
 /// Size of a head without the name of the sender.
 pub(crate) const HEAD_BYTES: usize = 88;
 
-/// Position of the checksum of a head.
+/// Position of the checksum in the head of a frame.
 const SUM_AT: usize = 84;
 
-/// Position of the number of entries.
+/// Position of the number of entries in the head of a frame.
 const COUNT_AT: usize = 80;
 
-/// Positions of the numbers of a head.
+/// Positions of the numbers in the head of a frame.
 pub(crate) const NODE: usize = 16;
 pub(crate) const PEER: usize = 24;
 pub(crate) const SESSION: usize = 32;
@@ -19,7 +19,7 @@ pub(crate) const TAKEN: usize = 56;
 pub(crate) const ORDERS: usize = 64;
 pub(crate) const DEAD: usize = 72;
 
-/// All of these positions.
+/// Positions of all numbers in the head of a frame.
 pub(crate) const NUMBERS: [usize; 8] = [NODE, PEER, SESSION, NUMBER, SEEN, TAKEN, ORDERS, DEAD];
 
 /// A frame with a correct checksum and wrong content.
@@ -40,12 +40,12 @@ impl Forged {
         forged
     }
 
-    /// Returns any bytes as a frame.
+    /// Returns a frame that consists of the given bytes.
     pub(crate) fn of(frame: Vec<u8>) -> Self {
         Self(frame)
     }
 
-    /// Sets a number of the head.
+    /// Sets a number in the head of the frame.
     pub(crate) fn set(&mut self, place: usize, number: u64) {
         self.0[place..place + 8].copy_from_slice(&number.to_le_bytes());
     }
@@ -63,7 +63,7 @@ impl Forged {
         self
     }
 
-    /// Returns the bytes with a correct checksum.
+    /// Returns the bytes of the frame, with a correct checksum.
     pub(crate) fn sign(mut self) -> Vec<u8> {
         if self.0.len() >= HEAD_BYTES {
             self.0[SUM_AT..HEAD_BYTES].fill(0);
@@ -79,7 +79,7 @@ pub(crate) fn has_entries(frame: &[u8]) -> bool {
     frame[COUNT_AT..SUM_AT] != [0; 4]
 }
 
-/// Appends a number of an entry.
+/// Appends a number to an entry.
 pub(crate) fn put_number(mut number: u64, to: &mut Vec<u8>) {
     while number >= 0x80 {
         to.push(number as u8 | 0x80);

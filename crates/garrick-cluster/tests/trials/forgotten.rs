@@ -11,11 +11,12 @@ use crate::forged::has_entries;
 use crate::pair::{Counter, Msg, Pair, ready};
 use crate::spy::Spy;
 
-/// Half seconds after which a silent node is lost, and is then forgotten.
+/// Numbers of half seconds after which a silent node is lost, and after which the lost node is
+/// forgotten.
 const LOST: u32 = 12;
 const FORGOTTEN: u32 = 122;
 
-/// Returns a pair of which each node has forgotten the other.
+/// Returns two nodes that have forgotten each other.
 fn forgotten() -> Pair {
     let pair = Pair::met();
     pair.spy.cut(&["server", "client"]);
@@ -29,7 +30,7 @@ fn forgotten() -> Pair {
     pair
 }
 
-/// Checks that a watch and the release of an address cross the nodes.
+/// Checks that watching an actor of the other node, and releasing its address, work.
 fn check_orders(pair: &Pair) {
     let child = pair.children(1).remove(0);
     let ends = Arc::<AtomicUsize>::default();

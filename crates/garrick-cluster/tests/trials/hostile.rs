@@ -11,7 +11,7 @@ use crate::forged::{
 };
 use crate::pair::{Msg, Pair, ready};
 
-/// Type of the entry that leaves the cluster.
+/// Type of the entry which reports that a node leaves the cluster.
 const LEAVE: u8 = 5;
 
 #[test]

@@ -1,6 +1,6 @@
-//! Trials of two nodes: frames of enemies, networks that lose or delay frames in one direction,
-//! messages that the receiver does not know, bugs of the program, and racing threads. A node drops
-//! or refuses wrong data, notifies everyone who waits, and continues.
+//! Tests of two nodes under hard conditions: frames of attackers, networks that lose or delay
+//! frames in one direction, messages that the receiver does not know, bugs of the program, and
+//! racing threads. A node drops or refuses wrong data, notifies everyone who waits, and continues.
 #![forbid(unsafe_code)]
 
 mod forged;

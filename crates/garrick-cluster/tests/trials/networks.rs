@@ -6,7 +6,8 @@ use garrick_testkit::setting;
 
 use crate::pair::{Msg, Pair, ready};
 
-/// Number of networks that lose frames at random. There are more if `GARRICK_CLUSTER_SEEDS` is set.
+/// Number of networks that lose frames at random. The variable `GARRICK_CLUSTER_SEEDS` sets a
+/// greater number.
 const SEEDS: u64 = 300;
 
 /// Maximum number of frames that two nodes should send within some minutes.
@@ -82,7 +83,7 @@ fn a_new_session_does_not_take_an_answer_of_an_earlier_one() {
     pair.check();
 }
 
-/// Random numbers of a seed.
+/// A generator of random numbers from a seed.
 struct Chance {
     seed: u64,
     count: u64,

@@ -17,11 +17,11 @@ use crate::spy::Spy;
 pub(crate) enum Msg {
     Add(u64),
     Get(Reply<u64>),
-    /// Keeps an address, and adds 1 to the counter behind it.
+    /// Request to keep an address, and to add 1 to the counter that it leads to.
     Keep(Address<Msg>),
-    /// Keeps a question.
+    /// A question that the counter keeps without an answer.
     Wait(Reply<u64>),
-    /// Answers the questions that were kept.
+    /// Request to answer the questions that the counter has kept.
     Answer(u64),
     Text(String),
     /// Asks for a text with this number of bytes.
@@ -86,8 +86,8 @@ pub(crate) fn ready<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-/// Two nodes on one thread. Each offers a counter. Contains the client's address of the server's
-/// counter.
+/// Two nodes on one thread. Each offers a counter. The value also contains the address by which the
+/// client reaches the server's counter.
 pub(crate) struct Pair {
     clock: Arc<ByHand>,
     pub(crate) local: Local,
@@ -130,7 +130,8 @@ impl Pair {
         pair
     }
 
-    /// Lets the nodes exchange messages of all kinds, and returns the frames to the server.
+    /// Lets the nodes exchange messages of all kinds. Returns the frames that were sent to the
+    /// server.
     pub(crate) fn talk(&self) -> Vec<Vec<u8>> {
         self.far.send(Msg::Add(1)).unwrap();
         self.far.send(Msg::Keep(self.far.clone())).unwrap();
@@ -141,7 +142,7 @@ impl Pair {
         self.spy.frames("server")
     }
 
-    /// Handles all messages.
+    /// Runs the nodes until all messages are handled.
     pub(crate) fn run(&self) {
         self.local.run();
     }
@@ -154,7 +155,7 @@ impl Pair {
         }
     }
 
-    /// Asks for the sum. Returns `None` if there is no answer at once.
+    /// Asks the server's counter for its sum. Returns `None` if the answer does not come at once.
     pub(crate) fn get(&self, far: &Address<Msg>) -> Option<Result<u64, NoReply>> {
         let ask = far.ask(Msg::Get);
         self.run();
@@ -168,7 +169,8 @@ impl Pair {
         ready(ask).unwrap().unwrap()
     }
 
-    /// Returns a forged frame to a node, the frame `number` of the first session with it.
+    /// Returns a forged frame to a node. The frame has the number `number` in the first session
+    /// with this node.
     pub(crate) fn forge(&self, to: &str, number: u64) -> Forged {
         Forged::like(&self.spy.frames(to)[0], number)
     }

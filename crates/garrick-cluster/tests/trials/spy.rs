@@ -1,4 +1,4 @@
-//! A network that shows, loses and delays frames.
+//! A network for tests, which can record, lose, refuse and delay frames.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -17,9 +17,9 @@ type Seen = (NodeName, Incoming);
 pub(crate) struct Spy {
     net: LocalNet,
     seen: Arc<Mutex<Vec<Seen>>>,
-    /// Names of the nodes that get no frames. Their senders are not told.
+    /// Names of the nodes to which all frames are lost. The senders do not notice the loss.
     cut: Arc<Mutex<Vec<&'static str>>>,
-    /// Size in bytes from which on frames are refused.
+    /// Minimum size in bytes of the frames that the network refuses.
     refuses: Arc<Mutex<Option<usize>>>,
     /// Number of frames that were refused.
     refused: Arc<AtomicUsize>,
@@ -48,7 +48,7 @@ impl Spy {
         *self.late.lock().unwrap() = Some(Vec::new());
     }
 
-    /// Carries the frames that were held.
+    /// Delivers the frames that were held, and holds no more frames.
     pub(crate) fn hasten(&self) {
         let late = self.late.lock().unwrap().take();
         for (to, frame) in late.into_iter().flatten() {
@@ -56,20 +56,20 @@ impl Spy {
         }
     }
 
-    /// Carries a frame that no node has sent.
+    /// Delivers a frame that no node has sent.
     pub(crate) fn inject(&self, to: &str, frame: Vec<u8>) {
         let to = NodeName::new(to).unwrap();
         self.net.send(&to, Incoming::new(frame));
     }
 
-    /// Returns the frames that were carried to a node.
+    /// Returns the frames that were delivered to a node.
     pub(crate) fn frames(&self, to: &str) -> Vec<Vec<u8>> {
         let seen = self.seen.lock().unwrap();
         let frames = seen.iter().filter(|(name, _)| name.as_str() == to);
         frames.map(|(_, frame)| frame.content().to_vec()).collect()
     }
 
-    /// Returns the number of frames that were carried.
+    /// Returns the number of frames that were delivered.
     pub(crate) fn count(&self) -> usize {
         self.seen.lock().unwrap().len()
     }

@@ -27,7 +27,7 @@ mod newer {
         New(Reply<u64>),
     }
 
-    /// Asks for a choice.
+    /// Request for a choice.
     #[derive(Wire)]
     #[wire(name = "test.Choose", context = Carrier)]
     pub(super) struct Choose(pub(super) Reply<Choice>);
@@ -51,7 +51,7 @@ enum Choice {
 #[wire(name = "test.Choose", context = Carrier)]
 struct Choose(Reply<Choice>);
 
-/// Receives numbers of the older version.
+/// An actor that receives numbers of the older version.
 struct Olds;
 
 impl Actor for Olds {
@@ -63,7 +63,7 @@ impl Actor for Olds {
     }
 }
 
-/// Answers old choices.
+/// An actor that answers with choices of the older version.
 struct Chooses;
 
 impl Actor for Chooses {
@@ -75,7 +75,7 @@ impl Actor for Chooses {
     }
 }
 
-/// Answers with a choice, which is a question.
+/// An actor that answers with a choice of the newer version, which contains a question.
 struct Offers {
     is_newer: bool,
 }
@@ -94,7 +94,7 @@ impl Actor for Offers {
     }
 }
 
-/// Receives an answer.
+/// An actor that receives an answer.
 struct Takes;
 
 impl Actor for Takes {

@@ -1,11 +1,11 @@
-//! An account in two versions of a program. The messages of the newer one have a new field with a
-//! default, and a new variant.
+//! An account in two versions of a program. The message type of the newer version has a new field
+//! with a default, and a new variant.
 
 use garrick_actor::Reply;
 use garrick_cluster::{Carrier, Kind, Wire};
 use garrick_journal::{BoxError, Decide, DurableActor, EventKind, Stored};
 
-/// An amount was paid in. Both versions have the same events.
+/// An amount was deposited. Both versions have the same events.
 pub(crate) struct PaidIn(u64);
 
 impl Stored for PaidIn {
@@ -74,7 +74,7 @@ pub(crate) mod newer {
         },
         #[wire(2)]
         Read(#[wire(1)] Reply<u64>),
-        /// Pays in the same amount several times.
+        /// Deposits the same amount several times.
         #[wire(3)]
         PayInOften {
             #[wire(1)]

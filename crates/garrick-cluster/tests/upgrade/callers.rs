@@ -1,4 +1,5 @@
-//! Programs of both versions that call accounts, each from a node that runs none.
+//! Programs of both versions that call accounts. Each program has its own node, which runs no
+//! accounts.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -25,23 +26,23 @@ pub(crate) struct Answered {
     pub(crate) is_new: bool,
 }
 
-/// Work of a caller.
+/// Plan of the calls of one caller.
 pub(crate) struct Plan {
     pub(crate) handle: Handle,
     pub(crate) shared: Shared,
     pub(crate) name: &'static str,
     pub(crate) version: Version,
-    /// Time in which the caller uses the new variant.
+    /// Period in which the caller uses the new variant.
     pub(crate) news: Option<Range<Duration>>,
     pub(crate) last: Duration,
 }
 
-/// Messages to an account of a version of the program.
+/// Implemented by the messages that each version of the program sends to an account.
 trait Orders: Sized + Send + 'static {
     /// Returns the addresses of the accounts.
     fn accounts(entities: &Entities) -> Vec<Address<Self>>;
 
-    /// Returns an order that pays in, with the new variant if there is one.
+    /// Returns a message that deposits an amount. Uses the new variant if this version has it.
     fn pay_in(amount: u64, is_new: bool, reply: Reply<u64>) -> Self;
 
     fn read(reply: Reply<u64>) -> Self;
@@ -98,13 +99,13 @@ pub(crate) fn spawn(on: &SimNode, plan: Plan) {
     }
 }
 
-/// Calls accounts at fixed times, even if earlier calls have no answer yet.
+/// A caller, which calls accounts at fixed times, even if earlier calls have no answer yet.
 struct Caller<O> {
     plan: Plan,
     joined: Option<(Node, Entities)>,
     accounts: Vec<Address<O>>,
     calls: u64,
-    /// Minimum sum of each account: the confirmed payments.
+    /// Minimum balance of each account: the sum of the confirmed deposits.
     sums: Vec<u64>,
 }
 
@@ -115,7 +116,7 @@ enum ToCaller {
         amount: u64,
         is_new: bool,
         began: u64,
-        /// Minimum sum of the account when the call began.
+        /// Minimum balance of the account at the start of the call.
         before: u64,
         answer: Result<u64, NoReply>,
     },

@@ -20,7 +20,7 @@ pub(crate) enum Version {
 /// A step of a node's plan.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    /// Joins with a version of the program, which can read these versions of the kind. The older
+    /// Joins with a version of the program that can read the given versions of the kind. The older
     /// program writes version 1.
     Join(Version, RangeInclusive<u32>),
     /// Begins to hand its shards over.
@@ -29,7 +29,7 @@ pub(crate) enum Act {
     End,
 }
 
-/// State of a node at a second of the run.
+/// State of a node at one second of the run.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) node: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct Seen {
     pub(crate) failure: Option<String>,
 }
 
-/// A node.
+/// An actor that makes its node follow a plan.
 pub(crate) struct Life {
     handle: Handle,
     shared: Shared,
@@ -53,10 +53,10 @@ pub(crate) enum ToLife {
     Look,
 }
 
-/// Number of shards of the accounts.
+/// Number of shards of the kind `account`.
 pub(crate) const SHARDS: usize = 16;
 
-/// Time between two checks.
+/// Time between two checks of a node's state.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Life {

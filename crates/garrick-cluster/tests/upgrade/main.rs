@@ -1,6 +1,7 @@
-//! A rolling upgrade and its way back in simulations: a third node joins two nodes, each node
-//! restarts with the next version of the program and later with the first version, and two nodes
-//! remain. Meanwhile, programs of both versions call durable entities. No call may be refused.
+//! A rolling upgrade and its rollback in simulations. A third node joins two nodes. Each node
+//! restarts with the next version of the program, and later with the first version. At the end, two
+//! nodes remain. During the run, programs of both versions call durable entities. No call may be
+//! refused.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -31,7 +32,7 @@ const SEEDS: u64 = 10;
 /// Maximum number of steps of a run.
 const STEPS_MAX: u32 = 1_000_000;
 
-/// Limit of the 99th percentile of the durations of calls.
+/// Maximum 99th percentile of the durations of calls.
 const P99_MAX: Duration = Duration::from_millis(200);
 
 /// Network, placement and journals of the nodes.
@@ -108,7 +109,7 @@ const NODES: [(&str, &[(u64, Act)]); 3] = [
     ),
 ];
 
-/// Time in which the new variant is used. All nodes have the newer version then.
+/// Period in which callers use the new variant. In this period, all nodes have the newer version.
 const NEWS: Range<Duration> = Duration::from_secs(95)..Duration::from_secs(105);
 
 fn rolling_upgrade(sim: &mut Sim, times: Times) {
@@ -160,8 +161,9 @@ fn rolling_upgrade(sim: &mut Sim, times: Times) {
     });
 }
 
-/// Acts of nodes, of which the first cannot read version 2, the second does not write it, and the
-/// third writes it, leaves, and comes back without understanding version 1.
+/// Plans of three nodes. The first node cannot read version 2. The second node can read version 2,
+/// but does not write it. The third node writes version 2, leaves, and comes back without support
+/// for version 1.
 const VERSIONS: [(&str, &[(u64, Act)]); 3] = [
     ("node-1", &[(0, Join(Older, 1..=1)), (150, End)]),
     ("node-2", &[(0, Join(Older, 1..=2)), (150, End)]),
@@ -206,7 +208,7 @@ fn newer_journals(sim: &mut Sim) {
     });
 }
 
-/// Checks how many shards the nodes own, once 10 s have passed since a change.
+/// Checks how many shards the nodes own, at all times when 10 s have passed since the last change.
 fn owned_by_readers(facts: &Facts) -> Result<(), String> {
     let mut seconds: BTreeMap<u64, BTreeMap<&str, usize>> = BTreeMap::new();
     for (at, seen) in facts.timed::<Seen>() {

@@ -1,4 +1,4 @@
-//! Lists and arrays. Lists of `u8` are bytes.
+//! Lists and arrays. A list of `u8` is encoded as plain bytes.
 
 use std::collections::VecDeque;
 

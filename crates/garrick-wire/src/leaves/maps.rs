@@ -13,8 +13,9 @@ use crate::wire::Wire;
 
 /// Returns the maximum memory that a map of `count` items of `size` bytes needs.
 ///
-/// A hash map has up to 16/7 places for each item, with one byte more, and at least 4. A tree has
-/// nodes with 11 places, of which at least 5 are used, except in a tree of one node.
+/// A hash map has up to 16/7 places for each item, and at least 4 places. Each place takes one byte
+/// more than an item. A B-tree consists of nodes with 11 places, of which at least 5 are used,
+/// except in a tree with a single node.
 fn memory(count: usize, size: usize) -> usize {
     if count == 0 {
         return 0;
@@ -23,7 +24,7 @@ fn memory(count: usize, size: usize) -> usize {
     items.saturating_add(count.saturating_mul(10) + 64)
 }
 
-/// Reads the number of items of a map, and charges their memory.
+/// Reads the number of items of a map, and counts the memory of the items.
 fn count<C: ?Sized, T>(input: &mut Decoder<'_, C>) -> Result<usize, WireError> {
     let count = input.length()?;
     input.charge(memory(count, size_of::<T>()))?;
@@ -141,7 +142,7 @@ mod tests {
         );
     }
 
-    /// Builds maps and sets whose items consist of a key and `N` further bytes.
+    /// Builds maps and sets whose items consist of a key and a value of `N` bytes.
     fn check_items<const N: usize>() {
         let size = size_of::<(u16, [u8; N])>();
         for count in (0..40)

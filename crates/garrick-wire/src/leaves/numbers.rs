@@ -39,7 +39,8 @@ macro_rules! unsigned {
 
 unsigned!(u16, u32, u64);
 
-/// Signed numbers are zigzag: 0, -1, 1, -2 and so on, so that numbers near zero are short.
+/// Signed numbers have the zigzag encoding: 0, -1, 1, -2 are written as 0, 1, 2, 3. So numbers near
+/// zero are short.
 macro_rules! signed {
     ($($type:ident),*) => {$(
         impl<C: ?Sized> Wire<C> for $type {
@@ -73,7 +74,7 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Reads a list of numbers. The position stays in registers.
+/// Reads a list of numbers. The compiler can keep the position in registers.
 #[inline]
 fn numbers<C: ?Sized, T: Wire<C>>(
     input: &mut Decoder<'_, C>,

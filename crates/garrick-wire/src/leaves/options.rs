@@ -14,8 +14,8 @@ const OK: u64 = 1;
 /// Number of the variant `Err`.
 const ERR: u64 = 2;
 
-/// A field with `None` is omitted, and a field with `Some` has the encoding of the value. In other
-/// places, `None` is an empty content, and the content of `Some` is the value.
+/// A field with `None` is omitted, and a field with `Some` has the encoding of the value. In a
+/// place other than a field, `None` has no content, and the content of `Some` is the value.
 impl<C: ?Sized, T: Wire<C>> Wire<C> for Option<T> {
     const NAME: &'static str = const { &join(&["option<", T::NAME, ">"]) }.as_str();
     const SHAPE: Shape = Shape::Bytes;

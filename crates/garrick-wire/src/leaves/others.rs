@@ -1,4 +1,4 @@
-//! Durations, network addresses, and types without a value.
+//! Durations, network addresses, and types with a single value, such as `()`.
 
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -46,7 +46,7 @@ macro_rules! empty {
 empty!([](), "unit", ());
 empty!([T: ?Sized] PhantomData<T>, "unit", PhantomData);
 
-/// The seconds, and then the nanoseconds below a second.
+/// Encodes the whole seconds, and then the remaining nanoseconds.
 impl<C: ?Sized> Wire<C> for Duration {
     const NAME: &'static str = "duration";
     const SHAPE: Shape = Shape::Bytes;

@@ -50,7 +50,7 @@ fn is_writing(mode: Option<&str>) -> Result<bool, String> {
     }
 }
 
-/// Compares `schema` with the lock file, and writes the file if `is_writing`.
+/// Compares `schema` with the lock file. Writes the file if `is_writing` is true.
 fn check_file(
     folder: &Path,
     schema: &Schema,
@@ -127,7 +127,8 @@ fn check_base(folder: &Path, base: &str, ended: &[&str]) -> Result<(), String> {
     ))
 }
 
-/// Returns the lock file at a commit, or `None` if it did not exist there.
+/// Returns the content of the lock file at a commit, or `None` if the file did not exist at this
+/// commit.
 fn file_at(folder: &Path, base: &str) -> Result<Option<String>, String> {
     let commit = format!("{base}^{{commit}}");
     git(

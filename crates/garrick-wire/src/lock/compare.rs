@@ -15,7 +15,8 @@ pub(super) struct Compared {
     pub(super) changes: Vec<String>,
     /// Changes that one of the versions does not understand.
     pub(super) refused: Vec<Refused>,
-    /// The new lock, with the removed types, fields and variants that the old one lists.
+    /// The new lock, which also contains the removed types, fields and variants that the old lock
+    /// lists.
     pub(super) merged: Schema,
 }
 
@@ -84,7 +85,7 @@ impl Compared {
         });
     }
 
-    /// Keeps a type that is no longer used.
+    /// Adds a type that is no longer used to the new lock.
     fn keep(&mut self, name: &str, before: &Type) {
         if before.used != Use::Past {
             self.changes.push(format!("`{name}`: no longer used"));
@@ -139,7 +140,7 @@ impl Compared {
     }
 }
 
-/// The outcome for a type.
+/// The outcome of the comparison for one type.
 struct OfType {
     /// Path of the type, or of the variant that is compared.
     place: String,
@@ -368,8 +369,8 @@ impl OfType {
     }
 }
 
-/// Returns the old number of the field `name`, if it was not `number`. Fields of tuples are
-/// ignored, because their names are their positions, which may change.
+/// Returns the number that the field `name` had in the old lock, if it differs from `number`.
+/// Fields of tuples are ignored, because their names are their positions, which may change.
 fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
     let is_position = name.bytes().all(|byte| byte.is_ascii_digit());
     let mut before = old.fields.iter().filter(|(_, field)| field.name == name);

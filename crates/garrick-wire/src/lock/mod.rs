@@ -1,5 +1,5 @@
-//! The lock file: a text file next to `Cargo.toml` that lists all messages of a package. With it, a
-//! test finds changes that older or newer nodes would not understand.
+//! The lock file: a text file next to `Cargo.toml` that lists all messages of a package. A test
+//! compares it with the program, and finds changes that older or newer nodes would not understand.
 //!
 //! [`lock!`](crate::lock!) generates the test. In this crate, only this module reads and writes
 //! files.
@@ -33,13 +33,14 @@ pub fn root<C: ?Sized, T: Wire<C>>(schema: &mut Schema) {
 
 /// Generates a test that compares the messages of a package with its `wire.lock`.
 ///
-/// List all types that are sent as messages. The types within them are found automatically. A
-/// package has one lock file, so it has one such test. The name of the test is `wire_lock`.
+/// List all types that are sent as messages. The types of their fields are found automatically. A
+/// package has one lock file, so use the macro once in each package. The name of the test is
+/// `wire_lock`.
 ///
 /// - `GARRICK_WIRE_LOCK=write cargo test wire_lock` writes the file, but refuses changes that
 ///   other versions of the program would not understand.
 /// - `GARRICK_WIRE_LOCK_BASE=main cargo test wire_lock` also compares the file with its version at
-///   a commit. So it detects a file that was deleted and written again.
+///   a commit. So the test detects a file that was deleted and written again.
 ///
 /// The guide `docs/wire.md` describes the rules.
 ///

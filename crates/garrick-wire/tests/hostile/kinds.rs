@@ -1,5 +1,5 @@
-//! Messages with all types, values of them that are drawn from bytes, and the check of arbitrary
-//! bytes. The fuzz target uses this file, too.
+//! Messages with fields of all types, values that are computed from arbitrary bytes, and a check of
+//! the decoder with such bytes. The fuzz target uses this file, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt::Debug;
@@ -11,13 +11,14 @@ use std::time::Duration;
 use allocation_counter::measure;
 use garrick_wire::{Limits, Wire, from_slice, to_vec};
 
-/// Bytes of memory that decoding may need for each byte.
+/// Number of bytes of memory that decoding may need for each byte of a message.
 const MULTIPLE: usize = 64;
 
-/// Bytes of memory that decoding may always need, and those of an error with 64 levels.
+/// Number of bytes of memory that decoding may need for any message, plus the memory of an error
+/// with 64 levels.
 const FREE: usize = 16 * 1024 + 10 * 1024;
 
-/// All leaves.
+/// A message with all types that contain no other values.
 #[derive(Wire, Debug, Clone, PartialEq)]
 pub(crate) struct Leaves {
     numbers: (u8, u16, u32, u64, u128),
@@ -34,7 +35,7 @@ pub(crate) struct Leaves {
     unit: (),
 }
 
-/// Floats that are compared by their bits.
+/// Floating-point numbers that are compared by their bits.
 #[derive(Wire, Debug, Clone)]
 pub(crate) struct Floats {
     single: f32,
@@ -48,7 +49,7 @@ impl PartialEq for Floats {
     }
 }
 
-/// All collections.
+/// A message with all collections.
 #[derive(Wire, Debug, Clone, PartialEq, Default)]
 #[wire(version = 2)]
 pub(crate) struct Collections {
@@ -87,13 +88,13 @@ fn zeros() -> [u64; 200] {
     [0; 200]
 }
 
-/// A type whose missing field needs memory.
+/// A type whose field allocates memory when it is missing.
 #[derive(Wire, Debug, Clone, PartialEq)]
 pub(crate) struct Absent {
     boxed: Box<Option<[u64; 50]>>,
 }
 
-/// Large types in all collections.
+/// A message with large types in all collections.
 #[derive(Wire, Debug, Clone, PartialEq, Default)]
 pub(crate) struct Hoard {
     list: Vec<Large>,
@@ -107,7 +108,7 @@ pub(crate) struct Hoard {
     absent: Vec<Absent>,
 }
 
-/// A tree.
+/// A tree: a type that contains itself.
 #[derive(Wire, Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     label: u64,
@@ -129,7 +130,7 @@ pub(crate) enum Message {
     Nothing,
 }
 
-/// Draws values from bytes. Draws zeros at their end.
+/// A source of values that are computed from bytes. After the end of the bytes, all values are 0.
 pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
 
 impl Draw<'_> {
@@ -143,7 +144,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Draws a number. All lengths are about equally frequent.
+    /// Returns a number. All lengths of numbers are about equally frequent.
     fn number(&mut self) -> u64 {
         let bits = u32::from(self.byte()) % 65;
         let mut number = 0;
@@ -295,7 +296,7 @@ impl Draw<'_> {
     }
 }
 
-/// Decodes `bytes` as each of the types.
+/// Decodes `bytes` as a value of each type in this file.
 pub(crate) fn decode_everything(bytes: &[u8]) {
     decode::<Message>(bytes);
     decode::<Leaves>(bytes);
@@ -306,7 +307,8 @@ pub(crate) fn decode_everything(bytes: &[u8]) {
     decode::<Result<HashSet<Box<[u16]>>, BTreeMap<char, [bool; 4]>>>(bytes);
 }
 
-/// Decodes `bytes`. Checks the memory that this needs, and that what was decoded comes back.
+/// Decodes `bytes`. Checks how much memory decoding needs. If the bytes are valid, checks that the
+/// value is the same after encoding and decoding it again.
 fn decode<T: Wire + Clone + PartialEq + Debug>(bytes: &[u8]) {
     let mut decoded = None;
     let used = measure(|| decoded = Some(from_slice::<T>(bytes)));
@@ -325,8 +327,8 @@ fn decode<T: Wire + Clone + PartialEq + Debug>(bytes: &[u8]) {
     }
 }
 
-/// Checks that `value` is the same after encoding and decoding; and that a receiver takes what a
-/// sender may send.
+/// Checks that `value` is the same after encoding and decoding. Also checks that a receiver accepts
+/// each message that a sender may send.
 pub(crate) fn comes_back<T: Wire + Clone + PartialEq + Debug>(value: &T) {
     let limits = Limits::new()
         .message_bytes(usize::MAX)
@@ -340,7 +342,8 @@ pub(crate) fn comes_back<T: Wire + Clone + PartialEq + Debug>(value: &T) {
     assert_eq!(sent.is_ok(), limits.decode::<T>(&again).is_ok(), "{sent:?}");
 }
 
-/// Encodes the message that is drawn from `bytes`, changes its bytes, and decodes the result.
+/// Computes a message from `bytes`, encodes it, changes some of the encoded bytes, and decodes the
+/// result.
 pub(crate) fn change_something(bytes: &[u8]) {
     let mut draw = Draw(bytes);
     let changes = draw.byte() % 4;

@@ -1,5 +1,5 @@
-//! Arbitrary bytes: decoding never panics, never needs more memory than it may, and says where it
-//! stopped.
+//! Tests with arbitrary bytes: decoding never panics, never exceeds its memory limit, and reports
+//! where it stopped.
 #![forbid(unsafe_code)]
 
 mod kinds;
@@ -39,7 +39,7 @@ proptest! {
     }
 }
 
-/// Messages of all variants, from seeds.
+/// Messages of all variants, computed from seeds.
 fn messages() -> impl Iterator<Item = Vec<u8>> {
     (0..80_u8).map(|seed| {
         let mut state = u32::from(seed);
@@ -74,7 +74,7 @@ fn every_flipped_bit_is_refused_or_comes_back() {
     }
 }
 
-/// Decodes `bytes`, and returns the reason of the error, and the bytes that were allocated.
+/// Decodes `bytes`. Returns the reason of the error, and the number of bytes that were allocated.
 fn refused<T: Wire>(bytes: &[u8]) -> (Reason, u64) {
     let mut reason = None;
     let used = measure(|| {
@@ -145,7 +145,7 @@ fn many_small_items_of_a_large_type_are_refused_before_they_are_allocated() {
     assert_eq!(from_slice::<Vec<()>>(&bytes).unwrap().len(), 1_000_000);
 }
 
-/// Sends and reads items of `N` bytes in memory, each of which has one byte in the message.
+/// Encodes and decodes items that have `N` bytes in memory, but only one byte in the message.
 fn absent_items<const N: usize>() -> (Result<(), WireError>, Result<(), WireError>) {
     let items: Vec<Option<[u8; N]>> = vec![None; 10_000];
     let sent = to_vec(items).map(drop);

@@ -1,4 +1,4 @@
-//! Messages to other nodes, which are collected until an activation of the region ends.
+//! Messages to other nodes, which are collected until an activation (one run) of the region ends.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ use crate::entities::shard::Waiting;
 use crate::line::Travels;
 
 impl<M: Travels> Region<M> {
-    /// Sends the messages to other nodes that were collected in this activation. All messages of
-    /// one turn to a node are one batch, which costs much less than many batches.
+    /// Sends the collected messages to other nodes. All messages that one turn sends to a node are
+    /// one batch, which costs much less than many batches.
     pub(super) fn send_gathered(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         let mut refused: Vec<(u32, Waiting<M>)> = Vec::new();
         let mut blocked: HashSet<u32> = HashSet::new();

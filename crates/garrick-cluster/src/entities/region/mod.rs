@@ -1,6 +1,6 @@
 //! Regions. Each node has one region for each kind of entity. The region is an actor that receives
-//! all messages for entities of this kind that come to the node or are sent there, and passes them
-//! on.
+//! all messages to entities of this kind, from the actors of its node and from other nodes, and
+//! passes them on.
 
 mod gathering;
 mod running;
@@ -29,17 +29,18 @@ use crate::name::NodeName;
 /// Time after which a waiting message is dropped.
 const WAITS_MAX: Duration = Duration::from_secs(10);
 
-/// Maximum time for which a shard that is handed over waits for the announcements of other nodes
-/// that they send no more messages for it.
+/// Maximum time for which the hand-over of a shard waits for the other nodes. Each of them
+/// announces that it sends no more messages for the shard.
 const HELD_WITHIN: Duration = Duration::from_secs(2);
 
-/// Number of collected messages to other nodes at which a turn sends them.
+/// Number of collected messages to other nodes after which a turn sends them without waiting for
+/// more.
 const GATHERED_MAX: usize = 256;
 
 /// Time between two checks of shards that have waiting messages.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Time between two checks for messages that have waited for too long behind others.
+/// Time between two checks of all waiting messages for messages that have waited for too long.
 const LATE_LOOK: Duration = Duration::from_millis(500);
 
 /// Minimum time between two checks for idle entities.
@@ -64,7 +65,8 @@ fn others(nodes: &[NodeName], held: &[(String, u64)], revision: u64) -> HashSet<
     names.map(str::to_owned).collect()
 }
 
-/// Drops a message, whose destructor is foreign code. A panic is caught.
+/// Drops a message. The destructor of the message is code of the program, so a panic in it is
+/// caught.
 fn discard(message: impl Sized) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
 }
@@ -85,8 +87,9 @@ struct Leaving<M> {
     waiting: Waiting<M>,
 }
 
-/// Receives all messages to entities of a kind on a node, and passes them on. So the messages keep
-/// their order when the owner of a shard changes.
+/// The actor that receives all messages to entities of a kind on a node, and passes them on.
+/// Because all messages pass through one actor, they keep their order when the owner of a shard
+/// changes.
 pub(super) struct Region<M: Travels> {
     kind: Arc<str>,
     node: NodeName,
@@ -101,17 +104,18 @@ pub(super) struct Region<M: Travels> {
     early: VecDeque<(u64, Waiting<M>)>,
     /// Shards that the region must check again later.
     unsettled: HashSet<u32>,
-    /// Messages to other nodes that are sent when the activation ends, oldest first.
+    /// Messages to other nodes, which are sent when the current activation of the region ends. The
+    /// oldest message is the first one.
     leaving: VecDeque<Leaving<M>>,
-    /// Entities that may become idle, with the times at which that can happen, in the order of
-    /// these times.
+    /// Entities, sorted by the earliest time at which each can count as idle.
     idle: VecDeque<Idle>,
     generation: u64,
     /// Time of the next check.
     looks_at: Option<Nanos>,
     /// Time of the last check for messages that have waited for too long.
     looked_late: Nanos,
-    /// True if the placer must be informed when no message is waiting any more.
+    /// True if the placer (the actor that decides about shards) must be informed when no message is
+    /// waiting any more.
     closes: bool,
 }
 
@@ -153,7 +157,7 @@ impl<M: Travels> Region<M> {
         service_address(lines, node, Self::service(&self.kind).into())
     }
 
-    /// Handles a message of this node.
+    /// Handles a message to an entity that was sent on this node.
     fn send(&mut self, key: Arc<str>, hash: u64, message: M, cx: &Context<'_, RegionMsg<M>>) {
         let waiting = Waiting {
             key,
@@ -178,7 +182,7 @@ impl<M: Travels> Region<M> {
         Some(shard as u32)
     }
 
-    /// Handles a message of another node.
+    /// Handles a message from the region of another node.
     fn receive_from(&mut self, from: ToRegion<M>, cx: &Context<'_, RegionMsg<M>>) {
         match from {
             ToRegion::Message {
@@ -239,7 +243,8 @@ impl<M: Travels> Region<M> {
         discard(message);
     }
 
-    /// Passes a message on. If other messages of the shard wait, puts the message behind them.
+    /// Passes a message on to its entity or to another node. If other messages of the shard wait,
+    /// puts the message behind them.
     fn pass(&mut self, number: u32, waiting: Waiting<M>, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &self.shards[number as usize];
         let refused = if shard.queue.is_empty() {
@@ -268,7 +273,8 @@ impl<M: Travels> Region<M> {
         self.look_within(LOOK, cx);
     }
 
-    /// Passes a message on before all waiting ones. Returns the message if it must wait.
+    /// Passes a message on, although other messages may wait. Returns the message if it must wait,
+    /// too.
     fn pass_now(
         &mut self,
         number: u32,

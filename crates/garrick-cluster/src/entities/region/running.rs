@@ -14,7 +14,7 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Minimum number of stored idle times at which those of ended entities are removed.
+/// Minimum number of stored idle times. Below it, the idle times of ended entities are not removed.
 const IDLE_MIN: usize = 1_024;
 
 /// Removes and returns the messages that have waited for too long.
@@ -202,8 +202,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Tells the placer to give a shard away. Turns of entities that have not ended have no effect
-    /// after that.
+    /// Tells the placer to give a shard to another node. From then on, turns of entities that have
+    /// not ended have no effect.
     fn give_away(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         if let Place::HandsOver { phase, .. } = &mut shard.place {
@@ -231,7 +231,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Drops all messages of a shard that have waited for too long, including those behind others.
+    /// Drops all messages of a shard that have waited for too long, even if other messages wait
+    /// before them.
     pub(super) fn drop_late(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let (shard, now) = (&mut self.shards[number as usize], cx.now());
         let mut late = take_late(&mut shard.queue, now);

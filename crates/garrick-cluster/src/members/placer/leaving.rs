@@ -15,7 +15,7 @@ use crate::placement::News;
 const CLOSES_WITHIN: Duration = Duration::from_secs(12);
 
 /// Time for which a leaving node waits until its links have sent everything. A turn that does not
-/// end may hold messages back.
+/// end may delay messages.
 const SENDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Time between two checks of the links of a leaving node.
@@ -25,7 +25,7 @@ const CLOSES_LOOK: Duration = Duration::from_millis(20);
 const REMOVES_WITHIN: Duration = Duration::from_secs(2);
 
 impl Placer {
-    /// Closes the regions if the last shard was handed over.
+    /// Tells the regions to accept no more messages, if the last shard was handed over.
     pub(super) fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
         if !self.own.is_draining || !matches!(self.exit, Exit::No) {
             return;
@@ -73,8 +73,8 @@ impl Placer {
         self.remove(since, false, cx)
     }
 
-    /// Removes the record of a leaving node. `since` is the time of the first attempt. A renewal
-    /// under way may arrive before the removal, which is then sent again.
+    /// Removes the record of a leaving node. `since` is the time of the first attempt. If a renewal
+    /// that is under way takes effect before the removal, the removal is refused and is sent again.
     fn remove(&mut self, since: Nanos, again: bool, cx: &Context<'_, PlacerMsg>) -> Next {
         let is_late = cx.lease_now().saturating_sub(since) >= nanos(REMOVES_WITHIN);
         if is_late || !self.own.may_have_record() {

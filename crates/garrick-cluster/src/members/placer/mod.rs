@@ -29,8 +29,8 @@ use crate::placement::{Change, News, Outcome, Placement};
 /// Time between two checks for silent members.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Number of ticks between two renewals, if the node runs no fenced kind. The next constant is the
-/// number if it runs one.
+/// Number of ticks between two renewals of a node that runs no fenced kinds. The next constant is
+/// the number for a node that runs a fenced kind.
 const BEAT_TICKS: u64 = 4;
 const FENCED_BEAT_TICKS: u64 = 2;
 
@@ -65,13 +65,13 @@ pub(crate) enum PlacerMsg {
         shard: u32,
         revision: u64,
     },
-    /// No messages are waiting any more in a closed region.
+    /// No messages are waiting any more in a region that accepts no more messages.
     Closed(Arc<str>),
     /// Request to check if all waiting messages were sent.
     Look,
     /// Request to hand all shards over, and then to leave.
     Drain(Reply<()>),
-    /// Request for an answer when the node has left.
+    /// Request to be notified when the node has left.
     Await(Reply<()>),
     /// Request to leave at once.
     Leave,
@@ -86,7 +86,7 @@ enum Exit {
         regions: HashSet<Arc<str>>,
         until: Nanos,
     },
-    /// The record is being removed, since the given time.
+    /// The record of the node is being removed. Contains the time of the first attempt.
     Removes { since: Nanos },
 }
 
@@ -116,15 +116,15 @@ pub(crate) struct Placer {
     pending: HashMap<Arc<str>, Sent>,
     ticket: u64,
     ticks: u64,
-    /// Shards whose entities have stopped, with the revisions of the records of these shards.
+    /// Shards whose entities have stopped, with the revision of each shard's record.
     emptied: HashMap<(Arc<str>, u32), u64>,
     /// Time at which the records were requested. `None` if no request is unanswered.
     reads_since: Option<Nanos>,
     /// True if a record may have changed after the unanswered request was sent.
     reads_again: bool,
-    /// True if the record must be renewed as soon as the last renewal is answered.
+    /// True if this node's record must be renewed again as soon as the last renewal is answered.
     renews_again: bool,
-    /// Hash of the lists of hosts of all kinds, and the time since which these lists have not
+    /// Hash of the lists of the nodes that run each kind, and the time at which these lists last
     /// changed.
     hosts: (u64, Nanos),
     /// Callers that wait until the node has left.
@@ -168,7 +168,7 @@ impl Placer {
         cx.address().contramap(PlacerMsg::News)
     }
 
-    /// Renews the record, checks for silent members, and updates the owners of shards.
+    /// Renews the record of this node, checks for silent members, and updates the owners of shards.
     fn beat(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
         let is_late = self.own.is_late(RENEWED_WITHIN, now);
@@ -215,7 +215,7 @@ impl Placer {
     }
 
     /// Returns a new record with an increased fence for a silent member. Returns `None` if the
-    /// member runs no fenced kinds, or its link is not silent.
+    /// member runs no fenced kinds, or if frames from the member still arrive.
     fn suspicion(&self, name: &NodeName, revision: u64, now: Nanos) -> Option<bytes::Bytes> {
         let seen = self.view.member(name)?;
         let member = &seen.value;
@@ -239,7 +239,7 @@ impl Placer {
         self.placement.change(renewal, &Self::news(cx));
     }
 
-    /// Renews the record before the next beat, because its content has changed.
+    /// Renews this node's record early, because the content of the record has changed.
     fn renew_soon(&mut self, cx: &Context<'_, PlacerMsg>) {
         if self.own.is_unanswered() {
             self.renews_again = true;
@@ -320,7 +320,7 @@ impl Placer {
         self.read(cx);
     }
 
-    /// Counts a change that was made.
+    /// Counts a change of a record that has succeeded.
     fn count(&self, key: &str, sent: &Sent) {
         let mut sample = lock(&self.sample);
         match Key::read(key) {
@@ -361,7 +361,7 @@ impl Placer {
         }
     }
 
-    /// Informs the region of a kind about the lease for its shards.
+    /// Passes the lease for the shards of a kind to the region of the kind.
     fn tell_lease(&self, kind: &Arc<str>) {
         if let (Some(used), Some(lease)) = (self.used.get(kind), self.own.lease_of(kind)) {
             used.order(Order::Joined(lease.clone()));

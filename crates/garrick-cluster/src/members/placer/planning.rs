@@ -1,5 +1,5 @@
-//! Plans: which shards this node claims, hands over and gives away, and what it reports to its
-//! regions.
+//! Plans: which shards this node claims, hands over, or gives to another node, and what it reports
+//! to its regions.
 
 use std::mem;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use crate::members::record::{Key, KindRecord, Shard, encode};
 use crate::members::view::Changes;
 use crate::name::NodeName;
 
-/// Time without a change of the members after which shards may move to a better node.
+/// Time without a change of the members after which shards may move to the nodes that should own
+/// them.
 const SETTLED: Duration = Duration::from_secs(10);
 
 /// Number of shards that a node hands over at the same time for a better balance.
@@ -41,9 +42,9 @@ impl Placer {
         }
     }
 
-    /// Claims shards, hands them over and gives them away. Informs the regions about the owners.
-    /// `changed` contains the changes that were read. If it is `None`, retries all steps that are
-    /// not done yet.
+    /// Claims shards, hands shards over, and gives them to other nodes. Informs the regions about
+    /// the owners. `changed` contains the changes that were read. If `changed` is `None`, retries
+    /// all steps that are not done yet.
     pub(super) fn plan(&mut self, changed: Option<&Changes>, cx: &Context<'_, PlacerMsg>) {
         let nothing = Changes::default();
         let news = changed.unwrap_or(&nothing);
@@ -60,7 +61,7 @@ impl Placer {
         self.publish();
     }
 
-    /// Carries out the duties for the shards of a kind.
+    /// Performs the next actions of this node for the shards of a kind.
     fn work(
         &mut self,
         agenda: &mut Agenda,

@@ -31,16 +31,16 @@ use super::store::{Store, engine};
 use super::subject::Kind;
 use crate::nats::publish::Published;
 
-/// Shortest and longest time between two attempts.
+/// Shortest and longest time between two attempts to send a message.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
-/// The events of a journal in a group.
+/// The events of one journal in a group of events.
 struct Part {
     journal: JournalId,
     name: Arc<str>,
     tokens: Arc<str>,
     head: Head,
-    /// Head of a fence, which may be stored in place of the message.
+    /// Head of a fence: a message without events, which may be stored instead of the message.
     before: Head,
     bytes: Vec<u8>,
     /// Size of the message in bytes.
@@ -49,13 +49,14 @@ struct Part {
     refused: Option<JournalError>,
 }
 
-/// Result of sending a part.
+/// Result of sending a part of a group: the events of one journal.
 enum Settled {
     /// The message, or a fence that replaces it, is the last message and has this sequence.
     Stored(u64),
     /// A fence was stored, with this sequence.
     Fenced(u64, String),
-    /// Another writer has appended a message. Contains the number of its next event, or 0.
+    /// Another writer has appended a message. Contains the number that follows that writer's last
+    /// event, or 0.
     Conflict(u64),
     Full,
     /// Nothing was stored.
@@ -64,7 +65,7 @@ enum Settled {
     Lost(String),
 }
 
-/// A part that is being sent.
+/// A part of a group (the events of one journal) that is being sent.
 struct Outgoing {
     tokens: Arc<str>,
     head: Head,
@@ -101,8 +102,8 @@ impl NatsLog {
         self.conclude(parts, settled)
     }
 
-    /// Returns the parts of a group. Marks parts as refused that do not follow the newest event of
-    /// their journal.
+    /// Returns the parts of a group. Marks a part as refused if its events do not follow the newest
+    /// event of their journal.
     fn parts(&self, group: &Group) -> Vec<Part> {
         let of = self.next_message();
         let (mut parts, mut places): (Vec<Part>, HashMap<JournalId, usize>) = Default::default();
@@ -260,7 +261,7 @@ impl Part {
     }
 }
 
-/// Waits before the next attempt. Returns false if the time is up.
+/// Waits before the next attempt. Returns false if the time limit has passed.
 pub(super) async fn pause(attempt: u32, until: Instant) -> bool {
     let [shortest, longest] = PAUSES;
     let next = Instant::now() + longest.min(shortest * (1 << attempt.min(8)));
@@ -341,7 +342,8 @@ async fn resolve(
     }
 }
 
-/// Returns the result for a conflict, with the number of the next event of the other writer.
+/// Returns the result for a conflict with another writer. It contains the number that follows the
+/// other writer's last event.
 async fn conflict(store: &Store, part: &Outgoing) -> Settled {
     let last = store.last(Kind::Events, &part.tokens).await;
     let expected = match last {

@@ -3,7 +3,7 @@
 //! | part of a batch | bytes |
 //! | --- | --- |
 //! | `gEv1` | 4 |
-//! | CRC-32C of what follows | 4 |
+//! | CRC-32C of the following bytes | 4 |
 //! | number of the writer, and of its group | 8, 8 |
 //! | sequence of the message before it in the journal | 8 |
 //! | number of the newest event, with this batch | 8 |
@@ -50,7 +50,7 @@ pub(super) struct Head {
     pub(super) newest: u64,
     /// Number of the newest whole event of the journal, or 0.
     pub(super) whole: u64,
-    /// Sequence of a message that is older than the one with the newest whole event.
+    /// Sequence of a message that is older than the message with the newest whole event.
     pub(super) whole_after: u64,
     /// Number of events in the batch.
     pub(super) count: u32,
@@ -104,7 +104,7 @@ impl Head {
     }
 }
 
-/// Returns the beginning of a batch, with space for the head.
+/// Returns a buffer for a batch that begins with space for the head.
 pub(super) fn empty_batch() -> Vec<u8> {
     vec![0; HEAD_BYTES]
 }
@@ -140,8 +140,8 @@ pub(super) struct StateHead {
     pub(super) kind: EventKind,
 }
 
-/// Number of an event, and a sequence. Messages of the journal up to the sequence contain no later
-/// events.
+/// Number of an event, and the sequence of a message. Messages of the journal up to this sequence
+/// contain no later events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Mark {
     pub(super) number: u64,
@@ -197,7 +197,7 @@ fn sign(bytes: &mut [u8]) {
     bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Checks the beginning and the checksum of a message. Returns what follows.
+/// Checks the beginning and the checksum of a message. Returns the bytes after the checksum.
 fn check<'a>(content: &'a [u8], begins: &[u8; 4]) -> Result<&'a [u8], &'static str> {
     let mut rest = content;
     if take(&mut rest, 4)? != begins {

@@ -29,12 +29,14 @@ pub(super) struct Known {
     pub(super) newest: u64,
     /// Sequence of the last message of the journal, or 0.
     pub(super) sequence: u64,
-    /// Number of the newest whole event, or 0, and the sequence of a message that is older than it.
+    /// Number of the newest whole event, or 0, and the sequence of a message that is older than
+    /// this event.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
-    /// Number of the last event and sequence of some of the last messages, oldest first.
+    /// Some of the last messages, oldest first: the number of the last event in each, and its
+    /// sequence.
     marks: VecDeque<Mark>,
-    /// Number of messages since the last purge.
+    /// Number of messages since old messages were last removed.
     pub(super) unpurged: u32,
     /// Number of the event to read next, and the sequence of the last message that was read.
     pub(super) cursor: Mark,
@@ -43,7 +45,7 @@ pub(super) struct Known {
 /// The saved states of a journal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SavedStates {
-    /// Marks of the newest saved state and of the one before.
+    /// Marks of the newest saved state and of the saved state before it.
     pub(super) marks: [Mark; 2],
     /// Sequence of the last message with a saved state.
     pub(super) sequence: u64,
@@ -95,7 +97,7 @@ impl Known {
         };
     }
 
-    /// Records that a message was appended.
+    /// Updates the state of the journal after a message was appended.
     pub(super) fn appended(&mut self, head: &Head, sequence: u64) {
         self.last(head, sequence);
         self.unpurged = self.unpurged.saturating_add(1);
@@ -113,7 +115,8 @@ impl Known {
         });
     }
 
-    /// Returns a sequence. Messages up to it contain no events after `number`.
+    /// Returns a sequence such that the messages up to it contain no events after the event
+    /// `number`.
     pub(super) fn covers(&self, number: u64) -> u64 {
         if number == self.newest {
             return self.sequence;

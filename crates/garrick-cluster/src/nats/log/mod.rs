@@ -32,7 +32,7 @@ use super::home::Home;
 use crate::lock::lock;
 pub use open::NatsLogOptions;
 
-/// Time after the time limit of a call at which the runtime counts as stuck.
+/// Additional time after the time limit of a call. After this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// The events of the journals of a cluster in streams of NATS. Needs the feature `nats-journal`.
@@ -47,12 +47,12 @@ const GRACE: Duration = Duration::from_secs(15);
 /// details.
 ///
 /// Each call ends within the time limit, 20 s by default. If a message was not acknowledged, the
-/// log appends a message without events in its place. This reveals if the first message was stored.
-/// If that fails too, the log is broken ([`JournalError::Broken`]). Open it again then, and spawn
-/// the durable actors again.
+/// log appends a message without events in its place. The result shows whether the first message
+/// was stored. If this append fails too, the log is broken ([`JournalError::Broken`]). Then open
+/// the log again, and spawn the durable actors again.
 ///
 /// All events of a group for one journal, and each saved state, must fit into the server's
-/// `max_payload`, which is 1 MiB by default. Larger ones are refused with
+/// `max_payload`, which is 1 MiB by default. Larger groups and states are refused with
 /// [`JournalError::TooLarge`].
 ///
 /// # Examples
@@ -80,7 +80,7 @@ pub struct NatsLog {
     /// True if each start of a journal prevents further appends by other writers.
     fences: bool,
     journals: Mutex<Journals>,
-    /// Journals, and the sequences up to which their messages can be removed.
+    /// Journals whose old messages can be removed, with the sequence of the last message to remove.
     due: Mutex<HashMap<JournalId, u64>>,
     /// True while messages are being removed.
     purging: Arc<AtomicBool>,
@@ -92,7 +92,7 @@ pub struct NatsLog {
     cause: Mutex<Option<Arc<str>>>,
 }
 
-/// Errors that have caused no loss. Clones share the same list.
+/// Errors that have not caused a loss of data. Clones share the same list.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Notices>>);
 
@@ -102,7 +102,8 @@ impl Notes {
     }
 }
 
-/// The right to remove messages. Released when it is dropped.
+/// The right to remove messages, which only one task has at a time. Dropping the value releases the
+/// right.
 struct Purging(Arc<AtomicBool>);
 
 impl Drop for Purging {
@@ -178,7 +179,8 @@ impl NatsLog {
 
     /// Runs a task on the thread of the connection, and waits for it.
     ///
-    /// # Errors Returns the reason if the task panics, or if the runtime is not running.
+    /// # Errors
+    /// Returns the reason if the task panics, or if the runtime is not running.
     fn run<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,

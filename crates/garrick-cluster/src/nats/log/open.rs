@@ -63,7 +63,7 @@ impl NatsLogOptions {
         }
     }
 
-    /// Has each [`Log::start`](garrick_journal::Log::start) append a message without events. So
+    /// Has each [`Log::start`](garrick_journal::Log::start) append a message without events. Then
     /// `start` returns the newest state, and writers that started earlier can no longer append. Use
     /// this option if a journal moves between nodes.
     pub fn fence_at_start(self) -> Self {
@@ -78,9 +78,10 @@ impl NatsLogOptions {
     /// streams. `node` is the name of this node, to whose subjects the server may send answers.
     /// Blocks until the server has answered.
     ///
-    /// # Errors Returns [`JournalError::Engine`] if no usable server can be reached or a stream
-    /// cannot be opened. Returns [`JournalError::Foreign`] if a stream exists with settings that
-    /// would lose events.
+    /// # Errors
+    /// Returns [`JournalError::Engine`] if no usable server can be reached or a stream cannot be
+    /// opened. Returns [`JournalError::Foreign`] if a stream exists with settings that would lose
+    /// events.
     pub fn open(
         self,
         servers: NatsBuilder,

@@ -1,8 +1,9 @@
 //! Reading of journals.
 //!
 //! The leader of a stream answers reads. A server that is no longer the leader, but does not know
-//! that yet, may answer with an older state. So a state that is older than the one this process
-//! knows is read again. The current leader refuses an append that is based on an older state.
+//! that yet, may answer with an older state. So this process reads again if the returned state is
+//! older than the state that it knows. The current leader refuses an append that is based on an
+//! older state.
 
 use garrick_journal::{
     Event, Group, JournalError, JournalId, READ_BYTES, Snapshot, Start, check_name,
@@ -23,7 +24,7 @@ struct Told {
     last: Option<(Head, u64)>,
     saved: SavedStates,
     state: Option<Snapshot>,
-    /// Reason why the newest state cannot be read, if it cannot.
+    /// Reason why the newest state cannot be read. `None` if it can be read.
     damage: Option<&'static str>,
 }
 
@@ -169,7 +170,7 @@ impl NatsLog {
     }
 }
 
-/// Describes the place of an event, for an error message.
+/// Describes where an event is stored, for an error message.
 fn row(known: &Known, number: u64) -> String {
     format!("event {number} of the journal {:?}", known.name)
 }
@@ -207,7 +208,7 @@ fn copy(
 /// Reason why the newest event of a journal is not known.
 pub(super) enum Unread {
     Failed(String),
-    /// The stream has no space for a fence.
+    /// The stream has no space for a fence (a message without events that stops earlier writers).
     Full,
     /// A message is damaged. Contains the place and the reason.
     Damaged(String, &'static str),
@@ -329,7 +330,8 @@ fn states(head: StateHead, state: &[u8], sequence: u64, damage: Option<&'static 
     (saved, Some(snapshot), damage)
 }
 
-/// Handles a journal without a readable state. Missing events then count as damage.
+/// Handles a journal without a readable state. Without a readable state, missing events count as
+/// damage.
 async fn no_state(
     store: &Store,
     known: &Known,

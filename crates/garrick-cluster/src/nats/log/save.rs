@@ -18,7 +18,7 @@ const PURGE_EVERY: u32 = 64;
 const ATTEMPTS: u32 = 3;
 
 impl NatsLog {
-    /// Saves the state of a journal after an event.
+    /// Saves the state that a journal's entity has after a given event.
     pub(super) fn save_state(
         &self,
         journal: JournalId,
@@ -131,7 +131,7 @@ impl NatsLog {
         }
     }
 
-    /// Marks the messages before the newest whole event for removal, if there are many.
+    /// If there are many messages before the newest whole event, marks them for removal.
     pub(super) fn mark_replaced(&self, journal: JournalId, known: &mut Known) {
         if known.whole.covers > 0 && known.unpurged >= PURGE_EVERY {
             known.unpurged = 0;

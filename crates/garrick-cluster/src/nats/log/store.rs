@@ -1,4 +1,4 @@
-//! Streams. Messages are published to them and read from them one at a time.
+//! The streams of journals. Messages are published and read one at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(super) struct Store {
     _echoes: Arc<Echoes>,
 }
 
-/// One of the two streams.
+/// One of the two streams: for events or for saved states.
 #[derive(Debug, Clone)]
 struct Side {
     stream: Stream<()>,
@@ -147,7 +147,7 @@ impl Store {
         found_or_none(builder.next_by_subject(subject).send().await)
     }
 
-    /// Removes the events of a subject up to a sequence.
+    /// Removes the messages of a subject up to a sequence.
     pub(super) async fn purge(&self, tokens: &str, sequence: u64) -> Result<(), String> {
         let side = &self.events;
         let subject = format!("{}{tokens}", side.prefix);
@@ -263,7 +263,7 @@ fn check_config(config: &Config, prefix: &str, kind: Kind) -> Result<(), String>
     }
 }
 
-/// Returns an error of a server.
+/// Returns the error for a failure that a server has reported.
 pub(super) fn engine(doing: &'static str, stream: &str, why: impl Into<String>) -> JournalError {
     JournalError::Engine {
         doing,

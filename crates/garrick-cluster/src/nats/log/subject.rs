@@ -12,7 +12,7 @@
 
 use std::fmt::Write as _;
 
-/// One of the two streams of the journals of a cluster.
+/// One of the two streams for the journals of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Events,

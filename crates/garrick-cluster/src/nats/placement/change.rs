@@ -19,7 +19,8 @@ use crate::nats::error::with_sources;
 use crate::nats::publish::{Outgoing, Published, publish};
 use crate::placement::{Change, Outcome};
 
-/// Header of a message that deletes a record. Its value is `DEL`.
+/// Name of the header that marks a message as the deletion of a record. The header's value is
+/// `DEL`.
 const OPERATION: &str = "KV-Operation";
 
 /// Number of attempts to create a record that was deleted earlier.
@@ -106,7 +107,7 @@ impl Changes {
         outcome(self.put(&change.key, change.value.clone(), expected).await)
     }
 
-    /// Stores a record or its deletion.
+    /// Stores the new content of a record, or deletes the record.
     async fn put(&self, key: &str, value: Option<Bytes>, after: u64) -> Published {
         let mut headers = HeaderMap::new();
         if value.is_none() {
@@ -122,7 +123,8 @@ impl Changes {
         publish(&self.context, message).await
     }
 
-    /// Returns the last revision of a record, and true if the record exists at that revision.
+    /// Returns the last revision of a record, and true if the record was not deleted at that
+    /// revision.
     async fn last(&self, key: &str) -> Result<Option<(u64, bool)>, String> {
         let subject = format!("{}{key}", self.store.prefix);
         let stream = &self.store.stream;

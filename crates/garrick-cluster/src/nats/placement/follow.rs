@@ -1,5 +1,5 @@
-//! The task that watches the records. It starts again after each new connection, and then receives
-//! all records.
+//! The task that watches the records. The task starts a new watch after each connection, and then
+//! receives all records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// Time after which a watch is started again if it has not reported a change of this node.
 const LATE_AFTER: Duration = Duration::from_secs(2);
 
-/// Follows the records until no receiver is left.
+/// Watches the records until nobody uses the placement any more.
 pub(super) async fn follow(
     store: Store,
     shared: Arc<Shared>,
@@ -46,7 +46,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Follows the records until an error occurs. Returns the reason.
+/// Watches the records until an error occurs. Returns the error's text.
 async fn follow_once(store: &Store, shared: &Shared) -> String {
     // Before the watch: what comes later is told by it.
     let state = match store.stream.get_info().await {
@@ -99,7 +99,7 @@ fn told(entry: Entry) -> Told {
 }
 
 impl Shared {
-    /// Answers reads, and notifies the watchers and the waiting changes.
+    /// Answers waiting reads, and notifies the watchers and the tasks whose changes wait.
     fn advanced(&self) {
         let (answers, watchers) = {
             let mut mirror = self.mirror();

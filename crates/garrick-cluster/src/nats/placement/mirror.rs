@@ -1,8 +1,8 @@
 //! A copy of the records, which a watch keeps up to date.
 //!
-//! The watch reports the last change of each record, in the order of the changes. It leaves out
-//! changes that were replaced before they were reported. The copy is *exact* if it equals a state
-//! that all records had at one time. That is so if no change was left out since the copy was last
+//! The watch reports the last change of each record, in the order of the changes. It leaves out a
+//! change that was replaced before it was reported. The copy is *exact* if it equals a state that
+//! all records had at the same time. The copy is exact if no change was left out since it was last
 //! exact, or if all changes were reported.
 
 use std::collections::BTreeMap;
@@ -22,9 +22,9 @@ const READS_MAX: usize = 1_024;
 pub(super) struct Told {
     pub(super) key: Arc<str>,
     pub(super) revision: u64,
-    /// `None` if the record was deleted.
+    /// New content of the record. `None` if the record was deleted.
     pub(super) value: Option<Bytes>,
-    /// True if no later change existed when this one was reported.
+    /// True if no later change of any record existed when this change was reported.
     pub(super) is_last: bool,
 }
 
@@ -46,31 +46,32 @@ pub(super) struct Mirror {
     next: Option<Picture>,
     /// Last revision at which the copy was exact. `None` if the copy was never exact.
     exact: Option<u64>,
-    /// Revision up to which deletions may be unknown.
+    /// Last revision at which a deletion may be unknown.
     forgotten: u64,
-    /// Changes of this node that the watch has not reported yet: the revision of each, and true if
-    /// the record was not deleted.
+    /// Changes by this node that the watch has not reported yet: the revision of each, and true if
+    /// the change did not delete the record.
     own: HashMap<Arc<str>, (u64, bool)>,
-    /// Revision of the last change of this node. Reads wait until the copy includes it. So if the
-    /// watch stops working while changes of this node succeed, reads do not return an outdated
-    /// state.
+    /// Revision of the last change by this node. Reads wait until the copy includes this change. So
+    /// reads do not return an outdated state if the watch stops working while changes by this node
+    /// succeed.
     own_last: u64,
-    /// Waiting reads: for each, `since`, the revision that the copy must reach, and the receiver.
+    /// Waiting reads: for each, the argument `since`, the revision that the copy must reach, and
+    /// the receiver of the answer.
     reads: Vec<(u64, u64, Address<News>)>,
     pub(super) watchers: Vec<Address<News>>,
 }
 
-/// Answers to waiting reads, with their receivers.
+/// Answers to waiting reads, with the receiver of each answer.
 pub(super) type Answers = Vec<(Address<News>, News)>;
 
-/// State of the record whose revision a change expects.
+/// State of a record, compared with the revision that a change expects.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// The record may still have this revision.
+    /// The record may still have the expected revision.
     Perhaps,
-    /// The record no longer has this revision.
+    /// The record no longer has the expected revision.
     Gone,
-    /// The revision is not known yet.
+    /// The revision of the record is not known yet.
     Unknown,
 }
 
@@ -88,7 +89,7 @@ impl Picture {
 }
 
 impl Mirror {
-    /// Returns true if the watch has not reported all changes of this node.
+    /// Returns true if the watch has not reported all changes by this node yet.
     pub(super) fn is_late(&self) -> bool {
         self.exact.unwrap_or(0) < self.own_last
     }
@@ -98,8 +99,8 @@ impl Mirror {
         self.next = Some(Picture::default());
     }
 
-    /// Clears the copy, because the bucket contains no records and its last change had `revision`.
-    /// Returns false if the copy is newer.
+    /// Clears the copy, because the bucket contains no records, and its last change had the
+    /// revision `revision`. Returns false if the copy contains a later change.
     pub(super) fn clear(&mut self, revision: u64) -> bool {
         if revision < self.exact.unwrap_or(0) {
             return false;
@@ -153,13 +154,13 @@ impl Mirror {
         self.forget_own();
     }
 
-    /// Removes the changes of this node that the watch has reported.
+    /// Forgets the changes by this node that the watch has reported.
     fn forget_own(&mut self) {
         let exact = self.exact.unwrap_or(0);
         self.own.retain(|_, (revision, _)| *revision > exact);
     }
 
-    /// Records a change of this node.
+    /// Notes a change by this node, which the watch must report.
     pub(super) fn changed(&mut self, key: &Arc<str>, revision: u64, is_there: bool) {
         self.own_last = self.own_last.max(revision);
         if revision <= self.exact.unwrap_or(0) {
@@ -171,7 +172,7 @@ impl Mirror {
         }
     }
 
-    /// Returns the state of the record whose revision a change expects.
+    /// Compares a record with the revision that a change expects.
     pub(super) fn expected(&self, key: &str, revision: u64) -> Expected {
         let own = self.own.get(key).filter(|(own, _)| *own == revision);
         let told = self.picture.records.get(key);

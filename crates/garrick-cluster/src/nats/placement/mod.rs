@@ -31,7 +31,7 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::placement::{Change, News, Placement, Request, VALUE_BYTES_MAX};
 
-/// Time after the time limit at which the runtime counts as stuck.
+/// Additional time after the time limit of a call. After this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// Maximum number of changes under way. Further changes wait.
@@ -88,8 +88,9 @@ impl NatsPlacement {
     /// name of this node, to whose subjects the server may send answers. Blocks until the server
     /// has answered, so call this on a thread that may block.
     ///
-    /// # Errors Returns [`JoinError::Transport`] if no usable server can be reached or the bucket
-    /// cannot be used. Returns [`JoinError::Closed`] if the system is shutting down.
+    /// # Errors
+    /// Returns [`JoinError::Transport`] if no usable server can be reached or the bucket cannot be
+    /// used. Returns [`JoinError::Closed`] if the system is shutting down.
     pub fn open(
         system: &Handle,
         servers: NatsBuilder,
@@ -170,7 +171,7 @@ async fn open(servers: &NatsBuilder, cluster: &str, node: &NodeName) -> Result<O
 }
 
 impl Opened {
-    /// Begins to serve requests. The thread of the connection ends with the tasks.
+    /// Starts the tasks that serve requests. The thread of the connection ends with these tasks.
     fn begin(self, home: &Home, incoming: UnboundedReceiver<Request>, ended: watch::Receiver<()>) {
         let store: Store = self.changes.store.clone();
         let shared = Arc::clone(&self.changes.shared);

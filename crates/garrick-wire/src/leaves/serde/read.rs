@@ -64,7 +64,7 @@ impl Error for Failure {
 /// Reads values from a decoder.
 pub(super) struct Reader<'d, 'a, C: ?Sized>(pub(super) &'d mut Decoder<'a, C>);
 
-/// Items of a list, or entries of a map, that have not been read yet.
+/// Number of items of a list, or of entries of a map, that have not been read yet.
 struct Items<'r, 'd, 'a, C: ?Sized> {
     reader: &'r mut Reader<'d, 'a, C>,
     left: usize,
@@ -103,8 +103,8 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
-    /// Reads a length, or a number of items. A list of items without bytes is refused, because the
-    /// work would not be bounded by the bytes.
+    /// Reads a length, or a number of items. A list of items that take no bytes is refused if it
+    /// has more items than bytes follow. Otherwise, a short message could cause unlimited work.
     fn length(&mut self) -> Result<usize, Failure> {
         let length = self.number(u64::BITS, "u64")? as u64;
         let left = self.0.remaining();
@@ -114,7 +114,7 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         }
     }
 
-    /// Reads the bytes of a text, and charges the memory of a copy.
+    /// Reads the bytes of a text, and counts the memory of a copy.
     fn content(&mut self) -> Result<&'a [u8], Failure> {
         let length = self.length()?;
         self.0.charge(length)?;
@@ -126,7 +126,7 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         text.map_err(|_| self.0.invalid("UTF-8").into())
     }
 
-    /// Calls `read` one level deeper.
+    /// Calls `read` for a value one level deeper, if the limit of levels allows it.
     fn deeper<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Failure>,
@@ -137,8 +137,8 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         Ok(value)
     }
 
-    /// Reads `left` values. Use this for values that follow no number of items, such as tuples,
-    /// because such values are not on the heap.
+    /// Reads `left` values. Use this for values without a number of items before them, such as
+    /// tuples, because such values are not on the heap.
     fn values<'de, V: Visitor<'de>>(
         &mut self,
         left: usize,
@@ -160,7 +160,8 @@ impl<C: ?Sized> Items<'_, '_, '_, C> {
         Ok(self.reader.0.charge(size.saturating_mul(sizes) + beside)?)
     }
 
-    /// Reads the next item of a sequence, or the next key of a map. Returns `None` after the last.
+    /// Reads the next item of a sequence, or the next key of a map. Returns `None` after the last
+    /// item.
     fn next<'de, S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Failure> {
         let Some(left) = self.left.checked_sub(1) else {
             return Ok(None);
@@ -207,7 +208,8 @@ impl<'de, C: ?Sized> MapAccess<'de> for &mut Items<'_, '_, '_, C> {
     }
 }
 
-/// Generates the methods for numbers. Numbers of more than one byte have a variable length.
+/// Generates the methods for numbers. Numbers of types with more than one byte have a variable
+/// length.
 macro_rules! numbers {
     ($($method:ident $visit:ident $type:ident $read:ident;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
@@ -218,7 +220,8 @@ macro_rules! numbers {
     )*};
 }
 
-/// Generates the methods for types that cannot be recognized from the bytes.
+/// Generates the methods for requests that the format cannot serve, because its bytes do not show
+/// the type of a value.
 macro_rules! not_told {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Failure> {
@@ -420,8 +423,8 @@ mod tests {
     use serde::Serialize;
     use serde::de::DeserializeOwned;
 
-    /// Deserializes `value` with exactly the memory that is charged for it, and measures the memory
-    /// that is allocated.
+    /// Checks that deserializing `value` allocates at most the memory that the decoder counts for
+    /// it.
     #[track_caller]
     fn check<T: Serialize + DeserializeOwned>(value: &T) {
         let bytes = postcard::to_allocvec(value).unwrap();
