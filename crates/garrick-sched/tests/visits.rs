@@ -104,7 +104,7 @@ fn the_time_of_a_long_turn_among_short_visits_is_counted() {
         let sponsor = counted();
         let handle = sponsor.handle();
         let task = handle.spawn(Busy).unwrap();
-        let long = Duration::from_millis(200);
+        let long = Duration::from_millis(300);
         let mut truth = Duration::ZERO;
         for _ in 0..3 {
             for _ in 0..20_000 {
@@ -113,7 +113,8 @@ fn the_time_of_a_long_turn_among_short_visits_is_counted() {
             let began = Instant::now();
             call(&task, long);
             truth += began.elapsed();
-            let seen = |sample: &KindSample| Duration::from_nanos(sample.busy) >= truth * 9 / 10;
+            // Less is missing if the lookout runs on time, which a busy machine may not let it do.
+            let seen = |sample: &KindSample| Duration::from_nanos(sample.busy) >= truth * 2 / 3;
             until(&handle, "Busy", seen);
         }
         let busy = Duration::from_nanos(kind(&handle, "Busy").busy);
@@ -160,5 +161,51 @@ fn turns_of_visits_that_block_or_fail_are_counted() {
         // Each recovery is a turn.
         let sample = until(&handle, "Moody", |sample| sample.turns >= 6_200);
         assert_eq!((sample.turns, sample.failures), (6_200, 200));
+    });
+}
+
+/// Makes two tasks of its kind, until the number is 0.
+struct Fork;
+
+impl Task for Fork {
+    type Message = u32;
+
+    fn receive(&mut self, depth: u32, turn: &Turn<'_, u32>) -> Flow {
+        for _ in 0..if depth > 0 { 2 } else { 0 } {
+            turn.send(&turn.spawn(Fork), depth - 1).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+#[test]
+fn rare_turns_after_a_rest_are_measured_however_busy_the_worker_was_before() {
+    ends_alone(|| {
+        let sponsor = counted();
+        let handle = sponsor.handle();
+        let parks = || handle.sample().workers[0].parks;
+        // So many short activations that only one in hundreds is measured.
+        handle.spawn(Fork).unwrap().send(16).unwrap();
+        let all = (2 << 16) - 1;
+        until(&handle, "Fork", |sample| sample.ended >= all);
+        let task = handle.spawn(Busy).unwrap();
+        let mut truth = Duration::ZERO;
+        for _ in 0..30 {
+            let before = parks();
+            let began = Instant::now();
+            task.ask(|reply| (Duration::from_millis(1), reply))
+                .wait()
+                .unwrap();
+            truth += began.elapsed();
+            // The worker sleeps before the next question.
+            while parks() == before {
+                thread::yield_now();
+            }
+        }
+        let busy = Duration::from_nanos(kind(&handle, "Busy").busy);
+        assert!(busy >= Duration::from_millis(27), "{busy:?}");
+        // The pool may give the kind up to 20 ms too much.
+        let most = truth + Duration::from_millis(20);
+        assert!(busy <= most, "{busy:?} of {truth:?}");
     });
 }

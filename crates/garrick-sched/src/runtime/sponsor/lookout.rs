@@ -135,7 +135,7 @@ fn look(shared: &Shared, ends: &Ends) {
     let mut missed = vec![None; shared.homes.len()];
     while !shared.have_all_closed() && !ends.wait(time) {
         departure::tick();
-        count_missed(shared, &mut missed);
+        let has_guests = count_missed(shared, &mut missed);
         let running = (shared.lanes).glance(|index| shared.running(index), || shared.now());
         let known = std::mem::replace(&mut surprises, shared.lanes.surprises());
         often = if known == surprises {
@@ -144,7 +144,8 @@ fn look(shared: &Shared, ends: &Ends) {
             OFTEN_FOR
         };
         time = match running {
-            0 => (2 * time).min(IDLE),
+            // Between short visits, a worker mostly counts as asleep.
+            0 if !has_guests => (2 * time).min(IDLE),
             _ if often > 0 => OFTEN,
             _ => SELDOM,
         };
@@ -153,14 +154,17 @@ fn look(shared: &Shared, ends: &Ends) {
 
 /// Counts the work of guests that was not counted in their visits, on each worker that has had no
 /// visit since the last call. `missed` contains the number of activations of each worker that had
-/// such visits.
-fn count_missed(shared: &Shared, missed: &mut [Option<u32>]) {
+/// such visits. Returns true if a worker has had such visits since the last call.
+fn count_missed(shared: &Shared, missed: &mut [Option<u32>]) -> bool {
+    let mut has_guests = false;
     for ((index, &home), before) in shared.homes.iter().enumerate().zip(missed) {
         let has_missed = |&picks: &u32| shared.lanes.has_missed(index, picks);
         let now = shared.picks_of(index).filter(has_missed);
         if now.is_some() && now == *before {
             guest::count_visits(home);
         }
+        has_guests |= now.is_some() && now != *before;
         *before = now;
     }
+    has_guests
 }
