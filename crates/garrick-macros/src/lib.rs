@@ -2,15 +2,16 @@
 //! actor, the derive macro `Stored`, which encodes the events of durable actors, and the derive
 //! macro `Wire`, which encodes messages between nodes.
 //!
-//! Depend on the crate `garrick`, which re-exports the macros. The generated code uses the types of
-//! that crate.
+//! Programs that use these macros need to depend on the crate `garrick`, which re-exports the
+//! macros. The generated code uses the types of `garrick`.
 //!
 //! ```text
 //!   tokens --parse--> Block, Message ..., each with the errors that `check` finds --expand--> tokens
 //! ```
 //!
-//! All errors of a block are reported at once, each at its position. The rest of the block is still
-//! expanded. Otherwise rustc would also report an error for every use of the actor.
+//! All errors of an `impl` block are reported at once, each at its position. The macro still
+//! expands the rest of a block that has errors. Otherwise rustc would also report an error for
+//! every use of the actor.
 #![forbid(unsafe_code)]
 
 mod dialect;

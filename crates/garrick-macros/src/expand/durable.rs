@@ -8,8 +8,8 @@ use super::{for_items, own};
 use crate::options::Save;
 use crate::parse::Block;
 
-/// Generates `impl DurableActor for ...`. Generates nothing if no method applies events, which is
-/// an error.
+/// Generates `impl DurableActor for ...`. Generates nothing if no method applies events, because
+/// the parser has already reported an error.
 pub(super) fn implementation(block: &Block) -> Option<TokenStream> {
     let Block {
         krate,
@@ -65,7 +65,7 @@ pub(super) fn implementation(block: &Block) -> Option<TokenStream> {
     })
 }
 
-/// Generates the functions that save the state and load it.
+/// Generates the functions that save and load the state of a durable actor.
 fn saving(block: &Block, save: &Save) -> TokenStream {
     let krate = &block.krate;
     let every = save
