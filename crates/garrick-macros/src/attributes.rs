@@ -102,7 +102,7 @@ fn conditional(meta: &Meta) -> Option<Punctuated<Meta, Token![,]>> {
     list.parse_args_with(Punctuated::parse_terminated).ok()
 }
 
-/// Removes the documentation that comes after the first paragraph.
+/// Removes the `doc` attributes that come after the first paragraph of the documentation.
 fn cut_after_summary(attributes: &mut Vec<Attribute>) {
     let mut over = false;
     attributes.retain(|attribute| {
@@ -127,7 +127,7 @@ fn doc_line(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Returns true if the attributes contain documentation text.
+/// Returns true if `attributes` contain documentation text, that is, a `#[doc = ".."]`.
 pub(crate) fn has_docs(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let text = matches!(attribute.meta, Meta::NameValue(_));
@@ -151,7 +151,7 @@ pub(crate) fn is_conditional_mark(attribute: &Attribute, dialect: Dialect) -> bo
     conditional(&attribute.meta).is_some_and(|metas| metas.iter().skip(1).any(is_mark))
 }
 
-/// Returns true if an attribute with this path is for the macro of the dialect, such as `actor` or
+/// Returns true if `path` is the path of the attribute `dialect`, such as `actor` or
 /// `garrick::actor`.
 pub(crate) fn is_mark(path: &syn::Path, dialect: Dialect) -> bool {
     path.segments

@@ -23,7 +23,7 @@ struct Of {
 }
 
 impl Of {
-    /// Returns the kind that stands for methods that handle a message.
+    /// Returns the kind for methods that handle a message.
     fn message(dialect: Dialect) -> Self {
         let what = "a method that handles a message";
         Self { what, dialect }
@@ -322,20 +322,20 @@ pub(crate) fn apply<'a>(method: &'a ImplItemFn, errors: &mut Errors) -> Option<&
 
 /// A name that is reserved for a generated item.
 pub(crate) struct Taken {
-    /// Name of the variant, or of the handle's method.
+    /// Name of the generated variant, or of the generated method of the handle.
     pub(crate) name: Ident,
     /// Description of the item's kind in an error message.
     pub(crate) kind: &'static str,
     /// Method from which the item is generated.
     pub(crate) method: Ident,
-    /// True if a `cfg` may remove the method.
+    /// True if the method has a `cfg` that may remove it.
     pub(crate) conditional: bool,
 }
 
 /// Returns true if the name `new` does not collide with the names `others`.
 ///
 /// Two items that each depend on a `cfg` are not compared, because their conditions may exclude
-/// each other. If both are present, rustc reports the collision.
+/// each other. If two colliding items are both present, rustc reports the collision.
 pub(crate) fn name(new: &Taken, others: &[Taken], dialect: Dialect, errors: &mut Errors) -> bool {
     let or_skip = dialect.or_skip();
     let rival = others.iter().find(|other| {

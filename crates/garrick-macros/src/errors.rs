@@ -19,7 +19,7 @@ impl Errors {
         }
     }
 
-    /// Adds an error with `message` at the position of `culprit`.
+    /// Adds an error with the text `message` at the position of `culprit`.
     pub(crate) fn at(&mut self, culprit: impl ToTokens, message: impl Display) {
         self.push(Error::new_spanned(culprit, message));
     }

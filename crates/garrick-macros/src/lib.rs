@@ -1,6 +1,6 @@
-//! The attributes `#[garrick::actor]` and `#[garrick::durable]`, which turn an `impl` block into an
-//! actor, the derive macro `Stored`, which encodes the events of durable actors, and the derive
-//! macro `Wire`, which encodes messages between nodes.
+//! The macros of Garrick. The attributes `#[garrick::actor]` and `#[garrick::durable]` turn an
+//! `impl` block into an actor. The derive macro `Stored` encodes the events of durable actors, and
+//! the derive macro `Wire` encodes messages between nodes.
 //!
 //! Programs that use these macros need to depend on the crate `garrick`, which re-exports the
 //! macros. The generated code uses the types of `garrick`.
@@ -62,7 +62,8 @@ pub fn wire(item: TokenStream) -> TokenStream {
     wire::wire(item.into(), parse_quote!(::garrick::wire)).into()
 }
 
-/// The derive macro `Wire` for programs that use the crate `garrick-wire` without the facade.
+/// The derive macro `Wire` for programs that use the crate `garrick-wire` without the crate
+/// `garrick`.
 #[cfg_attr(not(doctest), doc = include_str!("wire.md"))]
 #[proc_macro_derive(WireAlone, attributes(wire))]
 pub fn wire_alone(item: TokenStream) -> TokenStream {

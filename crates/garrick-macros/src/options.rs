@@ -38,7 +38,7 @@ fn marks(dialect: Dialect) -> &'static str {
 pub(crate) struct Options {
     /// Visibility of the message type and the handle type, if given.
     pub(crate) visibility: Option<Visibility>,
-    /// Name of the actor in reports, if given.
+    /// Name by which reports refer to the actor, if given.
     pub(crate) name: Option<LitStr>,
     /// Name of the handle type, if given.
     pub(crate) handle: Option<Ident>,

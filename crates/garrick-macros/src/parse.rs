@@ -25,9 +25,9 @@ pub(crate) struct Block {
     pub(crate) attributes: Vec<Attribute>,
     /// Visibility of the message type and the handle type.
     pub(crate) visibility: Visibility,
-    /// Type of the actor.
+    /// Type that the `impl` block turns into an actor.
     pub(crate) actor: TypePath,
-    /// Last segment of the actor's type.
+    /// Last segment of the path of the actor's type, such as `Counter`.
     pub(crate) ident: Ident,
     /// Generic parameters of the `impl` block with their bounds, in which `Self` is replaced by the
     /// actor's type.
@@ -55,11 +55,11 @@ pub(crate) struct Block {
 
 /// A message and the method that handles it.
 pub(crate) struct Message {
-    /// Attributes of the method.
+    /// Attributes of the method that handles the message.
     pub(crate) attributes: Vec<Attribute>,
-    /// Visibility of the method.
+    /// Visibility of the method that handles the message.
     pub(crate) visibility: Visibility,
-    /// Name of the method.
+    /// Name of the method that handles the message.
     pub(crate) method: Ident,
     /// Name of the message's variant.
     pub(crate) variant: Ident,
@@ -67,7 +67,7 @@ pub(crate) struct Message {
     pub(crate) arguments: Vec<Argument>,
     /// Type of the answer, if the message is an ask.
     pub(crate) answer: Option<Type>,
-    /// Return type of the method.
+    /// Return type of the method that handles the message.
     pub(crate) returned: Returned,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Message {
 pub(crate) struct Rejected {
     /// The message that the method would handle if it had no error.
     pub(crate) message: Message,
-    /// Generic parameters of the method.
+    /// Generic parameters of the method that cannot handle the message.
     pub(crate) generics: Generics,
 }
 
@@ -91,7 +91,7 @@ pub(crate) enum Argument {
 
 /// A field of a message.
 pub(crate) struct Field {
-    /// Name of the corresponding argument of the handle's method.
+    /// Name of the field as an argument of the handle's method.
     pub(crate) name: Ident,
     /// Type of the field, with `Self` replaced by the actor's type.
     pub(crate) ty: Type,
@@ -99,21 +99,21 @@ pub(crate) struct Field {
 
 /// The method that is called before the first message.
 pub(crate) struct Started {
-    /// Attributes of the method.
+    /// Attributes of the method that is called before the first message.
     pub(crate) attributes: Vec<Attribute>,
-    /// Name of the method.
+    /// Name of the method that is called before the first message.
     pub(crate) method: Ident,
-    /// Span of the context, if the method takes one.
+    /// Span of the context argument, if the method takes a context.
     pub(crate) context: Option<Span>,
-    /// Return type of the method.
+    /// Return type of the method that is called before the first message.
     pub(crate) returned: Returned,
 }
 
 /// The method that changes the state of a durable actor.
 pub(crate) struct Apply {
-    /// Name of the method.
+    /// Name of the method that changes the state by an event.
     pub(crate) method: Ident,
-    /// Type of the events, with `Self` replaced by the actor's type.
+    /// Type of the events of the durable actor, with `Self` replaced by the actor's type.
     pub(crate) event: Type,
 }
 
@@ -225,7 +225,7 @@ struct Reader<'a> {
     rejected: Vec<Rejected>,
     started: Option<Started>,
     apply: Option<Apply>,
-    /// True if a method was marked `#[durable(apply)]`, even if it cannot be used.
+    /// True if a method was marked `#[durable(apply)]`, even if this method has an error.
     has_apply: bool,
     dialect: Dialect,
     errors: &'a mut Errors,
@@ -382,7 +382,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Message {
-    /// Returns the arguments that are fields of the message.
+    /// Returns those arguments of the method that are fields of the message.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &Field> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Field(field) => Some(&**field),

@@ -15,12 +15,12 @@ use tokio::runtime::Handle;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockingError {
-    /// The work panicked with the contained message.
+    /// The blocking work panicked. The value contains the message of the panic.
     Panicked(String),
     /// The actor does not run in a tokio runtime, because its system was not built with
     /// [`Tokio`](crate::Tokio). This error cannot occur with [`SpawnBlocking::spawn_blocking_on`].
     NoRuntime,
-    /// The runtime was shut down before the work began.
+    /// The tokio runtime was shut down before the blocking work began.
     Ended,
 }
 
@@ -172,7 +172,7 @@ impl<R> Drop for Promise<R> {
 /// A small actor that starts blocking work in its own turn, after the turn that requested the work
 /// has committed.
 struct Errand<W, R> {
-    /// Runtime whose threads run the work, or `None` for the current runtime.
+    /// The tokio runtime whose threads run the work, or `None` for the current runtime.
     runtime: Option<Handle>,
     /// The work, and the function that delivers its result. This field is `None` after the work has
     /// begun.

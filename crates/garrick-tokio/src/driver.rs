@@ -5,13 +5,13 @@
 //! calls `block_on` with a future. This future becomes ready when another thread gives the worker a
 //! token, or when the worker's next timer expires. To check for I/O events without sleeping, a
 //! worker runs the driver once without waiting. Tasks that actors have spawned with `tokio::spawn`
-//! run during both calls.
+//! run while the worker sleeps or checks for events.
 //!
 //! A token is a permit of [`Notify`]. If a permit was given before the worker begins to sleep, the
 //! sleep ends at once. A permit that is left over from earlier makes the worker wake up once
 //! without need, which does no harm. If code inside the driver wakes an actor, this code runs on
-//! the worker's own thread. So tokio need not write to a file descriptor for this wake, and the
-//! sleep ends after the available events have been dispatched.
+//! the worker's own thread. So tokio need not write to a file descriptor to wake the worker, and
+//! the sleep ends after the available events have been dispatched.
 
 use std::cell::Cell;
 use std::io;
@@ -82,9 +82,9 @@ impl Tokio {
     }
 
     /// Sets the maximum number of threads that each worker may use for blocking work, including
-    /// file operations. The default is tokio's limit of 512. If this number is 0, the system does
-    /// not start, and its start returns an error. The threads for blocking work start on demand,
-    /// and exit after ten seconds without work.
+    /// file operations. The default is tokio's limit of 512. If the maximum is 0, starting the
+    /// system returns an error. The threads for blocking work start on demand, and exit after ten
+    /// seconds without work.
     #[must_use]
     pub fn blocking_threads_max(mut self, threads: usize) -> Self {
         self.blocking_threads_max = Some(threads);
@@ -194,7 +194,7 @@ impl Driver for TokioDriver {
     }
 }
 
-/// The tokio runtime of one worker. When it is dropped, it waits for running blocking work, but at
+/// The tokio runtime of one worker. `Drop` waits until the running blocking work has ended, but at
 /// most for the grace period.
 #[derive(Debug)]
 struct Inside {

@@ -104,7 +104,8 @@ pub use garrick_secure as secure;
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
 
-/// Simulation of systems: the search for the order or fault in which a program fails.
+/// Simulation of systems, which searches for an order of events or a fault that makes a program
+/// fail.
 #[cfg(feature = "sim")]
 pub use garrick_sim as sim;
 
@@ -118,7 +119,7 @@ pub use ::metrics;
 #[cfg(feature = "tokio")]
 pub use garrick_tokio as tokio;
 
-/// The Rust code in the project's README, which is compiled and run as documentation tests.
+/// Runs the Rust code in the project's README as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
@@ -153,7 +154,7 @@ pub struct Supervision;
 #[doc = include_str!("../../../docs/behaviors.md")]
 pub struct Behaviors;
 
-/// The examples in the documentation of the attribute [`actor`]. They are compiled as tests of the
+/// Runs the examples in the documentation of the attribute [`actor`] as tests. The tests are in the
 /// crate `garrick`, because the examples use this crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
@@ -268,15 +269,15 @@ pub struct Patterns;
 #[cfg(all(doctest, feature = "sim"))]
 #[doc = include_str!("../../../docs/testing.md")]
 pub struct Testing;
-/// Runs the program for people who know Akka or Pekko as a test of the documentation.
+/// Runs the program of the guide for people who know Akka or Pekko as a test of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-pekko.md")]
 pub struct FromPekko;
-/// Runs the program for people who know Erlang as a test of the documentation.
+/// Runs the program of the guide for people who know Erlang as a test of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-erlang.md")]
 pub struct FromErlang;
-/// Runs the program for people who know Orleans as a test of the documentation.
+/// Runs the program of the guide for people who know Orleans as a test of the documentation.
 #[cfg(all(doctest, feature = "cluster"))]
 #[doc = include_str!("../../../docs/from-orleans.md")]
 pub struct FromOrleans;

@@ -10,7 +10,7 @@ use crate::attributes::{Place, carried};
 use crate::parse::{Argument, Block, Message, Started};
 use crate::types::Returned;
 
-/// Generates `impl Actor for ...`.
+/// Generates the implementation of `Actor` for the type of the `impl` block.
 pub(super) fn implementation(block: &Block) -> TokenStream {
     let Block {
         krate,
@@ -56,7 +56,8 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
     }
 }
 
-/// Generates the match arm that calls the method of a message on the value `this`.
+/// Generates the match arm for a message: it calls the method that handles the message on the value
+/// `this`.
 pub(super) fn arm(block: &Block, message: &Message, this: &TokenStream) -> TokenStream {
     let attributes = carried(&message.attributes, Place::Bare);
     let (name, variant) = (&block.message, &message.variant);

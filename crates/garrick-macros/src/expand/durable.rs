@@ -1,4 +1,5 @@
-//! Generation of the implementation of `DurableActor`, whose state is the actor itself.
+//! Generation of the implementation of `DurableActor` for a type that is both the actor and its
+//! state.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

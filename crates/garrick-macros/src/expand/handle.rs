@@ -47,7 +47,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
             clippy::used_underscore_binding
         )]
         impl #impl_generics #handle #arguments #clause {
-            /// Creates a handle to the actor that has this address.
+            /// Creates a handle for the actor to which `address` leads.
             #[must_use]
             #visibility fn new(address: #krate::Address<#message #arguments>) -> Self {
                 Self { address }

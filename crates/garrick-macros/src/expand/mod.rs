@@ -3,7 +3,7 @@
 //! Generated variables have mixed-site hygiene, so they never collide with the user's variables.
 //! Generated type parameters have no hygiene, so their names begin with two underscores. The span
 //! of a generated name points to the user's code from which the name was generated. So rustc
-//! reports errors in the generated code at the right position.
+//! reports errors in the generated code at the position of the user's code.
 
 mod handle;
 mod message;

@@ -7,7 +7,7 @@ use syn::{Generics, Ident, Path, parse_quote};
 
 use super::parse::{Kind, Stored};
 
-/// Generates `impl Stored for ...`.
+/// Generates the implementation of `Stored` for the type.
 pub(super) fn implementation(stored: &Stored) -> TokenStream {
     let Stored {
         krate,

@@ -1,4 +1,4 @@
-//! The derive macro `Stored`: the encoding of events and saved states.
+//! The derive macro `Stored`, which encodes events and saved states.
 
 mod attribute;
 

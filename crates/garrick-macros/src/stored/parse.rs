@@ -9,7 +9,7 @@ use super::attribute::{Attributes, Number, Older};
 use crate::errors::Errors;
 
 /// Attributes of serde that change the encoding of a field. The derive macro rejects these
-/// attributes, because it serializes each field separately, and so they would have no effect.
+/// attributes, because it serializes each field separately, and serde would ignore them.
 const OF_SERDE: &[&str] = &[
     "default",
     "deserialize_with",
