@@ -7,22 +7,24 @@ use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token, parse_quote};
 
 use crate::dialect::Dialect;
 
-/// The kind of generated code to which attributes are copied. The kind determines which attributes
-/// are copied.
+/// The kind of generated code to which the attributes of a method are copied. The kind determines
+/// which of the attributes are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A match arm, or code that rustc does not lint. Only conditions are copied to it.
+    /// A match arm, or code that rustc does not lint. Only `cfg` conditions are copied to this
+    /// code.
     Bare,
-    /// An item with its own documentation.
+    /// A generated item that has its own documentation, so the documentation of the method is not
+    /// copied.
     Item,
-    /// The variant.
+    /// The variant of the message type.
     Variant,
-    /// The handle's method that sends.
+    /// The handle's method that sends the message.
     Send,
     /// The handle's method that returns an `Ask`.
     Ask,
-    /// The handle's method that an actor calls to ask. This method returns nothing. Its
-    /// documentation refers to the method that returns an `Ask`.
+    /// The handle's method that an actor calls to ask, and which returns nothing. The documentation
+    /// of this method refers to the method that returns an `Ask`.
     AskTo,
 }
 
@@ -35,7 +37,7 @@ impl Place {
         matches!(self, Self::Send | Self::Ask | Self::AskTo)
     }
 
-    /// Returns true if the `doc` attribute `doc` is copied.
+    /// Returns true if the attribute `doc` of a method is copied to this kind of generated code.
     fn is_documented_by(self, doc: &Meta) -> bool {
         match self {
             Self::Bare | Self::Item => false,
@@ -45,7 +47,7 @@ impl Place {
     }
 }
 
-/// Returns the `attributes` that are copied to generated code of the kind `place`.
+/// Returns those of a method's `attributes` that are copied to generated code of the kind `place`.
 pub(crate) fn carried(attributes: &[Attribute], place: Place) -> Vec<Attribute> {
     let mut carried: Vec<Attribute> = attributes
         .iter()
@@ -81,7 +83,7 @@ fn allowed_instead(meta: &Meta) -> Option<TokenStream> {
     Some(quote!(allow(#lints)))
 }
 
-/// Returns a `cfg_attr` with only the attributes that are copied.
+/// Returns a `cfg_attr` that contains only the attributes to copy to the generated code.
 fn carried_if(meta: &Meta, place: Place) -> Option<TokenStream> {
     let mut conditional = conditional(meta)?.into_iter();
     let condition = conditional.next()?;
@@ -100,7 +102,7 @@ fn conditional(meta: &Meta) -> Option<Punctuated<Meta, Token![,]>> {
     list.parse_args_with(Punctuated::parse_terminated).ok()
 }
 
-/// Removes the documentation after the first paragraph.
+/// Removes the `doc` attributes that come after the first paragraph of the documentation.
 fn cut_after_summary(attributes: &mut Vec<Attribute>) {
     let mut over = false;
     attributes.retain(|attribute| {
@@ -125,7 +127,7 @@ fn doc_line(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Returns true if the attributes contain documentation text.
+/// Returns true if `attributes` contain documentation text, that is, a `#[doc = ".."]`.
 pub(crate) fn has_docs(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let text = matches!(attribute.meta, Meta::NameValue(_));
@@ -149,7 +151,7 @@ pub(crate) fn is_conditional_mark(attribute: &Attribute, dialect: Dialect) -> bo
     conditional(&attribute.meta).is_some_and(|metas| metas.iter().skip(1).any(is_mark))
 }
 
-/// Returns true if an attribute with this path is for the macro of the dialect, such as `actor` or
+/// Returns true if `path` is the path of the attribute `dialect`, such as `actor` or
 /// `garrick::actor`.
 pub(crate) fn is_mark(path: &syn::Path, dialect: Dialect) -> bool {
     path.segments

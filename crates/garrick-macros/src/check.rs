@@ -1,4 +1,4 @@
-//! Detection of blocks that cannot be actors and of methods that cannot handle messages.
+//! Detection of `impl` blocks that cannot be actors, and of methods that cannot handle messages.
 
 use quote::ToTokens;
 use syn::{
@@ -14,35 +14,35 @@ use crate::types;
 const OWNS: &str = "an actor cannot borrow data, because it can outlive the code that creates it; store owned data, \
                     or share data in an `Arc`";
 
-/// The kind of a method, for errors.
+/// The kind of a method, as error messages describe it.
 #[derive(Clone, Copy)]
 struct Of {
-    /// Description of the method.
+    /// Description of the method in an error message.
     what: &'static str,
     dialect: Dialect,
 }
 
 impl Of {
-    /// Returns the kind of a method that handles a message.
+    /// Returns the kind for methods that handle a message.
     fn message(dialect: Dialect) -> Self {
         let what = "a method that handles a message";
         Self { what, dialect }
     }
 
-    /// The method that is called at the start of an actor.
+    /// The kind of the method that is called at the start of an actor.
     const START: Self = Self {
         what: "the method marked `#[actor(started)]`",
         dialect: Dialect::Actor,
     };
 
-    /// The method that changes the state of a durable actor.
+    /// The kind of the method that changes the state of a durable actor.
     const APPLY: Self = Self {
         what: "the method marked `#[durable(apply)]`",
         dialect: Dialect::Durable,
     };
 }
 
-/// Returns the type of the block and the name of this type, if the block can be an actor.
+/// Returns the type of the `impl` block and the name of this type, if the block can be an actor.
 pub(crate) fn block(
     item: &ItemImpl,
     dialect: Dialect,
@@ -114,7 +114,7 @@ pub(crate) fn message(method: &ImplItemFn, dialect: Dialect) -> Errors {
     errors
 }
 
-/// Returns the arguments after the receiver.
+/// Returns all arguments of a method except `self`.
 pub(crate) fn typed_arguments(signature: &Signature) -> impl Iterator<Item = &PatType> {
     signature.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(argument) => Some(argument),
@@ -182,7 +182,8 @@ fn by_reference(receiver: &Receiver, of: Of, errors: &mut Errors) {
     }
 }
 
-/// Checks that the receiver does not let the method change the state.
+/// Reports an error if the receiver is `&mut self`, because such a method could change the state of
+/// a durable actor.
 fn unchanging(receiver: &Receiver, errors: &mut Errors) {
     if receiver.reference.is_some() && receiver.mutability.is_some() {
         let or_skip = Dialect::Durable.or_skip();
@@ -268,7 +269,8 @@ pub(crate) fn started(method: &ImplItemFn) -> Errors {
     errors
 }
 
-/// Returns the type of the events that `method` applies to the state, if it can do so.
+/// Returns the type of the events that `method` applies to the state, or `None` if `method` cannot
+/// apply events.
 pub(crate) fn apply<'a>(method: &'a ImplItemFn, errors: &mut Errors) -> Option<&'a Type> {
     let (of, mut found) = (Of::APPLY.what, Errors::default());
     qualifiers(&method.sig, Of::APPLY, &mut found);
@@ -318,22 +320,22 @@ pub(crate) fn apply<'a>(method: &'a ImplItemFn, errors: &mut Errors) -> Option<&
     if errors.append(found) { None } else { event }
 }
 
-/// A name that a generated item will have.
+/// A name that is reserved for a generated item.
 pub(crate) struct Taken {
-    /// Name of the variant, or of the handle's method.
+    /// Name of the generated variant, or of the generated method of the handle.
     pub(crate) name: Ident,
-    /// Description of the item's kind.
+    /// Description of the item's kind in an error message.
     pub(crate) kind: &'static str,
-    /// Method that the item is generated from.
+    /// Method from which the item is generated.
     pub(crate) method: Ident,
-    /// True if a `cfg` may remove the method.
+    /// True if the method has a `cfg` that may remove it.
     pub(crate) conditional: bool,
 }
 
-/// Returns true if `new` does not collide with `others`.
+/// Returns true if the name `new` does not collide with the names `others`.
 ///
 /// Two items that each depend on a `cfg` are not compared, because their conditions may exclude
-/// each other. If both are present, rustc reports the collision.
+/// each other. If two colliding items are both present, rustc reports the collision.
 pub(crate) fn name(new: &Taken, others: &[Taken], dialect: Dialect, errors: &mut Errors) -> bool {
     let or_skip = dialect.or_skip();
     let rival = others.iter().find(|other| {
@@ -349,7 +351,7 @@ pub(crate) fn name(new: &Taken, others: &[Taken], dialect: Dialect, errors: &mut
     rival.is_none()
 }
 
-/// Returns true if the handle can have a method of this name.
+/// Returns true if the generated handle can have a method of this name.
 pub(crate) fn free_on_handle(method: &Ident, dialect: Dialect, errors: &mut Errors) -> bool {
     let or_skip = dialect.or_skip();
     let taken = names::is_of_handles(method);

@@ -1,4 +1,4 @@
-//! Collected errors of a block, which are reported all at once.
+//! The collected errors of an `impl` block, which are reported all at once.
 
 use std::fmt::Display;
 
@@ -6,12 +6,12 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::Error;
 
-/// Errors found so far.
+/// The errors that have been found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Errors(Option<Error>);
 
 impl Errors {
-    /// Adds an error.
+    /// Adds an error to the collected errors.
     pub(crate) fn push(&mut self, error: Error) {
         match &mut self.0 {
             Some(first) => first.combine(error),
@@ -19,7 +19,7 @@ impl Errors {
         }
     }
 
-    /// Adds an error with `message` at the position of `culprit`.
+    /// Adds an error with the text `message` at the position of `culprit`.
     pub(crate) fn at(&mut self, culprit: impl ToTokens, message: impl Display) {
         self.push(Error::new_spanned(culprit, message));
     }
@@ -40,7 +40,7 @@ impl Errors {
             .unwrap_or_default()
     }
 
-    /// Returns the messages in order.
+    /// Returns the messages of the collected errors, in order.
     #[cfg(test)]
     pub(crate) fn messages(self) -> Vec<String> {
         let errors = self.0.into_iter().flatten();

@@ -1,16 +1,17 @@
-//! The attributes `#[garrick::actor]` and `#[garrick::durable]`, which turn an `impl` block into an
-//! actor, the derive macro `Stored`, which encodes the events of durable actors, and the derive
-//! macro `Wire`, which encodes messages between nodes.
+//! The macros of Garrick. The attributes `#[garrick::actor]` and `#[garrick::durable]` turn an
+//! `impl` block into an actor. The derive macro `Stored` encodes the events of durable actors, and
+//! the derive macro `Wire` encodes messages between nodes.
 //!
-//! Depend on the crate `garrick`, which re-exports the macros. The generated code uses the types of
-//! that crate.
+//! Programs that use these macros need to depend on the crate `garrick`, which re-exports the
+//! macros. The generated code uses the types of `garrick`.
 //!
 //! ```text
 //!   tokens --parse--> Block, Message ..., each with the errors that `check` finds --expand--> tokens
 //! ```
 //!
-//! All errors of a block are reported at once, each at its position. The rest of the block is still
-//! expanded. Otherwise rustc would also report an error for every use of the actor.
+//! All errors of an `impl` block are reported at once, each at its position. The macro still
+//! expands the rest of a block that has errors. Otherwise rustc would also report an error for
+//! every use of the actor.
 #![forbid(unsafe_code)]
 
 mod dialect;
@@ -61,7 +62,8 @@ pub fn wire(item: TokenStream) -> TokenStream {
     wire::wire(item.into(), parse_quote!(::garrick::wire)).into()
 }
 
-/// The derive macro `Wire` for programs that use the crate `garrick-wire` without the facade.
+/// The derive macro `Wire` for programs that use the crate `garrick-wire` without the crate
+/// `garrick`.
 #[cfg_attr(not(doctest), doc = include_str!("wire.md"))]
 #[proc_macro_derive(WireAlone, attributes(wire))]
 pub fn wire_alone(item: TokenStream) -> TokenStream {

@@ -1,11 +1,11 @@
-//! Names of the generated items.
+//! The names of the items that the attributes generate.
 
 use syn::ext::IdentExt;
 use syn::{Error, Ident, Result};
 
 use crate::dialect::Dialect;
 
-/// Names of the methods that every handle has.
+/// The names of the methods that every generated handle has.
 const OF_HANDLES: &[&str] = &["new", "address"];
 
 /// Returns the name of a method's variant: the method's name in camel case, such as `GetAll` for
@@ -37,7 +37,7 @@ fn capitalized(word: &str) -> String {
     first.chain(letters).collect()
 }
 
-/// Returns the name of the handle's method that an actor calls to ask.
+/// Returns the name of the handle's method that an actor calls to ask, such as `get_to` for `get`.
 pub(crate) fn asking_of(method: &Ident) -> Ident {
     quote::format_ident!("{}_to", method.unraw(), span = method.span())
 }

@@ -1,5 +1,5 @@
-//! Options of a block and marks of its methods. Both are arguments of the attribute `#[actor(..)]`
-//! or `#[durable(..)]`.
+//! The options of an `impl` block and the marks of its methods. Both are arguments of the attribute
+//! `#[actor(..)]` or `#[durable(..)]`.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -18,7 +18,7 @@ use crate::errors::Errors;
 const OPTIONS: &str = "a visibility such as `pub(crate)`, `name = \"...\"`, `handle = Name`, \
                        `message = Name`, `derive(Trait, ...)` and `crate = path`";
 
-/// Further options of a durable actor.
+/// The part of an error message that lists the options that only a durable actor has.
 const OF_DURABLE: &str = ", and, for a state that is saved, `save` or `save = 1_000`";
 
 fn marks(dialect: Dialect) -> &'static str {
@@ -33,12 +33,12 @@ fn marks(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Options of a block.
+/// The options of an attribute on an `impl` block.
 #[derive(Default)]
 pub(crate) struct Options {
     /// Visibility of the message type and the handle type, if given.
     pub(crate) visibility: Option<Visibility>,
-    /// Name of the actor in reports, if given.
+    /// Name by which reports refer to the actor, if given.
     pub(crate) name: Option<LitStr>,
     /// Name of the handle type, if given.
     pub(crate) handle: Option<Ident>,
@@ -53,9 +53,9 @@ pub(crate) struct Options {
     dialect: Dialect,
 }
 
-/// The option that saves the state.
+/// The option `save`, which saves the state of a durable actor.
 pub(crate) struct Save {
-    /// Word of the option.
+    /// The word `save` in the source, with its span.
     pub(crate) word: Ident,
     /// Number of events after which the state is saved, if given.
     pub(crate) every: Option<Expr>,
@@ -68,7 +68,7 @@ impl ToTokens for Save {
 }
 
 impl Options {
-    /// Returns the defaults.
+    /// Returns the default options for the attribute `dialect`.
     pub(crate) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -76,7 +76,7 @@ impl Options {
         }
     }
 
-    /// Parses the options of a block.
+    /// Parses the options of the attribute on an `impl` block.
     pub(crate) fn parse(options: TokenStream, dialect: Dialect) -> Result<Self> {
         let parse = |input: ParseStream<'_>| Self::of(dialect, input);
         parse.parse2(options)
@@ -93,12 +93,13 @@ impl Options {
         Ok(options)
     }
 
-    /// Returns the attribute of the block.
+    /// Returns the kind of the attribute on the `impl` block: `Actor` or `Durable`.
     pub(crate) fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Returns the path of the crate that contains the actor types. The default is the facade.
+    /// Returns the path of the crate that contains the actor types. The default is the crate
+    /// `garrick`.
     pub(crate) fn krate(&self) -> Path {
         self.krate
             .clone()
@@ -175,9 +176,9 @@ fn once<T: ToTokens>(place: &mut Option<T>, value: T, key: &impl ToString) -> Re
 /// The role of a method that handles no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// A plain method.
+    /// A method that is not part of the actor: the attribute ignores it.
     Skip,
-    /// The method that is called once, before the first message.
+    /// The method that is called once, before the actor handles its first message.
     Started,
     /// The method that changes the state of a durable actor.
     Apply,
@@ -197,8 +198,8 @@ impl Mark {
         }
     }
 
-    /// Removes all marks from `attributes` and returns the last one. An invalid mark counts as
-    /// `skip`, so that it causes only one error.
+    /// Removes all marks, such as `#[actor(skip)]`, from `attributes`, and returns the last mark.
+    /// An invalid mark counts as `skip`, so that it causes only one error.
     pub(crate) fn take(
         attributes: &mut Vec<Attribute>,
         dialect: Dialect,

@@ -1,4 +1,4 @@
-//! Parsing of a block into the messages and the other properties of the actor.
+//! Parsing of an `impl` block into the messages and the other properties of an actor.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -17,19 +17,20 @@ use crate::names;
 use crate::options::{Mark, Options, Save};
 use crate::types::{self, Named, Returned};
 
-/// The parsed block of an actor.
+/// The parsed `impl` block of an actor.
 pub(crate) struct Block {
     /// Path of the crate that contains the actor types.
     pub(crate) krate: Path,
-    /// Attributes of the block.
+    /// Attributes of the `impl` block.
     pub(crate) attributes: Vec<Attribute>,
     /// Visibility of the message type and the handle type.
     pub(crate) visibility: Visibility,
-    /// Type of the actor.
+    /// Type that the `impl` block turns into an actor.
     pub(crate) actor: TypePath,
-    /// Last segment of the actor's type.
+    /// Last segment of the path of the actor's type, such as `Counter`.
     pub(crate) ident: Ident,
-    /// Generic parameters of the block with their bounds. `Self` is replaced with the actor's type.
+    /// Generic parameters of the `impl` block with their bounds, in which `Self` is replaced by the
+    /// actor's type.
     pub(crate) generics: Generics,
     /// Name of the message type.
     pub(crate) message: Ident,
@@ -39,13 +40,14 @@ pub(crate) struct Block {
     pub(crate) name: Option<LitStr>,
     /// Traits that the message type derives.
     pub(crate) derives: Vec<Path>,
-    /// Messages, in the order of the methods.
+    /// The messages of the actor, in the order of the methods that handle them.
     pub(crate) messages: Vec<Message>,
-    /// Methods that cannot handle a message, but whose names are free.
+    /// Methods that cannot handle a message, and whose names collide with no other method of the
+    /// handle.
     pub(crate) rejected: Vec<Rejected>,
-    /// Method that is called before the first message.
+    /// The method that is called before the first message, if there is one.
     pub(crate) started: Option<Started>,
-    /// Method that changes the state of a durable actor.
+    /// The method that changes the state of a durable actor, if there is one.
     pub(crate) apply: Option<Apply>,
     /// The option that saves the state of a durable actor, if given.
     pub(crate) save: Option<Save>,
@@ -53,70 +55,70 @@ pub(crate) struct Block {
 
 /// A message and the method that handles it.
 pub(crate) struct Message {
-    /// Attributes of the method.
+    /// Attributes of the method that handles the message.
     pub(crate) attributes: Vec<Attribute>,
-    /// Visibility of the method.
+    /// Visibility of the method that handles the message.
     pub(crate) visibility: Visibility,
-    /// Name of the method.
+    /// Name of the method that handles the message.
     pub(crate) method: Ident,
-    /// Name of the variant.
+    /// Name of the message's variant.
     pub(crate) variant: Ident,
-    /// Arguments of the method, in order.
+    /// Arguments of the method that handles the message, in order.
     pub(crate) arguments: Vec<Argument>,
     /// Type of the answer, if the message is an ask.
     pub(crate) answer: Option<Type>,
-    /// Return type of the method.
+    /// Return type of the method that handles the message.
     pub(crate) returned: Returned,
 }
 
-/// A method that cannot handle a message. Its error has been reported.
+/// A method that cannot handle a message, after an error about this method was reported.
 pub(crate) struct Rejected {
-    /// The message that would call the method.
+    /// The message that the method would handle if it had no error.
     pub(crate) message: Message,
-    /// Generic parameters of the method.
+    /// Generic parameters of the method that cannot handle the message.
     pub(crate) generics: Generics,
 }
 
-/// An argument of a method.
+/// An argument of a method that handles a message.
 pub(crate) enum Argument {
     /// An argument that is a field of the message.
     Field(Box<Field>),
-    /// The context, with its span.
+    /// An argument that is the context of the turn, with the span of the argument.
     Context(Span),
-    /// The reply, with its span.
+    /// An argument that is a `Reply`, with the span of the argument.
     Reply(Span),
 }
 
 /// A field of a message.
 pub(crate) struct Field {
-    /// Name of the corresponding argument of the handle's method.
+    /// Name of the field as an argument of the handle's method.
     pub(crate) name: Ident,
-    /// Type, with `Self` replaced by the actor's type.
+    /// Type of the field, with `Self` replaced by the actor's type.
     pub(crate) ty: Type,
 }
 
 /// The method that is called before the first message.
 pub(crate) struct Started {
-    /// Attributes of the method.
+    /// Attributes of the method that is called before the first message.
     pub(crate) attributes: Vec<Attribute>,
-    /// Name of the method.
+    /// Name of the method that is called before the first message.
     pub(crate) method: Ident,
-    /// Span of the context, if the method takes one.
+    /// Span of the context argument, if the method takes a context.
     pub(crate) context: Option<Span>,
-    /// Return type of the method.
+    /// Return type of the method that is called before the first message.
     pub(crate) returned: Returned,
 }
 
 /// The method that changes the state of a durable actor.
 pub(crate) struct Apply {
-    /// Name of the method.
+    /// Name of the method that changes the state by an event.
     pub(crate) method: Ident,
-    /// Type of the events, with `Self` replaced by the actor's type.
+    /// Type of the events of the durable actor, with `Self` replaced by the actor's type.
     pub(crate) event: Type,
 }
 
 /// Parses `item` and removes the attributes that only this macro uses. Omits methods that cannot
-/// handle a message. Returns `None` if the block cannot be an actor.
+/// handle a message. Returns `None` if the `impl` block cannot be an actor.
 pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) -> Option<Block> {
     let dialect = options.dialect();
     let marks = take_marks(item, dialect, errors);
@@ -165,7 +167,8 @@ fn methods(item: &mut ItemImpl) -> impl Iterator<Item = &mut ImplItemFn> {
     })
 }
 
-/// Removes and returns the marks of the methods, in order. Reports marks on other items.
+/// Removes and returns the marks of the methods, in order. Reports an error for each mark on an
+/// item that is not a method.
 fn take_marks(item: &mut ItemImpl, dialect: Dialect, errors: &mut Errors) -> Vec<Option<Mark>> {
     let name = dialect.name();
     for other in &mut item.items {
@@ -185,8 +188,8 @@ fn take_marks(item: &mut ItemImpl, dialect: Dialect, errors: &mut Errors) -> Vec
         .collect()
 }
 
-/// Returns the widest of the visibilities. The comparison uses only the tokens, so it does not
-/// resolve paths.
+/// Returns the widest of the visibilities. The comparison uses only the tokens of a visibility, and
+/// does not resolve paths.
 fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility {
     let width = |visibility: &Visibility| match visibility {
         Visibility::Public(_) => 4,
@@ -200,8 +203,9 @@ fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility 
     widest.cloned().unwrap_or(Visibility::Inherited)
 }
 
-/// Returns an attribute that allows some lints in the methods that handle messages. Such methods
-/// need owned arguments and a receiver, and cannot be `const`, so the lints do not apply to them.
+/// Returns an attribute that allows some lints in the methods that handle messages. These methods
+/// need owned arguments and a receiver, and cannot be `const`, so the lints would report
+/// unavoidable code.
 fn forced() -> Attribute {
     parse_quote! {
         #[allow(
@@ -212,16 +216,16 @@ fn forced() -> Attribute {
     }
 }
 
-/// Reads the methods of a block.
+/// Reads the methods of an `impl` block.
 struct Reader<'a> {
     actor: &'a TypePath,
-    /// Names that are in use by the methods read so far.
+    /// Names of the items that are generated for the methods read so far.
     taken: Vec<Taken>,
     messages: Vec<Message>,
     rejected: Vec<Rejected>,
     started: Option<Started>,
     apply: Option<Apply>,
-    /// True if a method was marked `#[durable(apply)]`, even if it cannot be used.
+    /// True if a method was marked `#[durable(apply)]`, even if this method has an error.
     has_apply: bool,
     dialect: Dialect,
     errors: &'a mut Errors,
@@ -350,8 +354,8 @@ impl<'a> Reader<'a> {
         ty
     }
 
-    /// Reserves the names of the items generated from `message`. Returns true if all of them are
-    /// free.
+    /// Reserves the names of the items generated from `message`. Returns true if none of these
+    /// names is already in use.
     fn names_are_free(&mut self, message: &Message) -> bool {
         let conditional = attributes::is_conditional(&message.attributes);
         let taken = |name: Ident, kind| Taken {
@@ -378,7 +382,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Message {
-    /// Returns the arguments that are fields of the message.
+    /// Returns those arguments of the method that are fields of the message.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &Field> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Field(field) => Some(&**field),

@@ -1,5 +1,5 @@
-//! Recognition of the types in a signature from their tokens. Names are not resolved. `Context`,
-//! `Decide`, `Next` and `Reply` are recognized by the last segment of their path.
+//! Recognition of the types in a method's signature by their tokens, without name resolution.
+//! `Context`, `Decide`, `Next` and `Reply` are recognized by the last segment of their path.
 
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
@@ -11,13 +11,13 @@ use syn::{
 
 /// The kind of a method's return type.
 pub(crate) enum Returned {
-    /// No value. The actor continues.
+    /// The method returns no value, and the actor continues.
     Nothing,
-    /// A `Next`.
+    /// The method returns a `Next`.
     Next,
-    /// A `Result<Next, _>`, whose error fails the actor.
+    /// The method returns a `Result<Next, _>`, whose error makes the actor fail.
     Fallible,
-    /// An answer of this type.
+    /// The method returns an answer of this type.
     Answer(Box<Type>),
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn is_context(ty: &Type) -> bool {
     }
 }
 
-/// Returns the `R` of a `Reply<R>`.
+/// Returns the type `R` if `ty` is a `Reply<R>`.
 pub(crate) fn answer_of_reply(ty: &Type) -> Option<&Type> {
     let last = last_segment(ty)?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else {
@@ -83,7 +83,7 @@ fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// Removes visible and invisible parentheses that a macro may have added.
+/// Returns the type without parentheses, including the invisible ones that a macro may have added.
 pub(crate) fn bare(mut ty: &Type) -> &Type {
     loop {
         ty = match ty {
@@ -94,8 +94,8 @@ pub(crate) fn bare(mut ty: &Type) -> &Type {
     }
 }
 
-/// Returns an error for each part of `ty` that cannot be sent: borrows and unnamed types. The
-/// errors describe the type as `what`.
+/// Returns an error for each part of `ty` that cannot be sent in a message: borrows and unnamed
+/// types. The errors describe the type as `what`.
 pub(crate) fn unsendable(ty: &Type, what: &'static str) -> Vec<Error> {
     let mut finder = Finder {
         what,
@@ -105,7 +105,8 @@ pub(crate) fn unsendable(ty: &Type, what: &'static str) -> Vec<Error> {
     finder.found
 }
 
-/// Replaces all lifetimes of a type with `'static`. Returns `None` for a type without a name.
+/// Replaces all lifetimes of a type with `'static`. Returns `None` if the type has no name, such as
+/// an `impl Trait`.
 pub(crate) fn owned(ty: &Type) -> Option<Type> {
     let mut owned = ty.clone();
     Owned.visit_type_mut(&mut owned);
@@ -178,8 +179,8 @@ impl<'ast> Visit<'ast> for Finder {
     }
 }
 
-/// Replaces `Self` with the actor's type. The result is copied to places where `Self` has another
-/// meaning.
+/// Replaces `Self` with the actor's type, because the result is copied to places where `Self` means
+/// another type.
 pub(crate) struct Named<'a>(pub(crate) &'a TypePath);
 
 impl Named<'_> {

@@ -1,9 +1,10 @@
 //! A timer that wakes a worker from its sleep in tokio's driver.
 //!
 //! tokio's own timers have a resolution of milliseconds, and so does the timeout of tokio's sleep.
-//! Garrick's timers are a hundred times finer. For this reason, on Linux, a timer file descriptor
-//! wakes the worker. The driver waits for the descriptor as it waits for a socket, and the kernel
-//! does not round the time. On other systems, one of tokio's timers is used.
+//! Garrick's timers are a hundred times more precise. To keep this precision, a timer file
+//! descriptor (`timerfd`) wakes the worker on Linux. The driver waits for this descriptor as for a
+//! socket, and the kernel does not round the time. On other systems, one of tokio's timers wakes
+//! the worker.
 
 use std::io;
 use std::time::Duration;
@@ -24,7 +25,7 @@ mod fine {
 
     use super::{Duration, io};
 
-    /// The timer of one worker's driver.
+    /// The timer in the tokio driver of one worker.
     #[derive(Debug)]
     pub(crate) struct Alarm {
         timer: AsyncFd<OwnedFd>,
@@ -43,7 +44,7 @@ mod fine {
             Ok(Self { timer })
         }
 
-        /// Waits until the time `delay` has passed.
+        /// Waits for the duration `delay`.
         pub(crate) async fn wait(&self, delay: Duration) {
             let set = self.set(delay);
             debug_assert!(set.is_ok(), "{set:?}");
@@ -71,7 +72,7 @@ mod fine {
     }
 }
 
-/// The timer of one worker's driver.
+/// The timer in the tokio driver of one worker.
 #[cfg(any(not(target_os = "linux"), garrick_portable))]
 #[derive(Debug)]
 pub(crate) struct Alarm;
@@ -82,7 +83,7 @@ impl Alarm {
         Ok(Self)
     }
 
-    /// Waits until the time `delay` has passed.
+    /// Waits for the duration `delay`.
     pub(crate) async fn wait(&self, delay: Duration) {
         tokio::time::sleep(delay).await;
     }

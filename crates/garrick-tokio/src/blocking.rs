@@ -1,7 +1,8 @@
 //! Blocking work whose result returns to the actor as a message.
 //!
-//! The effects of a turn take place when the turn commits. Therefore the turn spawns a small actor
-//! that starts the work. A turn that is undone does not spawn the small actor.
+//! Blocking work must start only if the turn that requests it commits. Therefore the turn spawns a
+//! small actor that starts the work. A turn that is undone spawns no actor, so the work does not
+//! start.
 
 use garrick_core::quiet;
 use std::error::Error;
@@ -14,12 +15,12 @@ use tokio::runtime::Handle;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockingError {
-    /// The work panicked with the contained message.
+    /// The blocking work panicked. The value contains the message of the panic.
     Panicked(String),
     /// The actor does not run in a tokio runtime, because its system was not built with
-    /// [`Tokio`](crate::Tokio). [`SpawnBlocking::spawn_blocking_on`] never returns this error.
+    /// [`Tokio`](crate::Tokio). This error cannot occur with [`SpawnBlocking::spawn_blocking_on`].
     NoRuntime,
-    /// The runtime was shut down before the work began.
+    /// The tokio runtime was shut down before the blocking work began.
     Ended,
 }
 
@@ -39,14 +40,14 @@ impl Error for BlockingError {}
 
 /// An extension of [`Context`] for actors that run blocking work on another thread.
 pub trait SpawnBlocking<M> {
-    /// Runs `work` on a separate thread when the turn has committed. Then `convert` converts the
-    /// result into a message to this actor.
+    /// Runs `work` on a separate thread after the turn has committed. Then `convert` converts the
+    /// result of `work` into a message to this actor.
     ///
     /// Until the message is sent, the work holds an address of the actor. So the actor stays alive
     /// even if all of its other addresses are dropped. If the actor stops before the message is
     /// sent, for example because of a failure, the message is dropped.
     ///
-    /// Async actors do not need this method. They can use
+    /// Async actors do not need this method, because they can use
     /// `tokio::task::spawn_blocking(work).await`.
     ///
     /// # Examples
@@ -142,8 +143,8 @@ where
 type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;
 
 /// An obligation to deliver a result to the actor. If the promise is dropped,
-/// [`BlockingError::Ended`] is delivered instead. A promise is created when the work begins. The
-/// work of a turn that is undone never begins, so nothing is delivered for it.
+/// [`BlockingError::Ended`] is delivered instead. A promise is created when the work begins. If the
+/// turn that requested the work is undone, the work never begins, and no result is delivered.
 struct Promise<R>(Option<Give<R>>);
 
 impl<R> Promise<R> {
@@ -168,11 +169,13 @@ impl<R> Drop for Promise<R> {
     }
 }
 
-/// A small actor that starts the work in its own turn.
+/// A small actor that starts blocking work in its own turn, after the turn that requested the work
+/// has committed.
 struct Errand<W, R> {
-    /// Runtime whose threads run the work, or `None` for the current runtime.
+    /// The tokio runtime whose threads run the work, or `None` for the current runtime.
     runtime: Option<Handle>,
-    /// The work, and the function that delivers its result. `None` after the work has begun.
+    /// The work, and the function that delivers its result. This field is `None` after the work has
+    /// begun.
     work: Option<(W, Give<R>)>,
 }
 

@@ -1,16 +1,17 @@
 //! A current-thread runtime of tokio as the driver of a worker.
 //!
 //! The runtime never runs an actor. The worker polls an actor's future within the runtime's
-//! context, so that sockets and timers find the driver that they register with. A worker parks by a
-//! `block_on` of a future that is ready when another thread gives the worker a token, or when the
-//! worker's next timer expires. A worker polls by running the driver once without waiting. Tasks
-//! that actors have spawned with `tokio::spawn` run while the worker is parked or polling.
+//! context, so that sockets and timers find the driver that they register with. To sleep, a worker
+//! calls `block_on` with a future. This future becomes ready when another thread gives the worker a
+//! token, or when the worker's next timer expires. To check for I/O events without sleeping, a
+//! worker runs the driver once without waiting. Tasks that actors have spawned with `tokio::spawn`
+//! run while the worker sleeps or checks for events.
 //!
-//! A token is a permit of [`Notify`]. A permit that was given before the worker parks makes the
-//! next park return. A permit that is left over makes a park return early, which does no harm. If
-//! code inside the driver wakes an actor, this code runs on the worker's own thread. So tokio
-//! writes to no file descriptor, and the park returns after the available events have been
-//! dispatched.
+//! A token is a permit of [`Notify`]. If a permit was given before the worker begins to sleep, the
+//! sleep ends at once. A permit that is left over from earlier makes the worker wake up once
+//! without need, which does no harm. If code inside the driver wakes an actor, this code runs on
+//! the worker's own thread. So tokio need not write to a file descriptor to wake the worker, and
+//! the sleep ends after the available events have been dispatched.
 
 use std::cell::Cell;
 use std::io;
@@ -74,16 +75,16 @@ pub struct Tokio {
 }
 
 impl Tokio {
-    /// Creates a factory with tokio's default limits.
+    /// Creates a factory of tokio drivers with tokio's default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the maximum number of threads that each worker may use for blocking work, including
-    /// file operations. The default is tokio's limit of 512. If the number is 0, starting the
-    /// system returns an error. The threads start on demand, and exit after ten seconds without
-    /// work.
+    /// file operations. The default is tokio's limit of 512. If the maximum is 0, starting the
+    /// system returns an error. The threads for blocking work start on demand, and exit after ten
+    /// seconds without work.
     #[must_use]
     pub fn blocking_threads_max(mut self, threads: usize) -> Self {
         self.blocking_threads_max = Some(threads);
@@ -118,7 +119,7 @@ impl Drivers for Tokio {
 const NO_THREADS: &str =
     "`blocking_threads_max` is 0, but each worker needs at least 1 thread for blocking work";
 
-/// Handle that wakes one worker.
+/// A handle through which other threads wake one worker.
 #[derive(Debug, Default)]
 struct Token(Notify);
 
@@ -128,13 +129,13 @@ impl Wake for Token {
     }
 }
 
-/// The driver of one worker, described in the module documentation.
+/// The tokio driver in which one worker sleeps. The module documentation describes it.
 #[derive(Debug)]
 struct TokioDriver {
     runtime: Inside,
-    /// Timer that limits the sleep to the timeout of a park.
+    /// Timer that wakes the worker when the timeout of its sleep expires.
     alarm: Alarm,
-    /// The token, which any thread can give, and which the worker takes.
+    /// The token that wakes the worker. Any thread can give it, and only the worker takes it.
     token: Arc<Token>,
 }
 
@@ -193,15 +194,15 @@ impl Driver for TokioDriver {
     }
 }
 
-/// The tokio runtime of one worker. `Drop` waits for running blocking work, but for at most the
-/// grace period.
+/// The tokio runtime of one worker. `Drop` waits until the running blocking work has ended, but at
+/// most for the grace period.
 #[derive(Debug)]
 struct Inside {
-    /// The runtime, or `None` after it has been dropped.
+    /// The tokio runtime, or `None` after the runtime has been dropped.
     runtime: Option<Runtime>,
     grace: Duration,
-    /// True if a worker has run in the runtime. If not, there is no work to wait for, and the
-    /// thread that drops the runtime may be one that must not block.
+    /// True if a worker has run in this runtime. If no worker has run, there is no blocking work to
+    /// wait for. In this case, the runtime may be dropped by a thread that must not block.
     lived: Cell<bool>,
 }
 

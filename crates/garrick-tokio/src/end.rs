@@ -35,8 +35,8 @@ pub async fn shutdown(system: System) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a receiver that is notified after a system has shut down. The caller has already begun
-/// the shutdown.
+/// Returns a receiver that is notified after a system has shut down. The caller must already have
+/// begun the shutdown.
 pub(crate) fn waiting(system: &Arc<System>) -> io::Result<oneshot::Receiver<()>> {
     let (over, told) = oneshot::channel();
     let ending = system.clone();

@@ -2,8 +2,8 @@
 //! that tokio's tasks can use.
 //!
 //! The workers of a system that is built with [`Tokio`] sleep in tokio's driver. Each worker has
-//! its own driver, so the thread that runs an actor also wakes this actor when an event arrives
-//! that it awaits. There is no second thread pool, and no event has to be passed to another thread.
+//! its own driver, so the thread that runs an actor also receives the I/O events for which the
+//! actor waits. No second thread pool is needed, and no event has to be passed to another thread.
 //!
 //! ```text
 //!   worker thread:  [ turns of actors ][ poll the driver ][ turns ] ... [ sleep in the driver ] ...

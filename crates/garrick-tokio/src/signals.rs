@@ -2,9 +2,9 @@
 //!
 //! On systems other than Unix, the only signal is Ctrl-C.
 //!
-//! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles every message that
-//! was already sent, and every message that results from these. The second signal stops the system
-//! at once, without waiting for turns that are still running.
+//! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles all messages that
+//! were already sent, and all further messages that actors send while they handle them. The second
+//! signal stops the system at once, without waiting for turns that are still running.
 
 use std::sync::Arc;
 use std::{fmt, io};
@@ -23,9 +23,9 @@ use unix::Source;
 /// A stop signal that the process has received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {
-    /// SIGINT, sent by Ctrl-C.
+    /// SIGINT, which Ctrl-C sends.
     Interrupt,
-    /// SIGTERM, sent by `kill` and by service managers. Only Unix has it.
+    /// SIGTERM, which `kill` and service managers send, and which exists only on Unix.
     Terminate,
 }
 
@@ -84,8 +84,8 @@ impl Signals {
         Source::listen().map(Self)
     }
 
-    /// Waits for the next signal. Signals of the same kind that arrive between two calls of this
-    /// method count as one.
+    /// Waits for the next stop signal: SIGINT or SIGTERM. Signals of the same kind that arrive
+    /// between two calls of this method count as one.
     ///
     /// # Cancel safety
     /// No signal is lost if the future is dropped.
@@ -93,8 +93,8 @@ impl Signals {
         self.0.recv().await
     }
 
-    /// Shuts down a system gracefully. If another signal arrives during the shutdown, stops the
-    /// system immediately. Returns how the shutdown ended.
+    /// Shuts down a system gracefully, or immediately if another stop signal arrives during the
+    /// shutdown. The result tells how the shutdown ended.
     ///
     /// # Errors
     /// Returns an error if the operating system cannot start the thread that waits for the
@@ -114,7 +114,7 @@ impl Signals {
     }
 }
 
-/// Receivers of the two signals on Unix.
+/// The receivers of SIGINT and SIGTERM on Unix.
 #[cfg(all(unix, not(garrick_portable)))]
 mod unix {
     use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -159,7 +159,8 @@ mod key {
 
     type Press = Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>;
 
-    /// A future that is ready at the next Ctrl-C. tokio already listens for the signal.
+    /// A future that becomes ready at the next Ctrl-C. When the future is created, tokio already
+    /// listens for the signal.
     pub(super) struct Source(Press);
 
     impl Source {

@@ -19,11 +19,11 @@
 //! ```
 //!
 //! An [`Actor`] handles one message at a time. Handling a message is called a *turn*. During a
-//! turn, the actor sends messages, spawns actors and starts timers through its [`Context`]. These
-//! effects take place together when the turn commits. If the turn fails, none of these effects
-//! takes place. A [`System`] runs actors on a pool of threads, and a [`Local`] runs them on the
-//! calling thread. Code that holds an actor's [`Address`] can send messages to the actor and ask it
-//! questions.
+//! turn, the actor sends messages, spawns actors and starts timers through its [`Context`]. The
+//! effects of a turn take place together when the turn commits. If the turn fails, none of its
+//! effects takes place. A [`System`] runs actors on a pool of threads, and a [`Local`] runs them on
+//! the calling thread. Code that holds an actor's [`Address`] can send messages to the actor and
+//! ask it questions.
 //!
 //! # Overview
 //!
@@ -71,7 +71,7 @@ pub use garrick_actor::{
     ask, door, error, files, future, inspect, mailbox, naming, route, spawn, supervise, system,
 };
 
-/// Traces of OpenTelemetry that continue from actor to actor.
+/// OpenTelemetry traces that are passed on with messages from actor to actor.
 #[cfg(feature = "traces")]
 pub use garrick_actor::trace;
 
@@ -104,11 +104,13 @@ pub use garrick_secure as secure;
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
 
-/// Simulation of systems: the search for the order or fault in which a program fails.
+/// Simulation of systems, which searches for an order of events or a fault that makes a program
+/// fail.
 #[cfg(feature = "sim")]
 pub use garrick_sim as sim;
 
-/// The crate `metrics`, by which a program records its own metrics, which telemetry shows.
+/// The crate `metrics`, which programs use to record their own metrics. Telemetry shows these
+/// metrics.
 #[cfg(feature = "metrics")]
 pub use ::metrics;
 
@@ -117,22 +119,22 @@ pub use ::metrics;
 #[cfg(feature = "tokio")]
 pub use garrick_tokio as tokio;
 
-/// The Rust code in the project's README, which is compiled and run as documentation tests.
+/// Runs the Rust code in the project's README as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
-/// The Rust code in the README of this package.
+/// Runs the Rust code in the README of the package `garrick` as tests of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct PackageReadme;
 
-/// The Rust code in the README of `garrick-cluster`.
+/// Runs the Rust code in the README of `garrick-cluster` as tests of the documentation.
 #[cfg(all(doctest, feature = "cluster"))]
 #[doc = include_str!("../../garrick-cluster/README.md")]
 pub struct ClusterReadme;
 
-/// The Rust code in the README of `garrick-journal`.
+/// Runs the Rust code in the README of `garrick-journal` as tests of the documentation.
 #[cfg(all(doctest, feature = "journal"))]
 #[doc = include_str!("../../garrick-journal/README.md")]
 pub struct JournalReadme;
@@ -152,18 +154,18 @@ pub struct Supervision;
 #[doc = include_str!("../../../docs/behaviors.md")]
 pub struct Behaviors;
 
-/// The examples in the documentation of the attribute [`actor`]. The tests are in this crate
-/// because the examples refer to it by its name.
+/// Runs the examples in the documentation of the attribute [`actor`] as tests. The tests are in the
+/// crate `garrick`, because the examples use this crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
 
-/// The examples in the documentation of the attribute [`durable`].
+/// Runs the examples in the documentation of the attribute [`durable`] as tests.
 #[cfg(all(doctest, feature = "journal"))]
 #[doc = include_str!("../../garrick-macros/src/durable.md")]
 pub struct DurableMacro;
 
-/// The examples in the documentation of the derive macro [`Stored`](journal::Stored).
+/// Runs the examples in the documentation of the derive macro [`Stored`](journal::Stored) as tests.
 #[cfg(all(doctest, feature = "journal"))]
 #[doc = include_str!("../../garrick-macros/src/stored.md")]
 pub struct StoredMacro;
@@ -239,7 +241,7 @@ pub struct SecureSocket;
 #[cfg(all(doctest, feature = "journal", feature = "sim", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/durable.md")]
 pub struct DurableGuide;
-/// The examples in the documentation of the derive macro [`Wire`](macro@wire::Wire).
+/// Runs the examples in the documentation of the derive macro [`Wire`](macro@wire::Wire) as tests.
 #[cfg(all(doctest, feature = "wire"))]
 #[doc = include_str!("../../garrick-macros/src/wire.md")]
 pub struct WireMacro;
@@ -267,15 +269,15 @@ pub struct Patterns;
 #[cfg(all(doctest, feature = "sim"))]
 #[doc = include_str!("../../../docs/testing.md")]
 pub struct Testing;
-/// Runs the program for people who know Akka or Pekko as a test of the documentation.
+/// Runs the program of the guide for people who know Akka or Pekko as a test of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-pekko.md")]
 pub struct FromPekko;
-/// Runs the program for people who know Erlang as a test of the documentation.
+/// Runs the program of the guide for people who know Erlang as a test of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-erlang.md")]
 pub struct FromErlang;
-/// Runs the program for people who know Orleans as a test of the documentation.
+/// Runs the program of the guide for people who know Orleans as a test of the documentation.
 #[cfg(all(doctest, feature = "cluster"))]
 #[doc = include_str!("../../../docs/from-orleans.md")]
 pub struct FromOrleans;

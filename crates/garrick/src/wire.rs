@@ -1,5 +1,5 @@
-//! The format of messages between nodes. Fields have numbers, different versions of a program are
-//! compatible, and lengths are checked before memory is allocated.
+//! The binary format of messages between nodes. Each field has a number, so different versions of a
+//! program understand each other. A decoder checks lengths before it allocates memory.
 
 pub use garrick_wire::*;
 

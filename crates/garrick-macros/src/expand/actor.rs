@@ -10,7 +10,7 @@ use crate::attributes::{Place, carried};
 use crate::parse::{Argument, Block, Message, Started};
 use crate::types::Returned;
 
-/// Generates `impl Actor for ...`.
+/// Generates the implementation of `Actor` for the type of the `impl` block.
 pub(super) fn implementation(block: &Block) -> TokenStream {
     let Block {
         krate,
@@ -56,7 +56,8 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
     }
 }
 
-/// Generates the match arm that calls the method of a message on the value `this`.
+/// Generates the match arm for a message: it calls the method that handles the message on the value
+/// `this`.
 pub(super) fn arm(block: &Block, message: &Message, this: &TokenStream) -> TokenStream {
     let attributes = carried(&message.attributes, Place::Bare);
     let (name, variant) = (&block.message, &message.variant);
@@ -84,11 +85,11 @@ pub(super) fn arm(block: &Block, message: &Message, this: &TokenStream) -> Token
     quote!(#(#attributes)* #name::#variant #pattern => { #body })
 }
 
-/// Generates the names of the variants, and the function that returns the index of a message's
-/// name.
+/// Generates the list of the variants' names, and the function that returns the index of a
+/// message's name in this list.
 ///
 /// A `cfg` may remove a variant but not its name, because the macro cannot evaluate conditions. No
-/// message has the index of such a name.
+/// message has the index of the name of a removed variant.
 pub(super) fn kinds(block: &Block) -> TokenStream {
     let names = block.messages.iter().map(|m| m.variant.to_string());
     let arms = block.messages.iter().enumerate().map(|(index, message)| {
@@ -107,7 +108,7 @@ pub(super) fn kinds(block: &Block) -> TokenStream {
     }
 }
 
-/// Generates `call` and code that converts its result into a `Next`.
+/// Generates the method call `call`, and code that converts the result of the call into a `Next`.
 fn called(block: &Block, call: &TokenStream, returned: &Returned) -> TokenStream {
     let krate = &block.krate;
     match returned {

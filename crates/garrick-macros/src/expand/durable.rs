@@ -1,4 +1,5 @@
-//! Generation of the implementation of `DurableActor`, whose state is the actor itself.
+//! Generation of the implementation of `DurableActor` for a type that is both the actor and its
+//! state.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,8 +9,8 @@ use super::{for_items, own};
 use crate::options::Save;
 use crate::parse::Block;
 
-/// Generates `impl DurableActor for ...`. Generates nothing if no method applies events, which is
-/// an error.
+/// Generates `impl DurableActor for ...`. Generates nothing if no method applies events, because
+/// the parser has already reported an error.
 pub(super) fn implementation(block: &Block) -> Option<TokenStream> {
     let Block {
         krate,
@@ -65,7 +66,7 @@ pub(super) fn implementation(block: &Block) -> Option<TokenStream> {
     })
 }
 
-/// Generates the functions that save the state and load it.
+/// Generates the functions that save and load the state of a durable actor.
 fn saving(block: &Block, save: &Save) -> TokenStream {
     let krate = &block.krate;
     let every = save

@@ -1,4 +1,4 @@
-//! Generation of the handle, an address with a method for each message.
+//! Generation of the handle, which wraps an actor's address and has a method for each message.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -12,7 +12,8 @@ use crate::names;
 use crate::parse::{Block, Field, Message, Rejected};
 use crate::types;
 
-/// Generates the struct, its methods, and the traits that an address implements.
+/// Generates the struct of the handle, its methods, and implementations of the traits that an
+/// address implements.
 pub(super) fn definition(block: &Block) -> TokenStream {
     let Block {
         krate,
@@ -46,12 +47,12 @@ pub(super) fn definition(block: &Block) -> TokenStream {
             clippy::used_underscore_binding
         )]
         impl #impl_generics #handle #arguments #clause {
-            /// Creates a handle to the actor that has this address.
+            /// Creates a handle for the actor to which `address` leads.
             #[must_use]
             #visibility fn new(address: #krate::Address<#message #arguments>) -> Self {
                 Self { address }
             }
-            /// Returns the actor's address.
+            /// Returns the address of the actor.
             #[must_use]
             #visibility fn address(&self) -> &#krate::Address<#message #arguments> {
                 &self.address
@@ -146,8 +147,8 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
 }
 
 /// Generates the methods of the handle for an actor's method that cannot handle a message. The
-/// program does not compile in any case. Without these methods, rustc would report another error at
-/// each call. Generates nothing if the answer has a type without a name.
+/// program does not compile anyway, but without the generated methods, rustc would report one more
+/// error at each call of such a method. Generates nothing if the type of the answer has no name.
 fn rejected(block: &Block, rejected: &Rejected) -> Option<TokenStream> {
     let Block { krate, message, .. } = block;
     let (_, arguments, _) = block.generics.split_for_impl();
@@ -184,8 +185,8 @@ fn rejected(block: &Block, rejected: &Rejected) -> Option<TokenStream> {
     })
 }
 
-/// Returns the attributes of one of the handle's methods. Adds a summary if the actor's method has
-/// no documentation.
+/// Returns the attributes of one of the handle's methods. Adds a one-line documentation if the
+/// actor's method has none.
 fn attributes(block: &Block, message: &Message, place: Place, does: &str) -> TokenStream {
     let attributes = carried(&message.attributes, place);
     let doc = (!has_docs(&attributes)).then(|| {
@@ -200,7 +201,7 @@ fn parameter(field: &Field) -> TokenStream {
     quote!(#name: #ty)
 }
 
-/// Generates the expression that creates the message from the arguments.
+/// Generates the expression that creates the message from the arguments of the handle's method.
 fn sent(block: &Block, message: &Message, reply: Option<&Ident>) -> TokenStream {
     let (name, variant) = (&block.message, &message.variant);
     let fields = message.fields().map(|field| &field.name).chain(reply);
@@ -213,8 +214,8 @@ fn span_of(ty: &Type) -> Span {
     Span::call_site().located_at(ty.span())
 }
 
-/// Implements comparison, hashing and `Debug` in terms of the address, without bounds on the type
-/// parameters.
+/// Implements comparison, hashing and `Debug` for the handle by means of its address, without
+/// bounds on the type parameters.
 fn traits(block: &Block) -> TokenStream {
     let Block {
         krate,

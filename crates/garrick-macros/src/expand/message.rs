@@ -8,7 +8,7 @@ use super::{for_items, path_at};
 use crate::attributes::{Place, carried, has_docs};
 use crate::parse::{Block, Message};
 
-/// Generates the enum and its `Debug` implementation.
+/// Generates the enum of the messages and its `Debug` implementation.
 pub(super) fn definition(block: &Block) -> TokenStream {
     let Block {
         visibility,
@@ -82,8 +82,8 @@ fn unused_parameters(block: &Block) -> Vec<&Ident> {
         .collect()
 }
 
-/// Generates the match arm for the variant that cannot be constructed, if there is one. `of` is the
-/// message type.
+/// Generates the match arm for the variant that cannot be constructed, if the enum has such a
+/// variant. `of` is the message type.
 pub(super) fn arm_of_unused(block: &Block, of: &TokenStream) -> Option<TokenStream> {
     let is_used = unused_parameters(block).is_empty();
     (!is_used).then(|| quote!(#of::__Unused(ref never, ..) => match *never {},))
@@ -103,7 +103,8 @@ fn is_debug(path: &Path) -> bool {
         .is_some_and(|last| last.ident == "Debug")
 }
 
-/// Generates a `Debug` implementation that prints the name of the variant without its fields.
+/// Generates a `Debug` implementation for the message type that prints the name of the variant
+/// without its fields.
 fn debug_of(block: &Block) -> TokenStream {
     let Block {
         message, generics, ..

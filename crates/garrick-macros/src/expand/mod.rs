@@ -1,9 +1,9 @@
-//! Generation of the code.
+//! Generation of the code for the attributes `#[garrick::actor]` and `#[garrick::durable]`.
 //!
 //! Generated variables have mixed-site hygiene, so they never collide with the user's variables.
 //! Generated type parameters have no hygiene, so their names begin with two underscores. The span
-//! of a generated name points to the user's code that it was generated from. So rustc reports
-//! errors in the generated code at the right position.
+//! of a generated name points to the user's code from which the name was generated. So rustc
+//! reports errors in the generated code at the position of the user's code.
 
 mod handle;
 mod message;
@@ -67,20 +67,20 @@ fn with_errors(code: &TokenStream, errors: Errors) -> TokenStream {
     quote!(#code #errors)
 }
 
-/// Returns a name with mixed-site hygiene and the position of `culprit`.
+/// Returns an identifier with mixed-site hygiene and the position of `culprit`.
 fn own(name: &str, culprit: Span) -> Ident {
     Ident::new(name, Span::mixed_site().located_at(culprit))
 }
 
-/// Returns the path of `name` in the crate that contains the actor types. The path has the position
-/// of `culprit`.
+/// Returns the path of the item `name` in the crate that contains the actor types. Errors about
+/// this path are reported at the position of `culprit`.
 fn path_at(block: &Block, name: &str, culprit: &impl ToTokens) -> TokenStream {
     let krate = &block.krate;
     let name = own(name, culprit.span());
     quote!(#krate::#name)
 }
 
-/// Returns the attributes of the block that apply to every generated item.
+/// Returns the attributes of the `impl` block that apply to every generated item.
 fn for_items(block: &Block) -> Vec<Attribute> {
     carried(&block.attributes, Place::Item)
 }
@@ -89,7 +89,7 @@ fn for_items(block: &Block) -> Vec<Attribute> {
 mod tests {
     use super::*;
 
-    /// Returns the first words of each item of the expansion.
+    /// Returns a short description of each generated item, such as `struct CounterHandle`.
     fn items(options: TokenStream, item: &TokenStream) -> Vec<String> {
         let file: syn::File = syn::parse2(actor(options, item, Dialect::Actor)).unwrap();
         let names = file.items.iter().map(|item| match item {

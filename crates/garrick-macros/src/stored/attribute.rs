@@ -10,7 +10,7 @@ use crate::errors::Errors;
 const OPTIONS: &str =
     "`tag = 1`, `version = 2`, `upcast(1 = function)` and, on the type itself, `crate = path`";
 
-/// Largest tag of users. Garrick records events with the tags above.
+/// The largest tag that a program may use. Garrick uses larger tags for its own events.
 const TAG_MAX: u16 = 0xFEFF;
 
 /// A number in an attribute, with its position.
@@ -19,20 +19,20 @@ pub(super) struct Number {
     pub(super) at: LitInt,
 }
 
-/// A conversion of an older version.
+/// A conversion of an older version of an event into the current version.
 pub(super) struct Older {
     pub(super) version: Number,
-    /// The function that converts the older type.
+    /// The function that converts the fields of the older version.
     pub(super) convert: Path,
 }
 
-/// The options of a variant, a struct, or an enum.
+/// The options in the attributes `#[stored(..)]` of a variant, a struct or an enum.
 #[derive(Default)]
 pub(super) struct Attributes {
     pub(super) tag: Option<Number>,
     pub(super) version: Option<Number>,
     pub(super) upcasts: Vec<Older>,
-    /// Path of the module that contains the trait, if given.
+    /// Path of the module that contains the trait `Stored`, if given.
     pub(super) krate: Option<Path>,
 }
 
@@ -87,7 +87,7 @@ fn once<T>(place: &mut Option<T>, value: T, meta: &ParseNestedMeta<'_>) -> Resul
     }
 }
 
-/// Parses the number for the option `key`.
+/// Parses the number that is the value of the option `key`.
 fn number(input: ParseStream<'_>, key: &str) -> Result<Number> {
     let largest = if key == "tag" { TAG_MAX } else { u16::MAX };
     let wrong = |span| {

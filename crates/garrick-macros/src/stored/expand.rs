@@ -1,4 +1,4 @@
-//! Generation of the implementation of `Stored`.
+//! Generation of the trait implementation for `#[derive(Stored)]`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -7,7 +7,7 @@ use syn::{Generics, Ident, Path, parse_quote};
 
 use super::parse::{Kind, Stored};
 
-/// Generates `impl Stored for ...`.
+/// Generates the implementation of `Stored` for the type.
 pub(super) fn implementation(stored: &Stored) -> TokenStream {
     let Stored {
         krate,
@@ -49,7 +49,8 @@ pub(super) fn implementation(stored: &Stored) -> TokenStream {
     }
 }
 
-/// Returns the parameters with the bounds that the encoding of their values needs.
+/// Returns the generic parameters of the type, with the trait bounds that are needed to encode
+/// values of the type parameters.
 fn bounded(generics: &Generics, krate: &Path) -> Generics {
     let mut generics = generics.clone();
     let parameters: Vec<Ident> = generics.type_params().map(|p| p.ident.clone()).collect();
@@ -64,7 +65,7 @@ fn bounded(generics: &Generics, krate: &Path) -> Generics {
     generics
 }
 
-/// Generates the arm that encodes a value.
+/// Generates the match arm that encodes a value of one variant.
 fn encoded(stored: &Stored, kind: &Kind) -> TokenStream {
     let krate = &stored.krate;
     let (constructor, name) = (constructor(kind), name(stored, kind));
@@ -87,7 +88,7 @@ fn encoded(stored: &Stored, kind: &Kind) -> TokenStream {
     }
 }
 
-/// Generates the arms that decode the current version and the older ones.
+/// Generates the match arms that decode the current version and the older versions of one variant.
 fn decoded(kind: &Kind) -> TokenStream {
     let constructor = constructor(kind);
     let (tag, version) = (kind.tag, kind.version);
@@ -110,7 +111,7 @@ fn decoded(kind: &Kind) -> TokenStream {
     }
 }
 
-/// Generates the description of a kind.
+/// Generates the description of a variant or struct: its name, its tag and its versions.
 fn known(stored: &Stored, kind: &Kind) -> TokenStream {
     let (krate, name, tag) = (&stored.krate, name(stored, kind), kind.tag);
     let older = kind.upcasts.iter().map(|older| older.version.value);
@@ -125,7 +126,7 @@ fn constructor(kind: &Kind) -> Path {
     }
 }
 
-/// Returns the name of a kind for errors.
+/// Returns the name of a variant or struct for error messages.
 fn name(stored: &Stored, kind: &Kind) -> String {
     match &kind.variant {
         Some(variant) => format!("{}::{variant}", stored.ident),
@@ -133,7 +134,7 @@ fn name(stored: &Stored, kind: &Kind) -> String {
     }
 }
 
-/// Returns a name with mixed-site hygiene.
+/// Returns an identifier with mixed-site hygiene, which cannot collide with the user's identifiers.
 fn own(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }

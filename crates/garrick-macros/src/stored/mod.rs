@@ -1,4 +1,4 @@
-//! The derive macro `Stored`: the encoding of events and saved states.
+//! The derive macro `Stored`, which encodes events and saved states.
 
 mod attribute;
 
@@ -10,7 +10,8 @@ use proc_macro2::TokenStream;
 
 use crate::errors::Errors;
 
-/// Expands `#[derive(Stored)]` on `item`. Returns the implementation, and all errors.
+/// Expands `#[derive(Stored)]` on `item`. Returns the implementation of `Stored`, followed by all
+/// errors.
 pub(crate) fn stored(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let input = match syn::parse2(item) {

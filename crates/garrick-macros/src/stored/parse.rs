@@ -1,4 +1,4 @@
-//! Parsing of a type into the kinds that are stored.
+//! Parsing of a type with `#[derive(Stored)]` into its variants.
 
 use syn::{
     Attribute, Data, DeriveInput, Field, Fields, Generics, Ident, Index, Member, Meta, Path, Type,
@@ -8,8 +8,8 @@ use syn::{
 use super::attribute::{Attributes, Number, Older};
 use crate::errors::Errors;
 
-/// Attributes of serde that change the encoding of a field. The derive macro does not see what they
-/// mean, because it serializes each field by itself.
+/// Attributes of serde that change the encoding of a field. The derive macro rejects these
+/// attributes, because it serializes each field separately, and serde would ignore them.
 const OF_SERDE: &[&str] = &[
     "default",
     "deserialize_with",
@@ -22,25 +22,25 @@ const OF_SERDE: &[&str] = &[
     "with",
 ];
 
-/// The parsed type.
+/// A parsed type with `#[derive(Stored)]`.
 pub(super) struct Stored {
-    /// Path of the module that contains the trait.
+    /// Path of the module that contains the trait `Stored`.
     pub(super) krate: Path,
     pub(super) ident: Ident,
     pub(super) generics: Generics,
-    /// The variants of an enum, or the struct.
+    /// The variants of the enum, or the struct as the only element.
     pub(super) kinds: Vec<Kind>,
-    /// True if a variant is missing, because of an error.
+    /// True if a variant was omitted because of an error.
     pub(super) is_partial: bool,
 }
 
-/// A variant, or a struct.
+/// A variant of an enum, or a struct.
 pub(super) struct Kind {
-    /// The variant. `None` for a struct.
+    /// The name of the variant, or `None` for a struct.
     pub(super) variant: Option<Ident>,
     pub(super) tag: u16,
     pub(super) version: u16,
-    /// Conversions of older versions, newest first.
+    /// Conversions of older versions into the current version, newest version first.
     pub(super) upcasts: Vec<Older>,
     pub(super) fields: Vec<(Member, Type)>,
 }
@@ -131,7 +131,8 @@ fn variants<'a>(
     kinds
 }
 
-/// Returns a variant, or the struct `ident`.
+/// Returns the parsed variant `variant` of the enum, or the parsed struct `ident` if `variant` is
+/// `None`.
 fn kind(
     ident: &Ident,
     variant: Option<&Ident>,
@@ -160,7 +161,7 @@ fn kind(
     })
 }
 
-/// Returns the conversions of versions before `newest`, newest first.
+/// Returns the conversions of versions that are older than `newest`, newest version first.
 fn upcasts(mut upcasts: Vec<Older>, newest: u16, errors: &mut Errors) -> Vec<Older> {
     upcasts.sort_by_key(|older| std::cmp::Reverse(older.version.value));
     let mut known: Vec<u16> = Vec::new();

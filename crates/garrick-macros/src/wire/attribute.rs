@@ -8,13 +8,13 @@ use syn::{Attribute, Error, Ident, LitInt, LitStr, Path, Result, Token, Type};
 
 use crate::errors::Errors;
 
-/// Largest number of a field or a variant.
+/// The largest number that identifies a field or a variant.
 const NUMBER_MAX: u32 = (1 << 29) - 1;
 
-/// Largest length of a name in an attribute.
+/// The maximum length in bytes of a name in an attribute.
 const NAME_MAX: usize = 128;
 
-/// Item with an attribute.
+/// The kind of item that has an attribute `#[wire(..)]`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Type,
@@ -28,27 +28,28 @@ pub(super) struct Number {
     pub(super) at: LitInt,
 }
 
-/// A default for a missing field.
+/// The value that a field gets if a received message does not contain it.
 pub(super) enum Missing {
     /// The default value of the field's type.
     OfType,
-    /// The result of a function.
+    /// The result of a function that the attribute names.
     Function(Path),
 }
 
-/// The options of a type, a variant or a field.
+/// The options in the attributes `#[wire(..)]` of a type, a variant or a field.
 #[derive(Default)]
 pub(super) struct Attributes {
     pub(super) number: Option<Number>,
     pub(super) name: Option<LitStr>,
     pub(super) version: Option<u16>,
     pub(super) context: Option<Type>,
-    /// Path of the module that contains the trait, if given.
+    /// Path of the module that contains the trait `Wire`, if given.
     pub(super) krate: Option<Path>,
     pub(super) missing: Option<Missing>,
-    /// Set if serde encodes the field. The text is the name of its type for the lock file.
+    /// Set if serde encodes the field. The inner text is the name of the field's type in the lock
+    /// file, if given.
     pub(super) serde: Option<Option<LitStr>>,
-    /// True if an option is wrong, so that others may be missing.
+    /// True if an option is wrong, so that the options after it may not have been read.
     pub(super) is_wrong: bool,
 }
 
@@ -77,7 +78,7 @@ impl fmt::Display for Place {
 }
 
 impl Attributes {
-    /// Reads the attributes `#[wire(..)]` among `attributes` of a `place`.
+    /// Reads the attributes `#[wire(..)]` among the `attributes` of an item of the kind `place`.
     pub(super) fn read(attributes: &[Attribute], place: Place, errors: &mut Errors) -> Self {
         let mut read = Self::default();
         for attribute in attributes.iter().filter(|a| a.path().is_ident("wire")) {
@@ -157,7 +158,7 @@ fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
     input.parse()
 }
 
-/// Parses `= "name"`.
+/// Parses an equals sign and a name, such as `= "name"`.
 fn name(input: ParseStream<'_>) -> Result<LitStr> {
     let name: LitStr = value(input)?;
     let text = name.value();

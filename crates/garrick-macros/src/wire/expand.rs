@@ -1,4 +1,4 @@
-//! Generation of the implementation of `Wire`.
+//! Generation of the trait implementation for `#[derive(Wire)]`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -45,7 +45,8 @@ pub(super) fn implementation(message: &Message, is_right: bool) -> TokenStream {
     }
 }
 
-/// Returns the type of the context: the type that the attribute gives, or else a type parameter.
+/// Returns the type of the context: the type that the attribute names, or else the type parameter
+/// `__Context`.
 fn context(message: &Message) -> TokenStream {
     match &message.context {
         Some(context) => context.to_token_stream(),
@@ -53,8 +54,8 @@ fn context(message: &Message) -> TokenStream {
     }
 }
 
-/// Returns the type parameters with the bounds that their values need. Adds a parameter for the
-/// context, unless the attribute gives its type.
+/// Returns the generic parameters of the type, with the bound `Wire` on each type parameter. Adds a
+/// type parameter for the context, unless the attribute names the type of the context.
 fn bounded(message: &Message, context: &TokenStream) -> Generics {
     let krate = &message.krate;
     let mut generics = message.generics.clone();
@@ -74,8 +75,9 @@ fn bounded(message: &Message, context: &TokenStream) -> Generics {
     generics
 }
 
-/// Generates the name of the message, with the names of its type arguments. Without a name in the
-/// attribute, the name consists of the names of the package and of the type.
+/// Generates the name of the message type, followed by the names of its type arguments. If the
+/// attribute contains no name, the name consists of the name of the package and the name of the
+/// type.
 fn name(message: &Message, context: &TokenStream) -> TokenStream {
     let krate = &message.krate;
     let own = match &message.name {
@@ -152,7 +154,7 @@ fn encode(message: &Message, context: &TokenStream) -> TokenStream {
     }
 }
 
-/// Generates the pattern of fields, and the code that writes them.
+/// Generates the pattern that binds the fields of a value, and the code that encodes these fields.
 fn encoded(krate: &Path, fields: &[FieldOf]) -> (TokenStream, TokenStream) {
     let out = own("out");
     let mut bound = Vec::new();
@@ -210,7 +212,7 @@ fn decode(message: &Message, context: &TokenStream) -> TokenStream {
     }
 }
 
-/// Generates the code that reads a field.
+/// Generates the code that decodes a field.
 fn decoded(krate: &Path, field: &FieldOf) -> TokenStream {
     let FieldOf {
         member, ty, number, ..
@@ -276,7 +278,8 @@ fn describe(message: &Message, context: &TokenStream) -> TokenStream {
     }
 }
 
-/// Generates the descriptions of fields. Adds the types that have to be described to `types`.
+/// Generates the descriptions of the fields. Adds the types of the fields that need a description
+/// to `types`.
 fn specs(message: &Message, fields: &[FieldOf], types: &mut Vec<Type>) -> TokenStream {
     let krate = &message.krate;
     let context = context(message);
@@ -309,7 +312,7 @@ fn specs(message: &Message, fields: &[FieldOf], types: &mut Vec<Type>) -> TokenS
     quote!(&[#(#specs),*])
 }
 
-/// Returns a name with mixed-site hygiene.
+/// Returns an identifier with mixed-site hygiene, which cannot collide with the user's identifiers.
 fn own(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }

@@ -1,4 +1,4 @@
-//! The derive macro `Wire`: messages between nodes.
+//! The derive macro `Wire`, which encodes messages between nodes.
 
 mod attribute;
 
@@ -13,8 +13,9 @@ use syn::Path;
 
 use crate::errors::Errors;
 
-/// Expands `#[derive(Wire)]` on `item`. Returns the implementation, and all errors. `krate` is the
-/// path of the module that contains the trait, unless the type has another one.
+/// Expands `#[derive(Wire)]` on `item`. Returns the implementation of `Wire`, followed by all
+/// errors. `krate` is the path of the module that contains the trait `Wire`, unless an attribute of
+/// the type names another path.
 pub(crate) fn wire(item: TokenStream, krate: Path) -> TokenStream {
     let mut errors = Errors::default();
     let input = match syn::parse2(item) {

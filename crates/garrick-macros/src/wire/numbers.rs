@@ -1,24 +1,26 @@
-//! The numbers of fields and variants.
+//! The assignment of numbers to fields and variants.
 
 use syn::Ident;
 
 use super::attribute::Number;
 use crate::errors::Errors;
 
-/// A field or a variant whose number is looked for.
+/// A field or a variant to which a number is assigned.
 pub(super) struct Numbered<'a> {
-    /// Number in its attribute, if there is one.
+    /// Number in the attribute of the field or variant, if there is one.
     pub(super) number: Option<Number>,
-    /// True if its attribute is wrong, and may have a number.
+    /// True if the attribute has an error, so that a missing number is not reported as well.
     pub(super) is_wrong: bool,
-    /// Name for errors.
+    /// Name of the field or variant for error messages.
     pub(super) name: String,
-    /// Tokens for errors.
+    /// Tokens at whose position errors are reported.
     pub(super) at: &'a dyn quote::ToTokens,
 }
 
-/// Returns the number of each item. `what` is `field` or `variant`. In the first version of a type,
-/// items without numbers are numbered in their order. A wrong number is replaced by another number.
+/// Returns the numbers of the fields or variants in `items`. `what` is `field` or `variant`, for
+/// error messages. If no item of a type with version 1 has a number, the items are numbered in
+/// their order. If a number is missing otherwise, an error is reported, and the item also gets its
+/// position as its number.
 pub(super) fn assign(
     items: &[Numbered<'_>],
     what: &str,

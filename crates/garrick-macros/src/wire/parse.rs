@@ -1,4 +1,4 @@
-//! Parsing of a type into fields and variants with numbers.
+//! Parsing of a type with `#[derive(Wire)]` into numbered fields and variants.
 
 use quote::ToTokens;
 use syn::ext::IdentExt;
@@ -12,16 +12,16 @@ use super::attribute::{Attributes, Missing, Place};
 use super::numbers::{Numbered, assign};
 use crate::errors::Errors;
 
-/// The parsed type.
+/// A parsed type with `#[derive(Wire)]`.
 pub(super) struct Message {
-    /// Path of the module that contains the trait.
+    /// Path of the module that contains the trait `Wire`.
     pub(super) krate: Path,
     pub(super) ident: Ident,
     pub(super) generics: Generics,
-    /// Name for other nodes, if given.
+    /// Name by which other nodes know the type, if given.
     pub(super) name: Option<String>,
     pub(super) version: u16,
-    /// Type of the context, if the type needs a certain one.
+    /// Type of the context, if the fields need a context of a certain type.
     pub(super) context: Option<Type>,
     pub(super) body: Body,
 }
@@ -37,19 +37,19 @@ pub(super) struct VariantOf {
     pub(super) fields: Vec<FieldOf>,
 }
 
-/// A field. The fields of a struct or a variant are in the order of their numbers.
+/// A field of a struct or a variant, whose fields are sorted by their numbers.
 pub(super) struct FieldOf {
     pub(super) member: Member,
-    /// Position in the declaration.
+    /// Index of the field in the declaration.
     pub(super) index: usize,
     pub(super) ty: Type,
     pub(super) number: u32,
     pub(super) missing: Option<Missing>,
-    /// Set if serde encodes the field. The text is the name of its type for the lock file.
+    /// Set if serde encodes the field. The text is the name of the field's type in the lock file.
     pub(super) serde: Option<String>,
 }
 
-/// Parses `input`. Returns `None` if no implementation is possible.
+/// Parses `input`. Returns `None` if the macro cannot implement `Wire` for the type.
 pub(super) fn input(input: &DeriveInput, krate: Path, errors: &mut Errors) -> Option<Message> {
     for parameter in &input.generics.params {
         match parameter {
@@ -160,7 +160,7 @@ fn fields(declared: &Fields, of: &Ident, version: u16, errors: &mut Errors) -> V
     parsed
 }
 
-/// Returns the name of a field.
+/// Returns the name of a field, or its index in a tuple.
 pub(super) fn text(member: &Member) -> String {
     match member {
         Member::Named(ident) => ident.unraw().to_string(),
@@ -174,7 +174,7 @@ fn without_spaces(ty: &Type) -> String {
     text
 }
 
-/// Reports types whose size depends on the machine.
+/// Reports an error for `usize` and `isize` in a field, because their size depends on the machine.
 struct Machine<'a>(&'a mut Errors);
 
 impl<'ast> Visit<'ast> for Machine<'_> {
