@@ -1,4 +1,4 @@
-//! Questions: from plain threads, from futures, between actors.
+//! Tests of questions that come from plain threads, from futures, and from other actors.
 #![forbid(unsafe_code)]
 
 use std::mem::size_of;
@@ -88,7 +88,7 @@ fn large_and_strictly_aligned_answers_arrive() {
     assert_eq!(aligned.ask(|reply| reply).wait(), Ok(Aligned(3)));
 }
 
-/// Answers once, and then no more.
+/// Answers its first question and drops the replies of all later ones.
 struct Once<R>(Option<R>);
 
 impl<R: Send + 'static> Actor for Once<R> {
@@ -164,7 +164,7 @@ fn an_actor_must_not_wait() {
     system.shutdown();
 }
 
-/// Counts how often it wakes.
+/// A waker that counts how often it is woken.
 #[derive(Default)]
 struct Wakes(AtomicUsize);
 
@@ -215,7 +215,7 @@ fn a_future_may_be_dropped_at_any_time() {
     assert_eq!(Arc::strong_count(&wakes), 1);
 }
 
-/// Asks `left` times, one after the other, and keeps the answers.
+/// Asks the counter `left` times, one question after another, and sends the answers to the test.
 struct Asker {
     counter: Address<Count>,
     left: usize,

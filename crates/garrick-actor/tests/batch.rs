@@ -1,5 +1,5 @@
-//! Many messages in one go: in order, all or nothing with their turn, and an exact account when the
-//! receiver has stopped.
+//! Tests of batches of messages: their order, batches in undone turns, and the number of messages
+//! that a stopped receiver rejects.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -12,7 +12,7 @@ use common::settle;
 use garrick_actor::{Actor, Address, Context, Local, Next, SendError, System, behavior};
 use garrick_testkit::{fail, silence_panics};
 
-/// Writes down what it hears, and stops at zero.
+/// Records the numbers that it receives, and stops at zero.
 struct Listener(Rc<RefCell<Vec<u32>>>);
 
 impl Actor for Listener {

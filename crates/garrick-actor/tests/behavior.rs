@@ -1,4 +1,4 @@
-//! Closures that become.
+//! Tests of closures that become other closures.
 #![forbid(unsafe_code)]
 
 use garrick_actor::{Behavior, Local, Next, NoReply, Reply, System, behavior};
@@ -6,10 +6,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 enum Msg {
-    /// Becomes a counter with each of these, and ends in that.
+    /// Become a counter several times, once with each of the counts. Then end the turn as given.
     Try(Vec<u64>, Ending),
     Get(Reply<u64>),
-    /// Gives the answer, becomes a counter with another count, and ends in that.
+    /// Answer with the count, become a counter with the next count, and end the turn as given.
     GetAnd(Reply<u64>, Ending),
 }
 

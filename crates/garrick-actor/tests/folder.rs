@@ -8,7 +8,7 @@ use std::{env, fs, thread};
 
 use garrick_actor::files::{Files, Folder, check_name};
 
-/// Returns an empty folder for a test.
+/// Returns an empty folder for the test `test`, and its path.
 fn empty(test: &str) -> (PathBuf, Folder) {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = fs::remove_dir_all(&path);

@@ -1,4 +1,5 @@
-//! Foreign code where it hurts: destructors, deciders, errors and wakers that panic, or come back.
+//! Tests of foreign code that panics or calls back into the system: destructors, deciders, errors
+//! and wakers.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -23,7 +24,7 @@ use garrick_actor::{
 };
 use garrick_testkit::{fail, ms, silence_panics};
 
-/// Counts its end, and panics then.
+/// A value whose destructor counts the drop and then panics.
 struct Bomb(Arc<AtomicUsize>);
 
 impl Drop for Bomb {
@@ -33,7 +34,7 @@ impl Drop for Bomb {
     }
 }
 
-/// An actor that does what it is told.
+/// An actor that sends a number to the test, panics, or pipes a future, depending on the message.
 struct Worker {
     told: mpsc::Sender<u32>,
     _bomb: Option<Bomb>,
@@ -74,7 +75,7 @@ impl Actor for Worker {
     }
 }
 
-/// A supervisor with no more to it than its strategy.
+/// Spawns a supervisor with default settings as the root of a tree.
 fn root(local: &Local) -> Tree {
     let root = Supervisor::new("root", Strategy::OneForOne);
     root.spawn(&local.handle()).unwrap()
@@ -187,7 +188,7 @@ fn asks_have_an_end_when_the_destructor_of_a_future_panics() {
     assert_eq!(ask.wait_timeout(ms(0)), Err(NoReply::Dropped));
 }
 
-/// An error that is as bad as its handler.
+/// An error whose `Display` and destructor panic.
 struct Bad;
 
 impl fmt::Debug for Bad {
@@ -251,7 +252,7 @@ fn a_become_that_succeeds_is_not_undone_by_what_the_closure_before_had() {
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1, 12]);
 }
 
-/// A waker that gives up a sleep when it goes.
+/// A waker that holds a sleep, and drops the sleep when the waker is dropped.
 struct Keeps(
     #[expect(dead_code, reason = "what matters is that it is dropped")] Mutex<Option<Sleep>>,
 );
@@ -309,8 +310,8 @@ fn a_pipe_hears_of_a_reply_that_was_dropped_in_a_turn_that_is_undone() {
     assert_eq!(heard.try_recv(), Ok(Err(NoReply::Dropped)));
 }
 
-/// Has another thread ask it in its turn, and once more when it is gone; stops with the first
-/// question.
+/// An actor that stops at its first question. In that turn, and again when it is dropped, it lets
+/// another thread ask it a question.
 struct AskedAtItsEnd {
     own: Arc<OnceLock<Address<Reply<u32>>>>,
     asks: mpsc::Sender<Ask<u32>>,

@@ -1,4 +1,4 @@
-//! Questions whose conversions capture, and questions to several actors.
+//! Tests of questions whose conversions capture values, and of questions to several actors.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -18,7 +18,7 @@ fn constant(local: &Local, n: u32) -> Address<Reply<u32>> {
     local.spawn(behavior(move |reply: Reply<u32>, _| reply.send(n)))
 }
 
-/// An actor that is stopped.
+/// Returns the address of a stopped actor.
 fn stopped(local: &Local) -> Address<Reply<u32>> {
     let stopped = local.spawn(behavior(|_: Reply<u32>, _| Next::Stop));
     stopped.stop();
@@ -26,7 +26,7 @@ fn stopped(local: &Local) -> Address<Reply<u32>> {
     stopped
 }
 
-/// Runs a turn that asks as `ask` says, and returns what arrives at its actor.
+/// Calls `ask` in a turn of a new actor, and returns the answers that arrive at this actor.
 fn arriving<T: Send + 'static>(
     local: &Local,
     mut ask: impl FnMut(&mut garrick_actor::BehaviorContext<'_, Option<T>>) -> Next + Send + 'static,

@@ -1,4 +1,4 @@
-//! Inspection of single actors.
+//! Tests of inspections, which show the state of a single actor.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -10,7 +10,7 @@ use garrick_actor::supervise::{Backoff, ChildState, Strategy, Supervisor};
 use garrick_actor::{Incoming, Next, System, behavior};
 use garrick_testkit::{HANGS_AFTER, ends, silence_panics};
 
-/// Inspects until the inspection is as expected.
+/// Repeats an inspection until it returns the expected state.
 fn until(look: impl Fn() -> Inspection, is_expected: impl Fn(&Inspection) -> bool) -> Inspection {
     let began = std::time::Instant::now();
     loop {
@@ -167,7 +167,7 @@ fn a_supervised_actor_shows_its_restarts_and_its_last_failure() {
     });
 }
 
-/// Handles messages until its mailbox ends.
+/// An async actor that discards its messages until its mailbox ends.
 async fn clerk(mut mailbox: Incoming<u32>) {
     while mailbox.recv().await.is_some() {}
 }

@@ -1,4 +1,4 @@
-//! Messages and answers of the most bytes that they can have.
+//! Tests of messages and answers of the maximum size.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc;
@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use garrick_actor::system::MESSAGE_BYTES_MAX;
 use garrick_actor::{Actor, Address, Context, Next, Reply, System, behavior};
 
-/// Number after number, so that a byte in the wrong place is seen.
+/// Returns an array of different numbers, so that a test notices a byte at the wrong place.
 fn bytes<const N: usize>(first: u8) -> [u8; N] {
     let mut bytes = [0; N];
     for (index, byte) in bytes.iter_mut().enumerate() {
@@ -15,12 +15,12 @@ fn bytes<const N: usize>(first: u8) -> [u8; N] {
     bytes
 }
 
-/// Bytes beside a reply, and both have the most bytes that a message can have.
+/// Number of bytes that fit into a message of the maximum size together with a reply.
 const BESIDE: usize = MESSAGE_BYTES_MAX - size_of::<Reply<Page>>();
 
 type Page = [u8; MESSAGE_BYTES_MAX];
 
-/// Passes pages on.
+/// An actor that passes pages on to another actor.
 struct Pass(Address<Page>);
 
 impl Actor for Pass {
@@ -53,7 +53,7 @@ fn a_page_goes_from_outside_to_an_actor_and_to_the_next() {
 
 #[test]
 fn a_question_and_its_answer_may_have_as_many() {
-    /// A question of the most bytes.
+    /// A question of the maximum size.
     struct Question([u8; BESIDE], Reply<Page>);
     assert_eq!(size_of::<Question>(), MESSAGE_BYTES_MAX);
 

@@ -1,8 +1,8 @@
-//! Random programs of actors against a model of what they must do.
+//! Random programs of actors, compared with a model of their expected behavior.
 //!
-//! Every actor is a behavior that gets messages from its parent only, so that what it handles is
-//! known, in whatever order the scheduler runs actors. A message is a script: what its turn does
-//! and how it ends.
+//! Each actor receives messages only from its parent. Therefore, the order in which the scheduler
+//! runs the actors does not change what each actor does. A message is a script, which lists the
+//! actions of the turn and says how the turn ends.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -22,11 +22,11 @@ struct Script {
 
 #[derive(Debug, Clone)]
 enum Act {
-    /// Makes a child and sends it these.
+    /// Spawn a child and send it the given scripts.
     Spawn(Vec<Script>),
-    /// Sends to one of the children, if there are any.
+    /// Send a script to one of the children, if there are any.
     Send(usize, Script),
-    /// Becomes the same with another label.
+    /// Become the same behavior with another label.
     Become(u8),
 }
 
@@ -38,14 +38,15 @@ enum End {
     Panic,
 }
 
-/// Turns of each actor, in order: its label then, and how the turn ended. An actor's name is the
-/// way to it: in which turn of its parent it was made, and as which child.
+/// For each actor, its turns in order: the label during the turn, and how the turn ended. The key
+/// is the path of the actor: for each ancestor, the turn and the action that created the next
+/// actor.
 type Turns = BTreeMap<Vec<usize>, Vec<(u8, &'static str)>>;
 
 #[derive(Default)]
 struct Record {
     turns: Mutex<Turns>,
-    /// Messages that came back in turns that committed.
+    /// Number of messages that were rejected in turns that committed.
     refused: AtomicU64,
 }
 
@@ -68,7 +69,7 @@ fn child_name(parent: &[usize], turn: usize, index: usize) -> Vec<usize> {
     [parent, &[turn, index]].concat()
 }
 
-/// The program as actors.
+/// Returns an actor that runs the scripts it receives and records its turns.
 fn actor(
     record: Arc<Record>,
     name: Vec<usize>,
@@ -115,11 +116,11 @@ fn actor(
     )
 }
 
-/// The program as a model: actors run one after the other, parents first.
+/// A model that runs the program sequentially. Each parent runs before its children.
 #[derive(Default)]
 struct Model {
     turns: Turns,
-    /// Messages that were really sent.
+    /// Number of messages that turns which committed have sent.
     sent: u64,
     handled: u64,
     panics: usize,

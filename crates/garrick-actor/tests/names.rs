@@ -1,4 +1,5 @@
-//! Names: what a path looks like, who inherits it, and where it is told.
+//! Tests of the names and paths of actors: their format, their inheritance, and the places where
+//! they appear.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use garrick_actor::{Actor, ActorPath, Context, Failure, Local, Next, System, behavior};
 use garrick_testkit::{fail, silence_panics};
 
-/// Tells its path, or fails.
+/// An actor that records its path, or fails.
 struct Child(Rc<RefCell<Vec<ActorPath>>>);
 
 impl Actor for Child {
@@ -28,7 +29,7 @@ impl Actor for Child {
     }
 }
 
-/// A system of this thread, and its failures.
+/// Creates a system on the current thread, and a list of its failures.
 fn stand() -> (Local, Arc<Mutex<Vec<Failure>>>) {
     silence_panics();
     let failures = Arc::<Mutex<Vec<Failure>>>::default();

@@ -1,4 +1,5 @@
-//! An actor that panics stops; its turn did not happen, and every other actor goes on.
+//! Tests of actors that panic. The panicking actor stops, its turn is undone, and all other actors
+//! continue.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc;
@@ -14,13 +15,13 @@ struct Fragile {
 enum Msg {
     Get(Reply<u32>),
     Know(Address<Msg>),
-    /// Never arrives, because it is sent in a turn that fails only.
+    /// A message that never arrives, because only a turn that fails sends it.
     Poison,
-    /// Does everything a turn can do, and then panics.
+    /// Stage every kind of effect, and then panic.
     Fail(Reply<u32>),
 }
 
-/// Tells when it is dropped.
+/// An actor that notifies the test when it is dropped.
 struct Child(mpsc::Sender<()>);
 
 impl Actor for Child {

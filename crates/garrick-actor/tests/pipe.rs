@@ -1,4 +1,4 @@
-//! Later messages: answers of asks under way, and results of callbacks.
+//! Tests of answers to pending asks, and of callbacks, which arrive as messages.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -12,10 +12,10 @@ use garrick_actor::ask::AskWithin;
 use garrick_actor::{Actor, Ask, Context, Local, Next, NoReply, Reply};
 use garrick_testkit::ms;
 
-/// A value that a piper has heard, with the number of the pipe that it came through.
+/// Answers that an actor has received, each with the number of its pipe.
 type Heard = Rc<RefCell<Vec<(u8, Result<u32, NoReply>)>>>;
 
-/// Pipes what it is given, and writes down what comes.
+/// An actor that pipes the asks it receives, and records the answers.
 #[derive(Default)]
 struct Piper {
     heard: Heard,
@@ -51,12 +51,12 @@ struct Stand {
     local: Local,
     piper: garrick_actor::Address<Msg>,
     heard: Heard,
-    /// Questions that wait to be answered.
+    /// Replies of the questions that have no answer yet.
     asked: Rc<RefCell<Vec<Reply<u32>>>>,
     oracle: garrick_actor::Address<Reply<u32>>,
 }
 
-/// Keeps every question for the scenario to answer.
+/// An actor that keeps the reply of every question, so that the test can answer it.
 struct Oracle(Rc<RefCell<Vec<Reply<u32>>>>);
 
 impl Actor for Oracle {

@@ -1,5 +1,5 @@
-//! Silence: told once, put off by every message, cancelled, changed, and no reason to live for
-//! ever.
+//! Tests of the receive timeout: one message per silence, cancellation, and changes of the timeout.
+//! The timeout does not keep an actor alive.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -16,10 +16,10 @@ use garrick_actor::supervise::{Decision, Strategy, Supervisor};
 use garrick_actor::{Actor, Address, Context, Local, Next, behavior};
 use garrick_testkit::{ByHand, fail, ms, silence_panics};
 
-/// Counts the silences.
+/// An actor that counts how often its receive timeout has passed.
 struct Hermit {
     silences: Rc<RefCell<u32>>,
-    /// Result of the turn of each silence.
+    /// Outcome of each turn that handles a receive timeout.
     then: Next,
 }
 
@@ -65,12 +65,13 @@ struct Stand {
     silences: Rc<RefCell<u32>>,
 }
 
-/// A hermit with a patience of 10 ms.
+/// Spawns an actor with a receive timeout of 10 ms.
 fn stand() -> Stand {
     stand_of(Next::Continue)
 }
 
-/// A hermit with a patience of 10 ms, and with this result of the turn of each silence.
+/// Spawns an actor with a receive timeout of 10 ms. `then` is the outcome of each turn that handles
+/// the timeout.
 fn stand_of(then: Next) -> Stand {
     let (clock, local) = common::local();
     let silences = Rc::default();

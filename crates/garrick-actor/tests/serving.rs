@@ -1,5 +1,5 @@
-//! Services that call what others have brought along: its panics are none of their other customers'
-//! business.
+//! Tests of services that call foreign code of a customer. A panic of this code must not affect
+//! other customers.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -14,7 +14,7 @@ use garrick_actor::route::{Pool, RoundRobin, Router};
 use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, behavior};
 use garrick_testkit::{fail, ms, silence_panics};
 
-/// An event that may panic when it is cloned, and when it is dropped.
+/// An event that can panic when it is cloned or dropped.
 struct Event {
     number: u32,
     clone_fails: bool,
@@ -48,7 +48,7 @@ impl Drop for Event {
     }
 }
 
-/// Tells the numbers of the events that it gets.
+/// Spawns an actor that reports the numbers of the events it receives.
 fn reader(local: &Local) -> (Address<Event>, mpsc::Receiver<u32>) {
     let (told, heard) = mpsc::channel();
     let address = local.spawn(behavior(move |event: Event, _| {
@@ -114,7 +114,7 @@ fn an_event_that_nobody_takes_does_not_end_the_way_of_the_others() {
     assert_eq!(count.wait_timeout(ms(0)), Ok(1));
 }
 
-/// Asks services, and panics at the answer.
+/// An actor that asks two services, with conversions that panic.
 struct Careless {
     registry: Registry,
     receptionist: Receptionist,
@@ -157,7 +157,7 @@ fn what_is_made_of_an_answer_does_not_end_who_has_answered() {
     assert_eq!(found.wait_timeout(ms(0)), Ok::<_, NoReply>(Vec::new()));
 }
 
-/// Asks a pool that is full, and panics at the answer.
+/// An actor that runs a task on a pool, with a conversion that panics.
 struct TooLate(Pool<u32, u32>);
 
 impl Actor for TooLate {
@@ -199,7 +199,7 @@ fn a_message_for_nobody_does_not_end_the_router() {
     assert_eq!(numbers(&heard), [2]);
 }
 
-/// Counts the silences.
+/// An actor that reports each receive timeout with its number.
 struct Quiet(mpsc::Sender<u32>);
 
 impl Actor for Quiet {

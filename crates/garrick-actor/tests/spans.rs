@@ -1,4 +1,4 @@
-//! The spans of turns, and the events of failures, with the feature `tracing`.
+//! Tests of the spans of turns and of the events of failures, with the feature `tracing`.
 #![forbid(unsafe_code)]
 #![cfg(feature = "tracing")]
 
@@ -12,7 +12,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Writes down what it is told of spans.
+/// A subscriber that records what happens to spans.
 #[derive(Clone, Default)]
 struct Recorder {
     told: Arc<Mutex<Vec<String>>>,

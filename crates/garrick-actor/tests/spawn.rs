@@ -1,4 +1,4 @@
-//! The one way to spawn: every kind of actor, at every place, with every option.
+//! Tests of spawning: every kind of actor, at every place, with every option.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -18,7 +18,7 @@ use garrick_actor::{
 };
 use garrick_testkit::{fail, silence_panics};
 
-/// Adds what it receives, and answers with the sum.
+/// An actor that adds up numbers and answers with the sum. It panics at 13.
 #[derive(Default)]
 struct Sum(u32);
 
@@ -37,7 +37,7 @@ impl Actor for Sum {
     }
 }
 
-/// An async actor that does it.
+/// An async actor that adds up numbers and answers with the sum. It panics at 13.
 #[derive(Default)]
 struct AsyncSum(u32);
 
@@ -54,7 +54,7 @@ impl AsyncActor for AsyncSum {
     }
 }
 
-/// An async function that does it.
+/// An async function that adds up numbers and answers with the sum. It panics at 13.
 async fn sum(mut mailbox: Incoming<Msg>) {
     let mut sum = 0;
     while let Some((n, reply)) = mailbox.recv().await {
@@ -202,7 +202,7 @@ fn options_go_together() {
     assert!(all.is_stopped() && !calm.is_stopped());
 }
 
-/// A system of this thread, and the paths in its reports.
+/// Creates a system on the current thread, and a list of its failure reports.
 fn reporting() -> (Local, Arc<Mutex<Vec<Failure>>>) {
     silence_panics();
     let failures = Arc::<Mutex<Vec<Failure>>>::default();

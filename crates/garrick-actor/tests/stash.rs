@@ -1,5 +1,5 @@
-//! Messages put aside: in order, bounded, undone with their turn, with becoming, and counted when
-//! they are left over.
+//! Tests of the stash: order, capacity, undone turns, `becomes`, and messages that remain when the
+//! actor stops.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -15,7 +15,7 @@ use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Behavior, Context, Local, Next, Reply, System, behavior};
 use garrick_testkit::{HANGS_AFTER, fail, silence_panics};
 
-/// Puts numbers aside until told otherwise.
+/// An actor that stashes numbers until it is told to open.
 struct Sorter {
     open: bool,
     heard: Rc<RefCell<Vec<u32>>>,
@@ -261,7 +261,7 @@ fn unstashed_messages_go_above_the_bound_of_the_mailbox() {
     );
 }
 
-/// A switch of two behaviors: closed, it puts numbers aside.
+/// A behavior that stashes numbers. At `None`, it unstashes them and becomes the behavior `open`.
 fn closed(told: Sender<u32>) -> Behavior<Option<u32>> {
     behavior(move |msg, cx| {
         match msg {

@@ -1,5 +1,5 @@
-//! Ends of actors: by themselves, on request, when nobody can reach them; and the fate of their
-//! messages.
+//! Tests of how actors stop: by themselves, on request, or because they are unreachable. The tests
+//! also check what happens to their messages.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{self, Sender};
@@ -8,7 +8,7 @@ use garrick_actor::{
     Actor, Address, Context, Local, Next, NoReply, Reply, SendError, System, behavior,
 };
 
-/// Says its name when it is dropped.
+/// A value that sends its name when it is dropped.
 struct Mortal {
     name: &'static str,
     dead: Sender<&'static str>,

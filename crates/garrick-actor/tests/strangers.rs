@@ -1,4 +1,5 @@
-//! A system that ends refuses strangers, if it is asked to, on each way that a message can come.
+//! Tests of a system that shuts down and refuses messages from foreign threads, for each way to
+//! send a message.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
@@ -8,7 +9,8 @@ use std::thread;
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Address, Next, Reply, System, behavior};
 
-/// A system of two workers that refuses strangers, and does not end until the flag is set.
+/// Starts a system of two workers that refuses strangers. Its shutdown does not complete until the
+/// flag is set.
 fn busy() -> (System, Arc<AtomicBool>) {
     let builder = System::builder().workers(2).refuse_strangers(true);
     let system = builder.start().unwrap();

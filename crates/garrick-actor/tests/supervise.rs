@@ -1,4 +1,5 @@
-//! Supervision, by scenario: who is restarted, when, in which order, and what becomes of messages.
+//! Tests of supervision: which children restart, when and in which order, and what happens to their
+//! messages.
 #![forbid(unsafe_code)]
 
 mod troupe;
@@ -669,7 +670,8 @@ fn whoever_has_the_address_can_end_a_child() {
 
 #[test]
 fn the_address_that_an_actor_gives_away_outlives_it() {
-    /// Gives its own address away when it starts, which is not a turn of its cell.
+    /// An actor that sends its own address to the test, both when it starts and when it handles a
+    /// message.
     struct Giver(mpsc::Sender<Address<Msg>>);
     impl Actor for Giver {
         type Msg = Msg;
@@ -710,7 +712,8 @@ fn the_address_that_an_actor_gives_away_outlives_it() {
     assert!(watched.1.try_recv().is_err(), "a restart is not an end");
 }
 
-/// Tells that it is at work, and works until it is let go; or answers.
+/// Returns a factory of actors that report when they begin to work, and then work until the test
+/// lets them continue.
 fn busy(entered: &mpsc::Sender<()>, gate: &Gate) -> impl Fn() -> Behavior<Busy> + Send + use<> {
     let (entered, gate) = (entered.clone(), gate.clone());
     move || {
@@ -738,8 +741,8 @@ enum Busy {
 
 type Gate = std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>;
 
-/// Two systems of one worker each, a channel that lets workers go, and one that tells that they are
-/// at work.
+/// Starts two systems with one worker each. Also returns both ends of a channel that lets busy
+/// actors continue.
 fn two_systems() -> ([System; 2], mpsc::Sender<()>, Gate) {
     let systems = [(), ()].map(|()| {
         let builder = System::builder().workers(1).on_failure(|_| ());
@@ -749,8 +752,8 @@ fn two_systems() -> ([System; 2], mpsc::Sender<()>, Gate) {
     (systems, go, Gate::new(gate.into()))
 }
 
-/// A child of a supervisor on the first system, which was started on the second one and has moved
-/// to the first.
+/// Starts a child on the system `far`, under a supervisor on the system `near`. Then moves the
+/// child to `near`.
 fn moved(
     near: &System,
     far: &System,
@@ -808,7 +811,8 @@ fn a_child_that_has_moved_is_not_started_again_elsewhere_if_its_system_has_ended
     assert_eq!(asked, Err(NoReply::Dropped));
 }
 
-/// Says that it is being dropped, and takes its time.
+/// A value that reports the beginning of its drop, and waits in its destructor until the test lets
+/// it continue.
 struct Slow(mpsc::Sender<()>, Gate);
 
 impl Drop for Slow {
@@ -899,7 +903,7 @@ fn a_branch_that_is_stopped_for_good_stops_though_its_parent_halts_it() {
     assert_eq!(asked, Ok(()), "the others go on");
 }
 
-/// Has a child removed when it is dropped.
+/// A value whose destructor removes a child from a tree.
 struct Removes(Tree, &'static str);
 
 impl Drop for Removes {
@@ -1050,7 +1054,7 @@ fn one_that_fails_while_its_supervisor_hears_of_an_undone_turn_handles_nothing_m
     assert_eq!([hear(), hear()], [(2, 3), (2, 4)]);
 }
 
-/// Has a tree stopped when it is dropped.
+/// A value whose destructor stops a tree.
 struct Stops(std::sync::Arc<std::sync::Mutex<Option<Tree>>>);
 
 impl Drop for Stops {

@@ -1,4 +1,5 @@
-//! Turns of supervised actors that block, for messages that were held during a restart.
+//! Tests of supervised actors whose turns block. The turns handle messages that were held during a
+//! restart.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -9,24 +10,24 @@ use garrick_actor::{Address, Next, Reply, System, behavior};
 use garrick_testkit::HANGS_AFTER;
 
 enum Msg {
-    /// Blocks until something comes by the channel, and says so then.
+    /// Block until the test lets the turn continue, and then record the number.
     Block(u32),
-    /// Blocks as well, and panics in there.
+    /// Block until the test lets the turn continue, and then panic.
     BlockAndPanic(u32),
     Say(u32),
     Panic,
     Answer(Reply<()>),
 }
 
-/// A supervised actor on a system of one worker.
+/// A supervised actor on a system with one worker.
 struct Scene {
     tree: Tree,
     actor: Address<Msg>,
-    /// Lets the factory make an actor.
+    /// Lets the factory create one incarnation of the actor.
     make: Sender<()>,
-    /// Lets a turn go that blocks.
+    /// Lets one blocked turn continue.
     go: Sender<()>,
-    /// Numbers of turns that have begun to block.
+    /// Numbers of the messages whose turns have begun to block.
     blocks: Receiver<u32>,
     said: Arc<Mutex<Vec<u32>>>,
     system: System,
@@ -83,12 +84,12 @@ impl Scene {
         self.actor.send(msg).unwrap();
     }
 
-    /// Waits for a turn that blocks.
+    /// Waits until a turn blocks, and returns the number of its message.
     fn blocks(&self) -> u32 {
         self.blocks.recv_timeout(HANGS_AFTER).unwrap()
     }
 
-    /// Returns what was said once all that was sent is handled.
+    /// Waits until all messages sent so far have been handled, and returns the recorded numbers.
     fn said(&self) -> Vec<u32> {
         let answer = self.actor.ask(Msg::Answer).wait_timeout(HANGS_AFTER);
         assert_eq!(answer, Ok(()));
@@ -96,7 +97,7 @@ impl Scene {
     }
 }
 
-/// Waits at a gate.
+/// Waits for a message on the channel. Panics if none arrives in time.
 fn pass(gate: &Mutex<Receiver<()>>) {
     gate.lock().unwrap().recv_timeout(HANGS_AFTER).unwrap();
 }

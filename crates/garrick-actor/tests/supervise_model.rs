@@ -1,5 +1,5 @@
-//! Random trees with random failures restart exactly as a sequential model says: who, in which
-//! order, and when a supervisor gives up.
+//! Random trees with random failures, compared with a sequential model. The model predicts which
+//! children restart, in which order, and when a supervisor gives up.
 #![forbid(unsafe_code)]
 
 mod troupe;
@@ -14,24 +14,24 @@ use troupe::{Msg, Stage, player};
 
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A tree as it is to be made.
+/// Description of a tree that the test creates.
 #[derive(Debug, Clone)]
 enum Node {
     Leaf(Restart),
     Branch(Strategy, usize, Vec<Node>),
 }
 
-/// A blow to the tree.
+/// An event that the test causes: a leaf ends, or time passes.
 #[derive(Debug, Clone, Copy)]
 enum Blow {
     Panic(usize),
     Fail(usize),
     Stop(usize),
-    /// So many seconds pass.
+    /// Advance the clock by the given number of seconds.
     Wait(u64),
 }
 
-/// The sequential model of one node.
+/// The sequential model of one node of the tree.
 #[derive(Debug)]
 struct Model {
     name: String,
@@ -54,12 +54,12 @@ enum Kind {
     },
 }
 
-/// Result of a blow for the supervisor above.
+/// Result of an event, as the supervisor above the node sees it.
 #[derive(PartialEq, Eq)]
 enum Outcome {
-    /// The blow met nobody here, or was dealt with below.
+    /// No running leaf was hit, or a supervisor at or below the node has handled the fault.
     Fine,
-    /// The child is down, and so.
+    /// The node is down. `by_itself` is true if the leaf stopped without a failure.
     Fault { by_itself: bool },
 }
 
@@ -101,7 +101,8 @@ impl Model {
         }
     }
 
-    /// Strikes the leaf of that name.
+    /// Ends the leaf with the given name, if it is running, and restarts nodes as their supervisors
+    /// would.
     fn strike(&mut self, name: &str, by_itself: bool, now: u64, said: &mut Vec<String>) -> Outcome {
         let Kind::Branch {
             strategy,
@@ -189,7 +190,7 @@ fn blows() -> impl proptest::strategy::Strategy<Value = Vec<Blow>> {
     prop::collection::vec(blow, 0..25)
 }
 
-/// Makes the children of a supervisor, and their model.
+/// Spawns the children of a supervisor and returns their models.
 fn build(
     stage: &Stage,
     tree: &Tree,

@@ -1,6 +1,8 @@
-//! A tree of a thousand actors under random failures: everybody comes back, every message but the
-//! fatal ones is handled, and nothing is left behind. `GARRICK_SOAK_SECONDS` says how long; a short
-//! while unless told.
+//! A tree of a thousand actors with random failures. All actors come back, all messages are handled
+//! except for those that cause failures, and no memory remains in use.
+//!
+//! The environment variable `GARRICK_SOAK_SECONDS` sets the duration of the test. By default, the
+//! test is short.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use garrick_testkit::{fail, setting, silence_panics};
 
 const BRANCHES: usize = 50;
 const LEAVES: usize = 19;
-/// Messages to each leaf in a round.
+/// Number of messages that each leaf receives per round.
 const BURST: u64 = 4;
 
 #[derive(Default)]
@@ -88,7 +90,7 @@ fn grow(system: &System, counts: &Arc<Counts>) -> (Tree, Vec<Address<Msg>>) {
     (tree, leaves)
 }
 
-/// A number that is different each time, by xorshift.
+/// Returns the next pseudorandom number (xorshift).
 fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;

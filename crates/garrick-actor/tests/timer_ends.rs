@@ -1,4 +1,4 @@
-//! A timer that is over leaves nothing of what was made for it.
+//! Tests that a timer frees all of its memory when it ends.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -21,7 +21,7 @@ use garrick_testkit::{fail, ms, silence_panics};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Answers at once, or never.
+/// An actor that answers every question immediately, or never.
 struct Asked {
     kept: Vec<Reply<u32>>,
     answers: bool,
@@ -45,7 +45,7 @@ fn asked(local: &Local, answers: bool) -> Address<Request<(), u32>> {
     local.spawn(Asked { kept, answers })
 }
 
-/// Asks so often, one after the other, and may panic at each answer.
+/// An actor that asks a given number of questions, one after another. It can panic at each answer.
 struct Asker {
     asked: Address<Request<(), u32>>,
     panics: bool,
@@ -81,14 +81,15 @@ impl Actor for Asker {
     }
 }
 
-/// Times that something is done.
+/// Number of repetitions of the action that a test measures.
 const TIMES: usize = 2_000;
 
-/// Tests that count blocks, of which there is one count for all.
+/// Lock for tests that count memory blocks, because all tests of the process share one counter.
 static COUNTING: Mutex<()> = Mutex::new(());
 
-/// Does something that makes actors and messages which end by it, and checks that less blocks stay
-/// in use than one each time. Some stay with the pool of a worker.
+/// Repeats an action that creates actors and messages, which have ended when the action returns.
+/// Checks that on average, less than half a memory block per repetition stays in use. A worker may
+/// keep some blocks in its pool.
 #[track_caller]
 fn leaves_nothing(local: &Local, does: impl Fn()) {
     (0..TIMES).for_each(|_| does());
@@ -125,7 +126,7 @@ fn asks_that_were_answered_leave_nothing() {
     assert_eq!(local.handle().dead_letters(), 0);
 }
 
-/// The turn that has cancelled the timer is undone.
+/// The conversion of the answer panics. Therefore, the turn that has cancelled the timer is undone.
 #[test]
 fn answers_whose_conversion_panics_leave_nothing() {
     let _counting = counting();
@@ -178,7 +179,7 @@ fn futures_that_end_leave_no_sleep() {
     });
 }
 
-/// Starts timers of an hour when it begins, and keeps none of them.
+/// An actor that starts timers of one hour when it starts, and keeps none of the handles.
 struct Starts;
 
 impl Actor for Starts {
@@ -214,7 +215,8 @@ fn actors_that_end_leave_no_timers() {
     });
 }
 
-/// Tells when it starts and when a timer rings that it has started, and fails at every message.
+/// An actor that starts timers when it starts. It reports its start and each timer message, and
+/// panics on request.
 struct Restarted {
     told: Sender<&'static str>,
 }
@@ -271,7 +273,7 @@ fn a_restart_ends_the_timers_of_the_one_before() {
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["rung"; 2]);
 }
 
-/// A timer may be cancelled by any thread, also when its system has ended.
+/// Any thread can cancel a timer, even after the system of the timer has ended.
 #[test]
 fn a_timer_is_cancelled_from_outside() {
     let _counting = counting();

@@ -1,5 +1,5 @@
-//! Messages for later: once and periodic, cancelled, late, undone, and ended with who asked for
-//! them.
+//! Tests of timers: single and periodic messages, cancellation, delays, undone turns, and the end
+//! of the actor that set a timer.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -15,7 +15,7 @@ use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, Local, Next, Timer, behavior};
 use garrick_testkit::{ByHand, fail, ms, silence_panics};
 
-/// Does what it is told, with a timer in hand.
+/// An actor that runs the closure in each message, and holds a timer.
 #[derive(Default)]
 struct Doer {
     timer: Option<Timer>,
@@ -33,7 +33,7 @@ impl Actor for Doer {
     }
 }
 
-/// Writes down what it hears.
+/// An actor that records the numbers it receives.
 struct Listener(Rc<RefCell<Vec<u64>>>);
 
 impl Actor for Listener {
@@ -50,7 +50,7 @@ impl Actor for Listener {
     }
 }
 
-/// Reason why a listener ends.
+/// The number at which a listener stops.
 const STOP: u64 = 99;
 
 struct Stand {
@@ -81,7 +81,7 @@ impl Stand {
         settle(&self.local);
     }
 
-    /// Starts a periodic timer of 10 ms, in a turn that ends so.
+    /// Starts a periodic timer of 10 ms, in a turn with the outcome that `end` returns.
     fn every_10_ms(&self, end: impl FnOnce() -> Next + 'static) {
         let to = self.listener.clone();
         self.turn(move |doer, cx| {

@@ -1,4 +1,4 @@
-//! Traces that continue from actor to actor, with the feature `traces`.
+//! Tests of traces that continue from one actor to the next, with the feature `traces`.
 #![forbid(unsafe_code)]
 #![cfg(feature = "traces")]
 
@@ -12,7 +12,7 @@ use opentelemetry_sdk::trace::{InMemorySpanExporter, Sampler, SdkTracerProvider,
 use tracing::info_span;
 use tracing_subscriber::layer::SubscriberExt;
 
-/// Adds its number to the question, and passes the question on to the next one.
+/// An actor that passes each question on to the next actor. The last actor answers with 7.
 struct Link {
     next: Option<Address<Question>>,
 }
@@ -38,13 +38,13 @@ impl Actor for Link {
     }
 }
 
-/// Records the spans of the whole process.
+/// A collector that records the spans of the whole process.
 struct Collector {
     exporter: InMemorySpanExporter,
     provider: SdkTracerProvider,
 }
 
-/// Returns the only collector of the process. Spans with the field `ignored` are not sampled.
+/// Returns the only span collector of the process.
 fn collector() -> &'static Collector {
     static COLLECTOR: OnceLock<Collector> = OnceLock::new();
     COLLECTOR.get_or_init(|| {
@@ -62,7 +62,7 @@ fn collector() -> &'static Collector {
 }
 
 impl Collector {
-    /// Returns the finished spans of the trace that began with the span `root`.
+    /// Returns the finished spans of the latest trace whose root span is named `root`.
     fn trace_of(&self, root: &str) -> Vec<SpanData> {
         self.provider.force_flush().unwrap();
         let spans = self.exporter.get_finished_spans().unwrap();
@@ -74,8 +74,8 @@ impl Collector {
     }
 }
 
-/// Returns the names of the spans on the way from the root to a span without children. Fails if a
-/// span has several children.
+/// Returns the names of the spans from the root of a trace to its last descendant. Panics if a span
+/// has several children.
 fn way(spans: &[SpanData]) -> Vec<String> {
     let (mut at, mut way) = (SpanId::INVALID, Vec::new());
     loop {
@@ -89,12 +89,12 @@ fn way(spans: &[SpanData]) -> Vec<String> {
     }
 }
 
-/// Returns the last part of a path.
+/// Returns the last part of a path such as `a::b::c`.
 fn short(name: &str) -> String {
     name.rsplit("::").next().unwrap().to_owned()
 }
 
-/// Asks within a span with this name.
+/// Asks a question within a span with the name `root`.
 fn ask(root: &'static str, first: &Address<Question>, fails: bool) -> Option<u32> {
     let span = info_span!("root", otel.name = root);
     // A supervised actor starts before its first message.
@@ -127,7 +127,7 @@ fn the_turns_of_a_question_are_one_trace_across_workers_and_systems() {
     });
 }
 
-/// Passes the question on, after a wait.
+/// An async actor that passes each question on to the given address.
 async fn clerk(mut mailbox: Incoming<(Address<Question>, Question)>) {
     while let Some((to, question)) = mailbox.recv().await {
         let _ = to.send(question);

@@ -1,10 +1,10 @@
-//! Random programs of actors with random failures, whose every observable effect is compared with
-//! what a sequential model of turns allows: a turn happens wholly or not at all.
+//! Random programs of actors with random failures. The test compares all their observable effects
+//! with a sequential model of turns. A turn must happen wholly or not at all.
 //!
-//! Each turn writes down what it got, what it did and how it ended, whether it was to commit or
-//! not. Afterwards the model goes over these notes: it knows which turns committed, hence which
-//! messages exist, in which order they come, what each actor has become, who was created, and what
-//! every question was answered.
+//! Each turn records its message, its effects and how it ended, even if it is undone. Afterwards,
+//! the model computes from these records which turns committed. So it knows which messages exist
+//! and in which order they arrive, what each actor has become, which actors were created, and what
+//! the answer to each question was.
 
 mod common;
 
@@ -16,7 +16,7 @@ use garrick_actor::{Address, Behavior, BehaviorContext, Next, NoReply, Reply, Sy
 use garrick_testkit::{fail, ms, silence_panics};
 use proptest::prelude::*;
 
-/// An act of an actor in a turn. Targets are numbers of actors that were there at the beginning.
+/// An action of an actor in a turn. Targets are indices of the actors that existed at the start.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Send(usize),
@@ -27,7 +27,7 @@ enum Act {
     Become(usize),
 }
 
-/// The end of a turn.
+/// The way in which a turn ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Continue,
@@ -48,12 +48,12 @@ impl End {
 
 const STATES: usize = 2;
 
-/// Acts of an actor in one state.
+/// The actions of an actor in one state, and the way in which its turn ends.
 type Plan = (Vec<Act>, End);
-/// The plans of all actors.
+/// For each actor, one plan per state.
 type Program = Vec<[Plan; STATES]>;
 
-/// A message. Each has a number of its own.
+/// A message with a unique number.
 enum Msg {
     Work {
         id: u64,
@@ -89,7 +89,7 @@ enum Got {
     Answer(u64, Option<u64>),
 }
 
-/// The notes of one turn.
+/// The record of one turn.
 #[derive(Debug, Clone)]
 struct Turn {
     actor: usize,
@@ -99,7 +99,7 @@ struct Turn {
     end: End,
 }
 
-/// Shared state of all actors of a run. No turn owns it.
+/// State that all actors of a run share. Undoing a turn does not change it.
 struct Stage {
     program: Program,
     first: OnceLock<Vec<Address<Msg>>>,
@@ -223,8 +223,8 @@ fn perform(
     turn.did.extend(did);
 }
 
-/// Asks so that the answer says which question it belongs to, by an actor of its own in between:
-/// the conversion of an answer captures nothing.
+/// Asks a question through an additional actor, which adds the number of the question to the
+/// answer. A conversion without captured values cannot add this number.
 fn ask(
     cx: &BehaviorContext<'_, Msg>,
     asker: &Address<Msg>,
@@ -239,7 +239,7 @@ fn ask(
     send(Reply::to_task(relay, |answer| answer));
 }
 
-/// Checks the notes against the rules of turns.
+/// Checks the recorded turns against the rules of turns.
 fn check(turns: &[Turn], roots: &[(u64, usize)]) {
     let mut states: HashMap<usize, usize> = HashMap::new();
     let mut stopped: HashSet<usize> = HashSet::new();
@@ -276,7 +276,8 @@ fn check(turns: &[Turn], roots: &[(u64, usize)]) {
     check_answers(turns, &stopped);
 }
 
-/// The messages that exist; those that could be handled are.
+/// Returns the messages that exist, that is, all messages from turns that committed. Panics if one
+/// of them was not handled although its receiver has not stopped.
 fn sent_by_committed(
     turns: &[Turn],
     roots: &[(u64, usize)],
@@ -303,7 +304,8 @@ fn sent_by_committed(
     exists
 }
 
-/// From one sender to one receiver, what is sent at once comes in the order of sending.
+/// Checks that messages without a delay arrive in the order of sending, for each pair of sender and
+/// receiver.
 fn check_order(turns: &[Turn], order: &HashMap<usize, Vec<u64>>) {
     let mut sent: HashMap<(usize, usize), Vec<u64>> = HashMap::new();
     for turn in turns.iter().filter(|turn| turn.end.commits()) {
@@ -320,7 +322,7 @@ fn check_order(turns: &[Turn], order: &HashMap<usize, Vec<u64>>) {
     }
 }
 
-/// An actor that was created by an undone turn never does anything.
+/// Checks that an actor which an undone turn created has never run.
 fn check_children(turns: &[Turn]) {
     let vanished: HashSet<_> = turns
         .iter()
@@ -334,8 +336,8 @@ fn check_children(turns: &[Turn]) {
     assert!(turns.iter().all(|turn| !vanished.contains(&turn.actor)));
 }
 
-/// Every question that was asked gets one answer: the one that was given by a turn that committed,
-/// or none.
+/// Checks that every question has exactly one result: the answer from a turn that committed, or no
+/// answer.
 fn check_answers(turns: &[Turn], stopped: &HashSet<usize>) {
     let mut given: HashSet<u64> = HashSet::new();
     let mut heard: HashMap<u64, Vec<Option<u64>>> = HashMap::new();
@@ -364,7 +366,7 @@ fn check_answers(turns: &[Turn], stopped: &HashSet<usize>) {
     }
 }
 
-/// The first messages of a run.
+/// Number of messages that the test itself sends at the start.
 const ROOTS: u32 = 4;
 const HOPS: u32 = 4;
 

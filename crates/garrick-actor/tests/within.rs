@@ -1,5 +1,5 @@
-//! Asks with a timeout: from actors, from futures, from plain threads; one answer each, whatever
-//! happens.
+//! Tests of asks with a timeout, from actors, futures and plain threads. Each ask gets exactly one
+//! result.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -16,7 +16,7 @@ use garrick_actor::ask::Circle;
 use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply, System, behavior};
 use garrick_testkit::{ByHand, fail, ms, silence_panics};
 
-/// Answers when told.
+/// An actor that answers, keeps or drops replies, depending on the message.
 #[derive(Default)]
 struct Oracle {
     kept: Vec<Reply<u32>>,
@@ -56,7 +56,7 @@ impl Actor for Oracle {
     }
 }
 
-/// Asks, and writes down what comes.
+/// An actor that asks questions and records the results.
 struct Asker {
     oracle: Address<Ask>,
     heard: Rc<RefCell<Vec<Result<u32, NoReply>>>>,
@@ -219,7 +219,7 @@ fn circle_in(answer: Result<u32, NoReply>) -> Option<Circle> {
 
 #[test]
 fn one_outside_hears_of_the_circle_that_it_waits_for() {
-    /// Asks itself, and holds its answer back meanwhile.
+    /// An actor that asks itself a question, and answers only when its own question has an answer.
     struct Narcissus(Vec<Reply<u32>>);
     enum NarcissusMsg {
         Ask(Reply<u32>),
@@ -254,7 +254,7 @@ fn one_outside_hears_of_the_circle_that_it_waits_for() {
 
 #[test]
 fn a_circle_of_asks_ends_with_the_time_and_is_named() {
-    /// Answers once its neighbour has answered, which asks it in turn.
+    /// An actor in a ring. When it is asked, it asks the next actor, and waits for that answer.
     struct Link {
         next: Option<Address<LinkMsg>>,
         waiting: Vec<Reply<u32>>,

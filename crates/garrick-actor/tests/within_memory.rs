@@ -1,5 +1,5 @@
-//! Allocations of asks once the pools are warm: none of their own. A turn that sets a timer costs
-//! the scheduler a list, which is all that an ask with a timeout may allocate.
+//! Tests that asks allocate no memory once the pools are warm. Only the timers of asks with a
+//! timeout may allocate, because the scheduler keeps the timers of a turn in a list.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -11,13 +11,13 @@ use common::local;
 use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
 use garrick_testkit::{ByHand, ms};
 
-/// Asks of one round.
+/// Number of asks in one round.
 const ASKS: u64 = 1_000;
 
-/// Lists that may grow again after they shrank between two rounds.
+/// Maximum number of lists that may grow again after they shrank between two rounds.
 const LISTS_MAX: u64 = 2;
 
-/// Rounds after which everything has its largest size.
+/// Number of rounds after which all pools and lists have reached their maximum size.
 const ROUNDS_WARM: u32 = 4;
 
 struct Double;
@@ -31,10 +31,10 @@ impl Actor for Double {
     }
 }
 
-/// Asks again after every answer.
+/// An actor that asks the next question after every answer.
 struct Asker {
     double: Address<(u64, Reply<u64>)>,
-    /// True if its asks have a timeout.
+    /// True if the asks have a timeout.
     within: bool,
     left: u64,
 }
@@ -62,7 +62,7 @@ fn round(clock: &ByHand, local: &Local, asker: &Address<Result<u64, NoReply>>) {
     local.run();
 }
 
-/// Allocations of a round of an asker's asks.
+/// Returns the number of allocations in one round of asks.
 fn allocations(within: bool) -> u64 {
     let (clock, local) = local();
     let double = local.spawn(Double);

@@ -1,6 +1,6 @@
-//! Many asks with random timeouts, of which none is lost and none answered twice.
+//! Many asks with random timeouts. Each ask must get exactly one result.
 //!
-//! `GARRICK_SOAK_ASKS` says how many; some thousands unless told.
+//! The environment variable `GARRICK_SOAK_ASKS` sets the number of asks. The default is 40,000.
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -10,20 +10,21 @@ use std::time::Duration;
 use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System};
 use garrick_testkit::setting;
 
-/// Asks that an asker has under way at once.
+/// Number of asks that an asker has pending at the same time.
 const OPEN: u64 = 64;
 
-/// Askers of each kind of system.
+/// Number of askers in each kind of system.
 const ASKERS: u64 = 4;
 
-/// The longest timeout, short enough that answers come before it, after it, and at the same time.
+/// Maximum timeout. It is so short that some answers come before it, some after it, and some at the
+/// same time.
 const TIMEOUT_MAX_NS: u64 = 200_000;
 
 fn asks() -> u64 {
     setting("GARRICK_SOAK_ASKS").unwrap_or(40_000)
 }
 
-/// A generator of random numbers (Marsaglia, "Xorshift RNGs", 2003).
+/// A pseudorandom number generator (Marsaglia, "Xorshift RNGs", 2003).
 struct Random(u64);
 
 impl Random {
@@ -35,7 +36,7 @@ impl Random {
     }
 }
 
-/// Answers at once, later, or never.
+/// An actor that answers questions immediately, later, or never.
 struct Oracle {
     random: Random,
     kept: VecDeque<(u64, Reply<u64>)>,
@@ -58,7 +59,7 @@ impl Actor for Oracle {
     }
 }
 
-/// Ends of the asks of one asker.
+/// Numbers of asks of one asker, by result.
 #[derive(Default, Debug)]
 struct Count {
     answered: u64,
@@ -66,16 +67,16 @@ struct Count {
     timed_out: u64,
 }
 
-/// Asks until its number of asks have ended, each of them once.
+/// An actor that asks until a given number of asks have ended. Panics if an ask ends twice.
 struct Asker {
     oracle: Address<(u64, Reply<u64>)>,
     random: Random,
-    /// Asks so far, which is also the number of the next one.
+    /// Number of asks so far, which is also the number of the next ask.
     asked: u64,
     last: u64,
-    /// For the asks from the oldest one that is open on, whether each has ended.
+    /// For each ask from number `oldest` on, true if it has ended.
     ended: VecDeque<bool>,
-    /// The number of the oldest one that is open.
+    /// The number of the oldest ask that has not ended.
     oldest: u64,
     count: Count,
     done: Sender<Count>,

@@ -1,4 +1,4 @@
-//! race, fork, join, par, seq, pipe.
+//! Tests of `race`, `fork`, `join`, `par`, `seq` and `pipe`.
 
 use garrick_actor::behaviors::{Service, Side, fork, join, par, pipe, race, seq};
 use garrick_actor::{Actor, Context, Next, NoReply, Reply};
@@ -68,7 +68,7 @@ fn a_fork_with_one_side_failing_does_not_wait_for_the_other() {
     assert_eq!(stand.dead_letters(), 0);
 }
 
-/// Makes joins, and sends them what it is told to.
+/// Creates a `join` for each message, and sends the given answers to the `join`.
 struct Joiner;
 
 impl Actor for Joiner {
@@ -206,7 +206,7 @@ fn a_pipe_with_a_broken_piece_has_no_answer() {
     }
 }
 
-/// Asks, and says that nothing of it is to happen.
+/// Asks the service in a turn that is then undone.
 struct Hesitant(Service<u32, Vec<u32>>);
 
 impl Actor for Hesitant {

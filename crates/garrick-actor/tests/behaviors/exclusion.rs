@@ -1,4 +1,4 @@
-//! The serializer: never two at once, in order, and what becomes of those that wait.
+//! Tests of the `serializer`, which passes on one question at a time, in order.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
@@ -96,7 +96,7 @@ fn serializers_nest() {
     assert_eq!(stand.ask(&outer, 3), Ok(3));
 }
 
-/// One thing that happens to a serializer.
+/// A random event in a test of the serializer.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Ask,
@@ -114,14 +114,14 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A serializer, its service's replies, and who waits for them.
+/// A serializer, the replies that its service holds, and the questions that wait for an answer.
 struct Model {
     stand: Stand,
     serializer: Service<u32, u32>,
     asked: Receiver<(u32, Reply<u32>)>,
-    /// The question that the service has, and the reply to it.
+    /// The question that the service is handling, and its reply.
     out: Option<(u32, Reply<u32>)>,
-    /// Those not yet answered, the oldest first.
+    /// Questions that have no answer yet, the oldest first.
     open: VecDeque<(u32, Ask<u32>)>,
     count: u32,
 }
@@ -141,7 +141,8 @@ impl Model {
         }
     }
 
-    /// Runs; whatever reaches the service must be the oldest question, and alone.
+    /// Runs the system. Panics if the service has received two questions at once, or a question out
+    /// of order.
     fn run(&mut self) {
         self.stand.run();
         for (question, reply) in self.asked.try_iter() {

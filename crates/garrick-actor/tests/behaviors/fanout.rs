@@ -1,4 +1,4 @@
-//! tee, broadcast, demux, subject.
+//! Tests of `tee`, `broadcast`, `demux` and `subject`.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -71,7 +71,7 @@ fn subscribers_come_and_go() {
     assert_eq!(stand.dead_letters(), 0);
 }
 
-/// Tells its number when it ends.
+/// A value that sends its number when it is dropped.
 struct Numbered(u32, Sender<u32>);
 
 impl Drop for Numbered {

@@ -1,4 +1,4 @@
-//! The limiter, under a clock set by hand.
+//! Tests of the `limiter`, with a clock that is set by hand.
 
 use std::time::Duration;
 
@@ -95,8 +95,8 @@ fn no_limit_is_none() {
 }
 
 proptest! {
-    /// In no span of time do more pass than the bucket holds and gets meanwhile; in the end all
-    /// have passed, in order.
+    /// In each period, the limiter passes at most `burst` messages and one more per 10 ms. At the
+    /// end, all messages have passed, in order.
     #[test]
     fn the_rate_is_kept(gaps in vec(0..30u64, 1..60), burst in 1..5u32) {
         let stand = Stand::new();

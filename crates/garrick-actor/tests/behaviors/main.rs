@@ -1,5 +1,4 @@
-//! The small standard actors, by scenario: what they do when all goes well, and when something does
-//! not.
+//! Tests of the small standard actors, both in normal operation and when something fails.
 #![forbid(unsafe_code)]
 
 mod stand;

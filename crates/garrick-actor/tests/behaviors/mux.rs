@@ -1,4 +1,4 @@
-//! Many questions on one wire.
+//! Tests of a `mux`, which sends many questions over one connection.
 
 use std::sync::mpsc::channel;
 

@@ -1,4 +1,4 @@
-//! The sequencer: any order of arrival comes out in order.
+//! Tests of the `sequencer`, which puts messages that arrive in any order back into order.
 
 use garrick_actor::behaviors::sequencer;
 use proptest::collection::vec;

@@ -1,4 +1,4 @@
-//! Behaviors on two workers, asked from several threads.
+//! Tests of standard actors on two workers, with questions from several threads.
 
 use std::thread;
 
@@ -10,7 +10,7 @@ use garrick_actor::{Actor, Context, NoReply, Reply, System};
 const THREADS: u64 = 3;
 const QUESTIONS: u64 = 200;
 
-/// Answers in a later turn; asked meanwhile, it panics.
+/// Answers each question in a later turn, and panics if another question arrives before then.
 struct Exclusive {
     under_way: Option<Request<u64, u64>>,
 }
@@ -55,7 +55,8 @@ fn system() -> System {
     System::builder().workers(2).start().unwrap()
 }
 
-/// Asks from several threads at once, some questions under way at a time.
+/// Asks the service from several threads at once, with several pending questions per thread. Panics
+/// if an answer is wrong.
 fn ask_all<R>(service: &Service<u64, R>, expected: impl Fn(u64) -> R + Sync)
 where
     R: Send + PartialEq + std::fmt::Debug + 'static,
@@ -120,7 +121,7 @@ fn a_system_that_ends_leaves_nobody_waiting() {
     }
 }
 
-/// Never answers.
+/// Keeps all replies and never answers.
 struct Keeps(Vec<Request<u64, u64>>);
 
 impl Actor for Keeps {

@@ -1,4 +1,5 @@
-//! const, fwd, label, tag, sink, once, gatekeeper, counter, contramap.
+//! Tests of `const`, `fwd`, `label`, `tag`, `sink`, `once`, `gatekeeper`, `counter` and
+//! `contramap`.
 
 use garrick_actor::behaviors::{
     Count, Gate, constant, counter, forward, gatekeeper, label, once, sink, tag,

@@ -1,4 +1,4 @@
-//! retry and breaker.
+//! Tests of `retry` and `breaker`.
 
 use std::sync::mpsc::Receiver;
 
@@ -8,7 +8,7 @@ use garrick_testkit::ms;
 
 use crate::stand::{DROPPED, Stand, heard};
 
-/// Answers the only question that is there, with this or not at all.
+/// Answers the only pending question, or drops its reply if `with` is `None`.
 fn answer(asked: &Receiver<Request<u32, u32>>, with: Option<u32>) {
     let (_, reply) = asked.try_recv().expect("it was not asked");
     assert!(asked.try_recv().is_err(), "it was asked twice");
@@ -85,7 +85,7 @@ fn no_tries_are_refused() {
     let _ = retry(stand.mute::<u32, u32>()).tries(0);
 }
 
-/// A breaker that opens after two failures, for 10 ms, and lets two probes through.
+/// A circuit breaker that opens for 10 ms after two failures, and then passes two probes.
 struct Circuitry {
     stand: Stand,
     breaker: Service<u32, u32>,
@@ -108,7 +108,7 @@ impl Circuitry {
         }
     }
 
-    /// Asks, and has the service answer so.
+    /// Asks the breaker, lets the service answer with `with`, and returns the result.
     fn asks(&self, with: Option<u32>) -> Result<u32, NoReply> {
         let ask = self.breaker.ask(|reply| (1, reply));
         self.stand.run();
@@ -116,7 +116,7 @@ impl Circuitry {
         self.stand.answer(ask)
     }
 
-    /// Asks, and the service does not hear of it.
+    /// Asks the breaker, and returns true if the question is refused without reaching the service.
     fn is_refused(&self) -> bool {
         let refused = self.stand.ask(&self.breaker, 1) == Err(DROPPED);
         refused && self.asked.try_recv().is_err()

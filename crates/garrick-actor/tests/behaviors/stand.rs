@@ -1,4 +1,4 @@
-//! Shared code of the scenarios: a local system with a clock set by hand, listeners, and services
+//! Shared code of the tests: a local system whose clock is set by hand, listeners, and services
 //! that are closures.
 
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use garrick_actor::behaviors::{Request, Service};
 use garrick_actor::{Actor, Address, Ask, Context, Handle, Local, Next, NoReply, Reply, System};
 use garrick_testkit::{ByHand, ON_PURPOSE};
 
-/// An actor that is a closure.
+/// An actor that runs a closure for each message.
 pub(crate) struct Does<M, F> {
     receive: F,
     message: PhantomData<fn(M)>,
@@ -25,7 +25,7 @@ impl<M: 'static, F: FnMut(M) -> Next + 'static> Actor for Does<M, F> {
     }
 }
 
-/// Makes an actor of a closure.
+/// Creates an actor from a closure.
 pub(crate) fn does<M: 'static, F: FnMut(M) -> Next + 'static>(receive: F) -> Does<M, F> {
     Does {
         receive,
@@ -33,7 +33,7 @@ pub(crate) fn does<M: 'static, F: FnMut(M) -> Next + 'static>(receive: F) -> Doe
     }
 }
 
-/// A system of this thread.
+/// A system on the current thread, with a clock that is set by hand.
 pub(crate) struct Stand {
     pub(crate) local: Local,
     clock: Arc<ByHand>,
@@ -51,7 +51,8 @@ impl Stand {
         self.local.spawn(actor)
     }
 
-    /// An actor, and what it hears.
+    /// Spawns an actor that passes its messages to the test. Returns the address of the actor and
+    /// the receiver of the messages.
     pub(crate) fn listener<M: Send + 'static>(&self) -> (Address<M>, Receiver<M>) {
         let (told, heard) = channel();
         let listener = self.spawn(does(move |msg| {
@@ -61,7 +62,7 @@ impl Stand {
         (listener, heard)
     }
 
-    /// A service that is a closure.
+    /// Spawns a service that calls a closure for each question.
     pub(crate) fn service<Q: 'static, R: 'static>(
         &self,
         mut answer: impl FnMut(Q, Reply<R>) + 'static,
@@ -72,17 +73,17 @@ impl Stand {
         }))
     }
 
-    /// A service that answers with what it was asked.
+    /// Spawns a service that answers each question with the question itself.
     pub(crate) fn echo<Q: 'static>(&self) -> Service<Q, Q> {
         self.service(|question, reply: Reply<Q>| reply.send(question))
     }
 
-    /// A service that gives no answers.
+    /// Spawns a service that drops each reply without an answer.
     pub(crate) fn mute<Q: 'static, R: 'static>(&self) -> Service<Q, R> {
         self.service(|_, reply| drop(reply))
     }
 
-    /// A service that panics on every question.
+    /// Spawns a service that panics at every question.
     pub(crate) fn doomed<Q: 'static, R: 'static>(&self) -> Service<Q, R> {
         self.service(|_, reply| {
             let _held = reply;
@@ -90,40 +91,42 @@ impl Stand {
         })
     }
 
-    /// The address of an actor that has stopped.
+    /// Returns the address of an actor that has stopped.
     pub(crate) fn stopped<M: 'static>(&self) -> Address<M> {
         let address = self.spawn(does(|_: M| Next::Continue));
         self.stop(&address);
         address
     }
 
-    /// Stops an actor and sees that it has.
+    /// Stops an actor and checks that it has stopped.
     pub(crate) fn stop<M: 'static>(&self, address: &Address<M>) {
         address.stop();
         self.run();
         assert!(address.is_stopped());
     }
 
-    /// A service whose replies are kept, with the questions, for the scenario to answer.
+    /// Spawns a service that passes each question, with its reply, to the test. The test then
+    /// answers the question.
     pub(crate) fn by_hand<Q: Send + 'static, R: Send + 'static>(
         &self,
     ) -> (Service<Q, R>, Receiver<Request<Q, R>>) {
         self.listener()
     }
 
-    /// Runs what there is to do, timers that are due included.
+    /// Runs all ready actors and all due timers.
     pub(crate) fn run(&self) {
         // The clock is looked at every few activations only.
         (0..16).for_each(|_| self.local.run());
     }
 
-    /// Lets time pass.
+    /// Advances the clock and runs the system.
     pub(crate) fn advance(&self, by: Duration) {
         self.clock.advance(by);
         self.run();
     }
 
-    /// Asks, and what comes of it at once.
+    /// Asks a service and runs the system. Returns the answer, or an error if there is no answer
+    /// yet.
     pub(crate) fn ask<Q: 'static, R: Send + 'static>(
         &self,
         service: &Service<Q, R>,
@@ -133,7 +136,7 @@ impl Stand {
         self.answer(ask)
     }
 
-    /// Returns the answer of a question for which no time has to pass.
+    /// Runs the system and returns the answer. The clock does not advance.
     pub(crate) fn answer<R: Send + 'static>(&self, ask: Ask<R>) -> Result<R, NoReply> {
         self.run();
         ask.wait_timeout(Duration::ZERO)
@@ -148,7 +151,7 @@ impl Stand {
     }
 }
 
-/// All that has been heard.
+/// Returns all messages that the test has received since the last call.
 pub(crate) fn heard<M>(receiver: &Receiver<M>) -> Vec<M> {
     receiver.try_iter().collect()
 }

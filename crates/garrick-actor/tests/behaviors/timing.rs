@@ -1,4 +1,4 @@
-//! timer, delay, timeout, under a clock set by hand.
+//! Tests of `timer`, `delay` and `timeout`, with a clock that is set by hand.
 
 use garrick_actor::behaviors::{delay, timeout, timer};
 use garrick_testkit::ms;

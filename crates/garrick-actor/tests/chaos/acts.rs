@@ -1,4 +1,4 @@
-//! Acts of an actor in a turn.
+//! Random actions of an actor in a turn.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::town::{SMALL, Town, settle};
 use crate::value::{Value, hush};
 use garrick_testkit::fail;
 
-/// Answers a question, sooner or later, or not at all.
+/// Handles a question: answers it now or later, passes it on, or drops its reply.
 pub(crate) fn answer<const N: usize>(
     node: &mut Node<N>,
     value: Value,
@@ -57,11 +57,11 @@ fn micros(random: &mut Random) -> Duration {
     Duration::from_micros(random.below(300))
 }
 
-/// Minimum period of a repeating timer. Ticks come whether or not their receiver keeps up, so
-/// unoptimized code must be able to handle the ticks of all timers. Otherwise a round never ends.
+/// Minimum period of a repeating timer. A timer ticks even if its receiver is slow. Unoptimized
+/// code must be able to handle the ticks of all timers, because otherwise a round never ends.
 const REPEATED: Duration = Duration::from_millis(1);
 
-/// Does one to four things.
+/// Performs one to four random actions, if the round has enough actions left.
 pub(crate) fn act<const N: usize>(node: &mut Node<N>, left: u8, cx: &mut Context<'_, Msg<N>>) {
     for _ in 0..=node.random.below(4) {
         if !node.town.burn() {
@@ -167,7 +167,7 @@ fn watch<const N: usize>(node: &mut Node<N>, peer: &Peer, cx: &Context<'_, Msg<N
     }
 }
 
-/// Makes other actors.
+/// Spawns an actor of a random kind.
 fn bear<const N: usize>(node: &mut Node<N>, cx: &Context<'_, Msg<N>>) {
     let town = node.town.clone();
     let random = &mut node.random;
@@ -209,7 +209,7 @@ where
     });
 }
 
-/// A closure that becomes another one.
+/// Spawns a closure that becomes another closure when it receives its first message.
 fn become_in_turns<const N: usize>(
     town: &Arc<Town>,
     one: Value,
@@ -265,7 +265,7 @@ fn set_timers<const N: usize>(node: &mut Node<N>, peer: &Peer, cx: &Context<'_, 
     }
 }
 
-/// Lets futures and streams run beside the actor.
+/// Starts a future or a stream that runs in the background of the actor.
 fn begin_beside<const N: usize>(node: &mut Node<N>, peer: &Peer, cx: &Context<'_, Msg<N>>) {
     let town = node.town.clone();
     let value = Value::any(&town, &mut node.random);
@@ -348,7 +348,7 @@ fn use_services<const N: usize>(node: &mut Node<N>, cx: &Context<'_, Msg<N>>) {
     }
 }
 
-/// Ends, mostly of others.
+/// Performs a rare action, such as to stop another actor or to shut down a system.
 fn others<const N: usize>(node: &mut Node<N>, peer: &Peer, cx: &mut Context<'_, Msg<N>>) {
     let town = node.town.clone();
     match node.random.below(12) {

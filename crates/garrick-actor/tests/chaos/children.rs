@@ -1,4 +1,4 @@
-//! Supervised actors.
+//! Supervised actors of the random programs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn strategy(random: &mut Random) -> Strategy {
     ])
 }
 
-/// A supervisor of any kind.
+/// Returns a supervisor with random settings.
 fn supervisor(random: &mut Random) -> Supervisor {
     let restarts_max = random.below(40) as usize;
     Supervisor::new("branch", strategy(random))
@@ -57,12 +57,13 @@ fn backoff(random: &mut Random) -> Backoff {
     }
 }
 
-/// The root of a tree. Nobody ends for good by it that is asked for a census.
+/// Spawns the root of a tree, with random settings. Actors that must receive every answer are never
+/// children in a tree.
 pub(crate) fn tree(handle: &Handle, random: &mut Random) -> Option<Tree> {
     supervisor(random).spawn(handle).ok()
 }
 
-/// Returns the decision about a failure. A decider may panic as well.
+/// Returns a decider that makes a random decision. The decider may also panic.
 fn decisions(
     random: &mut Random,
 ) -> impl Fn(&garrick_actor::supervise::Fault) -> Decision + Send + 'static {
@@ -137,7 +138,7 @@ fn start_async(town: &Arc<Town>, tree: &Tree, random: &mut Random) {
     }
 }
 
-/// Changes something about a tree.
+/// Changes a random tree: starts or removes a child, adds a supervisor, or stops the tree.
 pub(crate) fn change(town: &Arc<Town>, random: &mut Random) {
     let Some(tree) = town.tree(random.next()) else {
         return;

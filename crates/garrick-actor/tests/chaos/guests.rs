@@ -1,4 +1,4 @@
-//! Async actors, and systems within systems.
+//! Async actors, and systems that are started and stopped within a turn.
 
 use std::future::{Future, poll_fn};
 use std::num::NonZero;
@@ -17,7 +17,7 @@ use crate::town::Town;
 use crate::value::{Value, hush};
 use garrick_testkit::fail;
 
-/// Reaction of an async actor to a message.
+/// Handles a message that an async actor has received.
 async fn obey(town: &Arc<Town>, random: &mut Random, cx: &AsyncContext<Msg<6>>, cmd: Cmd) {
     match cmd {
         Cmd::Ask(value, reply) => {
@@ -56,7 +56,7 @@ async fn obey(town: &Arc<Town>, random: &mut Random, cx: &AsyncContext<Msg<6>>, 
     }
 }
 
-/// An answer, or no time for it.
+/// Waits for the answer to `question`, but for at most `micros` microseconds.
 async fn race(cx: &AsyncContext<Msg<6>>, question: Ask<Value>, micros: u64) {
     let mut question = pin!(question);
     let mut time = pin!(cx.sleep(Duration::from_micros(micros)));
@@ -70,7 +70,7 @@ async fn race(cx: &AsyncContext<Msg<6>>, question: Ask<Value>, micros: u64) {
     .await;
 }
 
-/// An async actor that is a function.
+/// Runs an async actor that is a function.
 pub(crate) async fn live(town: Arc<Town>, seed: u64, mut mailbox: Incoming<Msg<6>>, _life: Life) {
     let mut random = Random::new(seed);
     let cx = mailbox.context();
@@ -86,7 +86,7 @@ pub(crate) async fn live(town: Arc<Town>, seed: u64, mut mailbox: Incoming<Msg<6
     }
 }
 
-/// An async actor with fields.
+/// An async actor that is a struct with fields.
 struct Guest {
     town: Arc<Town>,
     random: Random,
@@ -111,8 +111,8 @@ impl AsyncActor for Guest {
     }
 }
 
-/// Sends to a mailbox that may be full, and gives it up when it was woken some times and there was
-/// no room.
+/// Sends `value` to a random bounded mailbox and waits for room. Gives up if the mailbox is still
+/// full after at most three polls.
 pub(crate) fn press_in(
     town: &Arc<Town>,
     random: &mut Random,
@@ -142,7 +142,7 @@ pub(crate) fn press_in(
     }
 }
 
-/// Makes an async actor in a turn.
+/// Spawns an async actor of a random kind in a turn.
 pub(crate) fn settle<M: 'static>(town: &Arc<Town>, random: &mut Random, cx: &Context<'_, M>) {
     let address = if random.one_in(2) {
         let (own, seed) = (town.clone(), random.next());
@@ -164,7 +164,7 @@ pub(crate) fn settle<M: 'static>(town: &Arc<Town>, random: &mut Random, cx: &Con
     });
 }
 
-/// Starts a system in a turn, and ends it there.
+/// Starts a system in a turn and ends the system in the same turn.
 pub(crate) fn short_lived_system(town: &Arc<Town>, random: &mut Random) {
     let Ok(system) = System::builder().workers(1).on_failure(|_| ()).start() else {
         return;

@@ -1,4 +1,4 @@
-//! Counts of a round, and events that must not have happened.
+//! Counters of a round, and a list of errors that were detected.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,12 +7,12 @@ use garrick_actor::Ended;
 
 use crate::town::Town;
 
-/// Values that are told apart; those beyond are counted only.
+/// Number of values whose drops are counted one by one. All later values are only counted in total.
 const TOLD_APART: usize = 1 << 16;
-/// Complaints that are kept.
+/// Maximum number of complaints that are stored.
 const COMPLAINTS_MAX: usize = 20;
 
-/// The books of one round.
+/// Counters and complaints of one round.
 pub(crate) struct Ledger {
     made: AtomicU64,
     dropped: AtomicU64,
@@ -20,16 +20,16 @@ pub(crate) struct Ledger {
     drops: Box<[AtomicU8]>,
     watches: Mutex<Vec<Arc<Sighting>>>,
     complaints: Mutex<Vec<String>>,
-    /// Starts of actors, and ends of those that were started.
+    /// Number of actors that were started.
     starts: AtomicU64,
     ends: AtomicU64,
-    /// Sends that wait for room, or did.
+    /// Number of sends that have begun to wait for room.
     waits: AtomicU64,
     waited: AtomicU64,
 }
 
-/// An actor from its start to its end. Of those that follow one another in one place there is one
-/// at a time.
+/// Checks the life of one actor, from its creation to its drop. All incarnations of a child share a
+/// `place`. Only one of them may exist at a time.
 pub(crate) struct Life {
     town: Arc<Town>,
     place: Arc<AtomicU64>,
@@ -73,7 +73,7 @@ impl Drop for Life {
     }
 }
 
-/// A send that waits for room, until it is over or given up.
+/// Counts a send that waits for room, until the send completes or is dropped.
 pub(crate) struct Waiting(Arc<Town>);
 
 impl Waiting {
@@ -89,10 +89,10 @@ impl Drop for Waiting {
     }
 }
 
-/// A watch, from its beginning to its notice.
+/// Record of one watch: whether it was committed or cancelled, and how often its notice was called.
 #[derive(Default)]
 pub(crate) struct Sighting {
-    /// True if the turn that watched has ended well, or if there was no turn.
+    /// 1 if the turn that created the watch has committed, or if no turn created it. Otherwise 0.
     is_committed: AtomicU8,
     is_cancelled: AtomicU8,
     notices: AtomicU8,
@@ -127,13 +127,13 @@ impl Ledger {
         }
     }
 
-    /// Sends that wait for room.
+    /// Returns how many sends are waiting for room.
     pub(crate) fn waiting(&self) -> u64 {
         let waited = self.waited.load(SeqCst);
         self.waits.load(SeqCst) - waited
     }
 
-    /// The number of one more value.
+    /// Counts a new value and returns its number.
     pub(crate) fn make(&self) -> u64 {
         self.made.fetch_add(1, SeqCst)
     }
@@ -147,7 +147,7 @@ impl Ledger {
         }
     }
 
-    /// Values that were made and not dropped.
+    /// Returns how many values exist, that is, were created but not dropped.
     pub(crate) fn alive(&self) -> u64 {
         self.made.load(SeqCst) - self.dropped.load(SeqCst)
     }
@@ -156,7 +156,7 @@ impl Ledger {
         self.made.load(SeqCst)
     }
 
-    /// Opens the book of a watch.
+    /// Creates the record of a new watch.
     pub(crate) fn watch(&self) -> Arc<Sighting> {
         let sighting = Arc::<Sighting>::default();
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +174,7 @@ impl Ledger {
         }
     }
 
-    /// Everything is over: what is wrong.
+    /// Runs the final checks of a round and returns all complaints.
     pub(crate) fn close(&self) -> Vec<String> {
         for sighting in &*self.watches.lock().unwrap_or_else(PoisonError::into_inner) {
             let notices = sighting.notices.load(SeqCst);

@@ -1,8 +1,9 @@
-//! Random programs of actors: whatever they can do, and whatever can be done to them, with exact
-//! accounting.
+//! Random programs in which actors use the features of this crate, with exact accounting of all
+//! values, actors and watches.
 //!
-//! `GARRICK_CHAOS_ROUNDS`, `_SEED`, `_WORKERS` and `_SECONDS` make it longer, or repeat a round. A
-//! round is the program of its seed; how its threads take turns is not.
+//! The environment variables `GARRICK_CHAOS_ROUNDS`, `GARRICK_CHAOS_SEED`, `GARRICK_CHAOS_WORKERS`
+//! and `GARRICK_CHAOS_SECONDS` make the test longer, or repeat a round. The seed determines the
+//! program of a round, but not how its threads interleave.
 #![forbid(unsafe_code)]
 
 mod acts;
@@ -27,15 +28,15 @@ use std::time::{Duration, Instant};
 use garrick_testkit::{ON_PURPOSE, alone, setting};
 use round::Plan;
 
-/// Time limit of a round. Nothing is measured by it.
+/// Maximum duration of a round. A round that takes longer is reported as hanging.
 const HANGS_AFTER: Duration = Duration::from_secs(240);
 
-/// Panics that are not on purpose.
+/// Messages of all panics that the test did not cause on purpose.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
-/// The seed of the round under way.
+/// The seed of the current round.
 static SEED: AtomicU64 = AtomicU64::new(0);
 
-/// Writes down all panics but those on purpose.
+/// Installs a panic hook that records all panics, except for those that the test causes on purpose.
 fn write_panics_down() {
     panic::set_hook(Box::new(|info| {
         if info.to_string().contains("during cleanup") {
@@ -55,7 +56,7 @@ fn write_panics_down() {
     }));
 }
 
-/// One round, in a thread of its own, since it may hang.
+/// Runs one round in a separate thread, because a round may hang. Panics if anything went wrong.
 fn round(plan: Plan) {
     SEED.store(plan.seed, SeqCst);
     let (told, heard) = mpsc::channel();
@@ -80,7 +81,7 @@ fn fail(plan: Plan, what: &str) -> ! {
     panic!("{plan:?}: {what}");
 }
 
-/// Rounds with a growing seed.
+/// Runs rounds with consecutive seeds.
 fn rounds(count: u64, fuel: i64) {
     // Blocks are counted for the whole process.
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! The actor: it does with each message what a random number says.
+//! The usual actor of the random programs. A random number determines how it handles each message.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,26 +16,27 @@ use crate::town::Town;
 use crate::value::{Value, hush};
 use garrick_testkit::fail;
 
-/// Words of the largest messages.
+/// Number of padding words in the largest messages.
 pub(crate) const LARGE: usize = 60;
 
-/// A message: what is to be done, and bytes.
+/// A message: a command, and `N` words of padding that make it larger.
 pub(crate) struct Msg<const N: usize> {
     pub(crate) cmd: Cmd,
     _bytes: [u64; N],
 }
 
-/// Asks by their kind.
+/// Number of asks of each kind. The constants `PLAIN`, `WITHIN` and `PIPED` are the indices.
 pub(crate) type Tally = [u64; 3];
 pub(crate) const PLAIN: usize = 0;
 pub(crate) const WITHIN: usize = 1;
 pub(crate) const PIPED: usize = 2;
 
-/// A job for a node.
+/// A command to a node.
 pub(crate) enum Cmd {
-    /// Whatever comes to mind, and those who are told of it do so as often as the number says.
+    /// Perform random actions. The number limits how many `Act` commands can follow in a chain.
     Act(Value, u8),
-    /// The sender's next one to this receiver.
+    /// The next message from one sender to this receiver: the number of the sender, the number of
+    /// the message, and a value.
     Next(u64, u64, Value),
     Ask(Value, Reply<Value>),
     Answered(usize, Result<Value, NoReply>),
@@ -44,11 +45,12 @@ pub(crate) enum Cmd {
     Piped(Result<Value, PipeError>),
     Item(Streamed<Value>),
     Heard(Arc<Value>),
-    /// The time of the receive timeout is over.
+    /// The receive timeout has passed, or work in the background has ended.
     Quiet,
-    /// Nothing is to be kept any more.
+    /// Drop all held replies, cancel all timers, and unstash all messages.
     Release,
-    /// Report the tallies, with the number of answers that are missing.
+    /// Report how many questions were asked and how many answers were received, for each kind of
+    /// ask.
     Census(Reply<(Tally, Tally)>),
 }
 
@@ -62,7 +64,7 @@ impl<const N: usize> From<Cmd> for Msg<N> {
 }
 
 impl<const N: usize> Msg<N> {
-    /// Its rank in a mailbox that has ranks.
+    /// Returns the rank of the message in a priority mailbox.
     pub(crate) fn rank(&self) -> i64 {
         match &self.cmd {
             Cmd::Act(_, left) => i64::from(*left),
@@ -78,7 +80,7 @@ impl<const N: usize> fmt::Debug for Msg<N> {
     }
 }
 
-/// Acts of a turn that count only if the turn ends well.
+/// Effects of a turn that count only if the turn commits.
 #[derive(Default)]
 pub(crate) struct Pending {
     pub(crate) watches: Vec<Arc<Sighting>>,
@@ -86,7 +88,7 @@ pub(crate) struct Pending {
     pub(crate) held: Vec<Reply<Value>>,
 }
 
-/// An actor of the town, as the module describes it.
+/// An actor that handles each message in a random way.
 pub(crate) struct Node<const N: usize> {
     pub(crate) number: u64,
     pub(crate) town: Arc<Town>,
@@ -94,13 +96,13 @@ pub(crate) struct Node<const N: usize> {
     pub(crate) is_child: bool,
     pub(crate) stashes: bool,
     pub(crate) is_patient: bool,
-    /// True if it gets all messages, and so every answer.
+    /// True if the actor receives all its messages, and therefore every answer.
     pub(crate) counts: bool,
     pub(crate) asked: Tally,
     answered: Tally,
-    /// The last number for whom.
+    /// For each receiver, the number of the last message that was sent to it.
     pub(crate) sent: BTreeMap<u64, u64>,
-    /// The last number from whom.
+    /// For each sender, the number of the last message that was received from it.
     seen: BTreeMap<u64, u64>,
     pub(crate) held: Vec<Reply<Value>>,
     pub(crate) timers: Vec<Timer>,
@@ -134,7 +136,7 @@ impl<const N: usize> Node<N> {
         }
     }
 
-    /// One that follows others in a place.
+    /// Makes the actor an incarnation of a child. All incarnations of the child share `place`.
     pub(crate) fn in_place(mut self, place: &Arc<AtomicU64>) -> Self {
         self.life = Life::new(&self.town, place);
         self
@@ -144,7 +146,7 @@ impl<const N: usize> Node<N> {
         self.number
     }
 
-    /// One that gets every answer.
+    /// Marks the actor as one that receives every answer.
     pub(crate) fn counting(mut self) -> Self {
         self.counts = true;
         self
@@ -160,7 +162,7 @@ impl<const N: usize> Node<N> {
         self
     }
 
-    /// Does what it is told; none if the message is kept.
+    /// Executes a command, or stashes it.
     fn obey(&mut self, cmd: Cmd, cx: &mut Context<'_, Msg<N>>) {
         match cmd {
             Cmd::Act(value, left) => {
@@ -224,7 +226,7 @@ impl<const N: usize> Node<N> {
         }
     }
 
-    /// Drops a value, mostly in such a way that its destructor may end the turn.
+    /// Drops a value. Only in one of four cases, a panic of its destructor ends the turn.
     fn end_of(&mut self, value: Value) {
         if self.random.one_in(4) {
             drop(value);
@@ -241,7 +243,7 @@ impl<const N: usize> Node<N> {
         }
     }
 
-    /// Returns the end of the turn.
+    /// Returns the outcome of the turn, chosen at random.
     fn next(&mut self, cx: &Context<'_, Msg<N>>) -> Next {
         if self.town.is_burnt() {
             return Next::Continue;
@@ -258,7 +260,7 @@ impl<const N: usize> Node<N> {
         }
     }
 
-    /// The turn ends well.
+    /// Applies the pending effects of a turn that commits.
     fn commit(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         self.asked[PIPED] += pending.asks;

@@ -1,17 +1,17 @@
-//! Addresses whatever the size of what is sent there.
+//! Addresses of actors whose messages have different sizes.
 
 use garrick_actor::{Address, Ask, Context, Ended, Handle, Reply, SendError, Watch};
 
 use crate::node::{Cmd, LARGE, Msg, PLAIN, Tally, WITHIN};
 use crate::value::Value;
 
-/// Somebody to whom anybody may send.
+/// An actor to which all actors and threads of a round may send.
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) number: u64,
-    /// True if messages from one sender are handled in order there.
+    /// True if the actor handles the messages of each sender in order.
     pub(crate) is_ordered: bool,
-    /// Name for complaints.
+    /// Kind of the actor, which complaints contain.
     pub(crate) what: &'static str,
     pub(crate) to: To,
 }
@@ -33,7 +33,7 @@ macro_rules! each {
     };
 }
 
-/// An address of messages of one of the sizes.
+/// An address whose messages have one of the three sizes.
 pub(crate) trait Sized_: Sized {
     fn of(self) -> To;
 }
@@ -65,7 +65,7 @@ impl Peer {
         each!(&self.to, to => to.ask(|reply| Cmd::Ask(value, reply).into()))
     }
 
-    /// Asks for the tallies of the questions that it has asked.
+    /// Asks the actor how many questions it has asked and how many answers it has received.
     pub(crate) fn census(&self) -> Ask<(Tally, Tally)> {
         each!(&self.to, to => to.ask(|reply| Cmd::Census(reply).into()))
     }
@@ -78,13 +78,13 @@ impl Peer {
         each!(&self.to, to => to.stop());
     }
 
-    /// Asks from an actor.
+    /// Asks this peer a question from an actor, without a time limit.
     pub(crate) fn ask_from<const N: usize>(&self, cx: &Context<'_, Msg<N>>, value: Value) {
         let convert = |answer| Cmd::Answered(PLAIN, answer).into();
         each!(&self.to, to => cx.ask(to, |reply| Cmd::Ask(value, reply).into(), convert));
     }
 
-    /// Sends a question with a time limit.
+    /// Asks this peer a question from an actor, with a time limit.
     pub(crate) fn ask_within<const N: usize>(
         &self,
         cx: &Context<'_, Msg<N>>,
@@ -117,7 +117,7 @@ impl Peer {
         each!(&self.to, to => cx.send_after(delay, to, cmd.into()).map_err(|SendError(msg)| msg.cmd))
     }
 
-    /// Sends, and the receiver moves there.
+    /// Sends a command and moves the receiver to the system `on`.
     pub(crate) fn send_on<const N: usize>(
         &self,
         cx: &Context<'_, Msg<N>>,

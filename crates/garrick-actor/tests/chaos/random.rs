@@ -1,6 +1,6 @@
-//! Random numbers that a seed decides.
+//! Pseudorandom numbers that are determined by a seed.
 
-/// A generator (SplitMix64).
+/// A generator of pseudorandom numbers (SplitMix64).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -16,17 +16,17 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a random number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 
-    /// True once in so many times.
+    /// Returns true with a probability of 1 in `times`.
     pub(crate) fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    /// One of these.
+    /// Returns a random element of `all`.
     pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len() as u64) as usize]
     }

@@ -1,4 +1,4 @@
-//! One random program, from its start to the check of the books.
+//! One random program, from its start to its final checks.
 
 use std::future::Future;
 use std::io;
@@ -28,10 +28,11 @@ pub(crate) struct Plan {
     pub(crate) fuel: i64,
 }
 
-/// Longer than any end takes, also on a machine that does much else. Nothing is measured by it.
+/// Maximum duration of a single wait. The value is so large that even a busy machine never reaches
+/// it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The real world, in which no thread may die.
+/// The real world, which complains if a thread of a worker ends with a panic.
 struct Watched {
     real: Arc<dyn World>,
     town: Arc<Town>,
@@ -90,7 +91,8 @@ fn system(plan: Plan, town: &Arc<Town>, workers: usize) -> System {
         .unwrap()
 }
 
-/// Acts of a thread beside the actors. Returns the questions that it has asked.
+/// Performs random actions on a thread that runs no actors. Returns the questions that it has
+/// asked.
 fn outsider(town: &Arc<Town>, seed: u64) -> Vec<Ask<Value>> {
     let mut random = Random::new(seed);
     let mut asks = Vec::new();
@@ -153,7 +155,7 @@ fn outsider(town: &Arc<Town>, seed: u64) -> Vec<Ask<Value>> {
     asks
 }
 
-/// A system of one thread, which runs until the round is over.
+/// Runs a system on the current thread until the round is over.
 fn run_local(town: &Town, ready: &mpsc::Sender<(Handle, Address<()>)>) {
     let local = System::builder().on_failure(|_| ()).local().unwrap();
     let bell = local.spawn(behavior(|(): (), _| Next::Continue));
@@ -161,7 +163,8 @@ fn run_local(town: &Town, ready: &mpsc::Sender<(Handle, Address<()>)>) {
     local.run_until(|| town.is_over());
 }
 
-/// Waits until everybody who counts has got all answers.
+/// Waits until all actors that count their answers have received all of them, and until no send
+/// waits for room.
 fn settle_down(town: &Arc<Town>) {
     let began = Instant::now();
     loop {
@@ -201,7 +204,7 @@ fn settle_down(town: &Arc<Town>) {
     }
 }
 
-/// All of these have an end.
+/// Waits until every ask has completed, and complains about each ask that takes too long.
 fn drain(town: &Town, asks: Vec<Ask<Value>>) {
     for ask in asks {
         let answer = ask.wait_timeout(PATIENCE);
@@ -223,7 +226,7 @@ fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Runs it, and says what is wrong.
+/// Runs a round and returns a list of everything that went wrong.
 pub(crate) fn run(plan: Plan) -> Vec<String> {
     let before = audit();
     let town = Town::new(plan.fuel);
@@ -279,7 +282,7 @@ pub(crate) fn run(plan: Plan) -> Vec<String> {
     close_the_books(town, || audit() == before)
 }
 
-/// Ends the systems.
+/// Ends the systems of a round. In half of the rounds, stops all trees first.
 fn end(town: &Town, main: System, random: &mut Random) {
     if random.one_in(2) {
         let asks: Vec<_> = town
@@ -301,7 +304,8 @@ fn end(town: &Town, main: System, random: &mut Random) {
     }
 }
 
-/// Returns everything that is wrong after all has ended.
+/// Waits until everything has been dropped. Returns a list of everything that went wrong in the
+/// round.
 fn close_the_books(town: Arc<Town>, is_as_before: impl Fn() -> bool) -> Vec<String> {
     wait_until(|| town.ledger.alive() == 0 && Arc::strong_count(&town) == 1);
     let mut wrong = town.ledger.close();

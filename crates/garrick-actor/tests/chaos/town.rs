@@ -1,4 +1,4 @@
-//! Shared knowledge of a round: its actors, its running systems, and the work that is left.
+//! Shared state of a round: its actors, its running systems, and the remaining work.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
@@ -18,16 +18,16 @@ use crate::random::Random;
 use crate::value::{Value, hush};
 use garrick_testkit::fail;
 
-/// Somebody whom the receptionist knows.
+/// Receptionist key of the actors with the smallest messages.
 pub(crate) const SMALL: Key<Msg<0>> = Key::new("small");
 
-/// Actors with an address in the town, at most.
+/// Maximum number of actors whose addresses a town stores.
 const PEERS_MAX: usize = 200;
 
-/// Mailboxes with senders that wait, at most.
+/// Maximum number of bounded mailboxes in which senders can wait for room.
 const INLETS_MAX: usize = 6;
 
-/// Services that actors share.
+/// Services that all actors of a round share.
 #[derive(Clone)]
 pub(crate) struct Services {
     pub(crate) topic: Topic<Arc<Value>>,
@@ -37,20 +37,21 @@ pub(crate) struct Services {
     pub(crate) pool: Pool<Value, Value>,
 }
 
-/// Shared knowledge of a round.
+/// Shared state of a round.
 pub(crate) struct Town {
     pub(crate) ledger: Ledger,
-    /// Number of acts that are left.
+    /// Number of actions that are left.
     fuel: AtomicI64,
     is_over: AtomicBool,
     numbers: AtomicU64,
     peers: Mutex<Vec<Peer>>,
     handles: Mutex<Vec<Handle>>,
-    /// A system that anybody may end, from anywhere. The others are ended by the round: two workers
-    /// that wait for the ends of each other's systems would wait for ever.
+    /// A system that any actor or thread may end. The other systems are ended only by the main
+    /// thread of the round. Otherwise two workers could wait forever for the ends of each other's
+    /// systems.
     victim: Mutex<Option<System>>,
     trees: Mutex<Vec<Tree>>,
-    /// Mailboxes that have senders wait.
+    /// Bounded mailboxes whose senders wait for room.
     inlets: Mutex<Vec<Address<Msg<6>>>>,
     services: Mutex<Option<Services>>,
 }
@@ -103,7 +104,7 @@ impl Town {
         *lock(&self.trees) = trees;
     }
 
-    /// Forgets everybody.
+    /// Drops all addresses, handles, trees and services of the round.
     pub(crate) fn close(&self) {
         drop(std::mem::take(&mut *lock(&self.trees)));
         drop(std::mem::take(&mut *lock(&self.inlets)));
@@ -113,7 +114,7 @@ impl Town {
         drop(std::mem::take(&mut *lock(&self.handles)));
     }
 
-    /// Returns true if there is work left.
+    /// Uses one of the remaining actions. Returns false if no action is left.
     pub(crate) fn burn(&self) -> bool {
         self.fuel.fetch_sub(1, SeqCst) > 0
     }
@@ -160,7 +161,7 @@ impl Town {
         inlets.get(number as usize % inlets.len().max(1)).cloned()
     }
 
-    /// One more actor that has its senders wait.
+    /// Spawns an actor with a bounded mailbox whose senders wait for room.
     pub(crate) fn settle_behind_inlet(self: &Arc<Self>, random: &mut Random) {
         let Some(handle) = self.handle(random.next()) else {
             return;
@@ -193,7 +194,7 @@ impl Town {
         lock(&self.victim).take()
     }
 
-    /// Begins the end of that system.
+    /// Begins to shut down the system `victim`, if it still runs.
     pub(crate) fn begin_end(&self, now: bool) {
         // It is not locked meanwhile: whoever is in there may look for it as well.
         let Some(victim) = self.take_system(0) else {
@@ -207,7 +208,7 @@ impl Town {
         *lock(&self.victim) = Some(victim);
     }
 
-    /// Somebody, if there is anybody.
+    /// Returns an actor, or `None` if no actors are left.
     pub(crate) fn peer(&self, number: u64) -> Option<Peer> {
         let peers = lock(&self.peers);
         let at = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) as usize;
@@ -230,7 +231,7 @@ impl Town {
         drop(gone);
     }
 
-    /// Forgets somebody, who may be unreachable then.
+    /// Drops the stored address of an actor. The actor may then be unreachable.
     pub(crate) fn forget(&self, number: u64) {
         let mut peers = lock(&self.peers);
         if peers.len() > 8 {
@@ -241,7 +242,7 @@ impl Town {
         }
     }
 
-    /// One more actor somewhere.
+    /// Spawns an actor of a random kind on one of the systems.
     pub(crate) fn settle_somebody(self: &Arc<Self>, number: u64) {
         if let Some(handle) = self.handle(number) {
             let mut random = Random::new(number);
@@ -265,7 +266,7 @@ impl Town {
     }
 }
 
-/// Makes an actor with any mailbox and any wrappers, and enlists it.
+/// Spawns an actor with a random mailbox and random options, and stores its address in the town.
 pub(crate) fn settle<const N: usize>(town: &Arc<Town>, handle: &Handle, random: &mut Random)
 where
     garrick_actor::Address<Msg<N>>: Sized_,

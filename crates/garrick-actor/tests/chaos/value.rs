@@ -1,4 +1,4 @@
-//! Values whose destructors do things.
+//! Values whose destructors may panic, send messages, spawn actors, or end a system.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::town::Town;
 use garrick_testkit::fail;
 
-/// Act of a value's destructor.
+/// Action of a value's destructor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Plain,
@@ -23,22 +23,22 @@ enum Fate {
     Publish,
 }
 
-/// A value that is counted.
+/// A value whose creation and drop are counted.
 pub(crate) struct Value {
     number: u64,
     fate: Fate,
-    /// True for a value that may be dropped within a panic of its owner.
+    /// True if the destructor must not panic while the thread is already panicking.
     is_excused: bool,
     town: Arc<Town>,
 }
 
 impl Value {
-    /// One without a surprise.
+    /// Creates a value whose destructor only counts the drop.
     pub(crate) fn plain(town: &Arc<Town>) -> Self {
         Self::with(town, Fate::Plain)
     }
 
-    /// One of any kind.
+    /// Creates a value whose destructor performs a random action.
     pub(crate) fn any(town: &Arc<Town>, random: &mut Random) -> Self {
         let fate = match random.below(64) {
             0..6 => Fate::Panic,
@@ -54,7 +54,7 @@ impl Value {
         Self::with(town, fate)
     }
 
-    /// Marks a value as one of an owner that panics itself.
+    /// Makes a value whose destructor does not panic while the thread is already panicking.
     pub(crate) fn excused(mut self) -> Self {
         self.is_excused = true;
         self
@@ -94,7 +94,7 @@ impl Drop for Value {
 }
 
 impl Value {
-    /// Runs the act of the destructor.
+    /// Performs the action of the destructor.
     fn act(&self) {
         let town = &self.town;
         match self.fate {
@@ -119,7 +119,7 @@ impl Value {
     }
 }
 
-/// Drops something whose destructor may panic.
+/// Drops `value` and catches a panic of its destructor.
 pub(crate) fn hush<T>(value: T) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         // What it says is a text.

@@ -1,11 +1,12 @@
-//! A panic of a destructor is a failure of the actor, whoever supervises it.
+//! Tests of actors whose destructors panic. Each such panic counts as a failure of the actor, with
+//! or without a supervisor.
 
 use garrick_actor::{Actor, Consequence, Context, Next, System};
 use garrick_testkit::{ON_PURPOSE, fail};
 
 use crate::stand::Stand;
 
-/// Stops or fails when it gets a message, and panics when it is dropped.
+/// Ends its turn as the message says, and panics when it is dropped.
 struct Bomb;
 
 impl Actor for Bomb {
@@ -23,7 +24,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Returns the number of failures of the type, and the number of failures of the system.
+/// Returns two numbers of failures: those of the actor type `Bomb`, and those of the whole system.
 fn counts(stand: &Stand) -> (u64, usize) {
     let sample = stand.handle().sample();
     let bombs = sample.kinds.iter().find(|kind| kind.name.ends_with("Bomb"));

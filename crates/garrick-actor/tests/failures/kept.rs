@@ -1,4 +1,4 @@
-//! The log of recent failures.
+//! Tests of the log of recent failures.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Failures of children that have outlived their supervisor's patience.
+//! Tests of children that fail after their supervisor has stopped waiting for them.
 
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use garrick_testkit::{ON_PURPOSE, ends, fail, silence_panics, wait};
 
 use crate::stand::{NO_ACCOUNT, NoAccount};
 
-/// The end of the turn of a child that was removed during this turn.
+/// The way in which the turn of a removed child ends.
 #[derive(Clone, Copy)]
 enum End {
     Error,
@@ -35,8 +35,8 @@ impl Drop for Bomb {
     }
 }
 
-/// Removes a child while it is in a turn, lets the turn end, and returns the reason of the report.
-/// Then checks that the supervisor still restarts another child.
+/// Removes a child while the child is in a turn, lets the turn end, and returns the message of the
+/// failure report. Then checks that the supervisor still restarts another child.
 fn reason_of_late(end: End) -> String {
     silence_panics();
     let (report, reports) = mpsc::channel();

@@ -1,4 +1,5 @@
-//! The lines on standard error, read from another process.
+//! Tests of the lines that Garrick prints on standard error. A test reads the lines from a child
+//! process.
 
 use std::env;
 use std::process::Command;
@@ -9,11 +10,12 @@ use garrick_testkit::ByHand;
 
 use crate::stand::{Do, Teller, supervisor};
 
-/// Environment variable that tells the test to run its scenario instead.
+/// Name of the environment variable that is set in the child process. There, the test runs its
+/// scenario.
 const SCENARIO: &str = "GARRICK_TEST_SCENARIO";
 
-/// Runs `scenario` in another process, which runs only the test `name`. Returns the lines that
-/// Garrick prints, without the numbers of paths.
+/// Runs the test `name` in a child process, where the test calls `scenario`. Returns the lines that
+/// Garrick prints, without the numbers in paths.
 fn lines_of(name: &str, scenario: fn()) -> Vec<String> {
     if env::var_os(SCENARIO).is_some() {
         scenario();

@@ -1,4 +1,4 @@
-//! Failures: what is reported, what is printed, what is kept, and what a tree shows of them.
+//! Tests of failures: the reports, the printed lines, the log, and the failures that a tree shows.
 #![forbid(unsafe_code)]
 
 mod drops;

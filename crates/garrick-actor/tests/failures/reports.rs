@@ -1,4 +1,4 @@
-//! The reports that a system's reporter gets.
+//! Tests of the failure reports that a system passes to its reporter.
 
 use std::sync::mpsc;
 

@@ -1,4 +1,5 @@
-//! A system with a clock by hand, an actor that fails as it is told, and a list of the reports.
+//! Shared code of the tests: a system whose clock is set by hand, an actor that fails on request,
+//! and a list of the failure reports.
 
 use std::error::Error;
 use std::fmt;
@@ -10,7 +11,7 @@ use garrick_actor::system::Builder;
 use garrick_actor::{Actor, Address, Context, Failure, Handle, Incoming, Local, Next, System};
 use garrick_testkit::{ByHand, fail, silence_panics};
 
-/// A message to an actor that fails as it is told.
+/// A message to an actor that fails on request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Do {
     Panic,
@@ -18,7 +19,7 @@ pub(crate) enum Do {
     Stop,
 }
 
-/// Error with a cause.
+/// An error whose `source` is another error.
 #[derive(Debug)]
 pub(crate) struct NoAccount;
 
@@ -34,11 +35,11 @@ impl Error for NoAccount {
     }
 }
 
-/// Reason for a failure with [`NoAccount`].
+/// Text of the failure report for the error [`NoAccount`].
 pub(crate) const NO_ACCOUNT: &str =
     "there is no account: an error occurred when formatting an argument";
 
-/// Fails as it is told.
+/// An actor that panics, fails or stops, depending on the message.
 pub(crate) struct Teller;
 
 impl Actor for Teller {
@@ -54,7 +55,7 @@ impl Actor for Teller {
     }
 }
 
-/// Fails as it is told.
+/// An async actor that panics when it receives [`Do::Panic`].
 pub(crate) async fn clerk(mut mailbox: Incoming<Do>) {
     while let Some(what) = mailbox.recv().await {
         if matches!(what, Do::Panic) {
@@ -63,7 +64,8 @@ pub(crate) async fn clerk(mut mailbox: Incoming<Do>) {
     }
 }
 
-/// A system of this thread whose clock is set by hand, and the reports of its failures.
+/// A system on the current thread, with a clock that is set by hand and a list of its failure
+/// reports.
 pub(crate) struct Stand {
     pub(crate) local: Local,
     pub(crate) world: Arc<ByHand>,
@@ -91,7 +93,7 @@ impl Stand {
         }
     }
 
-    /// Runs everything that there is to run.
+    /// Runs all ready actors and all due timers.
     pub(crate) fn run(&self) {
         (0..16).for_each(|_| self.local.run());
     }
@@ -100,18 +102,18 @@ impl Stand {
         self.local.handle()
     }
 
-    /// Returns the reports since the last call.
+    /// Returns the failure reports since the last call.
     pub(crate) fn reports(&self) -> Vec<Failure> {
         std::mem::take(&mut self.reports.lock().unwrap())
     }
 
-    /// Tells the actor to do this, and runs everything.
+    /// Sends a message to an actor and runs the system.
     pub(crate) fn tell(&self, teller: &Address<Do>, what: Do) {
         teller.send(what).unwrap();
         self.run();
     }
 
-    /// Spawns a teller with this name as a child of `tree`.
+    /// Spawns a [`Teller`] with the given name as a child of `tree`.
     pub(crate) fn teller(&self, tree: &Tree, name: &str) -> Address<Do> {
         let teller = self.local.actor(|| Teller).named(name);
         let teller = teller.supervised_by(tree).spawn().unwrap();
@@ -119,7 +121,7 @@ impl Stand {
         teller
     }
 
-    /// Spawns a tree that allows 1000 restarts in an hour.
+    /// Spawns a tree that allows 1000 restarts per hour.
     pub(crate) fn tree(&self) -> Tree {
         supervisor("bank").spawn(&self.handle()).unwrap()
     }
@@ -129,7 +131,7 @@ pub(crate) fn supervisor(name: &str) -> Supervisor {
     Supervisor::new(name, Strategy::OneForOne).intensity(1000, Duration::from_secs(3600))
 }
 
-/// Returns a supervisor that allows `restarts` in a second.
+/// Returns a supervisor that allows `restarts` restarts per second.
 pub(crate) fn strict(name: &str, restarts: usize) -> Supervisor {
     Supervisor::new(name, Strategy::OneForOne).intensity(restarts, Duration::from_secs(1))
 }

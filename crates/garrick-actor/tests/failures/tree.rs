@@ -1,4 +1,4 @@
-//! The trees of a system, as its handle shows them.
+//! Tests of the list of trees that a handle of the system returns.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Streams as sources of messages: order, back-pressure, ends.
+//! Tests of attached streams: the order of the items, back-pressure, and the end of a stream.
 
 use std::cell::{Cell, RefCell};
 use std::future::pending;
@@ -16,7 +16,8 @@ use crate::Guest;
 use crate::common::{self, settle};
 use garrick_testkit::{fail, silence_panics};
 
-/// Keeps tickets, and gives them back when it is told.
+/// Records the items of a stream. Keeps their tickets if `keeps` is true, and drops tickets on
+/// request.
 struct Reader {
     kept: Vec<Ticket>,
     heard: Rc<RefCell<Vec<String>>>,
@@ -24,7 +25,7 @@ struct Reader {
     attachment: Option<Attachment>,
 }
 
-/// Attaches a stream.
+/// A closure that attaches a stream to a reader.
 type Attach = Box<dyn FnOnce(&mut Context<'_, Read>) -> Attachment + Send>;
 
 /// A message to a reader.
@@ -73,7 +74,8 @@ fn reader(local: &Local, keeps: bool) -> (Address<Read>, Rc<RefCell<Vec<String>>
     (local.spawn(reader), heard)
 }
 
-/// Counts what is taken out of it.
+/// Returns a stream of the numbers below `count`, which counts in `taken` how many items were
+/// taken.
 fn numbers(taken: &Arc<AtomicUsize>, count: u32) -> impl stream::Stream<Item = u32> + Send + use<> {
     let taken = taken.clone();
     stream::iter(0..count).inspect(move |_| {

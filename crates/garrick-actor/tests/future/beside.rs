@@ -1,4 +1,4 @@
-//! Futures beside an actor: what they send it, how many there are, and when they end.
+//! Tests of piped futures: their results, their number, and their end.
 
 use std::future::{Future, poll_fn};
 use std::num::NonZero;
@@ -16,18 +16,18 @@ use crate::Guest;
 use crate::common::{self, settle};
 use garrick_testkit::{HANGS_AFTER, fail, silence_panics};
 
-/// A message to a piper.
+/// A message to an actor that pipes futures.
 enum Msg {
-    /// Pipe so many futures, each of which gives its number, and end the turn like that.
+    /// Pipe that many futures, each of which returns its index. Then end the turn as given.
     Pipe(u32, Next),
-    /// Pipe one that panics when it is polled so many times.
+    /// Pipe a future that panics when it has been polled the given number of times.
     Panic(u32),
     Piped(Result<u32, PipeError>),
     Fail,
     Stop,
 }
 
-/// A lock that futures wait for, with their wakers.
+/// State of a gate at which futures wait until it opens, with the wakers of these futures.
 #[derive(Default)]
 struct Lock {
     is_open: bool,
@@ -63,13 +63,13 @@ impl Gate {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Futures that have been polled.
+    /// Returns how many futures were polled at least once.
     fn polled(&self) -> usize {
         self.0.lock().unwrap().polled
     }
 }
 
-/// Pipes futures, and tells what comes of them.
+/// Pipes futures and sends their results to the test.
 struct Piper {
     gate: Gate,
     guests: Arc<AtomicUsize>,
@@ -149,7 +149,7 @@ impl Stand {
         heard
     }
 
-    /// Futures that are neither done nor dropped.
+    /// Returns how many futures have neither completed nor been dropped.
     fn guests(&self) -> usize {
         self.guests.load(Ordering::Relaxed)
     }
@@ -343,7 +343,7 @@ fn an_actor_behind_a_bounded_mailbox_pipes_too() {
     assert_eq!(stand.guests(), 0);
 }
 
-/// Pipes while it awaits.
+/// Pipes futures before and after an `await` of the same turn.
 struct Awaiting(mpsc::Sender<u32>);
 
 impl AsyncActor for Awaiting {
@@ -408,7 +408,7 @@ fn stress_pipes_of_actors_that_come_and_go_on_two_workers() {
     assert_eq!(guests.load(Ordering::Relaxed), 0);
 }
 
-/// A future that never ends, and tells its number when it is dropped.
+/// A future that never completes, and sends its number when it is dropped.
 struct Endless(u32, mpsc::Sender<u32>);
 
 impl Future for Endless {

@@ -1,5 +1,5 @@
-//! Async actors: order, cancel safety, turns across awaits, wakes from threads, sleeps, ends,
-//! allocations.
+//! Tests of async actors: order, cancel safety, turns across awaits, wakes from other threads,
+//! sleeps, ends and allocations.
 #![forbid(unsafe_code)]
 
 #[path = "../common/mod.rs"]
@@ -32,7 +32,7 @@ use garrick_testkit::{HANGS_AFTER, ms, silence_panics};
 
 type Heard<T> = Rc<RefCell<Vec<T>>>;
 
-/// An actor that writes down what it hears.
+/// Spawns an async actor that records its messages.
 fn listener<T: Send + 'static>(local: &Local) -> (Address<T>, Heard<T>) {
     let heard = Heard::<T>::default();
     let told = heard.clone();
@@ -109,7 +109,7 @@ fn the_end_of_the_future_is_the_end_of_the_actor() {
     assert_eq!(local.handle().dead_letters(), 2);
 }
 
-/// Counts how many of its kind are there.
+/// A value that counts how many values of its kind exist.
 struct Guest(Arc<AtomicUsize>);
 
 impl Guest {
@@ -200,7 +200,7 @@ fn what_a_poll_sends_happens_when_it_returns_and_a_panic_undoes_its_own_poll_onl
     assert_eq!(local.handle().failures(), 1);
 }
 
-/// Passes numbers on, and ends their turns as it is told.
+/// Sends a number on, once more after a delay, and then ends the turn as the message says.
 struct Teller {
     to: Address<u32>,
 }
@@ -223,8 +223,8 @@ impl AsyncActor for Teller {
     }
 }
 
-/// Its end and the end of its last address meet: what it would have been told of that, nobody has
-/// sent.
+/// An actor stops at the moment when its last address is dropped. The internal notice about the
+/// dropped address must not count as a dead letter.
 #[test]
 fn what_an_actor_is_told_of_its_addresses_is_no_dead_letter() {
     let (_, local) = common::local();
@@ -388,7 +388,7 @@ fn one_that_is_never_done_leaves_room_for_others() {
     assert_eq!(*order.borrow(), ["other", "other", "other", "busy"]);
 }
 
-/// A child future that counts how often it was polled before it was ready.
+/// A child future that counts how often it is polled.
 struct Child {
     sleep: garrick_actor::future::Sleep,
     polls: Rc<Cell<u32>>,
@@ -403,8 +403,9 @@ impl Future for Child {
     }
 }
 
-/// A load that is costly for tokio's futures: thousands of children are ready at once, and messages
-/// come as well. Each child is polled twice, to begin and to end, and never refused.
+/// A workload that is expensive for futures of tokio: thousands of child futures are ready at once,
+/// and messages arrive too. The actor polls each child exactly twice, because the budget limits
+/// only its messages.
 #[test]
 fn a_budget_that_is_spent_refuses_no_future_inside() {
     const CHILDREN: u32 = 5_000;
@@ -662,10 +663,11 @@ fn a_message_costs_no_allocation() {
     assert_eq!(sum.get(), 5 * (MESSAGES - 1) * MESSAGES / 2);
 }
 
-/// Values put by threads, each waking the actor by the waker that it left.
+/// Values from other threads. Each new value wakes the actor through the waker that the actor has
+/// stored.
 #[derive(Default)]
 struct Slots {
-    /// Values that nobody has taken, and the waker of who waits for them.
+    /// Values that the actor has not taken yet, and the waker of the actor, if it is waiting.
     state: Mutex<(Vec<u64>, Option<Waker>)>,
 }
 
@@ -687,8 +689,8 @@ impl Slots {
     }
 }
 
-/// Threads wake an actor by its waker and send to it; the actor sleeps, yields and moves meanwhile.
-/// Every value and every message comes exactly once.
+/// Threads wake an actor through its waker and send messages to it, while the actor sleeps and
+/// yields. Every value and every message must arrive exactly once.
 #[test]
 fn stress_wakes_and_messages_of_many_threads_come_once() {
     const THREADS: u64 = 4;

@@ -1,4 +1,4 @@
-//! Messages of actors read as a stream, and mailboxes as sinks.
+//! Tests of streams of messages from actors, and of mailboxes that serve as sinks.
 
 use std::num::NonZero;
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ fn stream_of(local: &Local, n: usize) -> (Address<u32>, Outlet<u32>) {
     local.handle().stream(capacity(n)).unwrap()
 }
 
-/// All that is there.
+/// Returns all messages that are in the outlet now.
 fn read(outlet: &mut Outlet<u32>) -> Vec<u32> {
     std::iter::from_fn(|| outlet.try_recv()).collect()
 }
@@ -39,7 +39,8 @@ fn what_is_sent_is_read_in_order_and_then_it_ends() {
     sender.join().unwrap();
 }
 
-/// Sends a number and ends its turn as it is told, and tells whether the number came back.
+/// Sends a number on and ends the turn as the message says. Reports each number that the mailbox
+/// rejects.
 struct Source {
     out: Address<u32>,
     refused: mpsc::Sender<u32>,

@@ -1,4 +1,4 @@
-//! Async actors in a supervisor's care, and their addresses.
+//! Tests of supervised async actors and of their addresses.
 
 use std::collections::HashSet;
 use std::future::pending;
@@ -20,7 +20,8 @@ fn tree(local: &Local) -> Tree {
 
 type Told = (usize, u32);
 
-/// Tells what it receives, and which incarnation it is; panics at 13, returns at 14.
+/// Spawns a supervised async actor that reports each message with the number of its incarnation.
+/// The actor panics at 13 and returns at 14.
 fn child(tree: &Tree, told: mpsc::Sender<Told>, restart: Restart) -> Address<u32> {
     let made = AtomicUsize::new(0);
     let child = tree.handle().actor(move |mut mailbox: Incoming<u32>| {
@@ -77,7 +78,8 @@ fn one_that_is_not_restarted_ends_and_its_mailbox_is_dead_letters() {
     assert_eq!(local.handle().dead_letters(), 2);
 }
 
-/// Keeps messages waiting: receives one, and waits for ever at 7.
+/// The first incarnation receives one message and then fails, while other messages wait. The second
+/// incarnation must receive all of these.
 #[test]
 fn what_a_future_had_taken_but_not_received_goes_to_the_next() {
     silence_panics();
@@ -112,7 +114,7 @@ fn what_a_future_had_taken_but_not_received_goes_to_the_next() {
     assert_eq!(local.handle().dead_letters(), 0);
 }
 
-/// Counts, fails at 0, and can say who it is.
+/// An async actor that sums up numbers, reports each sum, and fails at 0.
 struct Counting {
     sum: u32,
     told: mpsc::Sender<u32>,

@@ -1,5 +1,5 @@
-//! Shared code of the scenarios of supervision: a world with a clock by hand, and players that log
-//! their acts.
+//! Shared code of the tests of supervision: a system whose clock is set by hand, and actors that
+//! log what they do.
 #![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::cell::Cell;
@@ -10,12 +10,12 @@ use garrick_actor::supervise::{Strategy, Supervisor, Tree};
 use garrick_actor::{Actor, Address, Context, Handle, Local, Next, System};
 use garrick_testkit::{ByHand, fail, silence_panics};
 
-/// A message to a player.
+/// A message to a [`Player`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Msg {
-    /// Say it.
+    /// Log the number.
     Say(u32),
-    /// Say it, and undo the turn.
+    /// Log the number, and undo the turn.
     Undo(u32),
     Panic,
     Fail,
@@ -24,8 +24,8 @@ pub(crate) enum Msg {
 
 type Script = Arc<Mutex<Vec<String>>>;
 
-/// Says what it does: `+a2` when the second `a` is made, `a2: 7` when it is told to say 7, `-a2`
-/// when it is dropped.
+/// An actor that logs what it does: `+a2` when the second incarnation of `a` starts, `a2: 7` when
+/// it receives the number 7, and `-a2` when it is dropped.
 pub(crate) struct Player {
     name: String,
     script: Script,
@@ -70,7 +70,7 @@ impl Drop for Player {
     }
 }
 
-/// A local system in a world by hand.
+/// A system on the current thread, with a clock that is set by hand and a shared log.
 pub(crate) struct Stage {
     local: Local,
     pub(crate) world: Arc<ByHand>,
@@ -105,12 +105,12 @@ impl Stage {
         self.local.handle().dead_letters()
     }
 
-    /// Returns everything that was logged since the last call.
+    /// Returns all lines that were logged since the last call.
     pub(crate) fn said(&self) -> Vec<String> {
         std::mem::take(&mut *self.script.lock().unwrap())
     }
 
-    /// A supervisor that allows much.
+    /// Spawns a supervisor that allows 1000 restarts per second.
     pub(crate) fn tree(&self, strategy: Strategy) -> Tree {
         Supervisor::new("tree", strategy)
             .intensity(1000, Duration::from_secs(1))
@@ -118,7 +118,7 @@ impl Stage {
             .unwrap()
     }
 
-    /// The children `a`, `b` and `c`.
+    /// Spawns the children `a`, `b` and `c`.
     pub(crate) fn three(&self, tree: &Tree) -> [Address<Msg>; 3] {
         ["a", "b", "c"].map(|name| {
             tree.handle()
@@ -131,7 +131,7 @@ impl Stage {
     }
 }
 
-/// Creates players of that name.
+/// Returns a factory of [`Player`]s with the given name. The factory numbers the incarnations.
 pub(crate) fn player(stage: &Stage, name: &str) -> impl Fn() -> Player + Send + use<> {
     let (made, owned, script) = (Cell::new(0), name.to_owned(), stage.script.clone());
     move || {
