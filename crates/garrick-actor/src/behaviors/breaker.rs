@@ -205,7 +205,7 @@ enum Entry<Q, R: 'static> {
 #[derive(Clone, Copy)]
 enum State {
     Closed {
-        /// Number of consecutive failures.
+        /// Number of consecutive failures of the service.
         failures: u32,
     },
     Open {
@@ -214,9 +214,9 @@ enum State {
     HalfOpen {
         /// Time at which new probes are passed if the current probes have not been answered.
         until: Nanos,
-        /// Number of probes that were passed to the service.
+        /// Number of probes that were passed to the service in this half-open state.
         out: u32,
-        /// Number of probes that succeeded.
+        /// Number of probes that succeeded in this half-open state.
         passed: u32,
     },
 }
@@ -229,7 +229,7 @@ struct Core<Q, R: 'static> {
     is_bad: fn(&R) -> bool,
     observer: Option<Address<Circuit>>,
     state: State,
-    /// Number of changes of state so far.
+    /// Number of times that the state has changed.
     period: u64,
 }
 

@@ -189,8 +189,9 @@ where
     })
 }
 
-/// Adds the index of a service to its answer. A `Place` must be an actor and not a door. Only an
-/// actor receives `NoReply::Dropped` when the turn that has answered is undone.
+/// Adds the index of a service to the answer of the service. A `Place` must be an actor and not a
+/// door: if the turn in which the service has answered is undone, only an actor receives
+/// `NoReply::Dropped`.
 struct Place<R> {
     place: usize,
     gather: Address<(usize, Answer<R>)>,
@@ -210,7 +211,7 @@ impl<R: Send + 'static> Actor for Place<R> {
 /// Collects the answers to one question in the order of the services.
 struct Gather<R: 'static> {
     answers: Several<Vec<Option<R>>>,
-    /// Number of missing answers.
+    /// Number of answers that have not arrived yet.
     left: usize,
     /// Reply to the asker. `None` once it has been answered, or once one of the services has no
     /// answer.
@@ -286,8 +287,8 @@ where
     })
 }
 
-/// Asks each service one after another, to answer a single question. Only the pending reply keeps
-/// this actor alive.
+/// Asks each service one after another, to answer a single question. Only the pending reply of a
+/// service keeps this actor alive.
 struct Steps<Q, R: 'static> {
     services: Arc<[Service<Q, R>]>,
     question: Q,

@@ -139,8 +139,8 @@ impl<M: Send + 'static> Course<M> {
     }
 }
 
-/// The future returned by [`Course::after`]. It is implemented manually, because it is polled for
-/// every message.
+/// The future returned by [`Course::after`]. It is a hand-written future and not an async function,
+/// because it is polled for every message.
 pub(super) struct After<'a, M: Send + 'static> {
     course: &'a mut Course<M>,
     step: Step,
@@ -148,7 +148,7 @@ pub(super) struct After<'a, M: Send + 'static> {
 
 /// The next step of an [`After`].
 enum Step {
-    /// A handler or `started` has returned this value.
+    /// The value that `started` or a handler has returned.
     Ends(Next),
     Receives,
 }

@@ -50,8 +50,8 @@ pub(super) struct Lead<M, F> {
     /// the same memory cannot find them in the table.
     pub(super) pipes: Arc<Pipes>,
     pub(super) to: Address<M>,
-    /// Conversion of results into messages. Called by the future, and after the future has
-    /// panicked.
+    /// Converts a result into a message. Called with the result of the future, and with an error
+    /// after the future has panicked.
     convert: Mutex<F>,
 }
 
@@ -102,7 +102,7 @@ pub(super) trait Work: Send + 'static {
     type Of: 'static;
 }
 
-/// The name of a piped future.
+/// Provides the name that reports use for a piped future.
 struct NameOfPiped<D>(PhantomData<fn(D)>);
 
 impl<D: Work> Named for NameOfPiped<D> {
