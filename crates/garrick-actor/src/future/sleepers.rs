@@ -28,7 +28,7 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// Maximum number of stale entries that a table keeps. If there are more, they can be removed.
+/// Limit on stale entries. While a table has at most this many of them, it does not remove them.
 const SWEPT_MIN: usize = 32;
 
 /// Identifies a sleep. Becomes invalid when the sleep is over or cancelled.
@@ -65,8 +65,8 @@ struct Table {
     last: u64,
     /// Number of stale entries in `line`, `heap` and `fresh`.
     stale: usize,
-    /// Smallest number that a sleep which is not over can have. Polls read this value without the
-    /// lock.
+    /// Lower bound for the numbers of the sleeps that are not over. Polls read this value without
+    /// the lock.
     first_asleep: Counter,
 }
 

@@ -17,15 +17,15 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// A message to the actor behind the door.
+/// A message to the actor behind the door of a priority mailbox.
 enum Ranked<M> {
-    /// Insert the message into the heap. The address is the door's address.
+    /// Insert this message into the heap. The `Address` is the address of the door.
     Put(M, Address<M>),
-    /// Handle the message with the highest rank.
+    /// Handle the message that has the highest rank in the heap.
     Go,
 }
 
-/// The senders' side of the mailbox.
+/// The senders' side of a priority mailbox.
 struct Front<M>(Actual<Ranked<M>>);
 
 impl<M: Send + 'static> Entrance for Front<M> {
@@ -79,7 +79,7 @@ impl<M> Ord for Entry<M> {
     }
 }
 
-/// The actor's side of the mailbox, with the waiting messages.
+/// The actor's side of a priority mailbox: a heap of the waiting messages.
 struct Highest<M> {
     rank: Rank<M>,
     heap: Several<BinaryHeap<Entry<M>>>,

@@ -88,7 +88,7 @@ pub trait Actor: Sized + 'static {
     #[doc(hidden)]
     const INTERNAL: bool = false;
 
-    /// Returns true if a message counts as a dead letter when it is not handled.
+    /// Returns true if `msg` counts as a dead letter when it cannot be handled.
     #[doc(hidden)]
     fn is_letter(msg: &Self::Msg) -> bool {
         let _ = msg;
@@ -206,8 +206,8 @@ impl<A: Actor> Task for Cell<A> {
 }
 
 /// Adapts an actor that calls foreign code, such as the clone of an event or the conversion of an
-/// answer. A turn that panics is undone and reported, and the actor continues. The actor's own
-/// fields must be consistent whenever it calls foreign code.
+/// answer. A turn that panics is undone and reported, and the actor continues. The fields of the
+/// actor must be consistent whenever the actor calls foreign code.
 pub(crate) struct Steady<A>(pub(crate) A);
 
 impl<A: Actor> Task for Steady<A> {

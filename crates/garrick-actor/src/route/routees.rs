@@ -186,8 +186,8 @@ impl<M: 'static> Routees<M> {
     }
 
     /// Sends a message to every routee. Calls `make` for each routee to create its message. Removes
-    /// the routees that have stopped. Returns the number of routees that are left. Those that
-    /// refuse the message, for example because their mailboxes are full, miss it.
+    /// the routees that have stopped. Returns the number of routees that are left. Routees that
+    /// refuse the message, for example because their mailboxes are full, do not receive it.
     pub fn send_to_all(&mut self, mut make: impl FnMut() -> M) -> usize {
         let mut index = 0;
         while index < self.len() {

@@ -14,8 +14,8 @@ pub(super) struct Facts {
     pub(super) path: Option<ActorPath>,
     /// Name of the actor's type.
     pub(super) task: &'static str,
-    /// State of the system that runs the child (its office). `None` if the child runs on a sponsor
-    /// that is not part of a system.
+    /// Destination of the failure reports of the system that runs the child (the office of the
+    /// system). `None` if the child runs on a sponsor that is not part of a system.
     pub(super) office: Option<Arc<Office>>,
 }
 
