@@ -143,7 +143,7 @@ where
 ///
 /// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, an actor
 /// that collects the answers is created on the system `on`. For each service, another actor is
-/// created, which adds the index of the service to its answer. Each question also costs a clone of
+/// created, which adds the index of the service to the answer. Each question also costs a clone of
 /// the question and three sends for each service. If one of the services drops its reply without an
 /// answer, the asker's reply is dropped immediately. If `services` is empty, the answer is an empty
 /// list.

@@ -120,7 +120,7 @@ impl<M: Send + 'static> Course<M> {
     }
 
     /// Returns a future that receives the first message, after `started` has returned. If `started`
-    /// has awaited, the future first ends the turn.
+    /// had to wait for something, the future first ends the current turn.
     pub(super) fn after_start(&mut self, next: Next) -> After<'_, M> {
         let step = match next {
             Next::Continue if self.began == self.cx.poll_number() => Step::Receives,

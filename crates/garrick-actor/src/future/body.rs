@@ -76,9 +76,9 @@ impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
 /// The state of an actor's future.
 enum Life<D, M: Send + 'static, Fut> {
     /// Data from which the future is created when the actor starts, and the function that creates
-    /// it.
+    /// the future.
     ///
-    /// The data is boxed, because otherwise it would occupy memory for the lifetime of the actor.
+    /// The data is boxed, because unboxed data would occupy memory for the lifetime of the actor.
     Planned(Box<D>, Make<D, M, Fut>),
     /// The future exists.
     Lives(Pin<Box<Fut>>),
@@ -116,7 +116,7 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     shared: Arc<Shared<M>>,
     /// Wakes the actor.
     waker: Waker,
-    /// The `Arc` behind `waker`, whose reference count is the number of clones.
+    /// The `Arc` inside `waker`. Its reference count tells how many clones of `waker` exist.
     ringer: Arc<Ringer<M>>,
     /// True if there was no other clone of `waker` at the end of the last poll. In this case, there
     /// is still none, because only a poll can create one.

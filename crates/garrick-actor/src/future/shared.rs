@@ -92,7 +92,8 @@ impl<M: Send + 'static> Word<M> {
         Self::News(News::Closed(Note(Some(Box::new(closing)))))
     }
 
-    /// Drops a word for a task that has stopped, without sending it again.
+    /// Drops a message or a notification to a task that has stopped. A dropped notification is not
+    /// sent again.
     fn forget(self) {
         match self {
             Self::News(News::Ring(mut note)) => drop(note.0.take()),
@@ -142,7 +143,7 @@ impl<M: Send + 'static> Note<Arc<Shared<M>>> {
 
 /// The event that the last address of an async actor was dropped, so that its mailbox closes. If
 /// the actor creates a new address, its mailbox opens again. Therefore the event contains the
-/// number of the opening that has ended.
+/// number of the opening that has ended: the period in which the actor had addresses.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Closing<M: Send + 'static> {
     shared: Arc<Shared<M>>,
@@ -196,7 +197,7 @@ pub(super) struct Inner<M: Send + 'static> {
     pub(super) closed: bool,
     /// True once the task has stopped.
     pub(super) is_over: bool,
-    /// Result of the current turn if the future has requested another result than a commit.
+    /// The result that the future has requested for the current turn, if the turn must not commit.
     end: Option<Next>,
     /// Actions to run when the poll commits. The future adds actions, and the task takes them.
     born: Vec<Birth<M>>,
@@ -242,14 +243,14 @@ pub struct Shared<M: Send + 'static> {
     pub(super) receives: Receives,
     /// True if `end` is set or `born` is not empty. Written while `inner` is locked.
     has_wishes: AtomicBool,
-    /// Storage that passes messages which have not been received to the next incarnation at a
-    /// restart. Set only for supervised actors, whose mailbox does not close.
+    /// Messages that the actor has not received, for its next incarnation after a restart. Set only
+    /// for supervised actors, whose mailbox does not close.
     pub(super) heir: Option<Arc<Heir<M>>>,
     /// Address of the actor's task, from the start of the task until it stops. Keeps the task alive
     /// while it waits. The task writes it, and wakers read it.
     body: Mutex<Option<Address<Word<M>>>>,
-    /// State that all current addresses share, and the number of times that the mailbox has been
-    /// opened.
+    /// State that all current addresses of the actor share, and the number of times that the
+    /// mailbox has been opened.
     pub(super) entry: Mutex<(Weak<Entry<M>>, u64)>,
     /// Path of the actor, if the actor has a name.
     pub(super) path: Option<ActorPath>,

@@ -56,8 +56,8 @@ struct Table {
     vacant: Vec<usize>,
     /// Sleeps with known deadlines, sorted by deadline and by number.
     line: VecDeque<(Nanos, Key)>,
-    /// The other sleeps with known deadlines. When such a sleep was added, its deadline was earlier
-    /// than the last deadline in `line`.
+    /// Sleeps with known deadlines that are not in `line`. When such a sleep was added, its
+    /// deadline was earlier than the last deadline in `line`.
     heap: BinaryHeap<Reverse<(Nanos, Key)>>,
     /// Sleeps that started in the current poll, with their durations.
     fresh: Vec<(Nanos, Key)>,

@@ -133,7 +133,8 @@ pub(super) trait Way<M: 'static>: Send + 'static {
     }
 }
 
-/// The actor together with its side of the mailbox. This wrapper is what is actually spawned.
+/// A wrapper around an actor and its side of the mailbox. The wrapper is spawned instead of the
+/// actor.
 struct Behind<A: Actor, W: Way<A::Msg>> {
     /// `None` if the actor could not be spawned and was returned to the caller.
     actor: Option<A>,

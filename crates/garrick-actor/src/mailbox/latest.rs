@@ -21,8 +21,8 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// Capacity for messages that were sent during a turn and are not in the queue yet, if the capacity
-/// of the mailbox is smaller than this.
+/// Minimum of the limit on messages that were sent during a turn and are not in the queue yet. If
+/// the capacity of the mailbox is larger, the capacity is the limit.
 const CARRIED_MIN: usize = 1024;
 
 /// A message to the actor behind the door. Each message contains the address of the door.

@@ -1,8 +1,8 @@
 //! A priority mailbox, which is ordered by rank.
 //!
 //! When a message arrives, the actor inserts it into a heap and sends itself a `Go`. The `Go` waits
-//! behind all messages that have arrived earlier. So when the actor handles a `Go` and takes the
-//! message with the highest rank out of the heap, all of these messages are in the heap.
+//! behind all messages that have arrived earlier. So when the actor handles a `Go`, all of these
+//! messages are in the heap, and the actor takes out the one with the highest rank.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

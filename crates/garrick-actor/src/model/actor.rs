@@ -99,9 +99,9 @@ pub trait Actor: Sized + 'static {
     ///
     /// If there are names, telemetry shows how many messages of each kind the actors of this type
     /// have handled, and how long that took. `#[garrick::actor]` implements this constant and
-    /// [`Actor::message_kind`]: each method of the block is a kind. The first 32 kinds are counted
-    /// separately, and the other kinds together. The numbers are estimates if messages take less
-    /// than about 4 µs each, because only some of them are measured.
+    /// [`Actor::message_kind`]: each method of the annotated block is a kind. The first 32 kinds
+    /// are counted separately, and the other kinds together. The numbers are estimates if messages
+    /// take less than about 4 µs each, because only some of them are measured.
     ///
     /// The messages of async actors and of actors with a priority mailbox or a mailbox for the
     /// latest messages are not counted by kind.

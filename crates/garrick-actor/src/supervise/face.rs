@@ -1,4 +1,4 @@
-//! The state of a supervision tree that snapshots show, and the text that displays it.
+//! The state of a supervision tree, as snapshots show it, and the code that displays it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -53,7 +53,7 @@ impl fmt::Display for ChildState {
     }
 }
 
-/// The state of a child that snapshots show. The supervisor writes it, and snapshots read it.
+/// The state of a child, as snapshots show it. The supervisor writes it, and snapshots read it.
 pub(super) struct ChildFace {
     pub(super) name: Arc<str>,
     pub(super) facts: Arc<Facts>,
@@ -64,11 +64,13 @@ pub(super) struct ChildFace {
     pub(super) last_failure: Option<LastFailure>,
     /// True if the supervisor has decided not to restart the child after its last failure.
     pub(super) is_given_up: bool,
-    /// State of the child's own tree that snapshots show. `None` if the child is not a supervisor.
+    /// State of the child's own tree, as snapshots show it. `None` if the child is not a
+    /// supervisor.
     pub(super) tree: Option<Arc<Mutex<Face>>>,
 }
 
-/// The state of a supervisor that snapshots show. The supervisor writes it, and snapshots read it.
+/// The state of a supervisor, as snapshots show it. The supervisor writes it, and snapshots read
+/// it.
 pub(super) struct Face {
     name: Arc<str>,
     path: ActorPath,

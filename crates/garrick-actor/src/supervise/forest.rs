@@ -13,7 +13,7 @@ use crate::system::handle::Handle;
 /// are counted but not listed.
 const CHILDREN_MAX: usize = 10_000;
 
-/// Maximum number of trees whose root has given up that the forest keeps when it removes old trees.
+/// Maximum number of trees that the forest keeps although their root supervisors have given up.
 const GIVEN_UP_MAX: usize = 16;
 
 /// The supervision trees of a system.

@@ -17,7 +17,7 @@ pub(super) trait Member: Send {
     /// Watches the child, so that the supervisor is notified when the child has stopped for good.
     fn watch(&self, id: Id, turn: &Turn<'_, Note>) -> Watch;
 
-    /// Returns the state of the child's own tree that snapshots show. Returns `None` if the child
+    /// Returns the state of the child's own tree, as snapshots show it. Returns `None` if the child
     /// is not a supervisor.
     fn tree(&self) -> Option<Arc<Mutex<Face>>>;
 

@@ -30,7 +30,8 @@ pub(super) enum Job {
     /// After a failure, continue with the same actor: handle the messages that were kept in the
     /// meantime, and then new messages.
     Resume,
-    /// Drop the actor, and keep messages that arrive until the next actor can handle them.
+    /// Drop the actor. From now on, keep all messages that arrive, until the next actor can handle
+    /// them.
     Halt,
     /// Drop the actor, after its current turn if it is running, and accept no more messages.
     Abandon,

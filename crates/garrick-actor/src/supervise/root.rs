@@ -28,7 +28,7 @@ pub(super) const SUPERVISOR: &str = "supervisor";
 enum After {
     /// Fails with this reason.
     Escalate(String),
-    /// Reports to its parent that it is down.
+    /// Reports to the parent that this supervisor is down.
     Halted,
     /// Stops for good.
     Over,
@@ -38,7 +38,7 @@ enum After {
 enum Mode {
     /// Keeps its children running.
     Running,
-    /// Keeps its children down until its parent starts it.
+    /// Keeps its children stopped until the parent starts this supervisor.
     Idle,
     /// Stops its children.
     Ending(After),
@@ -53,9 +53,9 @@ pub(super) struct Root {
     told: Told,
     intensity: Intensity,
     mode: Mode,
-    /// Message that the supervisor received in the turn that fails because the supervisor has given
-    /// up. The message is dropped only together with the supervisor, because its destructor may
-    /// send messages, and the messages of the failing turn are discarded.
+    /// Message that arrived in the turn in which the supervisor fails. The message is dropped only
+    /// together with the supervisor: the destructor of the message may send messages, and messages
+    /// of a failing turn are discarded.
     unheard: Option<Note>,
     /// Connection to the parent. `None` for the root of a tree.
     parent: Option<Line>,

@@ -46,9 +46,9 @@ impl Told {
         &self.path
     }
 
-    /// Reports a failure of a child. If this report is the first one after a line that is not
-    /// printed itself, returns a duration. After this duration, the caller must call
-    /// [`Told::write_omitted`].
+    /// Reports a failure of a child. The report is not printed if another line was printed less
+    /// than [`LINE_EVERY`] ago. For the first report that is not printed, returns the duration
+    /// after which the caller must call [`Told::write_omitted`].
     pub(super) fn tell(
         &mut self,
         facts: &Facts,
@@ -73,7 +73,8 @@ impl Told {
         (self.omitted.count() == 1).then(|| Duration::from_nanos(wait))
     }
 
-    /// Prints one line about the reports that were not printed themselves, if there are any.
+    /// Prints one line with the number of the reports that were not printed. Prints nothing if
+    /// there are no such reports.
     pub(super) fn write_omitted(&mut self, now: Nanos) {
         self.next_line = now.saturating_add(nanos(LINE_EVERY));
         mem::take(&mut self.omitted).write(&self.path);

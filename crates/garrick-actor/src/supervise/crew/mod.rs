@@ -40,8 +40,8 @@ pub(super) struct Crew {
     /// order of starting.
     names: BTreeSet<(Arc<str>, Id)>,
     plans: Plans,
-    /// Requests to stop a child for good, in the order of arrival. While the child is being
-    /// started, its request is stored in the plan that starts it instead.
+    /// Requests to stop a child for good, in the order of arrival. While a child is being started,
+    /// the request is stored in the plan that starts the child, and not here.
     leaving: BTreeMap<Ticket, Id>,
     tickets: Ticket,
     strategy: Strategy,
@@ -61,7 +61,7 @@ impl Crew {
         }
     }
 
-    /// Locks and returns the state of the supervisor that snapshots show.
+    /// Locks and returns the state of the supervisor, as snapshots show it.
     pub(super) fn face(&self) -> MutexGuard<'_, Face> {
         face::lock(&self.face)
     }
@@ -127,7 +127,8 @@ impl Crew {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes a child. Then updates the set of its plan in which the child is stored.
+    /// Changes a child. The plan of the child stores its members in sets that depend on their
+    /// states, so the child may move to another set.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
@@ -313,8 +314,8 @@ impl Crew {
         }
     }
 
-    /// Removes the plans that contain `members`. Returns one of these plans, to which all of their
-    /// members that are not up yet have been moved.
+    /// Removes the plans that contain `members`. Returns one of these plans. It then contains all
+    /// children for which any of the removed plans still had work to do.
     fn take_over(&mut self, members: &[Id]) -> Option<(Key, Plan)> {
         let plans_of = members.iter().filter_map(|id| self.slots.get(id)?.plan);
         let keys: BTreeSet<Key> = plans_of.collect();

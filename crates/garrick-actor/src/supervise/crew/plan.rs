@@ -48,9 +48,9 @@ pub(super) enum Step {
 
 /// A set of children to be stopped and started in order.
 pub(super) struct Plan {
-    /// Position of this plan in the order of all plans of the supervisor. The number also
-    /// identifies the timer of the plan. The plan gets a new number when it takes over the members
-    /// of other plans.
+    /// Number of the plan. The plans of a supervisor execute their steps in the order of their
+    /// numbers. The number also identifies the timer of the plan. The plan gets a new number when
+    /// it takes over the members of other plans.
     number: u64,
     phase: Phase,
     wait: Duration,
@@ -121,8 +121,8 @@ impl Plan {
             }
     }
 
-    /// Returns true if other children can be added to the plan, which starts them after its
-    /// members.
+    /// Returns true if new children can be added to the plan. The plan then starts the new children
+    /// after its other members.
     fn is_open(&self) -> bool {
         self.phase == Phase::Starting && self.starts
     }
@@ -156,8 +156,8 @@ pub(super) struct Plans {
     by_key: BTreeMap<Key, Plan>,
     /// Keys of the plans, sorted by number. The plans execute their steps in this order.
     order: BTreeMap<u64, Key>,
-    /// Numbers of the plans to which other children can be added, which are then started after the
-    /// members.
+    /// Numbers of the plans to which new children can be added. Such a plan starts the new children
+    /// after its other members.
     open: BTreeSet<u64>,
     /// Number of plans that are starting their members.
     starting: usize,

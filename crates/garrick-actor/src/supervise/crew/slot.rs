@@ -1,4 +1,4 @@
-//! A child of a supervisor, as the supervisor stores it, and the classification of a child by its
+//! The data that a supervisor stores about a child, and the classification of the child by its
 //! plan.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::supervise::note::{Id, Job, Note};
 use crate::supervise::policy::{Decision, Policy, Shutdown};
 
 /// The classification of a child by the plan that stops or starts it. The next step of the plan
-/// depends on it.
+/// depends on this classification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// The child is being started or stopped. The plan waits until this is done.
@@ -26,7 +26,7 @@ pub(super) enum Standing {
     Down,
 }
 
-/// A child, as stored in the [`Crew`](super::Crew) of its supervisor.
+/// The data that a supervisor stores about a child.
 pub(in crate::supervise) struct Slot {
     pub(in crate::supervise) id: Id,
     pub(in crate::supervise) policy: Policy,
@@ -40,8 +40,8 @@ pub(in crate::supervise) struct Slot {
     pub(super) plan: Option<Key>,
     /// True once the child has been asked to stop for good.
     pub(in crate::supervise) is_ending: bool,
-    /// Number of actors that were created for this child so far. The child's seat has the same
-    /// count.
+    /// Number of actors that were created for this child so far. The task that runs these actors
+    /// has the same count.
     pub(in crate::supervise) incarnation: u32,
     /// Number of consecutive restarts. Reset when the child has been up for long enough.
     streak: u32,

@@ -214,8 +214,8 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// Completes a turn of the actor and reports to the supervisor if necessary. Returns the flow
-    /// for the turn of the front.
+    /// Completes a turn of the actor and reports to the supervisor if necessary. Returns the
+    /// [`Flow`] with which the front ends its own turn.
     fn leave(&mut self, next: Next, turn: &Turn<'_, A::Msg>) -> Flow {
         let line = &self.care.line;
         match next {

@@ -15,7 +15,8 @@ pub(super) enum Seat<A> {
     /// The actor has started, and is waiting for the order to handle messages. Messages are kept
     /// until then.
     Started(A),
-    /// The actor is handling the messages that were kept. New messages are added behind them.
+    /// The actor is handling the messages that were kept for it. New messages are added behind
+    /// them.
     Draining(A),
     /// The actor handles each message when it arrives. No messages have been kept.
     Open(A),
@@ -59,7 +60,8 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Lets a suspended actor handle the messages that were kept. Has no effect in any other state.
+    /// Makes a suspended actor handle the messages that were kept for it. Has no effect in any
+    /// other state.
     pub(super) fn resume(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Suspended(actor) => Self::Draining(actor),
@@ -67,8 +69,8 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Lets an actor that has started handle the messages that were kept. Has no effect in any
-    /// other state.
+    /// Makes the actor handle the messages that were kept for it. Has no effect if the actor has
+    /// not started or has failed.
     pub(super) fn drain(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Started(actor) | Self::Open(actor) => Self::Draining(actor),
