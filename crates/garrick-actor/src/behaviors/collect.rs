@@ -72,7 +72,7 @@ where
 struct Join<A: 'static, B: 'static> {
     left: Option<A>,
     right: Option<B>,
-    /// Reply to the asker. `None` once it has been answered, or once one side has no answer.
+    /// Reply to the asker. `None` once the answer has been sent, or once one side has no answer.
     reply: Option<Reply<(A, B)>>,
 }
 
@@ -213,7 +213,7 @@ struct Gather<R: 'static> {
     answers: Several<Vec<Option<R>>>,
     /// Number of answers that have not arrived yet.
     left: usize,
-    /// Reply to the asker. `None` once it has been answered, or once one of the services has no
+    /// Reply to the asker. `None` once the answer has been sent, or once one of the services has no
     /// answer.
     reply: Option<Reply<Vec<R>>>,
 }
@@ -294,7 +294,7 @@ struct Steps<Q, R: 'static> {
     question: Q,
     /// Answers received so far.
     answers: Several<Vec<R>>,
-    /// Reply to the asker. `None` once it has been answered, or once a service has no answer.
+    /// Reply to the asker. `None` once the answer has been sent, or once a service has no answer.
     reply: Option<Reply<Vec<R>>>,
 }
 

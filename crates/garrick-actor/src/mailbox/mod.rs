@@ -239,7 +239,7 @@ pub(crate) trait Ground: Spawns {
 }
 
 /// The capacity of a bounded mailbox that delivers messages in the order of arrival, and the policy
-/// for messages that are sent while it is full.
+/// that applies when the mailbox is full.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Bound {
     pub(crate) capacity: usize,

@@ -2,7 +2,7 @@
 //!
 //! When a message arrives, the actor inserts it into a heap and sends itself a `Go`. The `Go` waits
 //! behind all messages that have arrived earlier. So when the actor handles a `Go`, all of these
-//! messages are in the heap, and the actor takes out the one with the highest rank.
+//! messages are in the heap. The actor then takes out the one with the highest rank.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

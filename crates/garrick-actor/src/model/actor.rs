@@ -103,8 +103,8 @@ pub trait Actor: Sized + 'static {
     /// are counted separately, and the other kinds together. The numbers are estimates if messages
     /// take less than about 4 µs each, because only some of them are measured.
     ///
-    /// The messages of async actors and of actors with a priority mailbox or a mailbox for the
-    /// latest messages are not counted by kind.
+    /// The messages of async actors are not counted by kind. If the mailbox of an actor orders
+    /// messages by rank or drops the oldest message, its messages are not counted by kind either.
     ///
     /// # Examples
     /// ```

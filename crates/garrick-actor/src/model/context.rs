@@ -120,8 +120,8 @@ impl<'a, M: 'static> Context<'a, M> {
         note::note(fact);
     }
 
-    /// Leaves the decision about the commit of this turn to `decide`, as documented for
-    /// `garrick_sched::Turn::commit_later`.
+    /// Delays the commit of this turn. After the turn has ended, `decide` is called, as documented
+    /// for `garrick_sched::Turn::commit_later`.
     ///
     /// # Panics
     /// Panics if the actor is not declared with `COMMITS_LATER`. May panic in

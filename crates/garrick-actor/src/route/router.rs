@@ -73,8 +73,8 @@ pub enum RouterMsg<M: 'static> {
 pub struct Status<M> {
     /// Routees that have not stopped, in the order in which they were added.
     pub routees: Vec<Address<M>>,
-    /// Number of messages that were dropped because no routee was left, or because the chosen ones
-    /// have refused them.
+    /// Number of messages that were dropped because no routee was left, or because all chosen
+    /// routees have refused them.
     pub undelivered: u64,
 }
 

@@ -54,8 +54,8 @@ pub(super) enum Report {
     /// decided what to do.
     ///
     /// The number identifies the incarnation. The number is necessary because this report and the
-    /// report that the actor has been dropped may be sent by different workers, and may then arrive
-    /// in any order.
+    /// report that the actor has been dropped can arrive in any order. Different workers may have
+    /// sent them.
     Fault(u32, Fault),
 }
 

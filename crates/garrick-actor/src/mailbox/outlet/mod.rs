@@ -5,10 +5,10 @@
 //!                 room: capacity    <------------------ place back when read -----------'
 //! ```
 //!
-//! Each outlet has a separate cell, through which all messages pass, so that sending to an outlet
-//! is an effect of the sender's turn. The cell receives the messages of a turn when the turn
-//! commits. It never receives messages of a turn that is undone. The capacity is limited as for any
-//! bounded mailbox. The place of a message becomes free when the reader has taken the message.
+//! All messages to an outlet pass through a separate cell. So sending to an outlet is an effect of
+//! the sender's turn. The cell receives the messages of a turn when the turn commits. It never
+//! receives messages of a turn that is undone. The capacity is limited as for any bounded mailbox.
+//! The place of a message becomes free when the reader has taken the message.
 
 mod front;
 

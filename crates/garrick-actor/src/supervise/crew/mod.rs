@@ -8,8 +8,8 @@
 //! the old plan.
 //!
 //! With `n` children, processing the report of a child takes O(log n). Creating a plan takes O(log
-//! n) for each child that it is created for, regardless of the size of the old plans that the new
-//! plan takes over. The largest old plan is reused, and the members of the other old plans are
+//! n) for each child that it is created for. The size of the old plans that the new plan takes over
+//! does not matter. The largest old plan is reused, and the members of the other old plans are
 //! moved to it.
 
 mod plan;

@@ -77,7 +77,8 @@ impl Slot {
     }
 
     /// Returns what the supervisor does about a fault of the child. An actor that failed while it
-    /// was being started cannot resume, so it is restarted instead.
+    /// was being started cannot resume. It is restarted instead, or stopped if its policy allows no
+    /// restart.
     pub(in crate::supervise) fn decide(&self, fault: &Fault) -> Decision {
         match self.policy.decide(fault) {
             // An actor that did not come up cannot resume.

@@ -18,7 +18,7 @@ pub(super) enum Seat<A> {
     /// The actor is handling the messages that were kept for it. New messages are added behind
     /// them.
     Draining(A),
-    /// The actor handles each message when it arrives. No messages have been kept.
+    /// The actor handles each message when it arrives. No kept messages are left.
     Open(A),
     /// The child has stopped for good.
     Over,
@@ -78,8 +78,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Lets the actor handle each message when it arrives. All kept messages must have been handled
-    /// before this call.
+    /// Lets the actor handle each message when it arrives. No kept messages may be left.
     pub(super) fn open(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Draining(actor) => Self::Open(actor),
