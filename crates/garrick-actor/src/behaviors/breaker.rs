@@ -23,26 +23,26 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// Creates a service that passes questions to `service`. After several consecutive failures, it
-/// refuses all questions for some time.
+/// Creates a service that passes questions to `service`. After several consecutive failures of
+/// `service`, the breaker refuses all questions for some time.
 ///
-/// After this time, the breaker first passes a few questions as probes. If all probes succeed, it
-/// passes all questions again. If a probe fails, the breaker refuses all questions again. A failure
-/// is a missing answer, or an answer that [`Breaker::when`] defines as bad.
+/// After this time, the breaker first passes a few questions as probes. If all probes succeed, the
+/// breaker passes all questions again. If a probe fails, the breaker refuses all questions again. A
+/// failure is a missing answer, or an answer that [`Breaker::when`] defines as bad.
 ///
 /// The reply of a refused question is dropped immediately. While the breaker is waiting for the
-/// answers to its probes, it refuses all other questions. If these answers do not arrive within the
-/// time set by [`Breaker::rest`], it passes new probes. If the state of the circuit changes before
-/// a question is answered, the answer still goes to the asker, but the breaker counts it neither as
-/// a success nor as a failure.
+/// answers to its probes, it refuses all other questions. If the probes are not answered within the
+/// time set by [`Breaker::rest`], the breaker passes new probes. If the state of the circuit
+/// changes before a question is answered, the answer still goes to the asker. However, the breaker
+/// does not count this answer as a success or a failure.
 ///
 /// For each question that is passed to the service, an actor is created, which passes the answer to
 /// the asker. The question also costs four additional sends. A refused question costs one
 /// additional send.
 ///
 /// If the service has stopped, the breaker stops when it receives the next question. If the service
-/// neither answers a question nor drops the reply, this does not count as a failure. To count it,
-/// wrap the service in a [`timeout`](super::timeout()) first.
+/// neither answers a question nor drops the reply, this does not count as a failure. To count such
+/// questions as failures, wrap the service in a [`timeout`](super::timeout()) first.
 ///
 /// # Examples
 /// ```
@@ -205,7 +205,7 @@ enum Entry<Q, R: 'static> {
 #[derive(Clone, Copy)]
 enum State {
     Closed {
-        /// Number of consecutive failures.
+        /// Number of consecutive failures of the service.
         failures: u32,
     },
     Open {
@@ -214,9 +214,9 @@ enum State {
     HalfOpen {
         /// Time at which new probes are passed if the current probes have not been answered.
         until: Nanos,
-        /// Number of probes that were passed to the service.
+        /// Number of probes that were passed to the service in this half-open state.
         out: u32,
-        /// Number of probes that succeeded.
+        /// Number of probes that succeeded in this half-open state.
         passed: u32,
     },
 }
@@ -229,7 +229,7 @@ struct Core<Q, R: 'static> {
     is_bad: fn(&R) -> bool,
     observer: Option<Address<Circuit>>,
     state: State,
-    /// Number of changes of state so far.
+    /// Number of times that the state has changed.
     period: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Race of several services.
+//! A race: a service that asks several services and returns the first answer.
 
 use garrick_sched::Reply;
 
@@ -49,8 +49,8 @@ where
     })
 }
 
-/// The receiver of all answers to one question. When no service can answer, this actor is
-/// unreachable, and is dropped together with its reply.
+/// The receiver of all answers to one question. When no service can answer any more, no address
+/// leads to this actor. The actor is then dropped together with its reply.
 struct Finish<R: 'static> {
     /// Reply to the asker. `None` after the first answer.
     reply: Option<Reply<R>>,

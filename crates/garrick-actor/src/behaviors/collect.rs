@@ -72,7 +72,7 @@ where
 struct Join<A: 'static, B: 'static> {
     left: Option<A>,
     right: Option<B>,
-    /// Reply to the asker. `None` once it has been answered, or once one side has no answer.
+    /// Reply to the asker. `None` once the answer has been sent, or once one side has no answer.
     reply: Option<Reply<(A, B)>>,
 }
 
@@ -143,7 +143,7 @@ where
 ///
 /// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, an actor
 /// that collects the answers is created on the system `on`. For each service, another actor is
-/// created, which adds the index of the service to its answer. Each question also costs a clone of
+/// created, which adds the index of the service to the answer. Each question also costs a clone of
 /// the question and three sends for each service. If one of the services drops its reply without an
 /// answer, the asker's reply is dropped immediately. If `services` is empty, the answer is an empty
 /// list.
@@ -189,8 +189,9 @@ where
     })
 }
 
-/// Adds the index of a service to its answer. A `Place` must be an actor and not a door. Only an
-/// actor receives `NoReply::Dropped` when the turn that has answered is undone.
+/// Adds the index of a service to the answer of the service. A `Place` must be an actor and not a
+/// door: if the turn in which the service has answered is undone, only an actor receives
+/// `NoReply::Dropped`.
 struct Place<R> {
     place: usize,
     gather: Address<(usize, Answer<R>)>,
@@ -210,9 +211,9 @@ impl<R: Send + 'static> Actor for Place<R> {
 /// Collects the answers to one question in the order of the services.
 struct Gather<R: 'static> {
     answers: Several<Vec<Option<R>>>,
-    /// Number of missing answers.
+    /// Number of answers that have not arrived yet.
     left: usize,
-    /// Reply to the asker. `None` once it has been answered, or once one of the services has no
+    /// Reply to the asker. `None` once the answer has been sent, or once one of the services has no
     /// answer.
     reply: Option<Reply<Vec<R>>>,
 }
@@ -286,14 +287,14 @@ where
     })
 }
 
-/// Asks each service one after another, to answer a single question. Only the pending reply keeps
-/// this actor alive.
+/// Asks each service one after another, to answer a single question. Only the pending reply of a
+/// service keeps this actor alive.
 struct Steps<Q, R: 'static> {
     services: Arc<[Service<Q, R>]>,
     question: Q,
     /// Answers received so far.
     answers: Several<Vec<R>>,
-    /// Reply to the asker. `None` once it has been answered, or once a service has no answer.
+    /// Reply to the asker. `None` once the answer has been sent, or once a service has no answer.
     reply: Option<Reply<Vec<R>>>,
 }
 

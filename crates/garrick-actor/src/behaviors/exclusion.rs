@@ -1,4 +1,4 @@
-//! Mutual exclusion of questions.
+//! A serializer, which passes questions to a service one after another.
 
 use std::collections::VecDeque;
 

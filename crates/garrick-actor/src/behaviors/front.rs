@@ -19,9 +19,9 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// The actor whose address users have.
+/// The front: the actor whose address users have. The front forwards each message to the core.
 pub(super) struct Front<M, A: Actor> {
-    /// The core. `None` once the front has started.
+    /// The core, which the front spawns when the front starts. `None` after that.
     core: Option<A>,
     /// Address of the core. `None` until the front has started.
     address: Option<Address<A::Msg>>,
@@ -38,7 +38,7 @@ impl<M, A: Actor> Front<M, A> {
         }
     }
 
-    /// Returns the core if the front has not started yet.
+    /// Returns the core, or `None` if the front has already started and has spawned the core.
     pub(super) fn core_mut(&mut self) -> Option<&mut A> {
         self.core.as_mut()
     }

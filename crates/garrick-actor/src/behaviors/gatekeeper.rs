@@ -1,4 +1,4 @@
-//! Revocation of the right to send messages to an actor.
+//! A gatekeeper, which forwards messages to an actor until the owner of the gatekeeper closes it.
 
 use garrick_sched::Address;
 

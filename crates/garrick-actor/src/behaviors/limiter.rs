@@ -116,7 +116,8 @@ impl<M: Send + 'static> Actor for Limiter<M> {
 /// A message to the core of the limiter.
 enum Entry<M> {
     Pass(M),
-    /// The next waiting message is due. While any message is waiting, exactly one `Due` is pending.
+    /// The delay of the oldest waiting message is over. While any message is waiting, exactly one
+    /// `Due` is pending.
     Due,
 }
 
@@ -124,7 +125,8 @@ struct Core<M> {
     to: Address<M>,
     /// Average time between two messages.
     every: Nanos,
-    /// `burst - 1` times `every`. The next message may be forwarded at `full` minus this duration.
+    /// The duration `(burst - 1) * every`. The next message may be forwarded this long before
+    /// `full`.
     tolerance: Nanos,
     waiting_max: usize,
     /// Time at which the bucket will be full if no further message arrives.

@@ -89,8 +89,8 @@ struct Multiplexer<Q, R: 'static> {
     wire: Address<(u64, Q)>,
     /// Number of the next question.
     next: u64,
-    /// Replies, with the numbers of their questions as keys. When the mux is dropped, the replies
-    /// are dropped in this order.
+    /// Replies of the pending questions, sorted by the number of the question. When the mux is
+    /// dropped, the replies are dropped in this order.
     open: BTreeMap<u64, Reply<R>>,
 }
 

@@ -1,4 +1,4 @@
-//! Delivery of numbered messages in order.
+//! A sequencer, which forwards numbered messages in the order of their numbers.
 
 use std::collections::BTreeMap;
 
@@ -56,8 +56,8 @@ struct Sequencer<M> {
 }
 
 impl<M: Send + 'static> Sequencer<M> {
-    /// Forwards `msg`, which has the number `next`, and all waiting messages that follow it without
-    /// a gap.
+    /// Forwards `msg`, which has the number `next`. Then forwards the waiting messages whose
+    /// numbers follow without a gap.
     fn pass_on(&mut self, msg: M, cx: &Context<'_, (u64, M)>) -> Next {
         let mut due = Some(msg);
         while let Some(msg) = due {

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use garrick_sched::{Address, Door, SendError, door};
 
-/// The door of a [`passage`].
+/// The door behind the address that [`passage`] creates. The door calls `function` for each
+/// message.
 struct Passage<M, F> {
     function: F,
     message: PhantomData<fn(M)>,

@@ -1,4 +1,4 @@
-//! Retries of questions.
+//! A service that asks another service again until it gets a good answer or no tries are left.
 
 use std::fmt;
 use std::time::Duration;
@@ -77,13 +77,13 @@ where
 pub struct Retry<Q, R: 'static> {
     service: Service<Q, R>,
     policy: Policy<R>,
-    /// Number of questions so far, which makes the random numbers of each question different.
+    /// Number of questions so far. It gives each question a different sequence of random numbers.
     asked: u64,
 }
 
 struct Policy<R> {
     tries: u32,
-    /// Upper limit of the first pause.
+    /// Upper limit of the pause before the second try.
     ceiling: Nanos,
     ceiling_max: Nanos,
     is_bad: fn(&R) -> bool,
@@ -106,8 +106,9 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// Sets the longest possible first pause to `first`. Each pause is random. Its limit doubles
-    /// with each try, but never exceeds `max`. The defaults are 10 ms and 1 s.
+    /// Sets the upper limit of the pause before the second try to `first`. Each pause is random.
+    /// The upper limit doubles with each try, but never exceeds `max`. The defaults are 10 ms and 1
+    /// s.
     #[must_use]
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.policy.ceiling = nanos(first);
@@ -148,7 +149,7 @@ where
 }
 
 enum Step<R> {
-    /// Ask now.
+    /// Asks the service now.
     Ask,
     Answered(Answer<R>),
 }

@@ -14,7 +14,7 @@ pub type Service<Q, R> = Address<Request<Q, R>>;
 /// The answer to a question, or an error if there is no answer.
 pub(super) type Answer<R> = Result<R, NoReply>;
 
-/// Sends a question to `service`, whose answer is sent to `to`. If the service has stopped, `to`
+/// Sends a question to `service`. The answer is sent to `to`. If the service has stopped, `to`
 /// receives `NoReply::Dropped`.
 pub(super) fn ask_for<Q, R>(service: &Service<Q, R>, question: Q, to: &Address<Answer<R>>)
 where

@@ -1,4 +1,4 @@
-//! Measurement of time, delays and timeouts.
+//! Behaviors that measure or limit how long an answer takes, and a behavior that delays messages.
 
 use std::time::Duration;
 
@@ -137,7 +137,7 @@ impl<M: Send + 'static> Actor for Delay<M> {
 /// Creates a service that asks `service` and waits at most `after` for the answer.
 ///
 /// If there is no answer within this time, the asker's reply is dropped. `service` is not notified
-/// of this. An answer that arrives after this time is dropped.
+/// that the answer is no longer needed. An answer that arrives after this time is dropped.
 ///
 /// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, an actor
 /// is created on the system `on`, and a timer is started. Each question also costs three additional

@@ -120,7 +120,7 @@ impl<M: Send + 'static> Course<M> {
     }
 
     /// Returns a future that receives the first message, after `started` has returned. If `started`
-    /// has awaited, the future first ends the turn.
+    /// had to wait for something, the future first ends the current turn.
     pub(super) fn after_start(&mut self, next: Next) -> After<'_, M> {
         let step = match next {
             Next::Continue if self.began == self.cx.poll_number() => Step::Receives,
@@ -139,8 +139,8 @@ impl<M: Send + 'static> Course<M> {
     }
 }
 
-/// The future returned by [`Course::after`]. It is implemented manually, because it is polled for
-/// every message.
+/// The future returned by [`Course::after`]. It is a hand-written future and not an async function,
+/// because it is polled for every message.
 pub(super) struct After<'a, M: Send + 'static> {
     course: &'a mut Course<M>,
     step: Step,
@@ -148,7 +148,7 @@ pub(super) struct After<'a, M: Send + 'static> {
 
 /// The next step of an [`After`].
 enum Step {
-    /// A handler or `started` has returned this value.
+    /// The value that `started` or a handler has returned.
     Ends(Next),
     Receives,
 }

@@ -22,7 +22,7 @@ use crate::extras::named;
 use crate::model::next::Next;
 use crate::quiet;
 
-/// Implemented by types that provide the name of an async actor for reports.
+/// Implemented by types that provide the name that reports use for an async actor.
 pub trait Named: 'static {
     /// True if the actor belongs to a library and not to the program.
     const INTERNAL: bool = false;
@@ -30,8 +30,8 @@ pub trait Named: 'static {
     fn name() -> &'static str;
 }
 
-/// Adds messages to the queue of the shared part. Wakes the receiver that is waiting for a message,
-/// unless its waker is the actor's own waker.
+/// Adds messages to the queue from which the future of the actor receives. Wakes the part of the
+/// future that is waiting for a message, unless its waker is the actor's own waker.
 #[inline(never)]
 fn fill_queue<M: Send + 'static>(
     shared: &Shared<M>,
@@ -76,9 +76,9 @@ impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
 /// The state of an actor's future.
 enum Life<D, M: Send + 'static, Fut> {
     /// Data from which the future is created when the actor starts, and the function that creates
-    /// it.
+    /// the future.
     ///
-    /// The data is boxed, because otherwise it would occupy memory for the lifetime of the actor.
+    /// The data is boxed, because unboxed data would occupy memory for the lifetime of the actor.
     Planned(Box<D>, Make<D, M, Fut>),
     /// The future exists.
     Lives(Pin<Box<Fut>>),
@@ -86,24 +86,24 @@ enum Life<D, M: Send + 'static, Fut> {
     Over,
 }
 
-/// The events that the next poll is waiting for.
+/// The events that the future is waiting for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pause {
-    /// The next poll waits for a message or a ring.
+    /// The future is polled after the next message or the next wake.
     ForMessage,
-    /// The next poll waits for a ring.
+    /// The future is polled after the next wake.
     ForRing,
-    /// The next poll waits for nothing: the future must be polled. But the body may first gather
-    /// more words that have already arrived.
+    /// The future must be polled now. But the task may first gather more messages that have already
+    /// arrived.
     Over,
 }
 
 /// The storage through which the future receives messages.
 enum Inbound<M: Send + 'static> {
-    /// The queue of the shared part, which can be read on any thread. Messages that have arrived
-    /// since the last poll wait here.
+    /// The queue in [`Shared`], which can be read on any thread. The messages in this variant have
+    /// arrived since the last poll, and are added to the queue before the next one.
     Queue(VecDeque<M>),
-    /// The hand, which the body lends to the future during a poll.
+    /// A [`Hand`], which the task lends to the future during a poll.
     Hand(Lender<Hand<M>>),
 }
 
@@ -116,23 +116,26 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     shared: Arc<Shared<M>>,
     /// Wakes the actor.
     waker: Waker,
-    /// The `Arc` behind `waker`, whose reference count is the number of clones.
+    /// The `Arc` inside `waker`. Its reference count tells how many clones of `waker` exist.
     ringer: Arc<Ringer<M>>,
     /// True if there was no other clone of `waker` at the end of the last poll. In this case, there
     /// is still none, because only a poll can create one.
     was_alone: bool,
-    /// Number of words that have arrived since a poll of the future became necessary.
+    /// Number of messages and notifications that have arrived since it became necessary to poll the
+    /// future.
     gathered: usize,
-    /// Maximum number of words to gather before a poll while more words are waiting. 0 for a
-    /// supervised actor, because a failure of the poll would lose all gathered words.
+    /// Maximum number of messages and notifications to gather before a poll while more of them are
+    /// waiting. 0 for a supervised actor, because a failure of the poll would lose all gathered
+    /// messages.
     gathers: usize,
-    /// Address and timer for the timing wheel. `None` until the future sleeps for the first time.
+    /// The timer that wakes the actor when a sleep is over, and the address to which the timer
+    /// sends its message. `None` until the future sleeps for the first time.
     alarm: Option<(Address<()>, Timer)>,
-    /// Time at which the timer fires, if it is set.
+    /// Time at which the timer in `alarm` fires, if the timer is set.
     armed: Option<Nanos>,
     /// Buffer for wakers that must be woken. Empty between polls.
     woken: Vec<Waker>,
-    /// True if unreceived messages count as dead letters.
+    /// True if messages that the actor never receives count as dead letters.
     has_letters: bool,
     name: PhantomData<fn(N)>,
 }
@@ -184,7 +187,8 @@ where
         matches!(self.life, Life::Planned(..))
     }
 
-    /// Handles a ring or the first word. Creates the future if it has not been created.
+    /// Handles a wake, or the first message to the task. Creates the future if it has not been
+    /// created.
     #[inline(never)]
     fn begin(&mut self, turn: &Turn<'_, Word<M>>) {
         if self.is_planned()
@@ -205,14 +209,16 @@ where
         }
     }
 
-    /// Records an arrival that the future may be waiting for.
+    /// Records that a message has arrived or the mailbox has closed. If the future is waiting for a
+    /// message, it must now be polled.
     fn note_arrival(&mut self) {
         if self.pause == Pause::ForMessage {
             self.pause = Pause::Over;
         }
     }
 
-    /// Handles the drop of the last address of an opening. Returns false if the actor must stop.
+    /// Handles the notification that the last address of the actor was dropped. `opening` is the
+    /// number of the period in which this address existed. Returns false if the actor must stop.
     #[inline(never)]
     fn hear_closed(&mut self, opening: u64) -> bool {
         if self.is_planned() {
@@ -242,7 +248,7 @@ where
         }
     }
 
-    /// Returns true if the actor cannot be woken concurrently.
+    /// Returns true if the actor cannot be woken by other threads during a poll.
     #[inline]
     fn is_alone(&self) -> bool {
         // The waker of the body, and the ringer beside it. The timing wheel rings for sleeps.
@@ -317,8 +323,8 @@ where
         Next::Continue
     }
 
-    /// Begins a poll if the actor can be woken concurrently. Wakes the futures inside the actor
-    /// whose sleep is over.
+    /// Begins a poll during which other threads may wake the actor. Wakes the futures inside the
+    /// actor whose sleep is over.
     #[inline(never)]
     fn begin_with_others(&mut self, turn: &Turn<'_, Word<M>>) {
         self.shared.bell.begin();
@@ -344,8 +350,8 @@ where
         self.shared.bell.answer();
     }
 
-    /// Ends a poll if the actor can be woken concurrently, or if the future has wishes for the end
-    /// of the turn.
+    /// Ends a poll during which other threads may have woken the actor, or in which the future has
+    /// requested something for the end of the turn.
     #[inline(never)]
     fn rest_with_others(&mut self, hungry: bool, turn: &Turn<'_, Word<M>>) -> Next {
         let (end, born) = self.shared.take_wishes();
@@ -368,7 +374,7 @@ where
         end.unwrap_or(Next::Continue)
     }
 
-    /// Sets a timer that wakes the body when the earliest sleep of the future is over.
+    /// Sets a timer that wakes the task when the earliest sleep of the future is over.
     fn set_alarm(&mut self, turn: &Turn<'_, Word<M>>) {
         let Some(sleepers) = self.shared.known_sleepers() else {
             return;
@@ -386,8 +392,9 @@ where
         }
     }
 
-    /// Handles the completion of the future. If a ring is pending, waits for it before the task
-    /// stops, because the ring would otherwise be a dead letter.
+    /// Handles the completion of the future. If a wake has been sent to the task and has not
+    /// arrived yet, the task waits for it before it stops. Otherwise, the wake would be a dead
+    /// letter.
     #[inline(never)]
     fn finish(&mut self) -> Next {
         let next = self.linger();
@@ -395,7 +402,7 @@ where
         next
     }
 
-    /// Handles a word.
+    /// Handles a message for the actor or a notification for the task.
     #[inline]
     pub(super) fn hear(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Next {
         match word {
@@ -436,8 +443,8 @@ where
         self.go_on(None, turn)
     }
 
-    /// Polls the future if necessary. `message` is received after the messages that have already
-    /// arrived.
+    /// Polls the future if necessary. The future receives `message` after the messages that have
+    /// already arrived.
     #[inline]
     fn go_on(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         if matches!(self.life, Life::Over) {
@@ -451,7 +458,8 @@ where
         self.poll(message, turn)
     }
 
-    /// Counts a word. Returns true if the poll can wait for further words.
+    /// Counts a message or notification that has arrived. Returns true if the poll can wait for
+    /// more of them.
     fn goes_on_gathering(&mut self, turn: &Turn<'_, Word<M>>) -> bool {
         self.gathered += 1;
         let goes_on = self.gathered < self.gathers && turn.has_more();
@@ -495,7 +503,8 @@ where
 }
 
 impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
-    /// Handles a word after the future has completed.
+    /// Returns the next step of the task after the future has completed: stops, unless a wake is on
+    /// its way to the task.
     fn linger(&self) -> Next {
         if self.shared.bell.is_ringing() {
             Next::Continue

@@ -12,13 +12,14 @@ use super::shared::{Place, Shared, Word, tell_at};
 pub(super) struct Entry<M: Send + 'static> {
     /// Task of the actor. Set when the task has been spawned.
     body: OnceLock<Address<Word<M>>>,
-    /// Shared part of the actor, and the number of this opening, for the notification when this
-    /// entry is dropped. `None` if the actor's mailbox does not close.
+    /// The shared state of the actor, and the number of the period during which this entry is used.
+    /// They are sent to the task when this entry is dropped. `None` if the actor's mailbox does not
+    /// close.
     opening: Option<(Arc<Shared<M>>, u64)>,
 }
 
 impl<M: Send + 'static> Entry<M> {
-    /// Creates the first entry of an actor, whose task has not been spawned yet.
+    /// Creates the first [`Entry`] of an actor, whose task has not been spawned yet.
     pub(super) fn first(shared: &Arc<Shared<M>>) -> Arc<Self> {
         Self::with(shared, OnceLock::new())
     }
@@ -34,7 +35,7 @@ impl<M: Send + 'static> Entry<M> {
         entry
     }
 
-    /// Creates an entry of a supervised actor, whose mailbox does not close.
+    /// Creates the [`Entry`] of a supervised actor, whose mailbox does not close.
     pub(super) fn of_kept(body: Address<Word<M>>) -> Arc<Self> {
         Arc::new(Self {
             body: OnceLock::from(body),
@@ -42,7 +43,7 @@ impl<M: Send + 'static> Entry<M> {
         })
     }
 
-    /// Records the spawned task.
+    /// Stores the address of the task that has been spawned.
     pub(super) fn set(&self, body: Address<Word<M>>) {
         let set = self.body.set(body);
         debug_assert!(set.is_ok(), "the address of the task is set only once");
@@ -65,22 +66,23 @@ impl<M: Send + 'static> Drop for Entry<M> {
     }
 }
 
-/// The door of an async actor.
+/// The door to which an address of an async actor leads. The door passes each message to the
+/// actor's task.
 struct Gate<M: Send + 'static> {
-    /// Address of the task, if it was known when the door was created. A sender then need not read
-    /// the entry.
+    /// Address of the task, if it was known when the door was created. With this address, senders
+    /// need not read `entry`.
     body: Option<Address<Word<M>>>,
     entry: Arc<Entry<M>>,
-    /// Shared part, which senders prefetch for the actor's poll. If there are many actors, the
-    /// state of an actor is usually in no CPU cache when a message arrives.
+    /// Shared state of the actor, which senders prefetch for the actor's next poll. If there are
+    /// many actors, the state of an actor is usually in no CPU cache when a message arrives.
     shared: Option<Arc<Shared<M>>>,
     /// Memory location of the actor's future. Senders prefetch this memory together with `shared`.
     /// Set after the future has been created.
     future: OnceLock<Place>,
 }
 
-/// Number of bytes of the task that are prefetched. They contain most of the fields that a poll
-/// needs.
+/// Number of bytes at the start of an actor's task that senders prefetch. They contain most of the
+/// fields that a poll needs.
 const BODY_BYTES: usize = 192;
 
 impl<M: Send + 'static> Gate<M> {
@@ -105,8 +107,8 @@ impl<M: Send + 'static> Gate<M> {
         }
     }
 
-    /// Prefetches the state that the poll needs. The cache misses of all parts then overlap.
-    /// Without prefetching, they would follow one another during the poll.
+    /// Prefetches the state that the actor's next poll needs. The cache misses of all parts then
+    /// overlap. Without prefetching, they would follow one another during the poll.
     fn prefetch(&self, shared: &Shared<M>) {
         if let Some(future) = self.future.get() {
             shared.prefetch();
@@ -154,7 +156,7 @@ impl<M: Send + 'static> Door for Gate<M> {
     }
 }
 
-/// Creates an address with this entry.
+/// Creates an address of the actor to which `entry` belongs.
 pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
     door(Gate {
         body: entry.body.get().cloned(),
@@ -181,7 +183,7 @@ pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address
     address(Entry::with(shared, OnceLock::from(body)))
 }
 
-/// The door of an actor that has stopped.
+/// The door of an actor that has stopped. It returns all messages to their senders.
 struct Ended<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Door for Ended<M> {
@@ -200,7 +202,8 @@ impl<M: Send + 'static> Door for Ended<M> {
     }
 }
 
-/// The door that receives the message of the timing wheel. Wakes the actor when a sleep is over.
+/// The door to which the timer of an async actor sends its message. Wakes the actor when a sleep is
+/// over.
 struct Alarm<M: Send + 'static>(Arc<Shared<M>>);
 
 impl<M: Send + 'static> Door for Alarm<M> {
@@ -218,7 +221,8 @@ pub(super) fn alarm<M: Send + 'static>(shared: Arc<Shared<M>>) -> Address<()> {
     door(Alarm(shared))
 }
 
-/// Creates the address of a supervised actor from the address of its seat.
+/// Creates the address of a supervised actor from the address of its seat. The seat is the
+/// permanent cell that contains one incarnation of the actor after another.
 pub(crate) fn address_of_kept<M: Send + 'static>(seat: Address<Word<M>>) -> Address<M> {
     address(Entry::of_kept(seat))
 }

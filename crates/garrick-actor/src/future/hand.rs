@@ -1,4 +1,5 @@
-//! The hand: state that a body lends to the handlers of its actor during a poll.
+//! The hand: state that the task of an async actor (its body) lends to the actor's handlers during
+//! a poll.
 //!
 //! The handlers of an [`AsyncActor`](super::AsyncActor) run in one future, which only the body
 //! polls. So the state that the body and the future share needs no lock. The body lends this state
@@ -21,7 +22,7 @@ pub(super) struct Hand<M> {
     /// True if the future is waiting for a message.
     pub(super) wants: bool,
     /// True once the last address has been dropped. The mailbox may have been opened again since
-    /// then. The shared part has the current state.
+    /// then. [`Shared`] has the current state.
     pub(super) was_closed: bool,
 }
 
@@ -41,7 +42,8 @@ impl<M: Send + 'static> Hand<M> {
         self.queue.push(message);
     }
 
-    /// Begins a poll, which can receive one message. Adds `message`, if any, after the others.
+    /// Begins a poll, which can receive one message. If there is a `message`, adds it to the end of
+    /// the queue.
     #[inline]
     pub(super) fn begin_poll(&mut self, message: Option<M>) {
         (self.has_received, self.wants) = (false, false);
@@ -50,8 +52,8 @@ impl<M: Send + 'static> Hand<M> {
         }
     }
 
-    /// Returns true if the future is waiting for a message although the queue is not empty, because
-    /// it has already received one in this poll.
+    /// Returns true if the future is waiting for a message although the queue is not empty. The
+    /// reason is that the future has already received a message in this poll.
     #[inline]
     pub(super) fn is_hungry(&self) -> bool {
         self.wants && !self.queue.is_empty()

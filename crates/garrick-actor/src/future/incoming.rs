@@ -72,15 +72,16 @@ use crate::quiet;
 /// ```
 pub struct Incoming<M: Send + 'static> {
     shared: Arc<Shared<M>>,
-    /// Messages taken from the shared queue, so that most messages need no lock.
+    /// Messages taken from the queue in [`Shared`] all at once, so that most messages need no lock.
     batch: VecDeque<M>,
     /// Maximum number of messages that a poll can receive.
     share: usize,
-    /// Hand from which handlers receive messages, instead of the queue.
+    /// The [`Hand`] from which async handlers receive messages. `None` for an actor that receives
+    /// from the queue.
     hand: Option<Borrower<Hand<M>>>,
-    /// Number of the poll to which `left` applies.
+    /// Number of the poll that `left` belongs to.
     poll: u64,
-    /// Number of messages that this poll can still receive.
+    /// Number of messages that the poll with the number `poll` can still receive.
     left: usize,
 }
 
@@ -119,8 +120,8 @@ impl<M: Send + 'static> Incoming<M> {
         AsyncContext::new(self.shared.clone())
     }
 
-    /// Splits this mailbox into the context and the hand. The hand is `None` if the actor receives
-    /// from the queue.
+    /// Splits this `Incoming` into the actor's context and its [`Hand`]. The [`Hand`] is `None` if
+    /// the actor receives from the queue.
     pub(super) fn into_parts(mut self) -> (AsyncContext<M>, Option<Borrower<Hand<M>>>) {
         (self.context(), self.hand.take())
     }
@@ -179,7 +180,8 @@ impl<M: Send + 'static> Incoming<M> {
         self.shared.clone()
     }
 
-    /// Polls the queue, when the batch is empty or this poll has received its share.
+    /// Polls the shared queue. Called if `batch` is empty, or if the current poll has already
+    /// received the maximum number of messages.
     fn poll_queue(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
         let mut inner = self.shared.inner();
         if self.left > 0

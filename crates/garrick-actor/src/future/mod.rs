@@ -24,8 +24,8 @@
 //! the actor alive.
 //!
 //! **Pipes.** A future that is piped to an actor runs in a separate task of the same kind, which
-//! receives only wakes. So does a stream that is attached to an actor. `crate::beside::pipes` keeps
-//! track of these tasks.
+//! receives only wakes. A stream that is attached to an actor runs in a separate task too.
+//! `crate::beside::pipes` keeps track of these tasks.
 //!
 //! **Supervision.** A supervisor runs an async actor like any other actor. Each restart creates a
 //! new future, which receives the messages that the previous future has not received.

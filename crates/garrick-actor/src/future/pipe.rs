@@ -28,7 +28,8 @@ where
     type Of = Fut;
 }
 
-/// Waits for a place and then for the future.
+/// Waits until fewer futures than the limit of the actor are running. Then waits for the future,
+/// and sends its result to the actor.
 async fn run<Fut, M, F>(job: Job<Fut, M, F>, own: Incoming<Infallible>)
 where
     Fut: Future,

@@ -21,7 +21,7 @@ use crate::beside::pipes::{Entered, Pipes};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A message to the cell of a piped future. Only wakes are sent.
+/// A message to the cell of a piped future. The only messages are wakes.
 pub(super) type Wake = Word<Infallible>;
 
 /// The error that an actor receives when one of its piped futures or attached streams has panicked.
@@ -46,12 +46,12 @@ impl std::error::Error for PipeError {}
 
 /// Connection of a future or stream to its actor.
 pub(super) struct Lead<M, F> {
-    /// Running futures and streams of the actor. Dropped before the address, so that a new actor in
-    /// the same memory cannot find them in the table.
+    /// Running futures and streams of the actor. This field is dropped before `to`. Otherwise, a
+    /// new actor in the same memory could find these futures in the table of all piped futures.
     pub(super) pipes: Arc<Pipes>,
     pub(super) to: Address<M>,
-    /// Conversion of results into messages. Called by the future, and after the future has
-    /// panicked.
+    /// Converts a result into a message. Called with the result of the future, and with an error
+    /// after the future has panicked.
     convert: Mutex<F>,
 }
 
@@ -102,7 +102,7 @@ pub(super) trait Work: Send + 'static {
     type Of: 'static;
 }
 
-/// The name of a piped future.
+/// Provides the name that reports use for a piped future.
 struct NameOfPiped<D>(PhantomData<fn(D)>);
 
 impl<D: Work> Named for NameOfPiped<D> {

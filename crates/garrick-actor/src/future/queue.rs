@@ -6,9 +6,9 @@ use std::mem;
 /// A queue of messages. A single message is stored inline, without access to other memory. So an
 /// actor that rarely receives a message needs no buffer.
 pub(super) struct Queue<M> {
-    /// Oldest message, if the queue was empty when it arrived.
+    /// Oldest message, if it arrived while the queue was empty.
     lone: Option<M>,
-    /// Messages after `lone`.
+    /// Messages that arrived after the one in `lone`.
     rest: VecDeque<M>,
 }
 
@@ -28,7 +28,7 @@ impl<M> Queue<M> {
         }
     }
 
-    /// Adds the messages after the others, and leaves `messages` empty.
+    /// Moves all of `messages` to the end of this queue.
     pub(super) fn append(&mut self, messages: &mut VecDeque<M>) {
         if messages.is_empty() {
             // In the usual case, each of the two queues keeps its buffer.
@@ -58,7 +58,7 @@ impl<M> Queue<M> {
         self.lone.take().or_else(|| self.rest.pop_front())
     }
 
-    /// Moves all messages to the end of `messages`.
+    /// Moves all messages of this queue to the end of `messages`.
     pub(super) fn drain_behind(&mut self, messages: &mut VecDeque<M>) {
         messages.extend(self.lone.take());
         messages.append(&mut self.rest);

@@ -92,7 +92,8 @@ impl<M: Send + 'static> Word<M> {
         Self::News(News::Closed(Note(Some(Box::new(closing)))))
     }
 
-    /// Drops a word for a task that has stopped, without sending it again.
+    /// Drops a message or a notification to a task that has stopped. A dropped notification is not
+    /// sent again.
     fn forget(self) {
         match self {
             Self::News(News::Ring(mut note)) => drop(note.0.take()),
@@ -133,8 +134,8 @@ impl<M: Send + 'static> Tells for Arc<Shared<M>> {
 }
 
 impl<M: Send + 'static> Note<Arc<Shared<M>>> {
-    /// Reads the note. Returns true if it was sent to the incarnation `by`, and not to an earlier
-    /// one.
+    /// Reads the note. Returns true if it was sent to the incarnation `by` of the actor, and false
+    /// if it was sent to an earlier one.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> bool {
         self.0.take().is_some_and(|to| Arc::ptr_eq(&to, by))
     }
@@ -142,7 +143,7 @@ impl<M: Send + 'static> Note<Arc<Shared<M>>> {
 
 /// The event that the last address of an async actor was dropped, so that its mailbox closes. If
 /// the actor creates a new address, its mailbox opens again. Therefore the event contains the
-/// number of the opening that has ended.
+/// number of the opening that has ended: the period in which the actor had addresses.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Closing<M: Send + 'static> {
     shared: Arc<Shared<M>>,
@@ -158,7 +159,7 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
     /// Reads the note. Returns the number of the opening if the note was sent to the incarnation
-    /// `by`, and not to an earlier one.
+    /// `by` of the actor. Returns `None` if the note was sent to an earlier one.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
@@ -181,21 +182,22 @@ impl<M> Drop for Heir<M> {
     }
 }
 
-/// The messages that the future can receive, the waker of the receiver, and the wishes of the
-/// future.
+/// The messages that the future can receive, the waker of the receiver, and the requests of the
+/// future for the end of a poll.
 pub(super) struct Inner<M: Send + 'static> {
     /// Messages that the future can receive. The task adds messages, and the future takes them.
     pub(super) queue: Queue<M>,
     /// Waker of the receiver that is waiting for the next message. The future writes it, and the
     /// task takes it.
     pub(super) receiver: Option<Waker>,
-    /// True if the future received no message only because the poll had already received its share.
+    /// True if messages were available, but the future received none of them because the poll had
+    /// already received the maximum number of messages.
     pub(super) hungry: bool,
     /// True once the last address has been dropped.
     pub(super) closed: bool,
     /// True once the task has stopped.
     pub(super) is_over: bool,
-    /// Result of the current turn, if the turn must not commit.
+    /// The result that the future has requested for the current turn, if the turn must not commit.
     end: Option<Next>,
     /// Actions to run when the poll commits. The future adds actions, and the task takes them.
     born: Vec<Birth<M>>,
@@ -205,7 +207,7 @@ pub(super) struct Inner<M: Send + 'static> {
 /// needs can be anywhere in the future.
 const NEAR_BYTES_MAX: usize = 2048;
 
-/// The memory location of state to prefetch. The state may have been dropped.
+/// The memory location of state that is prefetched. The state may already have been dropped.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     address: usize,
@@ -228,10 +230,11 @@ pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 /// there are many actors, the state of an actor is usually in no CPU cache when a message arrives.
 #[repr(C)]
 pub struct Shared<M: Send + 'static> {
-    /// Bell that coordinates wakes. Wakers ring it, and the task answers it.
+    /// Bell, which ensures that at most one wake of the task is pending. Wakers ring the bell, and
+    /// the task answers it.
     pub(super) bell: Bell,
     inner: Mutex<Inner<M>>,
-    /// Sleeps inside the future. Set when the future sleeps for the first time.
+    /// Table of the sleeps inside the future. Set when the future sleeps for the first time.
     sleepers: OnceLock<Arc<Sleepers>>,
     /// Memory location of the future. Set when the future has been created. Used only for
     /// prefetching, because only the task may access the future.
@@ -240,13 +243,14 @@ pub struct Shared<M: Send + 'static> {
     pub(super) receives: Receives,
     /// True if `end` is set or `born` is not empty. Written while `inner` is locked.
     has_wishes: AtomicBool,
-    /// Storage for messages that have not been received at a restart. Set only for supervised
-    /// actors, whose mailbox does not close.
+    /// Messages that the actor has not received, for its next incarnation after a restart. Set only
+    /// for supervised actors, whose mailbox does not close.
     pub(super) heir: Option<Arc<Heir<M>>>,
     /// Address of the actor's task, from the start of the task until it stops. Keeps the task alive
     /// while it waits. The task writes it, and wakers read it.
     body: Mutex<Option<Address<Word<M>>>>,
-    /// Entry that all current addresses share, and the number of openings so far.
+    /// State that all current addresses of the actor share, and the number of times that the
+    /// mailbox has been opened.
     pub(super) entry: Mutex<(Weak<Entry<M>>, u64)>,
     /// Path of the actor, if the actor has a name.
     pub(super) path: Option<ActorPath>,
@@ -338,15 +342,15 @@ impl<M: Send + 'static> Shared<M> {
         self.has_wishes.store(true, Relaxed);
     }
 
-    /// Returns true if there are wishes for the end of the poll.
+    /// Returns true if the future has requested anything for the end of the poll.
     #[inline]
     pub(super) fn has_wishes(&self) -> bool {
         // Relaxed: like the store in `wish_for_end`.
         self.has_wishes.load(Relaxed)
     }
 
-    /// Takes the wishes for the end of the poll: another result of the turn, and the actions to
-    /// run.
+    /// Takes what the future has requested for the end of the poll: another result of the turn, and
+    /// actions to run.
     pub(super) fn take_wishes(&self) -> (Option<Next>, Vec<Birth<M>>) {
         if !self.has_wishes() {
             return (None, Vec::new());
@@ -360,12 +364,12 @@ impl<M: Send + 'static> Shared<M> {
         lock(&self.entry)
     }
 
-    /// Returns the sleeps inside the future.
+    /// Returns the table of the sleeps inside the future. Creates the table if necessary.
     pub(super) fn sleepers(&self) -> &Arc<Sleepers> {
         self.sleepers.get_or_init(Arc::default)
     }
 
-    /// Returns the sleeps inside the future. `None` if the future has never slept.
+    /// Returns the table of the sleeps inside the future, or `None` if the future has never slept.
     pub(super) fn known_sleepers(&self) -> Option<&Arc<Sleepers>> {
         self.sleepers.get()
     }
@@ -390,7 +394,7 @@ impl<M: Send + 'static> Shared<M> {
         self.future.get().copied()
     }
 
-    /// Records that the task has started.
+    /// Stores the address of the task, which has started.
     pub(super) fn open(&self, body: Address<Word<M>>) {
         *lock(&self.body) = Some(body);
     }
@@ -401,7 +405,8 @@ impl<M: Send + 'static> Shared<M> {
         lock(&self.body).clone()
     }
 
-    /// Sends a word to the task. Drops the word if the task has stopped.
+    /// Sends a message or a notification (a word) to the task of an actor. Drops the word if the
+    /// task has stopped.
     pub(super) fn tell(&self, word: Word<M>) {
         match self.body() {
             Some(body) => tell_at(&body, word),
@@ -416,8 +421,8 @@ impl<M: Send + 'static> Shared<M> {
         }
     }
 
-    /// Removes the address of the task, because the current turn fails. Notes that are dropped with
-    /// this turn are then not sent again.
+    /// Removes the address of the task, because the current turn fails or the task stops. A
+    /// [`Note`] that is dropped after that is not sent again.
     pub(super) fn abandon(&self) {
         let body = lock(&self.body).take();
         drop(body);
@@ -450,7 +455,8 @@ impl<M: Send + 'static> Shared<M> {
     }
 }
 
-/// Sends a word to a task. Drops the word if the task has stopped.
+/// Sends a message or a notification (a word) to the task `body`. Drops the word if the task has
+/// stopped.
 pub(super) fn tell_at<M: Send + 'static>(body: &Address<Word<M>>, word: Word<M>) {
     if let Err(SendError(word)) = body.send(word) {
         // A task that has ended needs no word.
@@ -458,8 +464,8 @@ pub(super) fn tell_at<M: Send + 'static>(body: &Address<Word<M>>, word: Word<M>)
     }
 }
 
-/// The waker of an actor. Separate from the shared part, so that the reference count equals the
-/// number of wakers.
+/// The waker of an actor. This type is separate from [`Shared`], so that the reference count of its
+/// `Arc` tells how many wakers exist.
 pub(super) struct Ringer<M: Send + 'static>(pub(super) Arc<Shared<M>>);
 
 impl<M: Send + 'static> Wake for Ringer<M> {

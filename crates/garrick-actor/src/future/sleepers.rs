@@ -28,24 +28,25 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// Number of stale entries up to which no stale entries are removed.
+/// Limit on stale entries. While a table has at most this many of them, it does not remove them.
 const SWEPT_MIN: usize = 32;
 
 /// Identifies a sleep. Becomes invalid when the sleep is over or cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// Unique and increasing number of the sleep. Sleeps with the same deadline are woken in the
-    /// order of their numbers.
+    /// Number that identifies the sleep. Later sleeps have higher numbers. Sleeps with the same
+    /// deadline are woken in the order of their numbers.
     number: u64,
-    /// Place in the table.
+    /// Index of the sleep in the table.
     place: usize,
 }
 
-/// A place in the table.
+/// An entry of the table, which can contain one sleep.
 struct Sleeper {
-    /// Number of the sleep. 0 if the place is free.
+    /// Number of the sleep. 0 if this entry is free.
     number: u64,
-    /// Waker of the sleep. Polls of the sleep write it. It is taken when the sleep is due.
+    /// Waker of the sleep. Each poll of the sleep stores it. The actor takes it when the sleep is
+    /// over.
     waker: Option<Waker>,
 }
 
@@ -55,7 +56,8 @@ struct Table {
     vacant: Vec<usize>,
     /// Sleeps with known deadlines, sorted by deadline and by number.
     line: VecDeque<(Nanos, Key)>,
-    /// Sleeps whose deadline was earlier than the last deadline in `line` when they were added.
+    /// Sleeps with known deadlines that are not in `line`. When such a sleep was added, its
+    /// deadline was earlier than the last deadline in `line`.
     heap: BinaryHeap<Reverse<(Nanos, Key)>>,
     /// Sleeps that started in the current poll, with their durations.
     fresh: Vec<(Nanos, Key)>,
@@ -63,7 +65,8 @@ struct Table {
     last: u64,
     /// Number of stale entries in `line`, `heap` and `fresh`.
     stale: usize,
-    /// All sleeps with a smaller number are over. Polls read this value without the lock.
+    /// Lower bound for the numbers of the sleeps that are not over. Polls read this value without
+    /// the lock.
     first_asleep: Counter,
 }
 
@@ -141,13 +144,13 @@ impl Table {
         }
     }
 
-    /// Counts the removal of a stale entry.
+    /// Updates the number of stale entries after one of them was removed.
     fn was_stale(&mut self) {
         self.stale = self.stale.saturating_sub(1);
     }
 
     /// Updates `first_asleep` after sleeps are over. Has no effect while the heap contains entries,
-    /// because their numbers are not sorted.
+    /// because entries of the heap are not sorted by number.
     fn advance(&mut self) {
         if !self.heap.is_empty() {
             return;
@@ -160,8 +163,8 @@ impl Table {
 
 /// The sleeps inside an async actor.
 pub(super) struct Sleepers {
-    /// Accessed by polls of sleeps, and by the actor before and after its own polls. The lock is
-    /// only held for short periods.
+    /// Table of the sleeps. Locked for short periods, by polls of sleeps, and by the actor before
+    /// and after its own polls.
     table: Mutex<Table>,
     /// Reader of `Table::first_asleep` for code that does not hold the lock.
     first_asleep: CounterReader,
@@ -192,8 +195,8 @@ impl Sleepers {
         key
     }
 
-    /// Returns true if a sleep is over. Otherwise stores `waker` for it. The key of a sleep that is
-    /// over is no longer valid.
+    /// Returns true if the sleep with this key is over. The key is then no longer valid. Otherwise
+    /// stores `waker`, to be woken when the sleep is over.
     pub(super) fn is_over(&self, key: Key, waker: &Waker) -> bool {
         if key.number < self.first_asleep.get() {
             return true;
@@ -250,7 +253,7 @@ impl Sleepers {
     }
 
     /// Sets the deadlines of the sleeps that started in the last poll. Returns the earliest
-    /// deadline of all sleeps. Calls `now` only if necessary.
+    /// deadline of all sleeps. Calls `now` only if it needs the current time.
     pub(super) fn settle(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         let table = &mut *self.lock();
         if !table.fresh.is_empty() {

@@ -25,7 +25,8 @@ impl<F: 'static> Named for NameOfFuture<F> {
     }
 }
 
-/// An async actor that has not been spawned yet. Its future will be created from `D`.
+/// An async actor that has not been spawned yet. Its future will be created from a value of type
+/// `D`.
 pub(crate) struct Plan<M: Send + 'static, D, Fut, N> {
     body: Body<M, D, Fut, N>,
     entry: Arc<Entry<M>>,
@@ -53,8 +54,8 @@ where
         }
     }
 
-    /// Spawns the actor. `take` spawns the task of the actor. `start` sends the first word to the
-    /// task as an effect of the current turn, or returns the word if there is no turn.
+    /// Spawns the actor. `take` spawns the task of the actor. `start` sends the first message to
+    /// the task as an effect of the current turn, or returns the message if there is no turn.
     ///
     /// # Errors
     /// Returns the data if the task cannot be spawned.
@@ -81,7 +82,7 @@ where
     }
 }
 
-/// Returns the plan for an async function.
+/// Returns the [`Plan`] for an actor that is an async function.
 pub(crate) fn of_function<M, F, Fut, N>(function: F, path: Option<ActorPath>) -> Plan<M, F, Fut, N>
 where
     N: Named,
@@ -97,7 +98,7 @@ where
     )
 }
 
-/// Returns the plan for an async actor.
+/// Returns the [`Plan`] for an actor with async handlers.
 pub(crate) fn of_actor<A: AsyncActor>(
     actor: A,
     path: Option<ActorPath>,

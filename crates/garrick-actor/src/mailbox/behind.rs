@@ -37,11 +37,11 @@ impl<N: 'static> Actual<N> {
     }
 }
 
-/// The senders' side of a mailbox.
+/// The senders' side of a mailbox. A door runs it on the threads of the senders.
 pub(super) trait Entrance: Send + Sync + 'static {
     /// Type of the messages that are sent.
     type Message: Send + 'static;
-    /// Type into which a message is converted for the actor.
+    /// Type of the messages that the actor behind the door receives.
     type Arrival: Send + 'static;
 
     /// Returns the address of the actor.
@@ -54,13 +54,13 @@ pub(super) trait Entrance: Send + Sync + 'static {
         here: &Address<Self::Message>,
     ) -> Result<(), SendError<Self::Message>>;
 
-    /// Returns the bound of the mailbox, if it has one.
+    /// Returns the object that limits the number of messages in the mailbox, if there is one.
     fn gauged(&self) -> Option<&dyn Gauged<Self::Message>> {
         None
     }
 }
 
-/// The door of an entrance.
+/// The door that passes each message to an [`Entrance`].
 struct Gate<E>(Arc<E>);
 
 impl<E: Entrance> Door for Gate<E> {
@@ -95,48 +95,51 @@ impl<E: Entrance> Door for Gate<E> {
         Some(self.0.actual().wait().look().uncounted())
     }
 
-    /// Returns the id of the actor. So state that is stored under this id, such as a stash, is
-    /// found through every address.
+    /// Returns the id of the actor behind the door. State such as a stash is stored under this id,
+    /// so it is found through every address.
     ///
-    /// The gate keeps the actor alive, so no other task can have the same id. In contrast, the id
-    /// of the gate could be reused by another gate.
+    /// The door keeps the actor alive, so no other task can have the same id. In contrast, the id
+    /// of the door could be reused by another door.
     fn stands_for(&self) -> Option<TaskId> {
         Some(self.0.actual().wait().id())
     }
 }
 
-/// The action after an arrival.
+/// The next step after something has arrived at the actor's side of a mailbox.
 pub(super) enum Arrived<M> {
-    /// Handle this message. The address is the door's address.
+    /// Handle this message. The `Address` is the address of the door.
     Handle(M, Address<M>),
     /// Handle no message in this turn.
     Done(Next),
 }
 
-/// The actor's side of a mailbox. Stores arrivals and chooses the message that is handled next.
+/// The actor's side of a mailbox. Stores the messages that arrive, and chooses the message that is
+/// handled next.
 pub(super) trait Way<M: 'static>: Send + 'static {
-    /// Type of the arrivals.
+    /// Type of the messages that arrive at the actor's side of the mailbox.
     type Arrival: Send + 'static;
 
-    /// Processes an arrival.
+    /// Processes a message that has arrived. Returns the next step.
     fn arrive(&mut self, arrival: Self::Arrival, cx: &mut Context<'_, Self::Arrival>)
     -> Arrived<M>;
 
     /// Returns the number of stored messages that must be counted as dead letters. Called when the
     /// actor has stopped.
     ///
-    /// A message with a pending arrival is not included, because the arrival itself is counted.
+    /// If a notification about a message is still in the actor's own mailbox, the message is not
+    /// included, because the notification itself is counted.
     fn left(&mut self) -> usize {
         0
     }
 }
 
-/// The actor together with its side of the mailbox. This is the actor that is actually spawned.
+/// A wrapper around an actor and its side of the mailbox. The wrapper is spawned instead of the
+/// actor.
 struct Behind<A: Actor, W: Way<A::Msg>> {
     /// `None` if the actor could not be spawned and was returned to the caller.
     actor: Option<A>,
     way: W,
-    /// Address of the door, until the actor has started.
+    /// Address of the door. `None` after the actor has started.
     front: Option<Address<A::Msg>>,
 }
 
@@ -184,7 +187,7 @@ impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
     }
 }
 
-/// Spawns an actor behind an entrance, and returns the address of the door.
+/// Spawns an actor behind an [`Entrance`], and returns the address of the door.
 pub(super) fn spawn<A, E, W>(
     ground: &impl Ground,
     entrance: &Arc<E>,

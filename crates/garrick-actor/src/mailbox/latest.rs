@@ -2,11 +2,11 @@
 //!
 //! Messages wait in a queue that the senders and the actor share. So a sender whose message exceeds
 //! the capacity can remove the oldest message. A plain thread adds its message to the queue
-//! immediately. The thread then sends the order `Look` to the actor, if no such order is pending. A
-//! message that is sent during a turn is staged. Such a message is sent through the actor's own
-//! mailbox and added to the queue when it arrives. For every message in the queue, the actor sends
-//! itself an order to handle one message. So each message is handled in a separate turn, and
-//! undoing a turn affects no other message.
+//! immediately. The thread then sends the order `Look` to the actor, unless an order `Look` is
+//! already pending. A message that is sent during a turn is staged: it is sent through the actor's
+//! own mailbox, and is added to the queue when it arrives. For every message in the queue, the
+//! actor sends itself an order to handle one message. So each message is handled in a separate
+//! turn, and undoing a turn affects no other message.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -21,11 +21,11 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// Minimum capacity for messages in transit, which were sent during a turn and have not been added
-/// to the queue yet.
+/// Minimum of the limit on messages that were sent during a turn and are not in the queue yet. If
+/// the capacity of the mailbox is larger, the capacity is the limit.
 const CARRIED_MIN: usize = 1024;
 
-/// A message to the actor behind the door. Each order contains the address of the door.
+/// A message to the actor behind the door. Each message contains the address of the door.
 pub(super) enum Order<M> {
     /// A message that was sent during a turn.
     Carried(M, Permit, Address<M>),
@@ -57,7 +57,8 @@ struct Shared<M> {
     waiting: Mutex<Waiting<M>>,
     /// Maximum number of queued messages.
     capacity: usize,
-    /// Room for messages in transit. Also counts dropped messages.
+    /// Limit on the messages that were sent during a turn and are not in the queue yet. Also counts
+    /// the messages that were dropped.
     carried: Arc<Room>,
 }
 
@@ -67,8 +68,8 @@ impl<M: Send + 'static> Shared<M> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a message to the queue and records that an order `Look` is pending. Returns true if
-    /// such an order was already pending, and the number of the message.
+    /// Adds a message to the queue and records that an order `Look` is pending. Returns a flag and
+    /// the number of the message. The flag is true if an order `Look` was already pending.
     ///
     /// # Errors
     /// Returns the message if the actor has stopped.
@@ -158,7 +159,7 @@ impl<M: Send + 'static> Entrance for Front<M> {
     }
 }
 
-/// The actor's side of the queue.
+/// The actor's side of the queue that senders and actor share.
 struct Oldest<M> {
     shared: Arc<Shared<M>>,
     /// Number of pending orders to handle a message.
@@ -166,7 +167,8 @@ struct Oldest<M> {
 }
 
 impl<M: Send + 'static> Oldest<M> {
-    /// Sends orders so that there is one for every message in the queue.
+    /// Sends orders to handle a message, so that one such order is pending for each message in the
+    /// queue.
     fn order(&mut self, front: &Address<M>, cx: &Context<'_, Order<M>>) -> Next {
         let waiting = {
             let mut waiting = self.shared.lock();

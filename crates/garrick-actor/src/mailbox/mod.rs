@@ -91,7 +91,7 @@ impl<M> Kind<M> {
         }
     }
 
-    /// Returns the kind for the workload of the actors on `sponsor`.
+    /// Returns the kind of mailbox that suits the workload of the actors on `sponsor`.
     fn suited(sponsor: &garrick_sched::Handle) -> Self {
         let attached = Attached::of(sponsor);
         Self::for_workload(attached.map_or(Workload::Mixed, |attached| attached.workload))
@@ -122,8 +122,8 @@ impl<M> Kind<M> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Mailbox<M> {
-    /// `None` for the mailbox that suits the workload of the system or [`Local`](crate::Local) that
-    /// runs the actor.
+    /// `None` for the default mailbox, which depends on the workload of the system or
+    /// [`Local`](crate::Local) that runs the actor.
     kind: Option<Kind<M>>,
 }
 
@@ -232,14 +232,14 @@ impl<M> Default for Mailbox<M> {
     }
 }
 
-/// The place where the actor behind a mailbox is spawned.
+/// Implemented by everything that can spawn the actor behind a mailbox.
 pub(crate) trait Ground: Spawns {
-    /// Returns the scheduler's handle of the sponsor.
+    /// Returns the scheduler's handle of the sponsor that runs the actor.
     fn sponsor(&self) -> garrick_sched::Handle;
 }
 
 /// The capacity of a bounded mailbox that delivers messages in the order of arrival, and the policy
-/// for messages that are sent while it is full.
+/// that applies when the mailbox is full.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Bound {
     pub(crate) capacity: usize,
@@ -262,7 +262,8 @@ impl Bound {
 }
 
 impl<M> Mailbox<M> {
-    /// Returns the bound of this mailbox, if it has one, for an actor on `sponsor`.
+    /// Returns the [`Bound`] of this mailbox for an actor on `sponsor`, or `None` if the mailbox is
+    /// unbounded.
     ///
     /// # Errors
     /// Fails if this mailbox orders messages by rank or drops the oldest message.

@@ -1,8 +1,8 @@
 //! A priority mailbox, which is ordered by rank.
 //!
 //! When a message arrives, the actor inserts it into a heap and sends itself a `Go`. The `Go` waits
-//! behind all messages that have arrived earlier. So when the actor handles a `Go` and takes the
-//! message with the highest rank out of the heap, all of these messages are in the heap.
+//! behind all messages that have arrived earlier. So when the actor handles a `Go`, all of these
+//! messages are in the heap. The actor then takes out the one with the highest rank.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -17,15 +17,15 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// A message to the actor behind the door.
+/// A message to the actor behind the door of a priority mailbox.
 enum Ranked<M> {
-    /// Insert the message into the heap. The address is the door's address.
+    /// Insert this message into the heap. The `Address` is the address of the door.
     Put(M, Address<M>),
-    /// Handle the message with the highest rank.
+    /// Handle the message that has the highest rank in the heap.
     Go,
 }
 
-/// The senders' side of the mailbox.
+/// The senders' side of a priority mailbox.
 struct Front<M>(Actual<Ranked<M>>);
 
 impl<M: Send + 'static> Entrance for Front<M> {
@@ -79,7 +79,7 @@ impl<M> Ord for Entry<M> {
     }
 }
 
-/// The actor's side of the mailbox, with the waiting messages.
+/// The actor's side of a priority mailbox: a heap of the waiting messages.
 struct Highest<M> {
     rank: Rank<M>,
     heap: Several<BinaryHeap<Entry<M>>>,

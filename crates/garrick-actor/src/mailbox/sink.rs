@@ -1,4 +1,4 @@
-//! Adapter from an address to a `Sink`.
+//! An adapter that turns an address into a [`Sink`].
 
 use std::fmt;
 use std::future::Future;
@@ -45,9 +45,9 @@ impl std::error::Error for SinkError {}
 pub struct AddressSink<M> {
     address: Address<M>,
     room: Option<Arc<Room>>,
-    /// The reserved place for the next message.
+    /// The place in the actor's mailbox that is reserved for the next message.
     place: Option<Permit>,
-    /// Future that waits for a place. Created if no place is free.
+    /// Future that waits for a free place in the mailbox. Created when no place is free.
     waiting: Option<Pin<Box<dyn Future<Output = Option<Permit>> + Send>>>,
 }
 

@@ -88,7 +88,7 @@ pub trait Actor: Sized + 'static {
     #[doc(hidden)]
     const INTERNAL: bool = false;
 
-    /// Returns true if a message counts as a dead letter when it is not handled.
+    /// Returns true if `msg` counts as a dead letter when it cannot be handled.
     #[doc(hidden)]
     fn is_letter(msg: &Self::Msg) -> bool {
         let _ = msg;
@@ -99,12 +99,12 @@ pub trait Actor: Sized + 'static {
     ///
     /// If there are names, telemetry shows how many messages of each kind the actors of this type
     /// have handled, and how long that took. `#[garrick::actor]` implements this constant and
-    /// [`Actor::message_kind`]: each method of the block is a kind. The first 32 kinds are counted
-    /// separately, and the other kinds together. The numbers are estimates if messages take less
-    /// than about 4 µs each, because only some of them are measured.
+    /// [`Actor::message_kind`]: each method of the annotated block is a kind. The first 32 kinds
+    /// are counted separately, and the other kinds together. The numbers are estimates if messages
+    /// take less than about 4 µs each, because only some of them are measured.
     ///
-    /// The messages of async actors and of actors with a priority mailbox or a mailbox for the
-    /// latest messages are not counted by kind.
+    /// The messages of async actors are not counted by kind. If the mailbox of an actor orders
+    /// messages by rank or drops the oldest message, its messages are not counted by kind either.
     ///
     /// # Examples
     /// ```
@@ -206,8 +206,8 @@ impl<A: Actor> Task for Cell<A> {
 }
 
 /// Adapts an actor that calls foreign code, such as the clone of an event or the conversion of an
-/// answer. A turn that panics is undone and reported, and the actor continues. The actor's own
-/// fields must be consistent whenever it calls foreign code.
+/// answer. A turn that panics is undone and reported, and the actor continues. The fields of the
+/// actor must be consistent whenever the actor calls foreign code.
 pub(crate) struct Steady<A>(pub(crate) A);
 
 impl<A: Actor> Task for Steady<A> {

@@ -17,7 +17,8 @@ use crate::note;
 /// [`Next::Fail`](crate::Next::Fail), or panics, the turn is *undone*: the effects are discarded.
 pub struct Context<'a, M> {
     turn: &'a Turn<'a, M>,
-    /// State for the options of the actor. Most actors have none.
+    /// State of the options with which the actor was spawned, such as a stash. Most actors have no
+    /// options.
     beside: Option<&'a Beside>,
 }
 
@@ -27,7 +28,7 @@ impl<'a, M: 'static> Context<'a, M> {
         Self { turn, beside: None }
     }
 
-    /// Returns a context of the same turn that has the state `beside`.
+    /// Returns a context of the same turn that contains `beside`, the state of the actor's options.
     #[inline(always)]
     pub(crate) fn with<'b>(&self, beside: &'b Beside) -> Context<'b, M>
     where
@@ -45,7 +46,8 @@ impl<'a, M: 'static> Context<'a, M> {
         Self { ..*self }
     }
 
-    /// Returns the state for the options of the actor, if the actor was spawned with options.
+    /// Returns the state of the options with which the actor was spawned. Returns `None` if there
+    /// are no options.
     #[inline]
     pub(crate) fn beside(&self) -> Option<&'a Beside> {
         self.beside
@@ -118,8 +120,8 @@ impl<'a, M: 'static> Context<'a, M> {
         note::note(fact);
     }
 
-    /// Leaves the decision about the commit of this turn to `decide`, as documented for
-    /// `garrick_sched::Turn::commit_later`.
+    /// Delays the commit of this turn. After the turn has ended, `decide` is called, as documented
+    /// for `garrick_sched::Turn::commit_later`.
     ///
     /// # Panics
     /// Panics if the actor is not declared with `COMMITS_LATER`. May panic in
@@ -130,23 +132,25 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.commit_later(decide);
     }
 
-    /// Returns true if this turn has left its commit to a later decision.
+    /// Returns true if this turn has called [`Context::commit_later`], so that another piece of
+    /// code decides when the turn commits.
     #[doc(hidden)]
     #[must_use]
     pub fn commits_later(&self) -> bool {
         self.turn.commits_later()
     }
 
-    /// Takes the oldest held message, or the next message of the mailbox if no message is held, as
-    /// documented for `garrick_sched::Turn::next_message`. Also returns `None` if the actor has a
-    /// receive timeout.
+    /// Takes the next message of this actor, so that one turn handles several messages, as
+    /// documented for `garrick_sched::Turn::next_message`. Messages that were kept during a restart
+    /// come first, then the messages of the mailbox. Returns `None` if there is no further message,
+    /// or if the actor has a receive timeout.
     #[doc(hidden)]
     #[must_use]
     pub fn next_message(&self) -> Option<M> {
         self.turn.next_message()
     }
 
-    /// Forbids this turn to take more messages with [`Context::next_message`].
+    /// Forbids any more calls of [`Context::next_message`] in this turn.
     pub(crate) fn take_no_more(&self) {
         self.turn.take_no_more();
     }

@@ -16,7 +16,7 @@ pub struct Cyclic<A, F> {
 enum State<A, F> {
     Planned(F),
     Created(A),
-    /// The function has panicked.
+    /// The function that creates the actor has panicked.
     Over,
 }
 

@@ -1,8 +1,8 @@
 //! Messages that cannot be delivered.
 //!
-//! An actor that forwards a message may find that the receiver has stopped. If the receiver had
-//! stopped a moment later, the message would have been a dead letter in the receiver's mailbox. So
-//! the message is counted as a dead letter in both cases.
+//! An actor that forwards a message may find that the receiver has already stopped. If the receiver
+//! stops only after the message has reached its mailbox, the message is a dead letter. So the
+//! message is counted as a dead letter in the first case too.
 
 use std::any::type_name;
 

@@ -65,8 +65,8 @@ pub struct FirstCompleted<S> {
 
 impl<S> FirstCompleted<S> {
     /// Creates a policy that asks all routees. `split` takes a message apart. It returns the reply
-    /// that the message contained, and a function that creates the same message again with the
-    /// reply that is passed to this function.
+    /// that the message contained, and a function. This function takes another reply, and creates
+    /// the same message with that reply.
     pub fn new<M, R: 'static, F>(split: S) -> Self
     where
         S: FnMut(M) -> (Reply<R>, F),

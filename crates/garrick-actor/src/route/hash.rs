@@ -76,7 +76,8 @@ where
     }
 }
 
-/// Returns the index of the routee for the hash `key`, given the numbers of all routees.
+/// Returns the index of the routee that gets messages whose key has the hash `key`. The argument
+/// `numbers` contains the numbers of all routees.
 fn winner(key: u64, numbers: impl Iterator<Item = u64>) -> Option<usize> {
     let draws = numbers.map(|number| mix(key ^ mix(number.wrapping_mul(GOLDEN))));
     draws

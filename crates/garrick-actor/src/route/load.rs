@@ -45,7 +45,7 @@ pub struct Measured<A> {
     handled: Counter,
 }
 
-/// A reader of the number of messages that a [`Measured`] actor has handled.
+/// A handle that reads how many messages a [`Measured`] actor has handled.
 #[derive(Clone)]
 pub struct Load {
     handled: CounterReader,
@@ -75,7 +75,7 @@ impl Load {
     }
 }
 
-/// Counts one message when this guard is dropped, which happens even if the turn panics.
+/// A guard that counts one message when it is dropped, even if the turn panics.
 struct Turn<'a>(&'a mut Counter);
 
 impl Drop for Turn<'_> {

@@ -32,7 +32,7 @@ pub trait Policy<M: 'static>: Send + 'static {
     /// Forwards `msg` to one or more routees. `cx` is the context of the router's turn.
     ///
     /// # Errors
-    /// Returns the message if no routee is left.
+    /// Returns the message if no routee has taken it.
     fn route(
         &mut self,
         msg: M,
@@ -117,7 +117,7 @@ impl<M: 'static> Policy<M> for LeastLoaded {
 /// A policy that sends each message to all routees.
 #[derive(Debug, Clone, Default)]
 pub struct Broadcast<M> {
-    /// Marker for the message type. [`Broadcast::new`] requires it to be `Clone`.
+    /// Marker for the type of the messages. [`Broadcast::new`] requires this type to be `Clone`.
     message: PhantomData<fn(M)>,
 }
 

@@ -96,7 +96,7 @@ type Outcome<T, R> = Reply<Result<R, PoolError<T>>>;
 
 enum Msg<T: 'static, R: 'static> {
     Run(T, Outcome<T, R>),
-    /// A worker has finished a task, or failed.
+    /// A worker has finished a task and sends its own address, or a worker has failed.
     Done(Result<Address<Job<T, R>>, NoReply>),
 }
 
@@ -104,7 +104,7 @@ enum Msg<T: 'static, R: 'static> {
 struct Job<T: 'static, R: 'static> {
     task: T,
     outcome: Outcome<T, R>,
-    /// Reply that receives the worker's address after the task.
+    /// Reply to which the worker sends its own address when it has finished the task.
     done: Reply<Address<Self>>,
 }
 
@@ -179,7 +179,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     }
 
     /// Runs a task. To get the result, await the returned request, or call [`Request::wait`] on a
-    /// thread that may block.
+    /// thread that is allowed to block.
     pub fn run(&self, task: T) -> Request<R, PoolError<T>> {
         Request::new(self.address.ask(|outcome| Msg::Run(task, outcome)))
     }

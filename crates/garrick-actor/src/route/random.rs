@@ -54,7 +54,7 @@ impl Random {
         mix(self.state)
     }
 
-    /// Returns a random number below `end`.
+    /// Returns a random number from 0 to `end - 1`.
     fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
@@ -63,7 +63,8 @@ impl Random {
 /// The increment of SplitMix64: 2^64 divided by the golden ratio, rounded to an odd number.
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// SplitMix64's finisher: every bit of the result depends on every bit of `word`.
+/// Mixes the bits of `word`: every bit of the result depends on every bit of `word`. This is the
+/// last step of SplitMix64.
 pub(super) fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

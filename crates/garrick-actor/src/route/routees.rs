@@ -158,11 +158,11 @@ impl<M: 'static> Routees<M> {
     }
 
     /// Calls `choose` to get an index, and sends `msg` to the routee at this index. If this routee
-    /// has stopped, removes it and calls `choose` again. If it refuses the message, calls `choose`
-    /// again, at most as often as there are routees.
+    /// has stopped, removes it and calls `choose` again. If the routee refuses the message, calls
+    /// `choose` again, at most as often as there are routees.
     ///
     /// # Errors
-    /// Returns the message if no routee is left, or if the chosen ones have refused it.
+    /// Returns the message if no routee is left, or if all chosen routees have refused the message.
     ///
     /// # Panics
     /// Panics if there is no routee at the chosen index.
@@ -186,8 +186,8 @@ impl<M: 'static> Routees<M> {
     }
 
     /// Sends a message to every routee. Calls `make` for each routee to create its message. Removes
-    /// the routees that have stopped. Returns the number of routees that are left. Those that
-    /// refuse the message, for example because their mailboxes are full, miss it.
+    /// the routees that have stopped. Returns the number of routees that are left. Routees that
+    /// refuse the message, for example because their mailboxes are full, do not receive it.
     pub fn send_to_all(&mut self, mut make: impl FnMut() -> M) -> usize {
         let mut index = 0;
         while index < self.len() {

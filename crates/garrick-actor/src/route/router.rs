@@ -62,7 +62,7 @@ pub enum RouterMsg<M: 'static> {
     /// Updates the routees after a [`Receptionist`] has reported a change. Actors that have begun
     /// to serve the protocol are added, and actors that no longer serve it are removed.
     Follow(Listing<M>),
-    /// Sets the topic that receives a [`DeadLetter`] for each undeliverable message.
+    /// Sets the topic that receives a [`DeadLetter`] for each message that the router drops.
     DeadLetters(DeadLetters),
     /// Sends the router's status to this reply.
     Status(Reply<Status<M>>),
@@ -73,8 +73,8 @@ pub enum RouterMsg<M: 'static> {
 pub struct Status<M> {
     /// Routees that have not stopped, in the order in which they were added.
     pub routees: Vec<Address<M>>,
-    /// Number of messages that were dropped because no routee was left, or because the chosen ones
-    /// have refused them.
+    /// Number of messages that were dropped because no routee was left, or because all chosen
+    /// routees have refused them.
     pub undelivered: u64,
 }
 
@@ -221,14 +221,15 @@ impl<M: Send + 'static> Router<M> {
     }
 
     /// Returns an address that keeps the routees up to date with the listings that are sent to it.
-    /// [`Router::follow`] subscribes such an address. Use it for other sources of listings.
+    /// [`Router::follow`] subscribes such an address to a receptionist. Use this method if the
+    /// listings come from another source.
     #[must_use]
     pub fn follower(&self) -> Address<Listing<M>> {
         front(&self.address, RouterMsg::Follow, RouterMsg::into_listing)
     }
 
-    /// From now on, posts a [`DeadLetter`] to `dead_letters` for each message that is dropped
-    /// because no routee is left.
+    /// Makes the router post a [`DeadLetter`] to `dead_letters` for each message that it drops
+    /// because no routee has taken the message.
     ///
     /// # Errors
     /// Returns an error if the router is known to have stopped.
@@ -287,7 +288,7 @@ impl<M: Send + 'static> Router<M> {
 }
 
 impl<M: 'static> RouterMsg<M> {
-    /// Returns the message of a `Route` that could not be sent.
+    /// Returns the message that is inside a [`RouterMsg::Route`] that could not be sent.
     fn into_message(self) -> M {
         match self {
             Self::Route(msg) => msg,
@@ -306,7 +307,7 @@ impl<M: 'static> RouterMsg<M> {
 struct RouterActor<M, P> {
     policy: P,
     routees: Routees<M>,
-    /// Number of messages that were dropped because no routee was left.
+    /// Number of messages that were dropped because no routee has taken them.
     undelivered: u64,
     dead_letters: Option<DeadLetters>,
 }

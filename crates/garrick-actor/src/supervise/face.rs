@@ -1,4 +1,4 @@
-//! The visible state of a tree and its printed form.
+//! The state of a supervision tree, as snapshots show it, and the code that displays it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -13,7 +13,8 @@ use super::policy::Strategy;
 use crate::failure::log::beginning;
 use crate::failure::path::ActorPath;
 
-/// Maximum number of removed children that a supervisor remembers because it has given them up.
+/// Maximum number of removed children whose last state a supervisor keeps. These children failed
+/// and were not restarted.
 const GONE_MAX: usize = 16;
 
 /// Maximum size of the reason for the last failure of a child, in bytes. A longer reason is cut
@@ -52,7 +53,7 @@ impl fmt::Display for ChildState {
     }
 }
 
-/// The visible state of a child. The supervisor writes it, and snapshots read it.
+/// The state of a child, as snapshots show it. The supervisor writes it, and snapshots read it.
 pub(super) struct ChildFace {
     pub(super) name: Arc<str>,
     pub(super) facts: Arc<Facts>,
@@ -63,11 +64,13 @@ pub(super) struct ChildFace {
     pub(super) last_failure: Option<LastFailure>,
     /// True if the supervisor has decided not to restart the child after its last failure.
     pub(super) is_given_up: bool,
-    /// Visible state of the child's own tree, if the child is a supervisor.
+    /// State of the child's own tree, as snapshots show it. `None` if the child is not a
+    /// supervisor.
     pub(super) tree: Option<Arc<Mutex<Face>>>,
 }
 
-/// The visible state of a supervisor. The supervisor writes it, and snapshots read it.
+/// The state of a supervisor, as snapshots show it. The supervisor writes it, and snapshots read
+/// it.
 pub(super) struct Face {
     name: Arc<str>,
     path: ActorPath,
@@ -75,11 +78,13 @@ pub(super) struct Face {
     state: ChildState,
     /// Children, with their numbers as keys.
     children: BTreeMap<Id, ChildFace>,
-    /// Last states of the latest children that were given up and removed, oldest first.
+    /// Last states of the children that failed and were removed instead of restarted, oldest first.
+    /// Contains only the latest of them.
     gone: VecDeque<SnapshotOf>,
     /// True once the supervisor has stopped for good.
     has_ended: bool,
-    /// Number of changes of all trees of the system. All supervisors of the system share it.
+    /// Counter of the changes of all supervision trees of a system. All supervisors of the system
+    /// share this counter.
     changes: Arc<AtomicU64>,
 }
 
@@ -137,7 +142,7 @@ impl Face {
         self.count_change();
     }
 
-    /// Removes a child. If the child was given up, keeps its last state.
+    /// Removes a child. If the child failed and will not be restarted, keeps its last state.
     pub(super) fn remove(&mut self, id: Id) {
         let Some(child) = self.children.remove(&id) else {
             return;
@@ -183,8 +188,8 @@ impl Face {
         self.count_change();
     }
 
-    /// Returns the state of the tree. Lists at most `left` children, and subtracts the number of
-    /// listed children from `left`.
+    /// Returns the state of the tree. `left` limits how many children are listed. The number of
+    /// listed children is subtracted from `left`.
     fn snapshot(&self, left: &mut usize) -> Snapshot {
         let mut listed = BTreeMap::new();
         for (id, child) in self.in_order_of_trouble(*left) {
@@ -205,8 +210,8 @@ impl Face {
         }
     }
 
-    /// Returns at most `count` children. If there are more children, prefers the children that are
-    /// not up or were restarted.
+    /// Returns at most `count` children. If there are more children, children that are not up or
+    /// that were restarted have priority.
     fn in_order_of_trouble(&self, count: usize) -> impl Iterator<Item = (Id, &ChildFace)> {
         let all = || self.children.iter().map(|(id, child)| (*id, child));
         let are_too_many = self.children.len() > count;
@@ -238,14 +243,14 @@ impl ChildFace {
     }
 }
 
-/// Locks a face. Ignores poisoning, because no code that holds the lock can panic halfway through a
-/// change.
+/// Locks the state of a supervisor. Ignores poisoning, because no code that holds the lock can
+/// panic halfway through a change.
 pub(super) fn lock(face: &Mutex<Face>) -> MutexGuard<'_, Face> {
     face.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the state of a tree. Lists at most `left` children, and subtracts the number of listed
-/// children from `left`.
+/// Returns the state of a tree. `left` limits how many children are listed. The number of listed
+/// children is subtracted from `left`.
 pub(super) fn look(face: &Arc<Mutex<Face>>, left: &mut usize) -> Snapshot {
     lock(face).snapshot(left)
 }

@@ -1,4 +1,4 @@
-//! Facts about a child, for the reports of its failures.
+//! The facts about a child that the reports of its failures contain.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use crate::failure::office::Office;
 use crate::failure::path::ActorPath;
 use crate::failure::{Consequence, Failure};
 
-/// Facts about a child, for the reports of its failures.
+/// The facts about a child that the reports of its failures contain.
 pub(super) struct Facts {
     /// Path of the child, if it has a name.
     pub(super) path: Option<ActorPath>,
     /// Name of the actor's type.
     pub(super) task: &'static str,
-    /// Office of the system that runs the child. `None` if the child runs on a sponsor that is not
-    /// part of a system.
+    /// Destination of the failure reports of the system that runs the child (the office of the
+    /// system). `None` if the child runs on a sponsor that is not part of a system.
     pub(super) office: Option<Arc<Office>>,
 }
 

@@ -9,11 +9,11 @@ use super::face::{self, Face, Snapshot, SnapshotOf};
 use crate::system::attached::Attached;
 use crate::system::handle::Handle;
 
-/// Maximum number of children that [`Handle::supervisors`] lists. Further children are only
-/// counted.
+/// Maximum number of children that [`Handle::supervisors`] lists. If there are more children, they
+/// are counted but not listed.
 const CHILDREN_MAX: usize = 10_000;
 
-/// Number of trees that have given up and that the forest keeps when it is cleaned.
+/// Maximum number of trees that the forest keeps although their root supervisors have given up.
 const GIVEN_UP_MAX: usize = 16;
 
 /// The supervision trees of a system.
@@ -26,16 +26,16 @@ pub(super) struct Forest {
 
 #[derive(Default)]
 struct Roots {
-    /// Visible states of the roots, in the order in which the trees were started. A supervisor
-    /// without a parent adds itself.
+    /// States of the root supervisors, in the order in which their trees were started. A supervisor
+    /// without a parent adds its own state.
     faces: Vec<Arc<Mutex<Face>>>,
-    /// Number of faces after the last cleaning.
+    /// Length of `faces` after old trees were last removed.
     cleaned: usize,
 }
 
 impl Roots {
-    /// Forgets the trees that have ended. Trees that have given up are forgotten only if there are
-    /// more than [`GIVEN_UP_MAX`] of them, the oldest first.
+    /// Removes the trees that have ended. Keeps the latest trees whose root has given up, at most
+    /// [`GIVEN_UP_MAX`] of them.
     fn clean(&mut self) {
         let given_up = |root: &&Arc<Mutex<Face>>| face::lock(root).has_given_up();
         let count = self.faces.iter().filter(given_up).count();
@@ -51,7 +51,8 @@ impl Roots {
 }
 
 impl Forest {
-    /// Returns the forest of a system. Returns `None` for a sponsor that is not part of a system.
+    /// Returns the supervision trees of a system. Returns `None` for a sponsor that is not part of
+    /// a system.
     pub(super) fn of(handle: &Handle) -> Option<Arc<Self>> {
         Attached::of(&handle.sponsor())?.above()
     }
@@ -61,13 +62,14 @@ impl Forest {
         self.roots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the counter of changes, which the supervisors of the system increment.
+    /// Returns the counter of changes. The supervisors of the system increment it whenever their
+    /// trees change.
     pub(super) fn changes(&self) -> Arc<AtomicU64> {
         self.changes.clone()
     }
 
-    /// Adds a tree. Cleans the forest whenever it has doubled, so that the cost of an addition does
-    /// not grow with the number of trees.
+    /// Adds a tree. Removes old trees whenever the number of trees has doubled, so that the cost of
+    /// adding a tree does not grow with the number of trees.
     pub(super) fn plant(&self, root: Arc<Mutex<Face>>) {
         let mut roots = self.roots();
         if roots.faces.len() >= GIVEN_UP_MAX.max(2 * roots.cleaned) {
@@ -76,7 +78,7 @@ impl Forest {
         roots.faces.push(root);
     }
 
-    /// Returns the visible states of the roots.
+    /// Returns the states of the root supervisors.
     fn standing(&self) -> Vec<Arc<Mutex<Face>>> {
         let mut roots = self.roots();
         roots.clean();
@@ -93,11 +95,11 @@ impl Forest {
 
 impl Handle {
     /// Returns the supervision trees of the system that are running or have given up, in the order
-    /// in which they were started. Of the trees that have given up, contains the latest 16.
+    /// in which they were started. At most 16 trees that have given up are listed, the latest ones.
     ///
-    /// All trees together list at most 10,000 children. Further children are only counted, in
-    /// [`Snapshot::omitted`](crate::supervise::Snapshot::omitted). If not all children of a
-    /// supervisor can be listed, those that are not up or were restarted are listed first. The
+    /// All trees together list at most 10,000 children. If there are more children, they are
+    /// counted in [`Snapshot::omitted`](crate::supervise::Snapshot::omitted). If not all children
+    /// of a supervisor can be listed, those that are not up or were restarted are listed first. The
     /// supervisors are read one after another, so the states of two supervisors may be from
     /// different moments.
     ///
@@ -125,7 +127,7 @@ impl Handle {
         Forest::of(self).map_or_else(Vec::new, |forest| forest.snapshots())
     }
 
-    /// Returns the state of the supervised child with this cell.
+    /// Returns the state of the supervised child that runs in this cell.
     pub(crate) fn supervised(&self, cell: TaskId) -> Option<SnapshotOf> {
         let trees = Forest::of(self)?.standing();
         trees.iter().find_map(|tree| face::find(tree, cell))

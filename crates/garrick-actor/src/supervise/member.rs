@@ -1,4 +1,4 @@
-//! Children of any type, as stored by their supervisor.
+//! The children of a supervisor, which are actors or supervisors.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use super::facts::Facts;
 use super::note::{Id, Job, Note};
 use crate::model::actor::Actor;
 
-/// A child of any type, as stored by its supervisor.
+/// A child of a supervisor: an actor of any type, or another supervisor.
 pub(super) trait Member: Send {
     /// Sends a job to the child. The child reports the result.
     fn job(&self, job: Job, turn: &Turn<'_, Note>);
@@ -17,7 +17,8 @@ pub(super) trait Member: Send {
     /// Watches the child, so that the supervisor is notified when the child has stopped for good.
     fn watch(&self, id: Id, turn: &Turn<'_, Note>) -> Watch;
 
-    /// Returns the visible state of the child's own tree, if the child is a supervisor.
+    /// Returns the state of the child's own tree, as snapshots show it. Returns `None` if the child
+    /// is not a supervisor.
     fn tree(&self) -> Option<Arc<Mutex<Face>>>;
 
     /// Returns the facts about the child, for the reports of its failures.
@@ -98,8 +99,8 @@ impl Member for Branch {
 }
 
 impl<A: Actor> Drop for Leaf<A> {
-    /// Stops the front, because no supervisor is left that could drain held messages or restart the
-    /// actor.
+    /// Stops the child's front, the task to which the child's address leads. No supervisor is left
+    /// that could restart the actor or make it handle the messages that were kept.
     fn drop(&mut self) {
         self.front.stop();
     }

@@ -5,9 +5,9 @@
 //! At a restart, the supervisor calls the factory again, and the new actor gets the address and the
 //! mailbox of the old one.
 //!
-//! In the code, each child has one permanent place in memory, its `seat`, which contains one actor
-//! after another. The supervisor itself is an actor (`root`). Its `crew` determines the order in
-//! which children are stopped and started. The supervisor never blocks, and no actor waits for a
+//! In the code, each child has a `seat`. The seat is a permanent place in memory, and contains one
+//! actor after another. The supervisor itself is an actor (`root`). Its `crew` determines the order
+//! in which children are stopped and started. The supervisor never blocks, and no actor waits for a
 //! lock of the supervisor.
 //!
 //! ```text

@@ -1,11 +1,11 @@
 //! Messages to a supervisor, and the shared memory for reports from turns that are undone.
 //!
 //! A turn that fails without a panic is undone, so the messages that it sends are discarded.
-//! However, a [`Reply`] that the turn answers still sends a message:
+//! However, if the turn answers a [`Reply`], a message is still sent:
 //! [`NoReply::Dropped`](crate::NoReply::Dropped) instead of the answer. So the child stores its
-//! report in a [`Desk`] that it shares with its supervisor, and answers a reply that leads to the
-//! supervisor. No matter whether this answer is sent or discarded, the supervisor receives a note,
-//! and then reads the report.
+//! report in a [`Desk`] that it shares with its supervisor. Then the child answers a [`Reply`] that
+//! leads to the supervisor. Whether this answer is sent or discarded, the supervisor receives a
+//! message, and then reads the report.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,11 +24,14 @@ pub(super) type Id = u64;
 pub(super) enum Job {
     /// Create the actor and start it.
     Begin,
-    /// Handle the held messages, then new messages.
+    /// Handle the messages that were kept while the actor could not handle messages, and then new
+    /// messages.
     Drain,
-    /// Handle the held messages after a failure, then new messages.
+    /// After a failure, continue with the same actor: handle the messages that were kept in the
+    /// meantime, and then new messages.
     Resume,
-    /// Drop the actor, and hold messages back.
+    /// Drop the actor. From now on, keep all messages that arrive, until the next actor can handle
+    /// them.
     Halt,
     /// Drop the actor, after its current turn if it is running, and accept no more messages.
     Abandon,
@@ -42,15 +45,17 @@ pub(super) enum Report {
     /// The actor of this incarnation has started.
     Up(u32),
     /// The actor has been dropped, or will be dropped later without another report. The supervisor
-    /// need not wait for it.
+    /// need not wait until the actor has been dropped.
     Down,
-    /// A turn that handled a held message was undone. The supervisor must send another drain job.
+    /// A turn was undone in which the actor handled a message that had been kept. The supervisor
+    /// must send [`Job::Drain`] again.
     Undone,
-    /// The actor has failed or stopped, and handles no message until the supervisor has decided.
+    /// The actor has failed or stopped. The actor handles no message until the supervisor has
+    /// decided what to do.
     ///
     /// The number identifies the incarnation. The number is necessary because this report and the
-    /// report that the actor has been dropped may be sent by different workers, and may then arrive
-    /// in any order.
+    /// report that the actor has been dropped can arrive in any order. Different workers may have
+    /// sent them.
     Fault(u32, Fault),
 }
 
@@ -58,20 +63,21 @@ pub(super) enum Report {
 pub(super) enum Note {
     /// A report from the child with this number.
     Report(Id, Report),
-    /// A report has been stored on the desk.
+    /// A child has stored a report on the [`Desk`], from a turn that was undone.
     Look,
     /// Add a child.
     Add(Id, Policy, Box<dyn Member>),
     /// Stop the first child with this name for good. The answer is sent after the child has
     /// stopped. The answer is true if there was such a child.
     Remove(String, Reply<bool>),
-    /// The wait of the plan with this number is over.
+    /// The delay of the plan with this number is over, so that the plan can start its children.
     Due(u64),
     /// The time limit for the child with this number to stop has passed.
     Overdue(Id),
     /// The child with this number has stopped for good.
     Ended(Id),
-    /// A second after the last line, it is time to write a line about the reports without lines.
+    /// One second has passed since a failure was last printed. The supervisor must now print how
+    /// many failures were not printed in the meantime.
     Write,
     /// A job from the parent.
     Parent(Job),
@@ -89,7 +95,8 @@ struct Papers {
     next: Id,
 }
 
-/// The shared desk of a supervisor and its children, for reports from turns that are undone.
+/// Memory that a supervisor shares with its children. Turns that are undone store their reports in
+/// it.
 #[derive(Clone, Default)]
 pub(super) struct Desk {
     papers: Arc<Mutex<Papers>>,

@@ -115,7 +115,7 @@ impl Policy {
     }
 
     /// Replaces each decision to resume with a decision to restart. Used for actors that cannot
-    /// continue after a failure.
+    /// resume after a failure.
     pub(crate) fn restart_instead_of_resuming(&mut self) {
         let decider = self.decider.take();
         self.decider = decider.map(|decider| -> Decider {
@@ -161,7 +161,8 @@ impl fmt::Debug for Policy {
     }
 }
 
-/// Defines setters for the fields of a policy, for a type that contains a policy.
+/// Defines setters for the fields of a policy. Used in the `impl` blocks of types that contain a
+/// policy.
 macro_rules! policy_setters {
     () => {
         /// Sets when the child is restarted. The default is [`Restart::Permanent`].

@@ -28,7 +28,7 @@ pub(super) const SUPERVISOR: &str = "supervisor";
 enum After {
     /// Fails with this reason.
     Escalate(String),
-    /// Reports to its parent that it is down.
+    /// Reports to the parent that this supervisor is down.
     Halted,
     /// Stops for good.
     Over,
@@ -38,7 +38,7 @@ enum After {
 enum Mode {
     /// Keeps its children running.
     Running,
-    /// Keeps its children down until its parent starts it.
+    /// Keeps its children stopped until the parent starts this supervisor.
     Idle,
     /// Stops its children.
     Ending(After),
@@ -53,9 +53,9 @@ pub(super) struct Root {
     told: Told,
     intensity: Intensity,
     mode: Mode,
-    /// Note that the failing turn has received. The note is dropped only together with the
-    /// supervisor, because its destructor may send messages, and the messages of the failing turn
-    /// are discarded.
+    /// Message that arrived in the turn in which the supervisor fails. The message is dropped only
+    /// together with the supervisor: the destructor of the message may send messages, and messages
+    /// of a failing turn are discarded.
     unheard: Option<Note>,
     /// Connection to the parent. `None` for the root of a tree.
     parent: Option<Line>,
@@ -63,13 +63,14 @@ pub(super) struct Root {
     incarnation: u32,
     /// True if the supervisor must report to its parent when all children are up.
     owes_up: bool,
-    /// True if the supervisor must stop as soon as no child is being started. So a child first
-    /// handles the messages that were sent to it before the stop.
+    /// True if the supervisor must stop as soon as no child is being started. A child that is being
+    /// started can then still handle the messages that were sent to it before the stop.
     is_stop_wanted: bool,
     /// Replies to send when the supervisor has stopped.
     stoppers: Vec<Reply<()>>,
-    /// Children that did not stop within their time limit, and that may still be in a turn. Their
-    /// failures are reported. A child is removed from the map when it has ended.
+    /// Children that did not stop within their time limit, and whose last turn may still be
+    /// running. If this turn fails, the failure is reported. A child is removed from the map when
+    /// it has ended.
     late: BTreeMap<Id, (Arc<Facts>, TaskId)>,
 }
 
@@ -180,7 +181,7 @@ impl Root {
         }
     }
 
-    /// Handles a report of a child that is no longer a child of the supervisor.
+    /// Handles a report of a former child of the supervisor.
     fn hear_late(&mut self, id: Id, report: Report, turn: &Turn<'_, Note>) {
         if let (Report::Fault(_, fault), Some((facts, cell))) = (&report, self.late.get(&id))
             && !matches!(fault, Fault::Stopped)
@@ -256,7 +257,8 @@ impl Root {
         }
     }
 
-    /// Records and reports a failure of a child that is about to be stopped anyway.
+    /// Records and reports a failure of a child that is about to be stopped. Has no effect if the
+    /// child has only stopped by itself.
     fn note_end(&mut self, id: Id, fault: &Fault, turn: &Turn<'_, Note>) {
         if !matches!(fault, Fault::Stopped) {
             self.note(id, fault, Consequence::Stopped, turn);
@@ -283,14 +285,15 @@ impl Root {
         self.crew.plan(&members, wait, true);
     }
 
-    /// Stops the child for good.
+    /// Stops the child for good, and removes it.
     fn doom(&mut self, id: Id) {
         // Children of an interrupted plan are started again only if the supervisor is running.
         let starts = matches!(self.mode, Mode::Running);
         self.crew.plan_end(id, starts);
     }
 
-    /// Stops the children whose stop for good was delayed by starts that are now over.
+    /// Stops the children that had to be stopped for good but were still being started. Their start
+    /// is now over.
     fn see_off(&mut self) {
         let leaving = self.crew.take_leaving();
         leaving.into_iter().for_each(|id| self.doom(id));
@@ -367,7 +370,7 @@ impl Root {
         }
     }
 
-    /// Executes all steps that are possible now.
+    /// Executes all steps that the supervisor can execute now.
     fn go_on(&mut self, turn: &Turn<'_, Note>) -> Flow {
         self.crew.go_on(turn);
         if self.is_stop_wanted || self.crew.is_leaving_any() {
@@ -388,7 +391,8 @@ impl Root {
         Flow::Continue
     }
 
-    /// Fails this turn if the supervisor has given up and has no parent. Otherwise returns `note`.
+    /// Fails this turn if the supervisor has given up and has no parent. In all other cases,
+    /// returns `note`.
     fn fail_if_due(&mut self, note: Option<Note>) -> Option<Note> {
         if let Mode::Failing(why) = &mut self.mode {
             self.unheard = note;
@@ -440,8 +444,8 @@ impl Task for Root {
 
     const INTERNAL: bool = true;
 
-    /// Returns false. Users do not send notes, so notes that are not handled do not count as dead
-    /// letters.
+    /// Returns false. No user sends messages to a supervisor, so a [`Note`] that is not handled
+    /// does not count as a dead letter.
     fn is_letter(_: &Note) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! The reports of a supervisor about its children, and the limit on the rate of printed lines.
+//! The reports of a supervisor about failures of its children, and the limit on how often they are
+//! printed.
 
 use std::mem;
 use std::time::Duration;
@@ -10,23 +11,23 @@ use crate::failure::office::Omitted;
 use crate::failure::path::ActorPath;
 use crate::failure::{Consequence, Failure};
 
-/// Minimum time between two lines of one supervisor, by the clock of its system.
+/// Minimum time between two lines that a supervisor prints, by the clock of its system.
 const LINE_EVERY: Duration = Duration::from_secs(1);
 
-/// The reports of a supervisor about its children.
+/// The reports of a supervisor about failures of its children.
 ///
 /// Each report is added to the log, and is passed to the user's function unless reports are
-/// switched off. A line is written at most once per [`LINE_EVERY`]. When this time is over, a
-/// single line contains the number of the reports that have no lines.
+/// switched off. At most one line is printed per [`LINE_EVERY`]. When this time is over, one more
+/// line contains the number of the reports that were not printed.
 pub(super) struct Told {
     /// Path of the supervisor.
     path: ActorPath,
-    /// True if the reports of this supervisor are switched off. They are then only added to the
-    /// log.
+    /// True if the reports of this supervisor are switched off. If so, reports are only added to
+    /// the log.
     is_quiet: bool,
-    /// Time from which the next line may be written.
+    /// Earliest time at which the next line may be printed.
     next_line: Nanos,
-    /// Reports since the last line, which have no separate lines.
+    /// Reports that were not printed since the last line.
     omitted: Omitted,
 }
 
@@ -45,8 +46,9 @@ impl Told {
         &self.path
     }
 
-    /// Reports a failure of a child. If this report is the first one without a line, returns the
-    /// time after which the caller must call [`Told::write_omitted`].
+    /// Reports a failure of a child. The report is not printed if another line was printed less
+    /// than [`LINE_EVERY`] ago. For the first report that is not printed, returns the duration
+    /// after which the caller must call [`Told::write_omitted`].
     pub(super) fn tell(
         &mut self,
         facts: &Facts,
@@ -71,7 +73,8 @@ impl Told {
         (self.omitted.count() == 1).then(|| Duration::from_nanos(wait))
     }
 
-    /// Writes a line about the reports that have no separate lines, if there are any.
+    /// Prints one line with the number of the reports that were not printed. Prints nothing if
+    /// there are no such reports.
     pub(super) fn write_omitted(&mut self, now: Nanos) {
         self.next_line = now.saturating_add(nanos(LINE_EVERY));
         mem::take(&mut self.omitted).write(&self.path);

@@ -28,7 +28,7 @@ use crate::system::handle::Handle;
 
 /// Default number of restarts that a supervisor allows within [`WITHIN`].
 const RESTARTS_MAX: usize = 3;
-/// Default period for [`RESTARTS_MAX`].
+/// Default period within which a supervisor allows [`RESTARTS_MAX`] restarts.
 const WITHIN: Duration = Duration::from_secs(5);
 
 /// The error returned when a supervisor or a supervised actor cannot be started.
@@ -248,7 +248,8 @@ pub(crate) struct About {
     pub(crate) task: &'static str,
 }
 
-/// Returns the office of a system. Returns `None` for a sponsor that is not part of a system.
+/// Returns the destination of the failure reports of a system (its office). Returns `None` for a
+/// sponsor that is not part of a system.
 fn office_of(sponsor: &garrick_sched::Handle) -> Option<Arc<Office>> {
     Attached::of(sponsor).map(|attached| attached.office.clone())
 }
@@ -286,7 +287,8 @@ impl Tree {
         &self.path
     }
 
-    /// Creates the seat of a new child on the system `sponsor`.
+    /// Spawns the task that will contain the actor of a new child (its seat), on the system
+    /// `sponsor`.
     ///
     /// # Errors
     /// Returns a [`SuperviseError`] if the child cannot be spawned.
@@ -331,8 +333,8 @@ impl Tree {
     /// Stops and removes the child named `name`, or the oldest one if several children have this
     /// name.
     ///
-    /// The answer is true, and arrives after the child has stopped. If there is no such child, the
-    /// answer is false.
+    /// After the child has stopped, the answer true arrives. If there is no such child, the answer
+    /// is false.
     pub fn remove(&self, name: impl Into<String>) -> Ask<bool> {
         let name = name.into();
         self.address.ask(|reply| Note::Remove(name, reply))
@@ -353,8 +355,8 @@ impl Tree {
         self.address.watch(notice)
     }
 
-    /// Returns true if the supervisor has stopped. Once this method has returned true, it always
-    /// returns true. A result of false may be outdated immediately.
+    /// Returns true if the supervisor has stopped. A supervisor that has stopped never runs again,
+    /// so a result of true is final. A result of false may be outdated immediately.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.address.is_stopped()

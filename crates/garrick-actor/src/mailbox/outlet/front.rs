@@ -1,5 +1,5 @@
-//! The senders' side of an outlet: a door that assigns a place to each message. A message keeps its
-//! place until it is read.
+//! The senders' side of an outlet: a door that reserves a place in the outlet for each message. A
+//! message occupies its place until it is read.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use garrick_sched::{Address, Gauged, Place as Permit, Room, SendError, in_turn};
 
 use crate::mailbox::behind::{Actual, Entrance};
 
-/// A message and its place in the outlet.
+/// A message, and the place in the outlet that is reserved for it.
 pub(in crate::mailbox) struct Held<M> {
     pub(super) message: M,
     pub(super) permit: Permit,
 }
 
-/// The senders' side of an outlet.
+/// The senders' side of an [`Outlet`](super::Outlet).
 pub(in crate::mailbox) struct Front<M> {
     actual: Actual<Held<M>>,
     room: Arc<Room>,

@@ -5,10 +5,10 @@
 //!                 room: capacity    <------------------ place back when read -----------'
 //! ```
 //!
-//! Messages pass through a separate cell, so that sending to an outlet is an effect of the sender's
-//! turn. The cell receives the messages of a turn when the turn commits. It never receives messages
-//! of a turn that is undone. The capacity is limited as for any bounded mailbox. A place becomes
-//! free when the reader has taken its message.
+//! All messages to an outlet pass through a separate cell. So sending to an outlet is an effect of
+//! the sender's turn. The cell receives the messages of a turn when the turn commits. It never
+//! receives messages of a turn that is undone. The capacity is limited as for any bounded mailbox.
+//! The place of a message becomes free when the reader has taken the message.
 
 mod front;
 
@@ -39,7 +39,7 @@ use crate::system::pool::System;
 pub(super) use front::Front;
 use front::Held;
 
-/// State between the cell and the reader.
+/// State that the cell of an outlet and the reader share.
 struct Inner<M> {
     /// Messages that have arrived, with their places. The cell adds messages, and the reader takes
     /// them.
@@ -53,7 +53,7 @@ struct Inner<M> {
     is_closed: bool,
 }
 
-/// The state that the cell and the reader share.
+/// The state that the cell and the reader of an outlet share, and the lock for it.
 struct Channel<M>(Mutex<Inner<M>>);
 
 impl<M> Channel<M> {
@@ -102,7 +102,8 @@ impl<M> Drop for Outward<M> {
     }
 }
 
-/// The actor behind the mailbox. It receives no messages, because all messages go to the reader.
+/// The actor behind the cell of an outlet. It receives no messages, because all messages go to the
+/// reader.
 struct Nobody<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Actor for Nobody<M> {
@@ -125,7 +126,7 @@ impl<M: Send + 'static> Actor for Nobody<M> {
 /// messages are returned to their senders.
 pub struct Outlet<M: Send + 'static> {
     channel: Arc<Channel<M>>,
-    /// The senders' side. The outlet does not keep it alive.
+    /// The senders' side of the outlet. The outlet does not keep this side alive.
     front: Weak<Front<M>>,
 }
 

@@ -1,14 +1,16 @@
 //! The children of a supervisor, and the plans that determine the order in which they are stopped
 //! and started.
 //!
-//! A plan is a set of children that are stopped one after another, in reverse order of starting.
-//! After a wait, the children are started again in order. A plan advances whenever one of its
-//! children reports. A child belongs to at most one plan. If a child fails while its plan is
-//! executed, a new plan takes over the remaining work of the old plan.
+//! A plan is a set of children. The plan stops these children one after another, in reverse order
+//! of starting. After a delay, the plan starts them again in order. A plan executes its next step
+//! when one of its children reports that it has started or stopped. A child belongs to at most one
+//! plan. If a child fails while its plan is executed, a new plan takes over the remaining work of
+//! the old plan.
 //!
 //! With `n` children, processing the report of a child takes O(log n). Creating a plan takes O(log
-//! n) for each child that it is created for, regardless of the size of the plans that it takes
-//! over. The largest of these plans is reused, and the members of the other plans are moved to it.
+//! n) for each child that it is created for. The size of the old plans that the new plan takes over
+//! does not matter. The largest old plan is reused, and the members of the other old plans are
+//! moved to it.
 
 mod plan;
 mod slot;
@@ -30,15 +32,16 @@ use super::note::{Id, Job, Note};
 use super::policy::{Restart, Shutdown, Strategy};
 use crate::quiet::{self, Several};
 
-/// The children of a supervisor, and the plans for them.
+/// The children of a supervisor, and the plans that stop and start them.
 pub(super) struct Crew {
-    /// Children in the order of starting, which is the order of their numbers.
+    /// Children, sorted by number. This is also the order in which they are started.
     slots: Several<BTreeMap<Id, Slot>>,
-    /// Children, sorted by name. Children with the same name are in the order of starting.
+    /// Names and numbers of the children, sorted by name. Children with the same name are in the
+    /// order of starting.
     names: BTreeSet<(Arc<str>, Id)>,
     plans: Plans,
-    /// Children to be stopped for good, in the order of the requests. A child that is being started
-    /// is stored in its plan instead.
+    /// Requests to stop a child for good, in the order of arrival. While a child is being started,
+    /// the request is stored in the plan that starts the child, and not here.
     leaving: BTreeMap<Ticket, Id>,
     tickets: Ticket,
     strategy: Strategy,
@@ -58,7 +61,7 @@ impl Crew {
         }
     }
 
-    /// Locks and returns the visible state of the supervisor.
+    /// Locks and returns the state of the supervisor, as snapshots show it.
     pub(super) fn face(&self) -> MutexGuard<'_, Face> {
         face::lock(&self.face)
     }
@@ -124,7 +127,8 @@ impl Crew {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes a child and updates the child's standing in its plan.
+    /// Changes a child. The plan of the child stores its members in sets that depend on their
+    /// states, so the child may move to another set.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
@@ -154,15 +158,15 @@ impl Crew {
         affected
     }
 
-    /// Returns true if a failure of the child can be ignored because the child is about to be
-    /// stopped.
+    /// Returns true if the child is about to be stopped, so that its failure can be ignored.
     pub(super) fn is_to_be_stopped(&self, id: Id) -> bool {
         let key = self.slots.get(&id).and_then(|slot| slot.plan);
         key.is_some_and(|key| self.plans.is_stopping(key))
     }
 
-    /// Returns the plan that starts the child, or that stops the child to start it again
-    /// immediately. Returns `None` if the restart is delayed by a wait.
+    /// Returns the plan that starts the child now, or that stops the child and starts it again
+    /// without a delay. Returns `None` if there is no such plan, for example because the restart is
+    /// delayed.
     fn starting(&self, id: Id) -> Option<Key> {
         let slot = self.slots.get(&id)?;
         let is_down = slot.standing() != Standing::Good;
@@ -196,13 +200,13 @@ impl Crew {
         self.leaving.insert(self.tickets, id);
     }
 
-    /// Returns true if [`Crew::take_leaving`] has requests to process.
+    /// Returns true if [`Crew::take_leaving`] has requests to stop children.
     pub(super) fn is_leaving_any(&self) -> bool {
         !self.leaving.is_empty()
     }
 
-    /// Removes and returns the children that can be stopped for good now. The other requests are
-    /// processed again when their plans have advanced.
+    /// Removes and returns the children that can be stopped for good now. Requests for children
+    /// that are being started are moved to the plans that start these children.
     pub(super) fn take_leaving(&mut self) -> Vec<Id> {
         let mut leaving = Vec::new();
         for (ticket, id) in mem::take(&mut self.leaving) {
@@ -220,8 +224,8 @@ impl Crew {
             .extend(tickets.map(|(id, ticket)| (ticket, id)));
     }
 
-    /// Creates a plan that stops the child for good. If `starts` is true, the plan also starts the
-    /// children of the plans that it takes over.
+    /// Creates a plan that stops the child for good. The new plan may take over the children of
+    /// earlier plans. If `starts` is true, it starts these children again.
     pub(super) fn plan_end(&mut self, id: Id, starts: bool) {
         if self.slots.contains_key(&id) {
             self.doom(id);
@@ -247,15 +251,16 @@ impl Crew {
         }
     }
 
-    /// Changes the shutdown of every child to [`Shutdown::Now`].
+    /// Makes every child stop without first handling the messages in its mailbox, as with
+    /// [`Shutdown::Now`].
     pub(super) fn hurry(&mut self) {
         for slot in self.slots.values_mut() {
             slot.policy.shutdown = Shutdown::Now;
         }
     }
 
-    /// Creates a plan that stops `members` and waits for `wait`. If `starts` is true, the plan then
-    /// starts the members again.
+    /// Creates a plan that stops `members`. If `starts` is true, the plan then starts the members
+    /// again after the delay `wait`.
     pub(super) fn plan(&mut self, members: &[Id], wait: Duration, starts: bool) {
         let taken = if self.strategy == Strategy::OneForOne {
             members.iter().for_each(|id| self.quit(*id));
@@ -272,7 +277,8 @@ impl Crew {
         }
     }
 
-    /// Plans the start of a child that was added, after the children that were added earlier.
+    /// Adds a new child to a plan, which starts the child after the children that were added
+    /// earlier.
     pub(super) fn plan_start(&mut self, id: Id) {
         // With this strategy, a new child does not wait until another child has been restarted.
         let queue = if self.strategy == Strategy::OneForOne {
@@ -308,8 +314,8 @@ impl Crew {
         }
     }
 
-    /// Removes the plans that contain `members`. Returns one of these plans, which contains the
-    /// unfinished work of all of them.
+    /// Removes the plans that contain `members`. Returns one of these plans. It then contains all
+    /// children for which any of the removed plans still had work to do.
     fn take_over(&mut self, members: &[Id]) -> Option<(Key, Plan)> {
         let plans_of = members.iter().filter_map(|id| self.slots.get(id)?.plan);
         let keys: BTreeSet<Key> = plans_of.collect();
@@ -350,12 +356,12 @@ impl Crew {
         }
     }
 
-    /// Records that the wait of a plan is over.
+    /// Records that the delay of a plan is over, so that the plan can start its children.
     pub(super) fn is_due(&mut self, number: u64) {
         self.plans.is_due(number);
     }
 
-    /// Executes all steps that are possible now.
+    /// Executes all steps of the plans that are possible now.
     pub(super) fn go_on(&mut self, turn: &Turn<'_, Note>) {
         for number in self.plans.take_touched() {
             let Some((key, step)) = self.plans.next_step(number) else {

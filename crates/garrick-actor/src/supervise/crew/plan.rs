@@ -6,9 +6,10 @@
 //!           '- in progress      '- the last is stopped next
 //! ```
 //!
-//! The members of a plan are stored in one set for each standing. When the standing of a member
-//! changes, the member moves to another set. So finding the next step of a plan takes O(log n).
-//! Finding the plans that can execute a step takes O(log n) too.
+//! The members of a plan are children. They are stored in four sets, one for each [`Standing`]:
+//! busy, good, bad and down. When the standing of a member changes, the member moves to another
+//! set. So finding the next step of a plan takes O(log n). Finding the plans that can execute a
+//! step takes O(log n) too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -17,11 +18,12 @@ use std::time::Duration;
 use super::slot::Standing;
 use crate::supervise::note::Id;
 
-/// The key of a plan, by which its members refer to it. A plan that takes over other plans keeps
-/// its key.
+/// The key of a plan, by which its members refer to the plan. If a plan takes over the members of
+/// other plans, it keeps its key.
 pub(super) type Key = u64;
 
-/// The position of a request in the order of requests to stop children for good.
+/// The position of a request to stop a child for good among all such requests. Earlier requests
+/// have smaller numbers.
 pub(super) type Ticket = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,7 @@ pub(super) enum Step {
     None,
     Stop(Id),
     Start(Id),
-    /// Continue the plan with this number after a wait.
+    /// Wait for this duration, and then continue the plan with this number.
     Wait(u64, Duration),
     /// Remove the plan, because it is complete.
     Over,
@@ -46,16 +48,17 @@ pub(super) enum Step {
 
 /// A set of children to be stopped and started in order.
 pub(super) struct Plan {
-    /// Position in the order of plans. The number also identifies the timer of the plan. The plan
-    /// gets a new number when it takes over other plans.
+    /// Number of the plan. The plans of a supervisor execute their steps in the order of their
+    /// numbers. The number also identifies the timer of the plan. The plan gets a new number when
+    /// it takes over the members of other plans.
     number: u64,
     phase: Phase,
     wait: Duration,
     /// True if the members must be started again after they have been stopped.
     starts: bool,
-    /// One set of members for each standing, in the order of starting.
+    /// Four sets of members, one for each [`Standing`]. Each set is in the order of starting.
     members: [BTreeSet<Id>; 4],
-    /// Members to be stopped for good as soon as they are no longer being started.
+    /// Requests to stop members for good as soon as the members are no longer being started.
     leaving: BTreeSet<(Id, Ticket)>,
 }
 
@@ -71,7 +74,8 @@ impl Plan {
         }
     }
 
-    /// Sets the remaining work of the plan.
+    /// Sets what the plan still has to do: its phase, the delay, and whether the members are
+    /// started again.
     pub(super) fn set(&mut self, phase: Phase, wait: Duration, starts: bool) {
         (self.phase, self.wait, self.starts) = (phase, wait, starts);
     }
@@ -89,8 +93,8 @@ impl Plan {
         mem::take(&mut self.members).into_iter().flatten()
     }
 
-    /// Removes and returns the members for which no work remains. These are the members that are
-    /// up, unless the plan still has to stop them.
+    /// Removes and returns the members for which the plan has nothing left to do. If the plan is
+    /// starting its members, these are the members that are up. Otherwise, there are none.
     pub(super) fn take_done(&mut self) -> BTreeSet<Id> {
         if self.phase != Phase::Starting {
             return BTreeSet::new();
@@ -106,8 +110,8 @@ impl Plan {
         &mut self.members[standing as usize]
     }
 
-    /// Returns true if the plan starts its members, or stops them to start them immediately
-    /// afterwards.
+    /// Returns true if the plan is starting its members, or is stopping them to start them again
+    /// without a delay.
     fn is_starting(&self) -> bool {
         self.starts
             && match self.phase {
@@ -117,7 +121,8 @@ impl Plan {
             }
     }
 
-    /// Returns true if the plan can start other children after its members.
+    /// Returns true if new children can be added to the plan. The plan then starts the new children
+    /// after its other members.
     fn is_open(&self) -> bool {
         self.phase == Phase::Starting && self.starts
     }
@@ -151,9 +156,10 @@ pub(super) struct Plans {
     by_key: BTreeMap<Key, Plan>,
     /// Keys of the plans, sorted by number. The plans execute their steps in this order.
     order: BTreeMap<u64, Key>,
-    /// Numbers of the open plans.
+    /// Numbers of the plans to which new children can be added. Such a plan starts the new children
+    /// after its other members.
     open: BTreeSet<u64>,
-    /// Number of plans that are starting.
+    /// Number of plans that are starting their members.
     starting: usize,
     /// Numbers of the plans that may have a step to execute.
     touched: BTreeSet<u64>,
@@ -165,7 +171,7 @@ impl Plans {
         self.by_key.is_empty()
     }
 
-    /// Returns true if any plan is starting.
+    /// Returns true if any plan is starting its members.
     pub(super) fn is_starting_any(&self) -> bool {
         self.starting > 0
     }
@@ -188,13 +194,14 @@ impl Plans {
         self.order.get(number).copied()
     }
 
-    /// Returns the only plan, if there is exactly one and it has `len` members.
+    /// Returns the key of the only plan. Returns `None` if there are several plans, or if the plan
+    /// does not have `len` members.
     pub(super) fn only(&self, len: usize) -> Option<Key> {
         let (&key, plan) = self.by_key.first_key_value()?;
         (self.by_key.len() == 1 && plan.len() == len).then_some(key)
     }
 
-    /// Returns a new number. Numbers are never reused.
+    /// Returns the number for a new plan. Numbers are never reused.
     fn next_number(&mut self) -> u64 {
         self.made += 1;
         self.made
@@ -237,8 +244,9 @@ impl Plans {
         }
     }
 
-    /// Records that the standing of a child has changed. Removes and returns the tickets of the
-    /// child, which the caller must process again.
+    /// Moves a child to another set of its plan, because the standing of the child has changed from
+    /// `before` to `after`. Removes and returns the requests to stop this child, which the caller
+    /// must process again.
     pub(super) fn moved(
         &mut self,
         key: Key,
@@ -256,7 +264,7 @@ impl Plans {
     }
 
     /// Removes a child from the plan. Removes the plan if it has no other members. Returns the
-    /// tickets of the child.
+    /// requests to stop this child for good.
     pub(super) fn quit(&mut self, key: Key, id: Id, standing: Standing) -> BTreeSet<(Id, Ticket)> {
         let Some(plan) = self.by_key.get_mut(&key) else {
             return BTreeSet::new();
@@ -270,14 +278,14 @@ impl Plans {
         tickets
     }
 
-    /// Records that a child must be stopped for good after the plan has started it.
+    /// Stores a request to stop a child for good after the plan has started the child.
     pub(super) fn park(&mut self, key: Key, id: Id, ticket: Ticket) {
         if let Some(plan) = self.by_key.get_mut(&key) {
             plan.leaving.insert((id, ticket));
         }
     }
 
-    /// Records that the wait of the plan with this number is over.
+    /// Records that the delay of the plan with this number is over.
     pub(super) fn is_due(&mut self, number: u64) {
         let Some(&key) = self.order.get(&number) else {
             return;

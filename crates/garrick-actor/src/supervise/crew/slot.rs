@@ -1,4 +1,5 @@
-//! A child in the crew of its supervisor, and the child's standing.
+//! The data that a supervisor stores about a child, and the classification of the child by its
+//! plan.
 
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use crate::supervise::member::Member;
 use crate::supervise::note::{Id, Job, Note};
 use crate::supervise::policy::{Decision, Policy, Shutdown};
 
-/// The standing of a child in its plan.
+/// The classification of a child by the plan that stops or starts it. The next step of the plan
+/// depends on this classification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// The child is being started or stopped. The plan waits until this is done.
@@ -24,29 +26,29 @@ pub(super) enum Standing {
     Down,
 }
 
-/// A child in the crew of its supervisor.
+/// The data that a supervisor stores about a child.
 pub(in crate::supervise) struct Slot {
     pub(in crate::supervise) id: Id,
     pub(in crate::supervise) policy: Policy,
     pub(in crate::supervise) member: Box<dyn Member>,
-    /// State of the child. Only the crew writes this field and `is_doomed`, because it must also
-    /// update the child's standing in its plan.
+    /// State of the child. Only the [`Crew`](super::Crew) changes `state` and `is_doomed`, because
+    /// each change must also be recorded in the child's plan.
     pub(super) state: ChildState,
     /// True if the child must be removed after it has stopped.
     pub(super) is_doomed: bool,
-    /// Plan of the child. Only the crew writes it.
+    /// Plan to which the child belongs. Only the [`Crew`](super::Crew) writes this field.
     pub(super) plan: Option<Key>,
     /// True once the child has been asked to stop for good.
     pub(in crate::supervise) is_ending: bool,
-    /// Number of actors that were created for this child so far. The child's seat has the same
-    /// count.
+    /// Number of actors that were created for this child so far. The task that runs these actors
+    /// has the same count.
     pub(in crate::supervise) incarnation: u32,
     /// Number of consecutive restarts. Reset when the child has been up for long enough.
     streak: u32,
     /// Time at which the child came up. `None` if the child has failed since then.
     pub(in crate::supervise) up_since: Option<Nanos>,
-    /// Timer that fires when the time limit for draining has passed. Cancelled when the child has
-    /// stopped.
+    /// Timer that fires if the child takes too long to handle its remaining messages before it
+    /// stops. Cancelled when the child has stopped.
     pub(super) overdue: Option<Timer>,
     /// Replies to send when the child is removed.
     pub(super) waiters: Vec<Reply<bool>>,
@@ -74,7 +76,9 @@ impl Slot {
         self.state
     }
 
-    /// Returns the decision about a fault of the child.
+    /// Returns what the supervisor does about a fault of the child. An actor that failed while it
+    /// was being started cannot resume. It is restarted instead, or stopped if its policy allows no
+    /// restart.
     pub(in crate::supervise) fn decide(&self, fault: &Fault) -> Decision {
         match self.policy.decide(fault) {
             // An actor that did not come up cannot resume.

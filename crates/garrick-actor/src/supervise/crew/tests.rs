@@ -1,5 +1,5 @@
-//! Random tests. The same events are applied to a crew and to a simple model that searches lists of
-//! plans.
+//! Random tests. Each test applies the same events to a crew (the children of a supervisor and the
+//! plans for them) and to a simple model of the crew.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::supervise::facts::Facts;
 use crate::supervise::member::Member;
 use crate::supervise::policy::{Policy, Strategy};
 
-/// A door that provides the identity of a child's cell. It refuses all messages.
+/// A door that has an identity, like the cell of a child. The door refuses all messages.
 struct Nowhere;
 
 impl Door for Nowhere {
@@ -56,7 +56,8 @@ enum Event {
     Add,
     /// A child fails and must be restarted after this number of milliseconds.
     Fail(usize, u64),
-    /// A child must be stopped for good. If the flag is true, interrupted plans continue.
+    /// A child must be stopped for good. If the flag is true, the plans that are interrupted by the
+    /// stop are continued.
     Doom(usize, bool),
     /// The first child with a certain name must be stopped for good once it is up.
     Leave(usize),
@@ -115,7 +116,7 @@ impl PlainPlan {
     }
 }
 
-/// A model of a crew, which uses linear searches.
+/// A simple model of a crew (the children of a supervisor), which searches lists from the start.
 struct Plain {
     strategy: Strategy,
     children: Vec<Child>,
@@ -259,11 +260,12 @@ impl Plain {
     }
 }
 
-/// A crew and its model, which receive the same events.
+/// A crew (the children of a supervisor) and its model. The test applies the same events to both.
 struct Pair {
     crew: Crew,
     plain: Plain,
-    /// Pending waits, with the number of the plan in the crew and in the model.
+    /// Delays that are not over yet. Each entry contains the number of the plan in the crew and its
+    /// number in the model.
     waits: Vec<(u64, u64)>,
     added: Id,
 }
@@ -286,7 +288,7 @@ impl Pair {
         }
     }
 
-    /// Returns one of the children for which `is` returns true.
+    /// Returns a child for which the function `is` returns true.
     fn one(&self, at: usize, is: impl Fn(&Child) -> bool) -> Option<Id> {
         let children: Vec<_> = self
             .plain

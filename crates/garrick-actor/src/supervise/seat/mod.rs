@@ -40,21 +40,22 @@ use crate::quiet::Several;
 /// A function that creates the incarnations of an actor.
 type Factory<A> = Box<dyn Fn() -> A + Send>;
 
-/// The part of a front's state that is not needed for each message.
+/// The part of the [`Front`]'s state that is not needed for each message.
 struct Care<A: Actor> {
     factory: Factory<A>,
     line: Line,
     facts: Arc<Facts>,
-    /// Number of actors created so far. The supervisor counts them in the same way.
+    /// Number of actors that were created for this child so far. The supervisor has the same count.
     incarnation: u32,
     /// True once the supervisor has ordered the child to stop. The child first handles all messages
     /// that were sent before this order.
     is_ending: bool,
-    /// Messages that arrived while the seat was not open, oldest first.
+    /// Messages that arrived while the actor could not handle them, oldest first.
     held: Several<VecDeque<A::Msg>>,
 }
 
-/// The task in the permanent cell of a child.
+/// The task to which the addresses of a child lead. It contains one incarnation of the actor after
+/// another.
 pub(super) struct Front<A: Actor> {
     seat: Seat<A>,
     orders: Arc<Orders<Job>>,
@@ -83,8 +84,8 @@ impl<A: Actor> Front<A> {
         }
     }
 
-    /// Handles a message that cannot be passed to the actor now, because the seat is not open or an
-    /// order must be executed first.
+    /// Handles a message that cannot be passed to the actor now. Either the actor must not handle
+    /// messages, or an order of the supervisor must be executed first.
     #[cold]
     #[inline(never)]
     fn put_off(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
@@ -104,7 +105,7 @@ impl<A: Actor> Front<A> {
         self.drain(turn, false)
     }
 
-    /// Executes the oldest order.
+    /// Executes the oldest order of the supervisor.
     fn obey(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         let flow = match self.orders.take() {
             None => Flow::Continue,
@@ -168,10 +169,11 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// Runs the actor on the oldest held message. Opens the seat if no other message is held.
+    /// Lets the actor handle the oldest message that was kept for it. If this is the last kept
+    /// message, later messages go directly to the actor.
     ///
-    /// Only one message is handled in each turn, or several by an actor that takes more. If
-    /// `nudges` is true, the front nudges itself to get another turn.
+    /// Only one message is handled in each turn, unless the actor itself takes more messages. If
+    /// `nudges` is true and messages remain, the front requests another turn for itself.
     fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
         if !self.seat.is_draining() {
             turn.spare();
@@ -212,8 +214,8 @@ impl<A: Actor> Front<A> {
         self.leave(next, turn)
     }
 
-    /// Completes a turn of the actor and reports to the supervisor if necessary. Returns the flow
-    /// for the turn of the front.
+    /// Completes a turn of the actor and reports to the supervisor if necessary. Returns the
+    /// [`Flow`] with which the front ends its own turn.
     fn leave(&mut self, next: Next, turn: &Turn<'_, A::Msg>) -> Flow {
         let line = &self.care.line;
         match next {
@@ -255,14 +257,14 @@ impl<A: Actor> Front<A> {
         self.halted(turn)
     }
 
-    /// Records and reports that the actor has been dropped.
+    /// Records that the actor has been dropped, and reports this to the supervisor.
     fn halted(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         self.seat.empty();
         self.care.line.report(turn, Report::Down);
         Flow::Continue
     }
 
-    /// Drops the actor and the held messages, and stops the front.
+    /// Drops the actor and the messages that were kept for it, and stops the front.
     fn abandon(&mut self) -> Flow {
         let actor = self.seat.end();
         // The actor is dropped last, because a panic in its destructor ends the turn.
@@ -272,8 +274,8 @@ impl<A: Actor> Front<A> {
     }
 }
 
-/// Held messages that are lent to a turn, which may handle several of them. The guard takes the
-/// rest back, also after a panic.
+/// A guard that lends the messages that were kept for an actor to a turn, which may handle several
+/// of them. When the guard is dropped, it takes the remaining messages back, even after a panic.
 struct Lent<'a, M: 'static> {
     turn: &'a Turn<'a, M>,
     held: &'a mut VecDeque<M>,
@@ -293,21 +295,23 @@ impl<M: 'static> Drop for Lent<'_, M> {
 }
 
 impl<A: Actor> Care<A> {
-    /// Drops the held messages and counts them as dead letters.
+    /// Drops the messages that were kept for the actor, and counts them as dead letters.
     fn drop_held(&mut self) {
         let letters = self.held.iter().filter(|message| A::is_letter(message));
         count_dead_letters(A::name, LetterReason::Stopped, letters.count() as u64);
         drop(mem::take(&mut self.held));
     }
 
-    /// Reports a failure of the child if the supervisor has ended and so cannot report it.
+    /// Reports a failure of the child if the supervisor cannot report it because the supervisor has
+    /// ended.
     fn tell_if_cut(&self, fault: &Fault, turn: &Turn<'_, A::Msg>) {
         if self.line.is_cut() {
             self.tell(fault.reason(), turn);
         }
     }
 
-    /// Reports a failure of the child to the office of the system, instead of the supervisor.
+    /// Reports a failure of the child directly to the system. Used if there is no supervisor that
+    /// can report it.
     fn tell(&self, reason: String, turn: &Turn<'_, A::Msg>) {
         if let Some(office) = &self.facts.office {
             let id = turn.address().id();
@@ -358,7 +362,8 @@ impl<A: Actor> Task for Front<A> {
     const BLOCKS: bool = A::BLOCKS;
     const COMMITS_LATER: bool = A::COMMITS_LATER;
     const RECOVERS: bool = true;
-    /// The supervisor reports panics, together with their consequences.
+    /// False, because the supervisor reports the panics of the actor, together with the
+    /// consequences.
     const REPORTS: bool = false;
     const INTERNAL: bool = A::INTERNAL;
     const MESSAGES: &'static [&'static str] = A::MESSAGES;

@@ -5,18 +5,20 @@ use std::mem;
 /// The state of a seat.
 pub(super) enum Seat<A> {
     /// There is no actor, because none has been created yet or the last one was dropped. Messages
-    /// are held.
+    /// are kept for the next actor.
     Empty,
-    /// The actor's destructor is running. Messages are held.
+    /// The actor's destructor is running. Messages are kept for the next actor.
     Emptying,
     /// The actor has not started yet, or has failed. It handles no message until its supervisor has
-    /// decided. Messages are held.
+    /// decided what to do. Messages are kept.
     Suspended(A),
-    /// The actor has started, and is waiting for the order to handle messages. Messages are held.
+    /// The actor has started, and is waiting for the order to handle messages. Messages are kept
+    /// until then.
     Started(A),
-    /// The actor is handling the held messages. New messages are held behind them.
+    /// The actor is handling the messages that were kept for it. New messages are added behind
+    /// them.
     Draining(A),
-    /// The actor handles each message when it arrives. No message is held.
+    /// The actor handles each message when it arrives. No kept messages are left.
     Open(A),
     /// The child has stopped for good.
     Over,
@@ -36,7 +38,8 @@ impl<A> Seat<A> {
         }
     }
 
-    /// Suspends the actor until its supervisor has decided. Has no effect if there is no actor.
+    /// Suspends the actor until its supervisor has decided what to do. Has no effect if there is no
+    /// actor.
     pub(super) fn suspend(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Started(actor) | Self::Draining(actor) | Self::Open(actor) => {
@@ -57,7 +60,8 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Lets a suspended actor handle the held messages. Has no effect in any other state.
+    /// Makes a suspended actor handle the messages that were kept for it. Has no effect in any
+    /// other state.
     pub(super) fn resume(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Suspended(actor) => Self::Draining(actor),
@@ -65,7 +69,8 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Lets an actor that has started handle the held messages. Has no effect in any other state.
+    /// Makes the actor handle the messages that were kept for it. Has no effect if the actor has
+    /// not started or has failed.
     pub(super) fn drain(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Started(actor) | Self::Open(actor) => Self::Draining(actor),
@@ -73,7 +78,7 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Opens the seat for new messages. No message may be held.
+    /// Lets the actor handle each message when it arrives. No kept messages may be left.
     pub(super) fn open(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Draining(actor) => Self::Open(actor),
@@ -99,7 +104,7 @@ impl<A> Seat<A> {
         actor
     }
 
-    /// Records that the actor has been dropped.
+    /// Records that the actor that was taken out of the seat has been dropped.
     pub(super) fn empty(&mut self) {
         debug_assert!(
             matches!(self, Self::Emptying | Self::Over),
