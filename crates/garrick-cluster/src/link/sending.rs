@@ -181,7 +181,7 @@ impl Sending {
         self.has_entries() || !(self.under_way.is_empty() && self.orders.is_empty())
     }
 
-    /// Returns true if some entries were not sent yet.
+    /// Returns true if some entries have not been sent yet.
     fn has_entries(&self) -> bool {
         self.open.is_some() || !self.ready.is_empty()
     }

@@ -6,9 +6,9 @@
 //! nats-server --jetstream --addr 127.0.0.1
 //! ```
 //! A NATS message carries one frame, so the `max_payload` of the server limits how much one turn
-//! may send to another node. With the default of 1 MiB, one message may have 480 KiB, and all
-//! messages of a turn except the last may have 480 KiB in total. With 8 MiB, the limits of this
-//! crate apply.
+//! may send to another node. With the default of 1 MiB, one message may be up to 480 KiB long, and
+//! all messages of a turn except the last may be up to 480 KiB long in total. With 8 MiB, the
+//! limits of this crate apply.
 
 mod error;
 mod names;

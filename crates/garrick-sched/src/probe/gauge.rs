@@ -13,8 +13,9 @@ use crate::world::Nanos;
 /// time that tasks of the kind use. Until the allowance is used up, every turn is measured. After
 /// that, a [`Clocking`] selects some of the turns.
 ///
-/// The measured time of a turn begins at the end of the turn before it. So an activation of one
-/// turn needs no additional reading of the clock.
+/// The clock is read at the beginning and at the end of each timed activation, and at the end of
+/// each measured turn. A measured turn begins at the last of these readings if no turn has run
+/// since that reading. Otherwise, the clock is read again.
 pub(crate) struct Gauge {
     clocking: Clocking,
     /// Total duration of the measured activations that have ended. The clock of `clocking` stops

@@ -374,8 +374,8 @@ pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce(
     hand.serve(0);
 }
 
-/// Runs workers of a sponsor on a thread of a loom model, as the spare thread, until the sponsor
-/// stops.
+/// In a loom model: runs workers of a sponsor until all workers are closed. The calling thread
+/// takes the place of the first spare thread.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>) {
     serve(shared, 0);

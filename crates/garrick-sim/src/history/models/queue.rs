@@ -27,7 +27,8 @@ pub enum Ret<V> {
 
 /// The model of a queue that is empty at first, and is never full.
 ///
-/// The order of two overlapping [`Op::Enqueue`] shows only when their elements leave the queue.
+/// The order of two overlapping [`Op::Enqueue`] operations shows only when their elements leave the
+/// queue.
 /// Until then, the check must try both orders. So check histories in which the queue stays short,
 /// and in which few operations are pending. Otherwise, the check often reaches its limit.
 ///
