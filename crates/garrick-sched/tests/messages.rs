@@ -1,9 +1,12 @@
 //! Tests of the counts by kind of message.
 
+mod common;
+
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
+use common::kind;
 use garrick_sched::{
     Address, Ended, Flow, Handle, KindSample, MessageSample, Spawns, Sponsor, Task, Turn, WhenFull,
 };
@@ -77,11 +80,6 @@ fn send_together(shop: &Address<Order>, world: &ByHand, orders: impl IntoIterato
     leave.send(()).unwrap();
 }
 
-fn kind(handle: &Handle, name: &str) -> KindSample {
-    let mut kinds = handle.sample().kinds.into_iter();
-    kinds.find(|kind| kind.name.ends_with(name)).unwrap()
-}
-
 fn message(kind: &KindSample, name: &str) -> MessageSample {
     let mut messages = kind.messages.iter();
     messages
@@ -112,7 +110,7 @@ fn a_slow_message_among_quick_ones_of_one_task_is_counted_exactly() {
     });
     send_together(&shop, &world, orders);
     sponsor.shutdown();
-    let shop = kind(&handle, "Shop");
+    let shop = kind(&handle, "Shop").unwrap();
     let audits: u64 = (0..20).map(|audit| 30_050 + audit * 100).sum();
     assert_eq!(micros(&shop, "Audit"), (20, audits, 31_950));
     assert_eq!(micros(&shop, "Sell"), (1_980, 5_940, 3));
@@ -131,7 +129,7 @@ fn messages_of_few_activations_are_counted_one_by_one() {
         shop.send(Order::Audit(us(7))).unwrap();
     }
     sponsor.shutdown();
-    let shop = kind(&handle, "Shop");
+    let shop = kind(&handle, "Shop").unwrap();
     assert_eq!(micros(&shop, "Sell"), (3, 3, 1));
     assert_eq!(micros(&shop, "Audit"), (3, 21, 7));
 }
@@ -148,7 +146,7 @@ fn the_kinds_of_many_quick_messages_are_estimated() {
     });
     send_together(&shop, &world, orders);
     sponsor.shutdown();
-    let shop = kind(&handle, "Shop");
+    let shop = kind(&handle, "Shop").unwrap();
     let (sell, audit) = (message(&shop, "Sell"), message(&shop, "Audit"));
     let near = |found: u64, truth: u64| found.abs_diff(truth) * 10 <= truth;
     assert!(near(sell.turns, 45_000), "{sell:?}");
@@ -167,7 +165,7 @@ fn a_turn_that_panics_is_counted_until_its_panic() {
     shop.send(Order::Sell(us(3))).unwrap();
     shop.send(Order::Fail(us(40))).unwrap();
     sponsor.shutdown();
-    let shop = kind(&handle, "Shop");
+    let shop = kind(&handle, "Shop").unwrap();
     assert_eq!(micros(&shop, "Sell"), (1, 3, 3));
     assert_eq!(micros(&shop, "Fail"), (1, 40, 40));
 }
@@ -261,11 +259,11 @@ fn a_function_for_the_kind_may_panic_return_nonsense_or_send() {
     assert_eq!(wait(&is_done), Ended::Unreachable, "nothing has failed");
     drop(watch);
     sponsor.shutdown();
-    let odd = kind(&handle, "Odd");
+    let odd = kind(&handle, "Odd").unwrap();
     let (second, other) = (message(&odd, "second"), message(&odd, MessageSample::OTHER));
     assert_eq!(odd.messages.len(), 2, "{odd:?}");
     assert!(second.turns > 0 && other.turns > 0, "{odd:?}");
-    let calls = kind(&handle, "Sink").turns / SENT;
+    let calls = kind(&handle, "Sink").unwrap().turns / SENT;
     assert!((1..=20).contains(&calls), "it is asked once, at most");
 }
 
@@ -297,7 +295,7 @@ fn the_kinds_after_the_32nd_are_counted_together() {
     let many = handle.spawn(Many(world)).unwrap();
     (0..35).for_each(|number| many.send(number).unwrap());
     sponsor.shutdown();
-    let many = kind(&handle, "Many");
+    let many = kind(&handle, "Many").unwrap();
     assert_eq!(many.messages.len(), 33);
     assert_eq!(micros(&many, "31"), (1, 60, 60));
     assert_eq!(message(&many, "32").turns, 0);
@@ -355,7 +353,7 @@ fn counts_of_size<const TASK: usize, const MESSAGE: usize>(
         }
         drop(task);
         sponsor.shutdown();
-        let counted = kind(&handle, "Sized");
+        let counted = kind(&handle, "Sized").unwrap();
         assert_eq!(micros(&counted, "no"), (1, 60, 60), "{TASK} {MESSAGE}");
         assert_eq!(micros(&counted, "yes"), (2, 120, 60), "{TASK} {MESSAGE}");
         assert_eq!(counted.busy / 1_000, 280, "{TASK} {MESSAGE}");
@@ -397,5 +395,8 @@ fn kinds_of_tasks_with_one_name_are_counted_together() {
     first.send((true, [7; 1])).unwrap();
     second.send((true, [7; 2])).unwrap();
     sponsor.shutdown();
-    assert_eq!(micros(&kind(&handle, "Sized"), "yes"), (2, 120, 60));
+    assert_eq!(
+        micros(&kind(&handle, "Sized").unwrap(), "yes"),
+        (2, 120, 60)
+    );
 }

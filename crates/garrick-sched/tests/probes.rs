@@ -1,9 +1,12 @@
 //! Tests of the counters of a sponsor.
 
+mod common;
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use common::{Fork, kind};
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, TaskSample, Turn};
 use garrick_testkit::{ByHand, fail, silence_panics, wait};
 
@@ -16,20 +19,6 @@ impl Task for Hop {
     fn receive(&mut self, left: u32, turn: &Turn<'_, u32>) -> Flow {
         if let (Some(next), 1..) = (&self.0, left) {
             turn.send(next, left - 1).unwrap();
-        }
-        Flow::Continue
-    }
-}
-
-/// A task that makes two tasks of its own kind, until the number is 0.
-struct Fork;
-
-impl Task for Fork {
-    type Message = u32;
-
-    fn receive(&mut self, depth: u32, turn: &Turn<'_, u32>) -> Flow {
-        for _ in 0..if depth > 0 { 2 } else { 0 } {
-            turn.send(&turn.spawn(Fork), depth - 1).unwrap();
         }
         Flow::Continue
     }
@@ -144,11 +133,6 @@ fn pool(workers: usize) -> Sponsor {
         .unwrap()
 }
 
-fn kind(handle: &Handle, name: &str) -> KindSample {
-    let mut kinds = handle.sample().kinds.into_iter();
-    kinds.find(|kind| kind.name.ends_with(name)).unwrap()
-}
-
 #[test]
 fn tasks_are_counted_exactly_by_kind_and_all_turns_for_some_kind() {
     for workers in [1, 2] {
@@ -161,7 +145,10 @@ fn tasks_are_counted_exactly_by_kind_and_all_turns_for_some_kind() {
         drop((first, last));
         sponsor.shutdown();
 
-        let (hop, fork) = (kind(&handle, "Hop"), kind(&handle, "Fork"));
+        let (hop, fork) = (
+            kind(&handle, "Hop").unwrap(),
+            kind(&handle, "Fork").unwrap(),
+        );
         assert_eq!((hop.begun, hop.ended), (2, 2), "{workers}");
         assert_eq!((fork.begun, fork.ended), (1023, 1023), "{workers}");
         assert_eq!(hop.turns + fork.turns, 3023, "{hop:?}, {fork:?}");
@@ -179,7 +166,7 @@ fn few_turns_are_counted_exactly() {
     (0..100).for_each(|_| first.send(1).unwrap());
     drop((first, last));
     sponsor.shutdown();
-    let turns = |name| kind(&handle, name).turns;
+    let turns = |name| kind(&handle, name).unwrap().turns;
     assert_eq!((turns("Hop"), turns("Fork")), (200, 15));
 }
 
@@ -197,7 +184,7 @@ fn one_that_is_watched_is_of_the_same_kind() {
     drop(watch);
     sponsor.shutdown();
     assert_eq!(handle.sample().kinds.len(), 1);
-    let hop = kind(&handle, "Hop");
+    let hop = kind(&handle, "Hop").unwrap();
     assert_eq!((hop.begun, hop.ended, hop.turns), (2, 2, 2));
 }
 
@@ -211,7 +198,7 @@ fn panics_and_recoveries_are_counted() {
         fragile.send(number).unwrap();
     }
     sponsor.shutdown();
-    let fragile = kind(&handle, "Fragile");
+    let fragile = kind(&handle, "Fragile").unwrap();
     assert_eq!(
         (fragile.failures, fragile.recoveries, fragile.ended),
         (3, 2, 1)
@@ -231,7 +218,7 @@ fn a_task_that_moves_leaves_one_sponsor_and_begins_on_the_other() {
     drop((mover, hop));
     here.shutdown();
     there.shutdown();
-    let (left, come) = (kind(&from, "Hop"), kind(&to, "Hop"));
+    let (left, come) = (kind(&from, "Hop").unwrap(), kind(&to, "Hop").unwrap());
     assert_eq!((left.begun, left.ended, left.turns), (1, 1, 0));
     assert_eq!((come.begun, come.ended, come.turns), (1, 1, 1));
 }
@@ -393,7 +380,7 @@ fn a_long_activation_is_counted_wherever_it_comes() {
         leave.send(()).unwrap();
         drop((slow, gate, quick));
         sponsor.shutdown();
-        let found = kind(&handle, "Works");
+        let found = kind(&handle, "Works").unwrap();
         let truth = 150_000_000;
         assert!(found.busy >= truth - truth / 50, "{before}: {found:?}");
         let delayed = delayed.load(Relaxed);
@@ -428,7 +415,7 @@ fn turns_are_slow_and_not_activations() {
     leave.send(()).unwrap();
     drop(gate);
     sponsor.shutdown();
-    let found = kind(&handle, "Gate");
+    let found = kind(&handle, "Gate").unwrap();
     assert_eq!(found.turns, 13);
     assert!(found.slow_turns <= 1, "{found:?}");
 }
@@ -520,7 +507,7 @@ fn many_ready_tasks_are_estimated_and_a_long_mailbox_among_them_is_found() {
     }
     stations.leave(0);
     stations.arrive();
-    let waiting = kind(&handle, "Spins").in_mailboxes;
+    let waiting = kind(&handle, "Spins").unwrap().in_mailboxes;
     assert!((38_000..=42_000).contains(&waiting), "{waiting} of 40,000");
     // The long mailbox has had an activation, which did not handle all of it.
     stations.leave(1);
@@ -594,7 +581,10 @@ fn a_label_may_send_while_the_message_of_its_task_is_in_hand() {
     assert_eq!(wait(&is_done), garrick_sched::Ended::Unreachable);
     drop(watch);
     sponsor.shutdown();
-    assert!(kind(&handle, "Hop").turns >= 300, "the label was wanted");
+    assert!(
+        kind(&handle, "Hop").unwrap().turns >= 300,
+        "the label was wanted"
+    );
 }
 
 /// A task that leaves its worker in each turn, and then sends to itself, so that another turn
@@ -626,7 +616,7 @@ fn messages_are_still_counted_if_a_turn_leaves_the_worker() {
     }
     for round in 0..ROUNDS {
         wait(&said);
-        let waiting = kind(&handle, "Gate").in_mailboxes;
+        let waiting = kind(&handle, "Gate").unwrap().in_mailboxes;
         // The first samples only ask for a census.
         if round > 3 {
             let least = MESSAGES - ROUNDS - 1;

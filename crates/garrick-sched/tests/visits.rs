@@ -2,9 +2,12 @@
 //! it itself.
 #![forbid(unsafe_code)]
 
+mod common;
+
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::{Fork, kind};
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
 use garrick_testkit::{ends, ends_alone, fail, silence_panics};
 
@@ -39,16 +42,10 @@ fn counted() -> Sponsor {
     Sponsor::builder().probes(true).start().unwrap()
 }
 
-fn kind(handle: &Handle, name: &str) -> KindSample {
-    let kinds = handle.sample().kinds;
-    let found = kinds.into_iter().find(|kind| kind.name.contains(name));
-    found.unwrap_or_default()
-}
-
 /// Waits until `is_so` returns true for the sample of the given kind of task.
 fn until(handle: &Handle, name: &str, is_so: impl Fn(&KindSample) -> bool) -> KindSample {
     loop {
-        let sample = kind(handle, name);
+        let sample = kind(handle, name).unwrap_or_default();
         if is_so(&sample) {
             return sample;
         }
@@ -117,7 +114,7 @@ fn the_time_of_a_long_turn_among_short_visits_is_counted() {
             let seen = |sample: &KindSample| Duration::from_nanos(sample.busy) >= truth * 2 / 3;
             until(&handle, "Busy", seen);
         }
-        let busy = Duration::from_nanos(kind(&handle, "Busy").busy);
+        let busy = Duration::from_nanos(kind(&handle, "Busy").unwrap_or_default().busy);
         assert!(
             busy < truth * 3 / 2,
             "{busy:?} of {truth:?} and 60,000 short visits"
@@ -164,20 +161,6 @@ fn turns_of_visits_that_block_or_fail_are_counted() {
     });
 }
 
-/// Makes two tasks of its kind, until the number is 0.
-struct Fork;
-
-impl Task for Fork {
-    type Message = u32;
-
-    fn receive(&mut self, depth: u32, turn: &Turn<'_, u32>) -> Flow {
-        for _ in 0..if depth > 0 { 2 } else { 0 } {
-            turn.send(&turn.spawn(Fork), depth - 1).unwrap();
-        }
-        Flow::Continue
-    }
-}
-
 #[test]
 fn rare_turns_after_a_rest_are_measured_however_busy_the_worker_was_before() {
     ends_alone(|| {
@@ -202,7 +185,7 @@ fn rare_turns_after_a_rest_are_measured_however_busy_the_worker_was_before() {
                 thread::yield_now();
             }
         }
-        let busy = Duration::from_nanos(kind(&handle, "Busy").busy);
+        let busy = Duration::from_nanos(kind(&handle, "Busy").unwrap_or_default().busy);
         assert!(busy >= Duration::from_millis(27), "{busy:?}");
         // The pool may give the kind up to 20 ms too much.
         let most = truth + Duration::from_millis(20);

@@ -1,12 +1,13 @@
 //! Tests of the times that messages wait, as measured by a sponsor with probes.
 
+mod common;
+
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use garrick_sched::{
-    Address, Durations, Flow, Handle, KindSample, Sponsor, Task, TaskSample, Turn,
-};
+use common::kind;
+use garrick_sched::{Address, Durations, Flow, Handle, Sponsor, Task, TaskSample, Turn};
 use garrick_testkit::{HANGS_AFTER, ends_alone, wait};
 
 /// A task that reports that its turn has begun, and waits for permission to end it.
@@ -111,12 +112,6 @@ fn sponsor(workers: usize) -> Sponsor {
     builder.start().unwrap()
 }
 
-fn kind(handle: &Handle, name: &str) -> KindSample {
-    let kinds = handle.sample().kinds.into_iter();
-    let mut kinds = kinds.filter(|kind| kind.name.ends_with(name));
-    kinds.next().unwrap_or_default()
-}
-
 fn total(waits: &Durations) -> u64 {
     waits.counts().iter().sum()
 }
@@ -162,9 +157,9 @@ fn a_message_from_outside_that_waits_behind_a_long_turn_is_measured() {
             sent += 1;
             pass(2 * LONG);
             keeper.release();
-            at_least(&kind(&handle, "Reads").waits, LONG) >= 2
+            at_least(&kind(&handle, "Reads").unwrap_or_default().waits, LONG) >= 2
         });
-        let waits = kind(&handle, "Reads").waits;
+        let waits = kind(&handle, "Reads").unwrap_or_default().waits;
         assert!(total(&waits) <= sent);
         assert_eq!(at_least(&waits, 2 * began.elapsed()), 0, "{waits:?}");
         let worker = handle.sample().workers[0];
@@ -199,7 +194,7 @@ fn a_message_from_a_turn_waits_from_the_end_of_that_turn() {
         until(|| {
             slow.send(()).unwrap();
             wait(&heard);
-            let waits = kind(&handle, "Reads").waits;
+            let waits = kind(&handle, "Reads").unwrap_or_default().waits;
             total(&waits) > at_least(&waits, LONG / 4)
         });
         sponsor.shutdown();
@@ -240,11 +235,12 @@ fn measured_messages_keep_their_order() {
                 written += WRITERS as u64 * count;
                 // Not many messages wait at the same time.
                 (0..3 + WRITERS as u64 * count).for_each(|_| wait(&heard));
-                turns.is_multiple_of(64) && total(&kind(&handle, "Reads").waits) > 50
+                turns.is_multiple_of(64)
+                    && total(&kind(&handle, "Reads").unwrap_or_default().waits) > 50
             });
             drop((reader, writers));
             sponsor.shutdown();
-            let reads = kind(&handle, "Reads");
+            let reads = kind(&handle, "Reads").unwrap_or_default();
             assert_eq!((reads.failures, wait(&end)), (0, sent + written));
             assert!(total(&reads.waits) < reads.turns / 2);
         });

@@ -350,7 +350,7 @@ impl Ledger {
     /// Ends the open gap if an activation in it was long, counts the work of the gap, and chooses
     /// another activation for timing. Without this, the long activation would be counted only at
     /// the next timed activation, possibly after many other long activations. `sighted` is as in
-    /// [`Ledger::timed`].
+    /// [`Ledger::timed`]. The worker must be awake.
     ///
     /// Returns true if the gap has ended.
     pub(super) fn looks(
@@ -359,7 +359,7 @@ impl Ledger {
         sighted: impl FnOnce() -> Vec<Sighted>,
         mut post: impl FnMut(Posted),
     ) -> bool {
-        if self.sleeps.get() || self.excess_of(self.open_at(at)) < SEEN {
+        if self.excess_of(self.open_at(at)) < SEEN {
             return false;
         }
         let open = self.close(at);

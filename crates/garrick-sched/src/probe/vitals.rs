@@ -86,8 +86,7 @@ impl Vitals {
     /// now.
     #[inline(always)]
     pub(crate) fn begin(&self, table: &'static Table, add: impl FnMut(Lives)) {
-        // In this order, so that counting takes no more instructions than not counting.
-        if !self.begun.counts(table) && self.are_counted {
+        if self.are_counted && !self.begun.counts(table) {
             self.take(Some(table), None, add);
         }
     }
@@ -95,7 +94,7 @@ impl Vitals {
     /// Counts a task that has ended, as [`Vitals::begin`] does.
     #[inline(always)]
     pub(crate) fn end(&self, table: &'static Table, add: impl FnMut(Lives)) {
-        if !self.ended.counts(table) && self.are_counted {
+        if self.are_counted && !self.ended.counts(table) {
             self.take(None, Some(table), add);
         }
     }
@@ -103,10 +102,7 @@ impl Vitals {
     /// Removes all collected tasks, and passes them to `add`.
     #[inline]
     pub(crate) fn settle(&self, add: impl FnMut(Lives)) {
-        if self.begun.is_empty() && self.ended.is_empty() {
-            return;
-        }
-        if self.are_counted {
+        if !self.begun.is_empty() || !self.ended.is_empty() {
             self.take(None, None, add);
         }
     }
@@ -119,7 +115,6 @@ impl Vitals {
         ends: Option<&'static Table>,
         mut add: impl FnMut(Lives),
     ) {
-        // In this order, so that no sample shows more ended than begun.
         if let Some((table, count)) = self.begun.take(begins) {
             add((table, count, 0));
         }

@@ -5,7 +5,7 @@ use crate::pool::Pool;
 use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::sponsor::{Handle, Here, SpawnError};
-use crate::runtime::tables::{new_cell, table_of_new};
+use crate::runtime::tables::new_cell;
 use crate::runtime::task::Task;
 use crate::runtime::turn::{Turn, move_note};
 use crate::runtime::worker::Worker;
@@ -25,8 +25,7 @@ impl Worker {
     #[inline]
     pub(crate) fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
         let cell = new_cell(&self.pool, self.home, task, moves);
-        // The table is a constant here, and would be read from the cell again.
-        self.count_begun(table_of_new::<T>(moves));
+        self.count_begun(cell);
         self.shared.hooks.born(cell);
         if T::STARTS {
             cell.schedule();
@@ -62,7 +61,7 @@ impl<M: 'static> Turn<'_, M> {
     {
         let worker = self.worker;
         let cell = new_cell(&worker.pool, worker.home, task, true);
-        worker.count_begun(table_of_new::<T>(true));
+        worker.count_begun(cell);
         worker.shared.hooks.born(cell);
         // The task starts on the sponsor where it is to live.
         worker.send_note(cell, move_note(worker, sponsor));

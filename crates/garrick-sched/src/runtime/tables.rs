@@ -124,30 +124,14 @@ pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -
     place(pool, home, task, moves)
 }
 
-/// Returns the table of a new cell with a task of type `T`.
-#[inline(always)]
-pub(crate) fn table_of_new<T: Task>(moves: bool) -> &'static Table {
-    if const { is_boxed::<T>() } {
-        placed::<Boxed<T>>(moves)
-    } else {
-        placed::<T>(moves)
-    }
-}
-
-/// Returns the table of a cell whose block contains a task of type `T`.
-#[inline(always)]
-fn placed<T: Task>(moves: bool) -> &'static Table {
-    if moves {
-        &Tables::<T>::LIVE
-    } else {
-        &Tables::<T>::STAYS
-    }
-}
-
 #[inline]
 fn place<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     let block = pool.take_cell(class_of::<T>()).cast::<Block<T>>();
-    let table = placed::<T>(moves);
+    let table = if moves {
+        &Tables::<T>::LIVE
+    } else {
+        &Tables::<T>::STAYS
+    };
     // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a task that
     // is not boxed.
     unsafe {

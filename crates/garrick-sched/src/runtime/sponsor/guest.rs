@@ -58,11 +58,8 @@ thread_values! {
     /// held back.
     static READY: Cell<u32> = Cell::new(0);
 
-    /// Number of questions that will find their worker taken before this thread tries again.
-    static UNTRIED: Cell<u32> = Cell::new(0);
-
-    /// Value that `UNTRIED` got when this thread last tried to take a worker.
-    static UNTRIED_BEFORE: Cell<u32> = Cell::new(0);
+    /// Decides which questions that find their worker taken try to get the worker.
+    static TRIED: Skips = Skips::new();
 }
 
 /// Returns true if an answer that is ready at the first poll must be held back until the next poll.
@@ -71,6 +68,43 @@ pub(crate) fn is_to_yield() -> bool {
     let yields = ready >= READY_MAX;
     READY.set(if yields { 0 } else { ready });
     yields
+}
+
+/// Selects some of the events that happen one after another. After each selected event, the owner
+/// decides how many events are skipped before the next selected one.
+#[derive(Default)]
+struct Skips {
+    /// Number of events that will be skipped before the next selected one.
+    left: Cell<u32>,
+    /// Value that `left` had after the last selected event.
+    run: Cell<u32>,
+}
+
+impl Skips {
+    const fn new() -> Self {
+        Self {
+            left: Cell::new(0),
+            run: Cell::new(0),
+        }
+    }
+
+    /// Returns true if the event that happens now is selected.
+    fn are_over(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left == 0
+    }
+
+    /// Skips about twice as many events as before, but at most `max`.
+    fn lengthen(&self, max: u32) {
+        self.set((2 * self.run.get() + 1).min(max));
+    }
+
+    /// Skips this number of events.
+    fn set(&self, run: u32) {
+        self.run.set(run);
+        self.left.set(run);
+    }
 }
 
 /// Decides which visits to a worker are timed, and in which of them work is counted by kind of
@@ -84,22 +118,13 @@ pub(crate) struct VisitTimes {
     skipped: Cell<u8>,
     /// True if there was a visit that was not counted since the last counted visit.
     is_dense: Cell<bool>,
-    /// Number of visits by waiting askers until the next visit whose duration is measured.
-    untimed: Cell<u32>,
-    /// Number of visits without a time measurement before the last measured one.
-    run: Cell<u32>,
+    /// Visits whose duration is not measured.
+    untimed: Skips,
     /// True during a visit that is probably short, because earlier visits were short.
     is_short: Cell<bool>,
 }
 
 impl VisitTimes {
-    /// Returns true if the duration of the visit that begins now must be measured.
-    fn begins(&self) -> bool {
-        let untimed = self.untimed.get();
-        self.untimed.set(untimed.saturating_sub(1));
-        untimed == 0
-    }
-
     /// Returns true if the work of the visit that now begins must be counted by kind of task.
     /// `random` is a random number.
     ///
@@ -108,15 +133,16 @@ impl VisitTimes {
     /// of the visits could determine which of them are counted.
     fn counts(&self, random: u64) -> bool {
         let tick = departure::now() as u32;
-        let is_first = tick == 0 || tick != self.tick.get();
-        if !is_first && self.run.get() > 0 {
-            self.is_dense.set(true);
-            return false;
-        }
-        let skipped = self.skipped.get();
-        if skipped > 0 && self.run.get() > 0 {
-            self.skipped.set(skipped - 1);
-            return false;
+        if self.are_short() {
+            if tick != 0 && tick == self.tick.get() {
+                self.is_dense.set(true);
+                return false;
+            }
+            let skipped = self.skipped.get();
+            if skipped > 0 {
+                self.skipped.set(skipped - 1);
+                return false;
+            }
         }
         let is_dense = self.is_dense.replace(false);
         self.skipped
@@ -134,13 +160,16 @@ impl VisitTimes {
     /// Records the measured duration of a visit. After a short visit, about twice as many visits as
     /// before are not measured. After a long visit, the next visit is measured.
     fn took(&self, time: Nanos) {
-        let run = if time > VISIT_LONG {
-            0
+        if time > VISIT_LONG {
+            self.untimed.set(0);
         } else {
-            (2 * self.run.get() + 1).min(UNTIMED_MAX)
-        };
-        self.run.set(run);
-        self.untimed.set(run);
+            self.untimed.lengthen(UNTIMED_MAX);
+        }
+    }
+
+    /// Returns true if the last measured visit was short.
+    fn are_short(&self) -> bool {
+        self.untimed.run.get() > 0
     }
 }
 
@@ -214,9 +243,7 @@ impl Guest {
     #[cold]
     #[inline(never)]
     fn sit_soon(home: Home) -> Welcome {
-        let untried = UNTRIED.get();
-        if untried > 0 {
-            UNTRIED.set(untried - 1);
+        if !TRIED.with(Skips::are_over) {
             return Welcome::Taken;
         }
         let try_again = |_| {
@@ -224,12 +251,10 @@ impl Guest {
             Some(Self::sit(home)).filter(|welcome| !matches!(welcome, Welcome::Taken))
         };
         let found = (0..TRIES).find_map(try_again);
-        let run = match found {
-            Some(_) => 0,
-            None => (2 * UNTRIED_BEFORE.get() + 1).min(UNTRIED_MAX),
-        };
-        UNTRIED_BEFORE.set(run);
-        UNTRIED.set(run);
+        TRIED.with(|skips| match found {
+            Some(_) => skips.set(0),
+            None => skips.lengthen(UNTRIED_MAX),
+        });
         found.unwrap_or(Welcome::Taken)
     }
 
@@ -238,7 +263,7 @@ impl Guest {
     fn at(remote: &'static Remote) -> Option<Self> {
         let mut guest = Self::take(remote)?;
         let worker = guest.worker();
-        let is_timed = worker.visit_times.begins();
+        let is_timed = worker.visit_times.untimed.are_over();
         let wakes = if worker.lane.counts() {
             worker.counts_visit()
         } else {
@@ -429,7 +454,7 @@ impl Worker {
     fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) -> u32 {
         let _entered = Entered::new(self);
         let times = &self.visit_times;
-        times.is_short.set(times.run.get() > 0);
+        times.is_short.set(times.are_short());
         // Messages for a task behind the question may wait for a lock that the caller holds.
         self.pace.set_one_by_one(true);
         let left = Cell::new(max);

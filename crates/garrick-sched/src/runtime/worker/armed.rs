@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 
 use super::Worker;
 use super::step::{FAIR_EVERY, SHOWN, Step, TIMED};
-use crate::cell::{CellPtr, Slot, Table};
+use crate::cell::{CellPtr, Slot};
 use crate::probe::{Looked, Progress};
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Signal;
@@ -24,10 +24,10 @@ impl Worker {
         }
     }
 
-    /// Counts a task that was created on this worker. `table` is the table of its cell.
+    /// Counts a task that was created on this worker.
     #[inline(always)]
-    pub(crate) fn count_begun(&self, table: &'static Table) {
-        (self.vitals).begin(table, |lives| self.lane.add_lives(lives));
+    pub(crate) fn count_begun(&self, cell: CellPtr) {
+        (self.vitals).begin(cell.table(), |lives| self.lane.add_lives(lives));
     }
 
     /// Counts a task that is about to end on this worker, or to leave this worker.
