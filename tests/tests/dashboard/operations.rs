@@ -106,9 +106,13 @@ fn a_long_handler_leads_all_lists() {
     page.wait(&format!(
         "{ALERTS}.some((text) => /^A mailbox of OrderBook has \\d+ messages, above the limit of 10000 messages\\.$/.test(text))"
     ));
-    page.wait(&format!("parseInt({}[0]?.[5]) >= 80", rows("actors")));
-    let first = page.eval(&format!("{}[0].slice(0, 3)", rows("actors")));
-    assert_eq!(first, json!(["/user/book-4711", "OrderBook", "exchange"]));
+    // Another actor comes first for one window if the operating system has interrupted its turn.
+    let book = json!(["/user/book-4711", "OrderBook", "exchange"]);
+    page.wait(&format!(
+        "(([first]) => parseInt(first?.[5]) >= 80
+            && JSON.stringify(first.slice(0, 3)) === JSON.stringify({book}))({})",
+        rows("actors")
+    ));
     page.wait(&format!("/^12\\.\\d k$/.test({}[0][3])", rows("actors")));
     page.wait(&format!(
         "{NAMES}[0] === 'OrderBook' && parseInt({}) >= 80",
