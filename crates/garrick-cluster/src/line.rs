@@ -485,8 +485,8 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Holds the address of the receiver of a part, so that the address is not released before the
-    /// part is sent.
+    /// Holds the receiver's address until the part is sent, so that the address is not released
+    /// before.
     pub(crate) fn keep(&mut self, target: &Owned) {
         let (Owned::Slot(slot), Some(line)) = (target, &self.line) else {
             return;

@@ -138,9 +138,9 @@ impl Receptionist {
         self.request(|reply| find(key, reply))
     }
 
-    /// Asks for the actors that serve a key, like [`Receptionist::find`]. The actor that `cx`
-    /// belongs to receives the answer as a message, which `convert` creates. All values that
-    /// `convert` captures must be `Copy`.
+    /// Asks for the actors that serve a key, like [`Receptionist::find`]. The actor of `cx`
+    /// receives the answer as a message, which `convert` creates. All values that `convert`
+    /// captures must be `Copy`.
     pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
     where
         M: Travels,

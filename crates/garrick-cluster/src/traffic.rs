@@ -16,8 +16,8 @@ pub enum LinkState {
     Connecting,
     /// The nodes are connected.
     Up,
-    /// The nodes are connected, but some frames were lost. The nodes have not agreed yet on which
-    /// frames these were.
+    /// The nodes are connected, but some frames were lost. The nodes have not yet agreed which
+    /// frames were lost.
     Gap,
     /// The other node was silent for too long, and nothing has arrived from it since.
     Down,

@@ -53,9 +53,9 @@ impl fmt::Debug for Incoming {
 /// - The transport keeps the address to which it sends the frames of a node. If the node loses its
 ///   name to another node, the transport stops this address, and the node leaves.
 pub trait Transport: Send + Sync + 'static {
-    /// Joins the cluster `cluster` as the node `name`. From then on, the transport sends frames for
-    /// this node to `incoming`. Returns the incarnation number of the node, which is not 0. May
-    /// block.
+    /// Joins the cluster `cluster` as the node `name`. After joining, the transport sends all
+    /// frames for this node to `incoming`. Returns the incarnation number of the node, which is not
+    /// 0. May block.
     ///
     /// # Errors
     /// Returns [`JoinError::Taken`] if another node has the name, [`JoinError::InTurn`] if a turn
@@ -79,8 +79,8 @@ pub trait Transport: Send + Sync + 'static {
         usize::MAX
     }
 
-    /// Sends a frame to the node `to`. Returns false if sending is not possible now. Then the
-    /// transport must not have sent anything, and the node tries again later, so the frame is not
+    /// Sends a frame to the node `to`. Returns false if sending is not possible now. If it returns
+    /// false, it must not have sent anything. The node then tries again later, so the frame is not
     /// lost. Does not block. If the caller is in a turn, the frame may be sent when the turn
     /// commits.
     fn send(&self, to: &NodeName, frame: Incoming) -> bool;

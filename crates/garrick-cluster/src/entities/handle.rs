@@ -102,8 +102,8 @@ pub struct EntitiesSample {
     pub passivated: u64,
     /// True if this node runs the kind.
     pub is_hosted: bool,
-    /// Number of shards of the kind, or 0 if this node does not know the number yet. This number
-    /// and the next four are updated once per second.
+    /// Number of shards of the kind, or 0 if this node does not know the number yet. All numbers of
+    /// shards are updated once per second.
     pub shards: u32,
     /// Number of shards that this node owns.
     pub owned: u32,
@@ -116,8 +116,8 @@ pub struct EntitiesSample {
     /// Number of messages that wait on this node, for an owner of their shard or for the end of an
     /// entity that stops.
     pub waiting: usize,
-    /// Number of messages that were dropped because this node did not own their shard. This happens
-    /// only if the sender could not know the owner.
+    /// Number of messages that were dropped because this node did not own their shard. This kind of
+    /// loss happens only if the sender could not know the owner.
     pub strays: u64,
     /// Number of messages that were dropped because no node accepted them within 10 seconds.
     pub expired: u64,

@@ -106,10 +106,10 @@ impl KindOptions {
 
     /// Declares that all entities of the kind are fenced durable actors (`fenced`), whose journals
     /// are in a log that all nodes share. Then the journals refuse events of a node that was lost,
-    /// so other nodes need not wait for the end of its lease. They take over the shards after the
-    /// node was silent for 2 seconds instead of 5. A turn without events takes effect at once only
-    /// within 1.8 seconds after the node has renewed its membership. Otherwise it takes effect with
-    /// the next renewal.
+    /// so other nodes need not wait for the end of its lease. Other nodes take over the shards
+    /// after the node was silent for 2 seconds instead of 5. A turn without events takes effect at
+    /// once only within 1.8 seconds after the node has renewed its membership. A later turn takes
+    /// effect with the next renewal.
     ///
     /// If an entity is not durable and fenced, two instances of it may have effects at the same
     /// time. Give this option on all nodes that run the kind.
@@ -122,7 +122,7 @@ impl KindOptions {
 
 /// Implemented by hosts, which create the entities of a kind on a node.
 pub(super) trait Host<M>: Send + Sync {
-    /// Creates the entity with a key. `tenure` represents the time in which this node owns the
+    /// Creates the entity with a key. `tenure` is the right of this node to run entities of the
     /// shard. Returns `None` if the system is shutting down.
     fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>>;
 

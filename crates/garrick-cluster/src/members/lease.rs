@@ -121,9 +121,9 @@ const CLOSED: u8 = 2;
 /// The time in which a node owns a shard. All entities of the shard share the tenure.
 ///
 /// A shard that is handed over gets its new owner when its entities have ended, or after a time
-/// limit. After that, turns of entities that have not ended are undone. The state of a tenure first
-/// changes from open to closing, and later to closed. The time between the two changes is so long
-/// that no turn still acts on the state open when the tenure is closed.
+/// limit. After the shard has a new owner, turns of entities that have not ended are undone. The
+/// state of a tenure first changes from open to closing, and later to closed. A turn that has read
+/// the state open ends long before the tenure is closed.
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,

@@ -48,8 +48,8 @@ const GRACE: Duration = Duration::from_secs(15);
 ///
 /// Each call ends within the time limit, 20 s by default. If a message was not acknowledged, the
 /// log appends a message without events in its place. The result shows whether the first message
-/// was stored. If this append fails too, the log is broken ([`JournalError::Broken`]). Then open
-/// the log again, and spawn the durable actors again.
+/// was stored. If this append fails too, the log is broken ([`JournalError::Broken`]). After this
+/// error, open the log again, and spawn the durable actors again.
 ///
 /// All events of a group for one journal, and each saved state, must fit into the server's
 /// `max_payload`, which is 1 MiB by default. Larger groups and states are refused with
