@@ -1,10 +1,10 @@
 //! Batches. A batch contains everything that one turn sends to one node. It arrives as a whole or
 //! not at all.
 //!
-//! The address of a far actor is a door, whose function adds each message to the batch of the
-//! current turn. The first message of a turn sends the batch to the link (the actor that exchanges
-//! frames with the other node). The link gets the batch when the turn commits. If the turn is
-//! undone, the batch is dropped.
+//! The address of an actor on another node leads to a function, which adds each message to the
+//! batch of the current turn. The first message of a turn sends the batch to the link (the actor
+//! that exchanges frames with the other node). The link gets the batch when the turn commits. If
+//! the turn is undone, the batch is dropped.
 
 use std::cell::{Cell, RefCell};
 use std::mem;

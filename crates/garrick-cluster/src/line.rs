@@ -178,7 +178,8 @@ pub(crate) trait Question: Send {
 
 /// The context of messages between nodes. Addresses and replies implement
 /// [`Wire<Carrier>`](garrick_wire::Wire). So a message that contains one of them needs the
-/// attribute `#[wire(context = Carrier)]`. Other messages do not need it.
+/// attribute `#[wire(context = Carrier)]`. Messages without addresses and replies do not need this
+/// attribute.
 pub struct Carrier {
     line: Arc<dyn Line>,
     /// Limits of a message to the other node.

@@ -22,7 +22,7 @@ use crate::name::NodeName;
 /// directory keeps the actors of its own node alive.
 ///
 /// Changes on a node are visible on that node at once, and on other nodes a little later. The loss
-/// of a node is noticed after about 6 seconds. Before that, messages to actors of the lost node are
+/// of a node is noticed after about 6 seconds. Until then, messages to actors of the lost node are
 /// lost.
 ///
 /// # Examples

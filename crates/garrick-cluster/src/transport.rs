@@ -50,8 +50,9 @@ impl fmt::Debug for Incoming {
 ///   connection, so that a short outage loses only frames under way.
 /// - A node that joins gets an incarnation number. The number is greater than the numbers of all
 ///   earlier nodes with the same name in the cluster.
-/// - The transport keeps the address to which it sends the frames of a node. If the node loses its
-///   name to another node, the transport stops this address, and the node leaves.
+/// - The transport keeps the address to which it passes the frames for a node. If the node loses
+///   its name to another node, the transport stops the actor with this address, and the node
+///   leaves.
 pub trait Transport: Send + Sync + 'static {
     /// Joins the cluster `cluster` as the node `name`. After joining, the transport sends all
     /// frames for this node to `incoming`. Returns the incarnation number of the node, which is not
@@ -72,9 +73,9 @@ pub trait Transport: Send + Sync + 'static {
     /// not block.
     fn leave(&self, name: &NodeName, life: u64);
 
-    /// Returns the maximum size of a frame in bytes, after a node has joined. If the messages of
-    /// one turn to another node would need a larger frame, the node refuses them. By default, there
-    /// is no maximum.
+    /// Returns the maximum size of a frame in bytes, after a node has joined. If the messages that
+    /// a turn sends to another node would need a larger frame, the sending node refuses them. By
+    /// default, there is no maximum.
     fn max_frame(&self) -> usize {
         usize::MAX
     }
@@ -90,7 +91,7 @@ pub trait Transport: Send + Sync + 'static {
 /// handles to the same network.
 ///
 /// In a simulation, frames are messages between nodes. So the links and partitions of the
-/// simulation delay, lose and repeat them.
+/// simulation delay, lose and repeat frames.
 #[derive(Clone, Default)]
 pub struct LocalNet {
     nodes: Arc<Mutex<HashMap<NodeName, Joined>>>,

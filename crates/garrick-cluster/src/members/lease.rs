@@ -19,8 +19,8 @@ const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 ///
 /// Other nodes take shards over only after the lease has ended by their own clocks. So a turn that
 /// ends while the lease is valid has its effects before another node can own the shard. A turn that
-/// ends after the lease is held: it is committed if the node is still a member, and is undone
-/// otherwise.
+/// ends after the end of the lease must wait: it is committed if the node is still a member, and is
+/// undone otherwise.
 pub(crate) struct Lease {
     /// End of the lease. 0 if the lease has ended for good.
     until: AtomicU64,

@@ -17,7 +17,8 @@
 //! accepts no updates, no node can renew its record, so no record may be replaced. Therefore a
 //! candidate (a node that waits for the name) counts the time in which a record is unchanged only
 //! while its own updates succeed. To find out whether they succeed, the candidate updates a key of
-//! its own. A read would not show it: a server without a majority can still answer reads.
+//! its own. A read would not show if updates succeed: a server without a majority can still answer
+//! reads.
 //!
 //! Only an update decides who has a name, because a read may be answered by a server that does not
 //! have the latest record.

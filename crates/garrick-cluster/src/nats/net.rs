@@ -26,9 +26,9 @@ const GRACE: Duration = Duration::from_secs(15);
 
 /// A network on NATS servers, for one node. Clones are handles to the same network.
 ///
-/// [`NatsNet::connect`] and [`NatsBuilder::start`] check that a server can be used. Then
-/// [`Node::join`](crate::Node::join) opens the connection of the node, and claims the name of the
-/// node. If the connection is lost, it is opened again, without a limit on the attempts. The
+/// [`NatsNet::connect`] and [`NatsBuilder::start`] check that a server can be used. After this
+/// check, [`Node::join`](crate::Node::join) opens the connection of the node, and claims the name
+/// of the node. If the connection is lost, it is opened again, without a limit on the attempts. The
 /// connection runs on its own thread.
 ///
 /// [`Node::join`](crate::Node::join) blocks its thread until the server has answered. In a turn of
