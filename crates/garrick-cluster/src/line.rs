@@ -400,7 +400,7 @@ impl fmt::Debug for Carrier {
     }
 }
 
-/// A part of a batch that consists of more than bytes.
+/// A part of a batch that cannot be stored as encoded bytes only.
 pub(crate) enum Item {
     /// A message that contains addresses or replies.
     Tell {

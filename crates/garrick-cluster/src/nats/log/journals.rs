@@ -33,8 +33,8 @@ pub(super) struct Known {
     /// this event.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
-    /// Some of the last messages, oldest first: the number of the last event in each, and its
-    /// sequence.
+    /// Some of the last messages, oldest first: the number of the last event in each message, and
+    /// the sequence of the message.
     marks: VecDeque<Mark>,
     /// Number of messages since old messages were last removed.
     pub(super) unpurged: u32,
