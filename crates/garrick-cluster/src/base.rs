@@ -24,13 +24,13 @@ pub(crate) struct Base {
     pub(crate) bounds: Bounds,
     pub(crate) counts: Counts,
     pub(crate) transport: Arc<dyn Transport>,
-    /// The node. A link uses it to find the receiver of an address that was sent as a name.
+    /// The node of this state. A link needs it to find the receiver of an address that was sent as
+    /// a name.
     node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Number of the last session. The next two fields are the numbers of the last question and of
-    /// the last watch request. No number is used twice, so the numbers of a new link to a node
-    /// differ from the numbers of an earlier link.
+    /// Number of the last session. Like the numbers of questions and watch requests, it is never
+    /// used twice, so a new link to a node never uses a number of an earlier link.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,

@@ -1,9 +1,10 @@
 //! Batches. A batch contains everything that one turn sends to one node. It arrives as a whole or
 //! not at all.
 //!
-//! A door adds to the batch of the current turn. The first addition sends the batch to the link, in
-//! the turn. So the link gets it when the turn commits. If the turn is undone, the batch is dropped
-//! with the message to the link.
+//! The address of an actor on another node leads to a function, which adds each message to the
+//! batch of the current turn. The first message of a turn sends the batch to the link (the actor
+//! that exchanges frames with the other node). The link gets the batch when the turn commits. If
+//! the turn is undone, the batch is dropped.
 
 use std::cell::{Cell, RefCell};
 use std::mem;
@@ -24,8 +25,8 @@ use crate::name::NodeName;
 /// The batch of a turn, to which later messages of the turn are added.
 struct Open {
     turn: TurnMark,
-    /// Pointers to the line and to the node, which are only compared. They stay valid as long as
-    /// the batch holds its line.
+    /// Pointers to the line (the interface of a session) and to the node. The pointers are only
+    /// compared, and stay valid as long as the batch holds the line.
     line: *const (),
     node: *const (),
     peer: NodeName,
@@ -68,7 +69,7 @@ pub(crate) trait Lines: Send + Sync {
     /// Returns the time at which the last frame of another node arrived, if any has arrived.
     fn heard(&self, node: &NodeName) -> Option<Nanos>;
 
-    /// Returns true if the transport has not received all messages yet.
+    /// Returns true if some messages to other nodes were not passed to the transport yet.
     fn waits(&self) -> bool;
 
     /// Returns true if this node has left the cluster.
@@ -78,9 +79,9 @@ pub(crate) trait Lines: Send + Sync {
 /// A way to reach another node.
 #[derive(Clone, Copy)]
 pub(crate) enum Route<'a> {
-    /// The node, in one session only.
+    /// Another node, which is reached only in this one session.
     Line(&'a Arc<dyn Line>),
-    /// The node, in the session that is current when a message is sent.
+    /// Another node, which is reached in the session that is current when a message is sent.
     Node(&'a dyn Lines, &'a NodeName),
 }
 
@@ -148,12 +149,12 @@ impl Route<'_> {
     }
 }
 
-/// Returns true if a message to this receiver may be sent on the line now.
+/// Returns true if the session `line` allows sending a message to the receiver `to` now.
 fn may_send(line: &Arc<dyn Line>, to: &Owned) -> bool {
     line.may_send() && !line.is_full(to)
 }
 
-/// Encodes a value. On failure, refuses the questions that the replies in the value belong to.
+/// Encodes a value. If encoding fails, refuses all questions whose replies are in the value.
 pub(crate) fn encode<T: Travels>(
     value: T,
     content: &mut Vec<u8>,
@@ -171,7 +172,7 @@ pub(crate) fn encode<T: Travels>(
     encoded
 }
 
-/// Calls `f` with an empty buffer of this thread.
+/// Calls `f` with an empty buffer, which this thread reuses.
 pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
     scratch.clear();
@@ -181,7 +182,7 @@ pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Vec<u8>) -> R) -> R {
 }
 
 /// Adds a message without addresses and replies to the batch of the current turn. The batch keeps
-/// the carrier for the next message.
+/// the carrier (the context of the encoding) for the next message.
 fn put_plain(
     carrier: Carrier,
     turn: Option<TurnMark>,

@@ -28,7 +28,7 @@ pub struct NodeSample {
     pub refused: u64,
     /// Reason why the last refused message was refused.
     pub refusal: Option<Arc<str>>,
-    /// Number of losses of other nodes. A node counts each time that it is lost.
+    /// Number of times that another node was lost.
     pub losses: u64,
     /// Number of links to other nodes. The link to a lost node ends after 60 seconds, or after 5
     /// seconds if there are more than 1,024 links.

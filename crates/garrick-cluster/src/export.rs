@@ -24,7 +24,7 @@ impl<M: Travels> Export<M> {
     }
 }
 
-/// Returns true if the mailbox that an address leads to is bounded.
+/// Returns true if the address leads to a bounded mailbox.
 fn has_bound<M: 'static>(address: &Address<M>) -> bool {
     address.capacity().is_some()
 }
@@ -91,7 +91,7 @@ impl<M: Travels> Exported for Export<M> {
     }
 }
 
-/// Hides the type of the messages of an address.
+/// Returns an address as a trait object, which hides the type of its messages.
 pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
     Arc::new(Export(address))
 }

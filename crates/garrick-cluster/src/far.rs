@@ -26,7 +26,7 @@ struct Far<M> {
     message: PhantomData<fn(M)>,
 }
 
-/// Returns the address of an actor on the other node of a line.
+/// Returns the address of an actor on the node to which a line (the interface of a session) leads.
 pub(crate) fn far_address<M: Travels>(line: &Arc<dyn Line>, slot: Slot) -> Address<M> {
     door(Far::<M> {
         line: Arc::clone(line),
@@ -100,7 +100,7 @@ fn service_id(cluster: u64, node: &str, name: &str) -> TaskId {
     TaskId::far(hasher.finish() >> 1)
 }
 
-/// Returns the origin that all addresses of a node's service have.
+/// Returns the origin of a service of a node. All addresses of the service have an equal origin.
 fn service_origin(cluster: u64, node: &NodeName, name: &Arc<str>) -> Arc<Origin> {
     let (node, name) = (node.shared(), name.clone());
     let named = Named::Service { node, name };
@@ -223,7 +223,7 @@ struct Answers<R> {
     answer: PhantomData<fn(R)>,
 }
 
-/// Returns the reply to a question of the other node of a line.
+/// Returns the reply to a question that has arrived on a line (the interface of a session).
 pub(crate) fn far_reply<R: Travels>(line: &Arc<dyn Line>, question: u64) -> Reply<R> {
     let answers = door(Answers::<R> {
         line: Arc::clone(line),

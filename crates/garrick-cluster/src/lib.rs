@@ -1,8 +1,9 @@
 //! Garrick actors on many nodes.
 //!
-//! An [`Address`](garrick_actor::Address) can lead to an actor on another node. It is used like any
-//! other address. There are two differences: a message can be lost with the connection after `send`
-//! has accepted it, and the type of the messages must implement [`Wire`]. Begin with [`Node`].
+//! An [`Address`](garrick_actor::Address) can lead to an actor on another node. Such an address is
+//! used like any other address, with two differences: a message can be lost with the connection
+//! after `send` has accepted it, and the type of the messages must implement [`Wire`]. Begin with
+//! [`Node`].
 
 #![forbid(unsafe_code)]
 

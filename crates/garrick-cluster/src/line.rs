@@ -178,7 +178,8 @@ pub(crate) trait Question: Send {
 
 /// The context of messages between nodes. Addresses and replies implement
 /// [`Wire<Carrier>`](garrick_wire::Wire). So a message that contains one of them needs the
-/// attribute `#[wire(context = Carrier)]`. Other messages do not need it.
+/// attribute `#[wire(context = Carrier)]`. Messages without addresses and replies do not need this
+/// attribute.
 pub struct Carrier {
     line: Arc<dyn Line>,
     /// Limits of a message to the other node.
@@ -399,7 +400,7 @@ impl fmt::Debug for Carrier {
     }
 }
 
-/// A part of a batch that consists of more than bytes.
+/// A part of a batch that cannot be stored as encoded bytes only.
 pub(crate) enum Item {
     /// A message that contains addresses or replies.
     Tell {
@@ -485,8 +486,8 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Holds the address of the receiver of a part, so that the address is not released before the
-    /// part is sent.
+    /// Holds the receiver's address until the part is sent, so that the address is not released
+    /// before.
     pub(crate) fn keep(&mut self, target: &Owned) {
         let (Owned::Slot(slot), Some(line)) = (target, &self.line) else {
             return;

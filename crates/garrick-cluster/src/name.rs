@@ -23,7 +23,7 @@ const NAME_MAX: usize = 64;
 pub struct NodeName(Arc<str>);
 
 impl NodeName {
-    /// Returns the name.
+    /// Returns the node name with the text `name`.
     ///
     /// # Errors
     /// Returns [`JoinError::Name`] if the name is empty, is too long, or contains other characters.

@@ -198,8 +198,8 @@ impl Node {
     ///
     /// # Errors
     /// Returns [`JoinError::Name`] if the name is not allowed, [`JoinError::Taken`] if another node
-    /// has it, and [`JoinError::Closed`] if the system is shutting down. The transport can return
-    /// [`JoinError::InTurn`] and [`JoinError::Transport`].
+    /// has the name, and [`JoinError::Closed`] if the system is shutting down. The transport can
+    /// return [`JoinError::InTurn`] and [`JoinError::Transport`].
     pub fn join(
         handle: &Handle,
         transport: impl Transport,
@@ -337,7 +337,7 @@ impl Node {
         self.core.base.next_served()
     }
 
-    /// Returns the node that a line (a session with another node) belongs to, if the node has not
+    /// Returns the node to which a line (a session with another node) belongs, if the node has not
     /// ended.
     pub(crate) fn of(line: &dyn Line) -> Option<Self> {
         let core = line.home()?.downcast().ok()?;

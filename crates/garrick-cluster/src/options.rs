@@ -56,7 +56,7 @@ impl NodeOptions {
     /// Sets the time limit of all questions from this node to other nodes. The time begins when the
     /// question is passed to the link to the other node. If no answer has come within the limit,
     /// the question ends with [`NoReply::TimedOut`](garrick_actor::NoReply), at most 1 second
-    /// later. A later answer is dropped and counted
+    /// later. An answer that arrives later is dropped and counted
     /// ([`NodeSample::late_answers`](crate::NodeSample)).
     ///
     /// A question can have a shorter limit, for example by

@@ -40,7 +40,7 @@ impl Peer {
         &self.name
     }
 
-    /// Returns the cell that contains the address of the link.
+    /// Returns the cell (`OnceLock`) that contains the address of the link.
     pub(crate) fn cell(&self) -> &LinkCell {
         &self.link
     }

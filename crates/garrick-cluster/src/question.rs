@@ -30,7 +30,7 @@ impl<R: Travels> Question for Asked<R> {
     }
 }
 
-/// Hides the type of a reply.
+/// Returns a reply as a trait object, which hides its type.
 pub(crate) fn question<R: Travels>(reply: Reply<R>) -> Box<dyn Question> {
     Box::new(Asked(reply))
 }

@@ -22,7 +22,7 @@ use crate::name::NodeName;
 /// directory keeps the actors of its own node alive.
 ///
 /// Changes on a node are visible on that node at once, and on other nodes a little later. The loss
-/// of a node is noticed after about 6 seconds. Before that, messages to actors of the lost node are
+/// of a node is noticed after about 6 seconds. Until then, messages to actors of the lost node are
 /// lost.
 ///
 /// # Examples
@@ -138,9 +138,9 @@ impl Receptionist {
         self.request(|reply| find(key, reply))
     }
 
-    /// Asks for the actors that serve a key, like [`Receptionist::find`]. The actor that `cx`
-    /// belongs to receives the answer as a message, which `convert` creates. All values that
-    /// `convert` captures must be `Copy`.
+    /// Asks for the actors that serve a key, like [`Receptionist::find`]. The actor of `cx`
+    /// receives the answer as a message, which `convert` creates. All values that `convert`
+    /// captures must be `Copy`.
     pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
     where
         M: Travels,

@@ -96,9 +96,9 @@ fn lookup<M: Travels>(name: &str, reply: Reply<Result<Address<M>, NameError>>) -
 }
 
 impl Registry {
-    /// Registers an actor of this node under a name. The answer comes when the name is assigned. As
-    /// long as the node cannot reach the records, no answer comes, so set a time limit. Has no
-    /// effect if the actor already has the name.
+    /// Registers an actor of this node under a name. The answer comes when the name is assigned.
+    /// While the node cannot reach the records, no answer comes, so set a time limit. Has no effect
+    /// if the actor already has the name.
     ///
     /// # Errors
     /// Returns [`NameError::Taken`] with the node of the owner if another actor has the name.
@@ -108,8 +108,8 @@ impl Registry {
         self.request(|reply| register(name, address, reply))
     }
 
-    /// Registers an actor of this node, like [`Registry::register`]. The actor that `cx` belongs to
-    /// receives the answer as a message, which `convert` creates.
+    /// Registers an actor of this node, like [`Registry::register`]. The actor of `cx` receives the
+    /// answer as a message, which `convert` creates.
     pub fn register_from<M, N, F>(
         &self,
         cx: &Context<'_, N>,
@@ -156,8 +156,8 @@ impl Registry {
         self.request(|reply| lookup(name, reply))
     }
 
-    /// Asks for the actor that has a name, like [`Registry::lookup`]. The actor that `cx` belongs
-    /// to receives the answer as a message, which `convert` creates.
+    /// Asks for the actor that has a name, like [`Registry::lookup`]. The actor of `cx` receives
+    /// the answer as a message, which `convert` creates.
     pub fn lookup_from<M, N, F>(&self, cx: &Context<'_, N>, name: &str, convert: F)
     where
         M: Travels,

@@ -16,8 +16,8 @@ pub enum LinkState {
     Connecting,
     /// The nodes are connected.
     Up,
-    /// The nodes are connected, but some frames were lost. The nodes have not agreed yet on which
-    /// frames these were.
+    /// The nodes are connected, but some frames were lost. The nodes have not yet agreed which
+    /// frames were lost.
     Gap,
     /// The other node was silent for too long, and nothing has arrived from it since.
     Down,
@@ -108,7 +108,7 @@ pub(crate) struct Traffic {
     questions: AtomicU64,
 }
 
-/// Values of a link that can decrease.
+/// Values of a link that can decrease, unlike counters.
 #[derive(Clone, Copy)]
 pub(crate) struct Level {
     pub(crate) state: LinkState,
@@ -174,8 +174,8 @@ impl Traffic {
         self.messages_refused.fetch_add(1, Relaxed);
     }
 
-    /// Records the values that can decrease. If the state has changed, records `now` as the time of
-    /// the change.
+    /// Records the values of the link that can decrease. If the state of the link has changed,
+    /// records `now` as the time of the change.
     pub(crate) fn set(&self, level: Level, now: Nanos) {
         let state = level.state as u8;
         if self.state.load(Relaxed) != state {

@@ -50,12 +50,13 @@ impl fmt::Debug for Incoming {
 ///   connection, so that a short outage loses only frames under way.
 /// - A node that joins gets an incarnation number. The number is greater than the numbers of all
 ///   earlier nodes with the same name in the cluster.
-/// - The transport keeps the address to which it sends the frames of a node. If the node loses its
-///   name to another node, the transport stops this address, and the node leaves.
+/// - The transport keeps the address to which it passes the frames for a node. If the node loses
+///   its name to another node, the transport stops the actor with this address, and the node
+///   leaves.
 pub trait Transport: Send + Sync + 'static {
-    /// Joins the cluster `cluster` as the node `name`. From then on, the transport sends frames for
-    /// this node to `incoming`. Returns the incarnation number of the node, which is not 0. May
-    /// block.
+    /// Joins the cluster `cluster` as the node `name`. After joining, the transport sends all
+    /// frames for this node to `incoming`. Returns the incarnation number of the node, which is not
+    /// 0. May block.
     ///
     /// # Errors
     /// Returns [`JoinError::Taken`] if another node has the name, [`JoinError::InTurn`] if a turn
@@ -72,15 +73,15 @@ pub trait Transport: Send + Sync + 'static {
     /// not block.
     fn leave(&self, name: &NodeName, life: u64);
 
-    /// Returns the maximum size of a frame in bytes, after a node has joined. If the messages of
-    /// one turn to another node would need a larger frame, the node refuses them. By default, there
-    /// is no maximum.
+    /// Returns the maximum size of a frame in bytes, after a node has joined. If the messages that
+    /// a turn sends to another node would need a larger frame, the sending node refuses them. By
+    /// default, there is no maximum.
     fn max_frame(&self) -> usize {
         usize::MAX
     }
 
-    /// Sends a frame to the node `to`. Returns false if sending is not possible now. Then the
-    /// transport must not have sent anything, and the node tries again later, so the frame is not
+    /// Sends a frame to the node `to`. Returns false if sending is not possible now. If it returns
+    /// false, it must not have sent anything. The node then tries again later, so the frame is not
     /// lost. Does not block. If the caller is in a turn, the frame may be sent when the turn
     /// commits.
     fn send(&self, to: &NodeName, frame: Incoming) -> bool;
@@ -90,7 +91,7 @@ pub trait Transport: Send + Sync + 'static {
 /// handles to the same network.
 ///
 /// In a simulation, frames are messages between nodes. So the links and partitions of the
-/// simulation delay, lose and repeat them.
+/// simulation delay, lose and repeat frames.
 #[derive(Clone, Default)]
 pub struct LocalNet {
     nodes: Arc<Mutex<HashMap<NodeName, Joined>>>,

@@ -19,15 +19,15 @@ const WRONG_SIDE: &str = "this carrier is for messages from another node";
 /// Reason why an address cannot be decoded.
 const WRONG_TYPE: &str = "the address has another type";
 
-/// Returns the receiver that an address leads to, if messages of the line contain the address as a
-/// name.
+/// Returns the receiver to which an address leads, if messages of the line (a session) contain the
+/// address as a name.
 fn named<M: Travels>(address: &Address<M>, line: &dyn Line) -> Option<Named> {
     let origin = address.origin()?;
     let origin: &Origin = origin.downcast_ref()?;
     (origin.cluster == line.cluster()).then(|| origin.named.clone())
 }
 
-/// Returns the address of the receiver with a name.
+/// Returns the address of the receiver with the given name.
 ///
 /// # Errors
 /// Returns the reason if this node cannot find the receiver.

@@ -69,8 +69,8 @@ impl Changes {
         self.pending.contains_key(key)
     }
 
-    /// Changes a record. Does nothing if a change of this record, or too many changes, have no
-    /// answer. The caller must then try again later.
+    /// Changes a record. Does nothing if an earlier change of this record has no answer yet, or if
+    /// too many changes have none. In both cases, the caller must try again later.
     pub(super) fn change(
         &mut self,
         key: Arc<str>,

@@ -123,7 +123,7 @@ impl Instance {
         format!("{SERVED}{life}.{number}")
     }
 
-    /// Returns the number of the actor that the service with this name leads to. Returns `None` if
+    /// Returns the number of the actor to which the service with this name leads. Returns `None` if
     /// the service does not belong to a directory.
     pub(crate) fn number_of(service: &str) -> Option<u64> {
         let (_, number) = service.strip_prefix(SERVED)?.split_once('.')?;

@@ -66,7 +66,8 @@ impl Gate {
 
 /// Returns the address under which the regions of other nodes reach a region.
 ///
-/// Their messages are accepted even if the mailbox is full: these regions have accepted them.
+/// Messages from other regions are accepted even if the mailbox is full, because the sending
+/// regions have already accepted them.
 pub(super) fn region_address<M: Travels>(region: Address<RegionMsg<M>>) -> Address<ToRegion<M>> {
     door(FromOthers(region))
 }

@@ -102,8 +102,8 @@ pub struct EntitiesSample {
     pub passivated: u64,
     /// True if this node runs the kind.
     pub is_hosted: bool,
-    /// Number of shards of the kind, or 0 if this node does not know the number yet. This number
-    /// and the next four are updated once per second.
+    /// Number of shards of the kind, or 0 if this node does not know the number yet. All numbers of
+    /// shards are updated once per second.
     pub shards: u32,
     /// Number of shards that this node owns.
     pub owned: u32,
@@ -116,8 +116,8 @@ pub struct EntitiesSample {
     /// Number of messages that wait on this node, for an owner of their shard or for the end of an
     /// entity that stops.
     pub waiting: usize,
-    /// Number of messages that were dropped because this node did not own their shard. This happens
-    /// only if the sender could not know the owner.
+    /// Number of messages that were dropped because this node did not own their shard. This kind of
+    /// loss happens only if the sender could not know the owner.
     pub strays: u64,
     /// Number of messages that were dropped because no node accepted them within 10 seconds.
     pub expired: u64,
@@ -129,9 +129,9 @@ pub struct EntitiesSample {
 /// Entities of a node: actors that have a key, and run on one node of the cluster at a time. Clones
 /// are handles to the same node.
 ///
-/// A *kind* of entities is divided into *shards*. A node that [hosts](Entities::host) the kind owns
-/// some of the shards, and creates an entity when the first message for the entity arrives. If the
-/// node is lost, other nodes take over its shards. If a node joins or leaves, shards are handed
+/// A *kind* of entities is divided into *shards*. Each node that [hosts](Entities::host) a kind
+/// owns some of its shards, and creates an entity when the first message for the entity arrives. If
+/// a node is lost, other nodes take over its shards. If a node joins or leaves, shards are handed
 /// over: their entities handle the messages in their mailboxes, and stop.
 ///
 /// # Examples
@@ -231,9 +231,9 @@ impl Entities {
         self.shared.placement.clone()
     }
 
-    /// Returns the value that a higher layer keeps for this node under a name. If there is none, or
-    /// if the value can no longer be used, starts a new value. Fails if `max` values are already
-    /// kept.
+    /// Returns the value that a higher layer, such as topics, keeps for this node under a name. If
+    /// there is no such value, or if it can no longer be used, creates a new one. Fails if `max`
+    /// values are already kept.
     pub(crate) fn kept<T: Clone + Send + Sync + 'static>(
         &self,
         name: &str,
@@ -397,11 +397,11 @@ impl Entities {
         Ok(entity_address(cluster, kind.into(), key, region, gate))
     }
 
-    /// Hands the shards of this node over to other nodes, and ends its membership. Entities handle
-    /// the messages in their mailboxes before they stop. The returned question is answered when the
-    /// last shard was handed over, and the waiting messages of this node were sent to other nodes.
-    /// If no other node runs a kind, the entities of that kind stop, and no node takes over their
-    /// shards.
+    /// Hands the shards of this node over to other nodes, and ends the membership of this node in
+    /// the cluster. Entities handle the messages in their mailboxes before they stop. The returned
+    /// question is answered when the last shard was handed over, and the waiting messages of this
+    /// node were sent to other nodes. If no other node runs a kind, the entities of that kind stop,
+    /// and no node takes over their shards.
     ///
     /// After the last shard was handed over, addresses of entities refuse messages on this node.
     /// The node itself does not [leave](Node::leave).

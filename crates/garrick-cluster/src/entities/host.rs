@@ -61,9 +61,9 @@ impl KindOptions {
     /// reads and writes version 1.
     ///
     /// When the first node that writes a newer version becomes a member, the version of the kind
-    /// changes to this version. Shards are given only to nodes that can read the version of the
-    /// kind, and other nodes hand their shards over. So no node gets an entity whose journal it
-    /// cannot read. A node that cannot run the kind says so in
+    /// changes to this version. Only nodes that can read the version of the kind get shards, and
+    /// all other nodes hand their shards over. So no node gets an entity whose journal it cannot
+    /// read. A node that cannot run the kind reports this in
     /// [`MembersSample::failure`](crate::MembersSample::failure).
     #[must_use]
     pub const fn versions(mut self, versions: RangeInclusive<u32>) -> Self {
@@ -81,9 +81,9 @@ impl KindOptions {
         self
     }
 
-    /// Sets the time after which an entity without messages stops. The entity may run for up to
-    /// twice this time. The next message for the entity creates it again. With `None`, entities run
-    /// until their shards move.
+    /// Sets the time after which an entity without messages stops. An entity may run without
+    /// messages for up to twice this time. The next message for a stopped entity creates it again.
+    /// With `None`, entities run until their shards move.
     #[must_use]
     pub const fn idle(mut self, idle: Option<Duration>) -> Self {
         self.idle = idle;
@@ -105,11 +105,11 @@ impl KindOptions {
     }
 
     /// Declares that all entities of the kind are fenced durable actors (`fenced`), whose journals
-    /// are in a log that all nodes share. Then the journals refuse events of a node that was lost,
-    /// so other nodes need not wait for the end of its lease. They take over the shards after the
-    /// node was silent for 2 seconds instead of 5. A turn without events takes effect at once only
-    /// within 1.8 seconds after the node has renewed its membership. Otherwise it takes effect with
-    /// the next renewal.
+    /// are in a log that all nodes share. With this option, the journals refuse events of a node
+    /// that was lost, so other nodes need not wait for the end of its lease. Other nodes take over
+    /// the shards after the node was silent for 2 seconds instead of 5. A turn without events takes
+    /// effect at once only within 1.8 seconds after the node has renewed its membership. A later
+    /// turn takes effect with the next renewal.
     ///
     /// If an entity is not durable and fenced, two instances of it may have effects at the same
     /// time. Give this option on all nodes that run the kind.
@@ -122,7 +122,7 @@ impl KindOptions {
 
 /// Implemented by hosts, which create the entities of a kind on a node.
 pub(super) trait Host<M>: Send + Sync {
-    /// Creates the entity with a key. `tenure` represents the time in which this node owns the
+    /// Creates the entity with a key. `tenure` is the right of this node to run entities of the
     /// shard. Returns `None` if the system is shutting down.
     fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>>;
 

@@ -39,7 +39,7 @@ impl<M> Kind<M> {
         }
     }
 
-    /// Returns the name.
+    /// Returns the name of the kind.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name

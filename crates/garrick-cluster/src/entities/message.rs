@@ -17,8 +17,8 @@ pub(super) enum ToRegion<M> {
     Message {
         shard: u32,
         key: String,
-        /// Revision of the shard's record that names the receiving node as the owner, as the sender
-        /// has read it.
+        /// Revision of the shard's record in which the sender has read that the receiving node is
+        /// the owner.
         revision: u64,
         message: M,
     },
@@ -43,7 +43,7 @@ pub(super) enum RegionMsg<M> {
     /// A message from another node.
     From(ToRegion<M>),
     Order(Order),
-    /// The node runs entities of the kind.
+    /// A report that this node now runs entities of the kind.
     Host(Arc<dyn Host<M>>),
     /// An entity has ended.
     Ended {

@@ -10,8 +10,8 @@ use hashbrown::{HashMap, HashSet};
 use super::message::ToRegion;
 use crate::members::{Lease, Tenure};
 
-/// Maximum number of stored announcements from nodes that have learned of a hand-over before this
-/// node.
+/// Maximum number of stored announcements from nodes that have learned of the hand-over of a shard
+/// earlier than this node.
 const HELD_MAX: usize = 1_024;
 
 /// A message to an entity that waits for an owner of its shard.
@@ -89,8 +89,8 @@ pub(super) struct Shard<M> {
     /// the loss of the shard.
     pub(super) tenure: Option<Arc<Tenure>>,
     /// Nodes that send no more messages for the shard, because they have read a record of the shard
-    /// that this region does not know yet. Each node has the revision of the record that it has
-    /// read.
+    /// that this region does not know yet. The value for each node is the revision of the record
+    /// that this node has read.
     pub(super) held: Vec<(String, u64)>,
 }
 

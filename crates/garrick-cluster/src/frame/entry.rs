@@ -70,7 +70,7 @@ pub(crate) struct Body<'a> {
     pub(crate) first: u64,
     /// Number of addresses in the content.
     refs: u32,
-    /// The encoded addresses, which have been checked.
+    /// The encoded addresses. Their encoding has been checked.
     listed: &'a [u8],
     pub(crate) content: &'a [u8],
 }
@@ -508,7 +508,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns the addresses.
+    /// Returns the addresses that the content contains.
     pub(crate) fn refs(&self) -> impl Iterator<Item = Ref<'a>> + use<'a> {
         let (mut reader, refs) = (Reader(self.listed), self.refs);
         // They were read before.

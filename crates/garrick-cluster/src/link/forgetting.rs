@@ -1,8 +1,8 @@
 //! Links that forget a node that does not come back.
 //!
 //! After such a link has ended, this node knows nothing of its earlier sessions with the other
-//! node. If the other node still runs, it may try to continue an earlier session. The README of the
-//! crate describes how both nodes notice this.
+//! node. If the other node still runs, it may try to continue an earlier session. `src/README.md`
+//! describes how both nodes notice such an attempt.
 
 use std::time::Duration;
 
@@ -97,8 +97,8 @@ impl Link {
     }
 
     /// Returns true if a frame shows that the other node has forgotten this node. Such a frame
-    /// begins another session of the other node, although that node had received frames of this
-    /// node's current session. The first frame of a link has no entries.
+    /// begins another session of the other node, although the other node had received frames of
+    /// this node's current session. It has no entries, because it is the first frame of a new link.
     pub(super) fn is_forgotten_by(&self, head: &Head) -> bool {
         self.is_seen
             && head.entries == 0

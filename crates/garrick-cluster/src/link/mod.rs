@@ -42,8 +42,8 @@ use watched::Watched;
 /// confirmed). Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
 
-/// Number of successive beats without a confirmation of any frame after which the other node counts
-/// as lost. The node is lost even if its frames still arrive.
+/// Number of successive beats after which the other node counts as lost if it has not confirmed any
+/// frame, even if its own frames still arrive.
 const BEATS_STUCK_MAX: u32 = 20;
 
 /// The actor that exchanges frames with one other node.
@@ -87,7 +87,7 @@ pub(crate) struct Link {
     forgets: bool,
     /// True if the link has received a message.
     is_used: bool,
-    /// True if a frame was sent to the other node since it was last lost.
+    /// True if a frame was sent to the other node since that node was last lost.
     has_greeted: bool,
     /// True if frames were lost, so that the orders must be sent again.
     repeats: bool,

@@ -9,8 +9,8 @@ use hashbrown::HashMap;
 
 use crate::line::Question;
 
-/// Maximum time between the first and the last question of a period. A question may end this much
-/// later than its time limit.
+/// Maximum time between the first and the last question of a period (a group of questions that end
+/// together). A question may end later than its time limit, by at most this time.
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// Questions that were sent within [`PERIOD`].
@@ -74,7 +74,7 @@ impl Questions {
         self.len += 1;
     }
 
-    /// Removes and returns the question with a number, if it is still waiting.
+    /// Removes and returns the question with the given number, if the question is still waiting.
     pub(super) fn take(&mut self, number: u64) -> Option<Box<dyn Question>> {
         let after = self
             .periods

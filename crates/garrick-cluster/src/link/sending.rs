@@ -69,13 +69,13 @@ pub(super) struct Sending {
     orders: VecDeque<(u64, Order)>,
     /// Number of the last order.
     order: u64,
-    /// Number that the last order had at the last beat.
+    /// Number of the order that was the last one at the last beat.
     order_at_beat: u64,
-    /// Number that the oldest frame under way had at the last beat.
+    /// Number of the frame that was the oldest one under way at the last beat.
     oldest_at_beat: u64,
     /// Number of beats since the oldest frame under way last changed.
     beats_stuck: u32,
-    /// True if a frame was sent since the last beat reset this field.
+    /// True if a frame was sent since the link last set this field to false.
     pub(super) is_fresh: bool,
     /// Number of frames that the transport has refused since the last frame from the other node
     /// arrived. As long as the number is not 0, no entries are sent.

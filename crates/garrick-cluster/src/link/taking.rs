@@ -123,7 +123,7 @@ impl Link {
         }
     }
 
-    /// Returns true if a head does not confirm frames or orders that were never sent.
+    /// Returns false if a head confirms frames or orders that were never sent.
     fn may_confirm(&self, head: &Head) -> bool {
         head.seen != self.session.number() || self.sending.may_confirm(head.taken, head.orders)
     }

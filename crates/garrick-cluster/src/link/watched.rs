@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use garrick_actor::Watch;
 use hashbrown::HashMap;
 
-/// Minimum number of watches. Below it, watches whose notice was dropped are not removed.
+/// Number of watches below which watches without a notice are not removed.
 const SWEEP_MIN: usize = 64;
 
 /// A token inside a notice (the callback of a watch). A weak reference to the token shows whether
@@ -22,8 +22,8 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Adds a watch whose notice contains `token`. The receiver may have dropped the notice without
-    /// calling it.
+    /// Adds a watch whose notice contains `token`. The watched actor can drop the notice without
+    /// calling it, and the watch is then removed later.
     pub(super) fn add(&mut self, number: u64, watch: Watch, token: Weak<()>) {
         if self.all.len() >= self.sweep_at.max(SWEEP_MIN) {
             self.all.retain(|_, (_, token)| token.strong_count() > 0);

@@ -19,8 +19,8 @@ const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 ///
 /// Other nodes take shards over only after the lease has ended by their own clocks. So a turn that
 /// ends while the lease is valid has its effects before another node can own the shard. A turn that
-/// ends after the lease is held: it is committed if the node is still a member, and is undone
-/// otherwise.
+/// ends after the end of the lease must wait: it is committed if the node is still a member, and is
+/// undone otherwise.
 pub(crate) struct Lease {
     /// End of the lease. 0 if the lease has ended for good.
     until: AtomicU64,
@@ -121,9 +121,9 @@ const CLOSED: u8 = 2;
 /// The time in which a node owns a shard. All entities of the shard share the tenure.
 ///
 /// A shard that is handed over gets its new owner when its entities have ended, or after a time
-/// limit. After that, turns of entities that have not ended are undone. The state of a tenure first
-/// changes from open to closing, and later to closed. The time between the two changes is so long
-/// that no turn still acts on the state open when the tenure is closed.
+/// limit. After the shard has a new owner, turns of entities that have not ended are undone. The
+/// state of a tenure first changes from open to closing, and later to closed. A turn that has read
+/// the state open ends long before the tenure is closed.
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,

@@ -34,7 +34,8 @@ pub(crate) enum Order {
         /// Revision of the record of the shard. 0 if the shard has no record.
         revision: u64,
     },
-    /// The node has become a member. Sent before the first owner.
+    /// The node has become a member. This order is sent before all orders that contain owners of
+    /// shards.
     Joined(Arc<Lease>),
     /// The node is no longer a member. All owners are unknown.
     Lost,

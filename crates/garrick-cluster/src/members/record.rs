@@ -66,7 +66,7 @@ pub(crate) struct Member {
     #[wire(7)]
     pub(crate) uses: Vec<String>,
     /// Fence of the node: a number that the records of its shards of fenced kinds contain. If the
-    /// node is silent, another member increases the fence, and then these shards have no owner.
+    /// node is silent, another member increases the fence. After that, these shards have no owner.
     #[wire(8, default)]
     pub(crate) fence: u64,
     /// True if another member has increased the fence, and the node has not renewed its record

@@ -1,9 +1,9 @@
 //! Echoes: messages that a client sends to itself. They show that a connection works in both
 //! directions.
 //!
-//! The NATS client pings the server only when it has received nothing for some time. As long as
-//! other clients send messages to this client, it does not notice that its own data no longer
-//! reaches the server.
+//! The NATS client pings the server only when it has received nothing for some time. So while this
+//! client receives messages of other clients, it does not notice if its own data no longer reaches
+//! the server.
 
 use std::time::Duration;
 

@@ -17,7 +17,8 @@
 //! accepts no updates, no node can renew its record, so no record may be replaced. Therefore a
 //! candidate (a node that waits for the name) counts the time in which a record is unchanged only
 //! while its own updates succeed. To find out whether they succeed, the candidate updates a key of
-//! its own. A read would not show it: a server without a majority can still answer reads.
+//! its own. A read would not show if updates succeed: a server without a majority can still answer
+//! reads.
 //!
 //! Only an update decides who has a name, because a read may be answered by a server that does not
 //! have the latest record.
@@ -47,13 +48,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const LOOK_WITHIN: Duration = Duration::from_secs(1);
 
 /// Number of successive refused renewals after which the name counts as lost, even if no record of
-/// another node was found. This happens if the server has gone back to an older state.
+/// another node was found. A server that has gone back to an older state refuses renewals in this
+/// way.
 const REFUSALS_MAX: u32 = 5;
 
 /// First words of a record, with the version of the format.
 const FORMAT: &str = "garrick 1";
 
-/// The record of a node, and its revision.
+/// The record of a node, with the revision of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record {
     /// There is no record. Contains the revision at which the record was deleted, or 0.
@@ -180,7 +182,7 @@ struct Seen {
     since: Instant,
 }
 
-/// Tries to claim a name until a time limit.
+/// Tries to claim a name until a time limit has passed.
 pub(super) async fn claim(
     store: Store,
     node: NodeName,

@@ -65,7 +65,7 @@ pub(super) struct Member {
     /// True if the node is leaving.
     leaves: Arc<watch::Sender<bool>>,
     _echoes: Echoes,
-    /// Receiver that is disconnected when the node's record has been deleted.
+    /// Receiver of a channel that is closed when the node's record has been deleted.
     released: Mutex<Receiver<()>>,
 }
 
@@ -365,8 +365,8 @@ struct Renewal {
 }
 
 impl Renewal {
-    /// Renews the record each second until the node leaves or has lost its name. Then drops
-    /// `keeps`.
+    /// Renews the record each second until the node leaves or has lost its name. Drops `keeps` at
+    /// the end.
     async fn renew(mut self, mut told: watch::Receiver<bool>, keeps: SyncSender<()>) {
         let mut ticks = interval(RENEW_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,7 +1,7 @@
 //! A transport on [NATS](https://nats.io): nodes that meet on one server, or on a cluster of
 //! servers.
 //!
-//! Needs only a server with JetStream, of version 2.12 or later:
+//! The transport needs a server with JetStream, of version 2.12 or later:
 //! ```sh
 //! nats-server --jetstream --addr 127.0.0.1
 //! ```

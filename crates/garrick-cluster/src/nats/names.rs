@@ -32,7 +32,7 @@ pub(super) fn subject(cluster: &str, node: &str, life: u64) -> Subject {
     format!("g.{cluster}.n.{node}.{life}").into()
 }
 
-/// Returns the node and the incarnation that a subject belongs to.
+/// Returns the node and the incarnation to which a subject belongs.
 pub(super) fn node_of<'a>(cluster: &str, subject: &'a str) -> Option<(&'a str, u64)> {
     let rest = subject.strip_prefix("g.")?.strip_prefix(cluster)?;
     let (node, life) = rest.strip_prefix(".n.")?.split_once('.')?;

@@ -77,8 +77,8 @@ struct Place {
 #[derive(Default)]
 struct Told {
     records: HashMap<String, Entry>,
-    /// Server time in nanoseconds at which the newest record was stored. If this happened while the
-    /// observer was reading, the field contains the current time.
+    /// Server time in nanoseconds at which the newest record was stored. If that record was stored
+    /// while the observer was reading, the field contains the current time.
     newest: i128,
 }
 

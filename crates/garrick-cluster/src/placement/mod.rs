@@ -53,8 +53,8 @@ pub enum News {
         /// Revision of the answer. All changes up to this revision are included, and no later
         /// changes.
         revision: u64,
-        /// True if all existing records are included. Then a record that is not included was
-        /// deleted.
+        /// True if the answer includes all existing records. If so, a record that is not included
+        /// was deleted.
         is_whole: bool,
     },
     /// Answer to [`Placement::change`].
@@ -103,7 +103,7 @@ pub(crate) enum Request {
 ///   records have had at one time, and includes all changes up to its revision. An answer may never
 ///   come.
 /// - Sooner or later, all reads include a change that was made. If a change was refused because of
-///   another change, all reads include the other change sooner or later.
+///   another change, all reads sooner or later include that other change.
 /// - No method blocks. Answers are messages, which can arrive in any order. A call in a turn takes
 ///   effect when the turn commits.
 pub trait Placement: Send + Sync + 'static {

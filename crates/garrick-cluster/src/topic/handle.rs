@@ -27,9 +27,10 @@ const TOPICS_MAX: usize = 1_024;
 /// A topic, which sends each published message once to each of its subscribers, on all nodes.
 /// Clones are handles to the same topic.
 ///
-/// A message is sent once to each node with subscribers, which copies it for its subscribers. A
-/// subscriber gets the messages of one publisher in the order of their publication. Messages can be
-/// lost with the connection or with a node. [`Topic::sample`] returns the number of lost messages.
+/// A message is sent once to each node with subscribers, and this node copies it for each of its
+/// subscribers. A subscriber gets the messages of one publisher in the order of their publication.
+/// Messages can be lost with the connection or with a node. [`Topic::sample`] returns the number of
+/// lost messages.
 ///
 /// A topic keeps the subscribers of its own node alive until they unsubscribe. Stopped subscribers
 /// are removed.
@@ -147,10 +148,10 @@ impl<M: Travels + Clone> Topic<M> {
         })
     }
 
-    /// Subscribes an actor of this node. When the answer has arrived, the actor gets all messages
-    /// that are published on this node. The actor gets messages from other nodes a little later.
-    /// Has no effect if the actor is already subscribed, or has stopped. An actor with a full
-    /// bounded mailbox misses messages.
+    /// Subscribes an actor of this node. From the time when the answer arrives, the actor gets all
+    /// messages that are published on this node. A little later, it also gets the messages that are
+    /// published on other nodes. Has no effect if the actor is already subscribed, or has stopped.
+    /// An actor with a full bounded mailbox misses messages.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if this node uses too many keys of the receptionist, or if this

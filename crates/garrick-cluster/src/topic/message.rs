@@ -32,7 +32,7 @@ pub(super) enum ToClerk<M: 'static> {
     Listing(Listing<ToTopic<M>>),
     Subscribe(Address<M>, Reply<Result<(), ServiceError>>),
     Unsubscribe(Address<M>, Reply<Result<(), ServiceError>>),
-    /// The directory has listed the agent, or has refused to.
+    /// The directory has listed the agent, or has refused to list it.
     Served(Result<(), ServiceError>),
     /// A subscriber of the topic on this node has ended.
     Ended(TaskId),

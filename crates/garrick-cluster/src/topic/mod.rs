@@ -1,9 +1,9 @@
 //! Topics of a cluster, which send each published message to all subscribers on all nodes.
 //!
-//! Each node that uses a topic has two actors for it. The *agent* receives the published messages
-//! and those from other agents, and passes them on. Its mailbox is bounded. The *clerk* knows the
-//! subscribers of the node and the agents of other nodes. The clerk keeps the agent listed in the
-//! directory as long as there are subscribers.
+//! Each node that uses a topic has two actors for it. The *agent*, which has a bounded mailbox,
+//! receives published messages and messages from the agents of other nodes, and passes them on. The
+//! *clerk* knows the subscribers of the node and the agents of other nodes. The clerk keeps the
+//! agent listed in the directory as long as there are subscribers.
 
 mod message;
 

@@ -9,7 +9,8 @@ const STREAMS_MAX: usize = 4_096;
 struct Stream {
     /// Number of the last message that arrived in the stream.
     number: u64,
-    /// Total number of messages of all streams when the last message of this stream arrived.
+    /// Number of messages that had arrived in all streams when the last message of this stream
+    /// arrived.
     used: u64,
 }
 

@@ -51,8 +51,8 @@ fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(WAITS_MAX)
 }
 
-/// Returns the names of the nodes that have not announced yet that they send no more messages for a
-/// shard.
+/// Returns the names of the nodes that may still send messages for a shard, because they have made
+/// no announcement.
 fn others(nodes: &[NodeName], held: &[(String, u64)], revision: u64) -> HashSet<String> {
     let has_told = |name: &str| {
         held.iter()
@@ -157,7 +157,7 @@ impl<M: Travels> Region<M> {
         service_address(lines, node, Self::service(&self.kind).into())
     }
 
-    /// Handles a message to an entity that was sent on this node.
+    /// Handles a message to an entity. The message was sent on this node.
     fn send(&mut self, key: Arc<str>, hash: u64, message: M, cx: &Context<'_, RegionMsg<M>>) {
         let waiting = Waiting {
             key,

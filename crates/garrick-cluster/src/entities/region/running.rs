@@ -14,7 +14,7 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Minimum number of stored idle times. Below it, the idle times of ended entities are not removed.
+/// Number of stored idle times below which the idle times of ended entities are not removed.
 const IDLE_MIN: usize = 1_024;
 
 /// Removes and returns the messages that have waited for too long.

@@ -29,9 +29,9 @@ use crate::placement::{Change, News, Outcome, Placement};
 /// Time between two checks for silent members.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Number of ticks between two renewals of a node that runs no fenced kinds. The next constant is
-/// the number for a node that runs a fenced kind.
+/// Number of ticks between two renewals of the membership, for a node that runs no fenced kinds.
 const BEAT_TICKS: u64 = 4;
+/// Number of ticks between two renewals of the membership, for a node that runs a fenced kind.
 const FENCED_BEAT_TICKS: u64 = 2;
 
 /// Time without an answer after which a renewal is late.

@@ -100,8 +100,8 @@ impl Placer {
     }
 
     /// Returns true if the kind has a record with at least the version that this node writes.
-    /// Otherwise creates or changes the record, because the record must be right before the node
-    /// owns a shard.
+    /// Otherwise creates or changes the record of the kind, because it must contain the right
+    /// version before the node owns a shard.
     fn is_decided(&mut self, kind: &Arc<str>, hosted: Hosted, cx: &Context<'_, PlacerMsg>) -> bool {
         let versions = hosted.versions;
         let (revision, shards) = match self.view.kind(kind) {

@@ -1,8 +1,8 @@
 //! Appending groups of events.
 //!
 //! All events of a group for one journal are one message, which is stored as a whole or not at all.
-//! The message is stored only if the last message of the journal is the one that this writer knows.
-//! The messages of all journals are sent at the same time.
+//! The message is stored only if this writer knows the last message of the journal. The messages of
+//! all journals are sent at the same time.
 //!
 //! ```text
 //! message --- acknowledged ---------------------------------------> stored
@@ -11,8 +11,8 @@
 //!                         |------- refused: read what is there ----> stored, or refused
 //!                         '------- no answer until the time is up -> broken
 //! ```
-//! A fence is a message without events, which takes the place of the message. If the fence is
-//! stored, the message can no longer be stored.
+//! A fence is a message without events, which takes the place of a message with events. If the
+//! fence is stored, the other message can no longer be stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,8 @@ struct Part {
     name: Arc<str>,
     tokens: Arc<str>,
     head: Head,
-    /// Head of a fence: a message without events, which may be stored instead of the message.
+    /// Head of a fence: a message without events, which may be stored instead of the message with
+    /// the events.
     before: Head,
     bytes: Vec<u8>,
     /// Size of the message in bytes.
@@ -51,7 +52,8 @@ struct Part {
 
 /// Result of sending a part of a group: the events of one journal.
 enum Settled {
-    /// The message, or a fence that replaces it, is the last message and has this sequence.
+    /// The part's message, or a fence that replaces it, is the last message of the journal and has
+    /// this sequence.
     Stored(u64),
     /// A fence was stored, with this sequence.
     Fenced(u64, String),

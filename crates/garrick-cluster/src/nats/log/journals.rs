@@ -33,8 +33,8 @@ pub(super) struct Known {
     /// this event.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
-    /// Some of the last messages, oldest first: the number of the last event in each, and its
-    /// sequence.
+    /// Some of the last messages, oldest first: the number of the last event in each message, and
+    /// the sequence of the message.
     marks: VecDeque<Mark>,
     /// Number of messages since old messages were last removed.
     pub(super) unpurged: u32,
@@ -115,8 +115,8 @@ impl Known {
         });
     }
 
-    /// Returns a sequence such that the messages up to it contain no events after the event
-    /// `number`.
+    /// Returns a sequence for the event `number`. Messages up to this sequence contain no later
+    /// events.
     pub(super) fn covers(&self, number: u64) -> u64 {
         if number == self.newest {
             return self.sequence;
@@ -132,7 +132,7 @@ impl Known {
         known.map(|mark| mark.covers).max().unwrap_or(0)
     }
 
-    /// Returns the sequence at which a search for the message with an event begins.
+    /// Returns the sequence at which the search for the message with the given event begins.
     pub(super) fn search(&self, number: u64) -> u64 {
         if self.cursor.number == number {
             return self.cursor.covers;

@@ -39,8 +39,8 @@ const GRACE: Duration = Duration::from_secs(15);
 ///
 /// Several processes may open the same log. If several writers append to one journal, only one
 /// succeeds: a writer that does not know the newest message of the journal is refused with
-/// [`JournalError::Conflict`], and none of its events are stored in that journal. After that, the
-/// writer must call [`Log::start`] again.
+/// [`JournalError::Conflict`], and none of its events are stored in that journal. After a conflict,
+/// the writer must call [`Log::start`] again.
 ///
 /// Acknowledged events are stored by the server, or by a majority of the servers. The server
 /// setting `sync_interval` determines when events are on the disk. `docs/cluster.md` has the
@@ -48,8 +48,9 @@ const GRACE: Duration = Duration::from_secs(15);
 ///
 /// Each call ends within the time limit, 20 s by default. If a message was not acknowledged, the
 /// log appends a message without events in its place. The result shows whether the first message
-/// was stored. If this append fails too, the log is broken ([`JournalError::Broken`]). Then open
-/// the log again, and spawn the durable actors again.
+/// was stored. If appending this message without events fails too, the log is broken
+/// ([`JournalError::Broken`]). After this error, open the log again, and spawn the durable actors
+/// again.
 ///
 /// All events of a group for one journal, and each saved state, must fit into the server's
 /// `max_payload`, which is 1 MiB by default. Larger groups and states are refused with

@@ -63,9 +63,9 @@ impl NatsLogOptions {
         }
     }
 
-    /// Has each [`Log::start`](garrick_journal::Log::start) append a message without events. Then
-    /// `start` returns the newest state, and writers that started earlier can no longer append. Use
-    /// this option if a journal moves between nodes.
+    /// Makes each call of [`Log::start`](garrick_journal::Log::start) append a message without
+    /// events. So `start` returns the newest state, and writers that started earlier can no longer
+    /// append. Use this option if a journal moves between nodes.
     pub fn fence_at_start(self) -> Self {
         Self {
             fences: true,

@@ -2,8 +2,8 @@
 //!
 //! The leader of a stream answers reads. A server that is no longer the leader, but does not know
 //! that yet, may answer with an older state. So this process reads again if the returned state is
-//! older than the state that it knows. The current leader refuses an append that is based on an
-//! older state.
+//! older than the last state that it has read. The current leader refuses an append that is based
+//! on an older state.
 
 use garrick_journal::{
     Event, Group, JournalError, JournalId, READ_BYTES, Snapshot, Start, check_name,
@@ -330,8 +330,7 @@ fn states(head: StateHead, state: &[u8], sequence: u64, damage: Option<&'static 
     (saved, Some(snapshot), damage)
 }
 
-/// Handles a journal without a readable state. Without a readable state, missing events count as
-/// damage.
+/// Handles a journal without a readable saved state, in which missing events count as damage.
 async fn no_state(
     store: &Store,
     known: &Known,

@@ -10,7 +10,7 @@ use super::store::engine;
 use super::subject::Kind;
 use crate::nats::publish::Published;
 
-/// Number of new messages of a journal at which the messages before its newest whole event are
+/// Number of new messages of a journal after which the messages before its newest whole event are
 /// removed.
 const PURGE_EVERY: u32 = 64;
 

@@ -1,9 +1,9 @@
 //! A copy of the records, which a watch keeps up to date.
 //!
-//! The watch reports the last change of each record, in the order of the changes. It leaves out a
-//! change that was replaced before it was reported. The copy is *exact* if it equals a state that
-//! all records had at the same time. The copy is exact if no change was left out since it was last
-//! exact, or if all changes were reported.
+//! The watch reports the last change of each record, in the order of the changes. A change that was
+//! replaced by a later one before it was reported is left out. The copy is *exact* if it equals a
+//! state that all records had at the same time. An exact copy stays exact until a change is left
+//! out, and becomes exact again when all changes were reported.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,11 +42,11 @@ struct Picture {
 #[derive(Default)]
 pub(super) struct Mirror {
     picture: Picture,
-    /// The records that a new watch has reported so far, until they are exact.
+    /// The records that a new watch has reported so far. They replace the copy when they are exact.
     next: Option<Picture>,
     /// Last revision at which the copy was exact. `None` if the copy was never exact.
     exact: Option<u64>,
-    /// Last revision at which a deletion may be unknown.
+    /// Last revision at which a record may have been deleted without a report of the deletion.
     forgotten: u64,
     /// Changes by this node that the watch has not reported yet: the revision of each, and true if
     /// the change did not delete the record.

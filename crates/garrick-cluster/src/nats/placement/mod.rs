@@ -86,7 +86,7 @@ impl NatsPlacement {
     /// Opens the placement of a cluster. Creates its bucket if there is none. `servers` contains
     /// the settings of the connection, and the number of replicas of a new bucket. `node` is the
     /// name of this node, to whose subjects the server may send answers. Blocks until the server
-    /// has answered, so call this on a thread that may block.
+    /// has answered, so call this method only on a thread that may block.
     ///
     /// # Errors
     /// Returns [`JoinError::Transport`] if no usable server can be reached or the bucket cannot be
