@@ -76,7 +76,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) contenders: Box<dyn Fn() -> Result<Vec<Contender>> + 'a>,
 }
 
-/// Amount of measuring.
+/// Number and duration of the measurements of each contender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
     /// Number of measurements of each contender that has no fixed amount of work.
