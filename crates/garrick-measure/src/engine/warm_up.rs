@@ -39,7 +39,7 @@ const ADDITIONS_MIN: u64 = 1_000;
 pub(super) struct WarmUp {
     pace: Pace,
     timer: Address<Timing>,
-    /// Receiver of the set.
+    /// Actor that receives the set after all its contenders have been warmed up.
     rounds: Address<Step>,
     set: Option<Set>,
     /// The subject of the current trial: the yardstick or a contender.
