@@ -33,7 +33,7 @@ pub struct Dut {
     make: Make,
 }
 
-/// Creates a contender at a point.
+/// Creates a contender for a point of a sweep.
 type Make = Box<dyn Fn(&Point) -> Result<Contender>>;
 
 impl Dut {

@@ -35,9 +35,9 @@ const SPREAD_MAX: f64 = 0.3;
 struct Ticks {
     /// Ticks in which programs ran.
     busy: u64,
-    /// Ticks that the host took away.
+    /// Ticks in which the host of this virtual machine ran something else.
     stolen: u64,
-    /// Idle ticks.
+    /// Ticks in which no program ran.
     idle: u64,
 }
 

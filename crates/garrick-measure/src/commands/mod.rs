@@ -182,7 +182,7 @@ pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
     })
 }
 
-/// Returns the name of the unknown subcommand, if this is the error.
+/// Returns the name of the unknown subcommand if `error` reports one.
 fn unknown_command(error: &clap::Error) -> Option<&str> {
     match error.get(ContextKind::InvalidSubcommand)? {
         ContextValue::String(name) => Some(name),
@@ -212,8 +212,8 @@ pub fn exit(ended: scenario::Result<Ended>) -> ExitCode {
     }
 }
 
-/// Returns the outcome for a command line that cannot be run. Prints a help text unchanged. Of an
-/// error, keeps only the text before its tips and usage.
+/// Returns the outcome for a command line that cannot be run. Prints a help text unchanged. From an
+/// error, takes only the text before the tips and the usage.
 fn explain(error: &clap::Error) -> Ended {
     if matches!(
         error.kind(),

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::engine::Progress;
 
-/// Length of each plan on the bar.
+/// Number of steps that each plan has on the bar.
 const PER_PLAN: u64 = 1000;
 
 /// A bar on standard error. Nothing is drawn if standard error is not a terminal.

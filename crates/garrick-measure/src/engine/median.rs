@@ -13,7 +13,7 @@ use super::step::{Entrant, Set};
 
 /// Summarizes the measurements of each contender of a set.
 pub(super) struct Median {
-    /// Receiver of the rows.
+    /// Actor that receives the rows.
     normaliser: Address<Vec<Normal>>,
 }
 

@@ -76,7 +76,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) contenders: Box<dyn Fn() -> Result<Vec<Contender>> + 'a>,
 }
 
-/// Amount of measuring.
+/// Number and duration of the measurements of each contender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
     /// Number of measurements of each contender that has no fixed amount of work.
@@ -104,7 +104,7 @@ impl From<&Effort> for Pace {
 /// Progress of a run, for display.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress<'a> {
-    /// Number of the plan, from 0.
+    /// Index of the plan.
     pub(crate) plan: usize,
     /// Name of the scenario.
     pub(crate) scenario: &'a str,
@@ -192,7 +192,7 @@ fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
 struct Bench<'a> {
     /// Plans that have not been started yet.
     plans: Vec<Option<Plan<'a>>>,
-    /// Number of the current plan.
+    /// Index of the current plan.
     plan: usize,
     /// Name of the current scenario.
     scenario: &'a str,
@@ -210,8 +210,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Drops the contenders of the previous plan, and creates the contenders of plan `number`. The
-    /// old contenders are dropped first, so that they can stop their threads.
+    /// Drops the contenders of the previous plan, and creates the contenders of the plan with the
+    /// index `number`. The old contenders are dropped first, so that they can stop their threads.
     fn lay(&mut self, number: usize, over: &Address<Over>) -> Result<Set> {
         self.contenders.clear();
         let plan = self.plans[number]

@@ -12,7 +12,7 @@ use super::table::Message;
 pub(super) struct Normaliser {
     /// Name of the reference, if there is one.
     reference: Option<String>,
-    /// Collector of the rows.
+    /// Actor that collects the rows.
     table: Address<Message>,
 }
 

@@ -13,7 +13,7 @@ use super::timer::Timing;
 /// An actor that measures one set of contenders at a time, one round after another.
 pub(super) struct Rounds {
     timer: Address<Timing>,
-    /// Receiver of the measurements.
+    /// Actor that receives the measurements of a finished set.
     median: Address<Finished>,
     under_way: Option<UnderWay>,
 }
@@ -25,7 +25,7 @@ struct UnderWay {
     began: Moment,
     /// Maximum number of rounds of any contender.
     rounds: usize,
-    /// Number of the current or next round, and index of the contender in this round.
+    /// Indices of the round and of the contender of the current or next trial.
     at: (usize, usize),
     /// Measurement of a contender, kept until the yardstick has been measured again.
     measured: Option<Measured>,

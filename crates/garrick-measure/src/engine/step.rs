@@ -11,7 +11,7 @@ use crate::scenario::{Contender, Measured, Size};
 /// Work that must not be done inside a turn.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// Create the contenders of the plan with this number.
+    /// Create the contenders of the plan with this index.
     Lay(usize),
     /// Run a trial.
     Try(Trial),
@@ -49,17 +49,17 @@ pub(super) struct Trial {
 pub(super) enum Who {
     /// The yardstick, which is one atomic addition.
     Yardstick,
-    /// The contender with this number.
+    /// The contender with this index in the set.
     Entrant(usize),
 }
 
-/// Messages of the actors that request trials one after another.
+/// Messages to the actors that request trials one after another.
 pub(super) enum Step {
     /// Start to measure this set of contenders.
     Begin(Set),
     /// Result of the requested trial.
     Took(Measured),
-    /// Request to stop early, with the measurements made so far.
+    /// Request to stop early, and to report the measurements made so far.
     Stop,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Set {
     pub(super) additions: u64,
     /// Times of the yardstick trials, with their numbers of additions.
     pub(super) yardsticks: Vec<(Span, u64)>,
-    /// Receiver of the signal that the set is finished.
+    /// Actor that receives the signal that the set is finished.
     pub(super) over: Address<Over>,
 }
 

@@ -1,4 +1,4 @@
-//! The actor that requests one set after another.
+//! The actor that requests one set of contenders after another.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use super::step::{Desk, Job, Over};
 pub(super) struct Sweep {
     /// Number of plans.
     plans: usize,
-    /// Number of the next plan.
+    /// Index of the next plan.
     next: usize,
     desk: Rc<Desk>,
 }

@@ -9,7 +9,8 @@ use crate::scenario::Measured;
 
 use super::step::{Desk, Job, Step, Trial};
 
-/// Puts trials on the desk.
+/// Actor that puts trials on the [`Desk`], from which the measuring thread takes them, and passes
+/// on their results.
 pub(super) struct Timer {
     desk: Rc<Desk>,
     /// Actor that waits for the trial in progress.

@@ -20,7 +20,8 @@ const OPS_FIRST: u64 = 1024;
 /// because cold caches slow down the first trial.
 const GROWTH_MAX: f64 = 16.0;
 
-/// Growth factor below which the trial is long enough to compute the final number of operations.
+/// Factor that shows if a trial was long enough to compute the final number of operations: the
+/// duration of the final trials must be less than the trial's duration times this factor.
 const GROWTH_ENOUGH: f64 = 4.0;
 
 /// Maximum share of a row's time that its yardstick may take.
@@ -38,7 +39,7 @@ const ADDITIONS_MIN: u64 = 1_000;
 pub(super) struct WarmUp {
     pace: Pace,
     timer: Address<Timing>,
-    /// Receiver of the set.
+    /// Actor that receives the set after all its contenders have been warmed up.
     rounds: Address<Step>,
     set: Option<Set>,
     /// The subject of the current trial: the yardstick or a contender.

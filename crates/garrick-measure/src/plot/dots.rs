@@ -17,7 +17,7 @@ const AREA: f64 = 420.0;
 /// Width of the figures to the right of the area.
 const FIGURE: f64 = 90.0;
 
-/// Draws rows that are compared with one another.
+/// Draws a dot for each of `rows`, one below another.
 pub(super) fn draw(rows: &[&Row], metric: Metric, title: &str, source: &str) -> String {
     let labels: Vec<String> = rows.iter().map(|row| row.label()).collect();
     let widest = labels

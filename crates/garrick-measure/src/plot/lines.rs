@@ -19,13 +19,13 @@ const LEGEND_STEP: f64 = 20.0;
 /// Maximum number of parameter values for which all values are written at the axis.
 const VALUES_TOLD: usize = 8;
 
-/// Values of a contender along the parameter.
+/// Rows of one contender, each with its value of the parameter.
 struct Series<'a> {
     label: String,
     points: Vec<(f64, &'a Row)>,
 }
 
-/// Draws rows that differ in `parameter`.
+/// Draws a line for each contender. The rows of a line differ in the value of `parameter`.
 pub(super) fn draw(
     rows: &[&Row],
     metric: Metric,

@@ -79,7 +79,7 @@ impl Plot {
     }
 }
 
-/// Figure of a row that a picture shows.
+/// The kind of time that a picture shows for each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Metric {
     Cpu,

@@ -2,7 +2,7 @@
 
 use crate::units;
 
-/// Ratio of the largest to the smallest value from which an axis is logarithmic.
+/// Minimum ratio of the largest to the smallest value for a logarithmic axis.
 const LOG_FROM: f64 = 8.0;
 
 /// Maximum number of ticks that do not overlap.

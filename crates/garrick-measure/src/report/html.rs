@@ -8,7 +8,7 @@ use crate::suite::{Beside, Line};
 use super::table::{Column, cells, columns, doubts};
 use super::{Comparison, Report, Verdict};
 
-/// Style of the page, light and dark.
+/// CSS style of the page, for light mode and dark mode.
 const STYLE: &str = include_str!("page.css");
 
 impl Report {

@@ -1,4 +1,4 @@
-//! Readable tables.
+//! Tables as text for readers.
 
 use std::fmt::Write;
 

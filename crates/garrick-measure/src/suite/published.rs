@@ -1,4 +1,4 @@
-//! Published figures, and functions that find our figures for the same subject.
+//! Published figures, and functions that find our figures for the same operation or quantity.
 
 use std::fmt;
 
@@ -89,8 +89,8 @@ impl fmt::Display for Figure {
     }
 }
 
-/// A figure of the system with published figures, but on a machine like this one. It is unknown,
-/// was noted in an earlier run, or is measured in this run.
+/// The figure of the published system on a machine like this one: unknown, measured in an earlier
+/// run, or measured in this run.
 #[derive(Clone, Copy)]
 pub enum Here {
     /// No figure is known.
@@ -111,7 +111,7 @@ pub struct Published {
     pub unit: Unit,
     /// The published figure. `None` if it is published only in a picture or in words.
     pub said: Option<Figure>,
-    /// Figure of the system with published figures, on a machine like this one.
+    /// Figure of the published system on a machine like this one.
     pub here: Here,
     /// Returns our figure in this run, in the same unit, or `None` if it was not measured.
     pub ours: fn(Rows<'_>) -> Option<f64>,

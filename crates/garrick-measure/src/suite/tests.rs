@@ -4,8 +4,8 @@ use super::*;
 use crate::row::Row;
 use crate::row::tests::{at, row};
 
-/// Creates rows of trees: two rows of our system with different sizes, and one row of another
-/// system.
+/// Creates four rows: two rows of our system for trees with different depths, one row of another
+/// system for a tree, and one row of our system for a ring.
 fn rows() -> Vec<Row> {
     let mut wide = at(row("tree", "garrick", &[40.0]), "depth", 16);
     wide.params.insert("queue".to_owned(), "banker".into());
@@ -17,7 +17,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Returns the line that is created with `ours`.
+/// Returns the line of a suite whose only published figure has the given fields.
 fn line(unit: Unit, said: Option<Figure>, here: Here, ours: fn(Rows<'_>) -> Option<f64>) -> Line {
     let published = Published {
         of: "a node",

@@ -2,8 +2,8 @@
 //! memory model allows.
 //!
 //! Each value is a [`Track`], so that loom reports leaks. Each slot is a loom cell, which fails if
-//! two threads access it without an order. At the end, each model checks that every value was taken
-//! exactly once.
+//! two threads access it without synchronization. At the end, each model checks that every value
+//! was taken exactly once.
 use std::iter;
 
 use garrick_core::fence::Asymmetric;

@@ -132,7 +132,7 @@ impl<T> Stealer<T> {
     /// Returns true if all values have been taken, and no thief is still copying a value.
     ///
     /// A value that the owner or a thief is about to return counts as taken. If the method returns
-    /// true, all writes that were made before the last value was taken are visible.
+    /// true, the caller sees all writes that were made before the last value was taken.
     #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.shared.is_drained()

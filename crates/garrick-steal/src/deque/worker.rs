@@ -143,7 +143,7 @@ impl<T> Worker<T> {
     /// Moves up to `count_max` of the oldest values to the end of `into`, oldest first. Returns the
     /// number of values moved.
     ///
-    /// The synchronization of the whole call costs only as much as that of a single
+    /// The whole call needs only as much synchronization as a single
     /// [`pop_oldest`](Self::pop_oldest).
     ///
     /// # Examples
@@ -264,8 +264,8 @@ impl<T> Worker<T> {
         self.full_at.wrapping_sub(self.tail)
     }
 
-    /// Reads which values the thieves have finished copying. If there is still not enough room,
-    /// grows the deque if it may grow. Returns the number of values for which there is room now.
+    /// Reads which values the thieves have finished copying. If there is still not enough room, and
+    /// if the deque may grow, grows it. Returns the number of values for which there is room now.
     #[cold]
     fn make_room(&mut self, count: usize) -> usize {
         self.full_at = self.shared.done().wrapping_add(self.capacity);

@@ -9,9 +9,10 @@
 //!        +----- not_full -----+        +------ not_empty ------+
 //! ```
 //!
-//! Every operation takes the lock, and no user code runs under it. Sleeping threads are counted
-//! under the lock, because notifying a condition variable makes a system call even if no thread is
-//! waiting. There can be any number of [`Producer`]s, on any threads. There is one [`Consumer`].
+//! Every operation takes the lock, and no user code runs while the lock is held. Sleeping threads
+//! are counted under the lock, because notifying a condition variable makes a system call even if
+//! no thread is waiting. There can be any number of [`Producer`]s, on any threads. There is one
+//! [`Consumer`].
 
 use std::{
     collections::VecDeque,

@@ -50,11 +50,12 @@ pub(super) enum Doze {
 pub(super) trait Sleeper<T> {
     fn try_pop(&mut self) -> Option<T>;
 
-    /// Sets the mark if no value was pushed since the last pop.
+    /// Sets the mark that makes the next push wake the receiver. Does not set it if a value was
+    /// pushed since the last pop.
     fn doze(&mut self) -> Doze;
 
-    /// Clears the mark, or leaves it set if that costs less. The waiter calls this method after
-    /// each sleep.
+    /// Clears the mark that [`doze`](Self::doze) has set, or leaves it set if that costs less. The
+    /// waiter calls this method after each sleep.
     fn rise(&mut self);
 
     fn doorbell(&self) -> &Doorbell;
@@ -98,8 +99,8 @@ impl Doorbell {
         }
     }
 
-    /// Returns true if there is a sender. After a return value of false, a later pop sees all
-    /// values that were pushed.
+    /// Returns true if there is a sender. If the result is false, every later pop sees all values
+    /// that were pushed.
     pub(super) fn has_senders(&self) -> bool {
         // Acquire: pairs with the Release in `remove_sender`, of all senders: they form one release
         // sequence.

@@ -37,7 +37,7 @@ use garrick_core::prim::{
 /// Number added to the word for each receiver that is waiting and has not been woken.
 const WAITING: u64 = 1;
 const WAITING_MASK: u64 = (1 << 32) - 1;
-/// Number added to the word for each thread that was woken and has not found a value yet.
+/// Number added to the word for each thread that was woken and has not ended its search yet.
 const SEARCHING: u64 = 1 << 32;
 const SEARCHING_MASK: u64 = CLOSED - SEARCHING;
 /// Bit that is set when the channel is closed.
@@ -101,11 +101,11 @@ pub(super) enum Sleeper {
 pub(super) enum Call {
     /// The waiting thread or future was not woken.
     None,
-    /// A thread was woken for a value. When the thread has finished, it must call [`Bell::answer`],
-    /// which may wake another thread or future.
+    /// A thread was woken for a value or for room. When the thread has finished its search, it must
+    /// call [`Bell::answer`], which may wake another thread or future.
     Thread,
-    /// A future was woken for a value. When the future has finished, it must call [`Bell::answer`],
-    /// which may wake another thread or future.
+    /// A future was woken for a value. When the future has finished its search, it must call
+    /// [`Bell::answer`], which may wake another thread or future.
     Task,
 }
 
@@ -196,7 +196,8 @@ impl Bell {
     }
 
     /// Adds a thread or future to the list of those that wait. `call` is the result of its previous
-    /// wait. Before the caller sleeps, it must pass a heavy fence and check every place again.
+    /// wait. Before the caller sleeps, it must pass a heavy fence, and check again for a value or
+    /// for room.
     pub(super) fn enlist(&self, sleeper: Sleeper, call: Call) -> Ticket {
         let mut list = self.lock();
         let ticket = list.next;

@@ -1,9 +1,9 @@
 //! The global queue, which all handles share. It contains the values that did not fit into the
 //! workers' deques, and the values of senders that are not workers.
 //!
-//! The queue is a ring under a lock, because values go through it in batches. One lock for 128
-//! values costs less than an atomic claim for each value. Two counts let other threads check the
-//! queue without the lock.
+//! The queue is a ring under a lock, because values go through it in batches. Taking the lock once
+//! for 128 values costs less than an atomic claim for each value. Two counts let other threads
+//! check the queue without the lock.
 //!
 //! ```text
 //!     overflow, outside senders --lock--> [ oldest ... newest ] --lock--> workers, outside receivers
@@ -81,8 +81,8 @@ impl<T> Global<T> {
         self.pushed.load(Relaxed)
     }
 
-    /// Returns the number of values in the queue at some recent moment. If the number is 0, all
-    /// writes that were made before the last value was taken are visible.
+    /// Returns the number of values in the queue at some recent moment. If the number is 0, the
+    /// caller sees all writes that were made before the last value was taken.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Acquire: pairs with the Release in `count_taken`; the thread that took the last values
@@ -113,8 +113,8 @@ impl<T> Global<T> {
         granted
     }
 
-    /// Appends `values`, and releases the room for `reserved` values. There must be no more values
-    /// than reserved room.
+    /// Appends `values`, and releases the room for `reserved` values. The length of `values` must
+    /// be at most `reserved`.
     pub(super) fn push_reserved(&self, values: &mut Vec<T>, reserved: usize) {
         let mut queue = self.lock();
         if self.is_bounded() {

@@ -156,7 +156,8 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Finishes a move of values. `mark` is the counter that the beginning of the move returned.
+    /// Finishes a move of values. `mark` is the number that [`Mark::begin`] returned at the
+    /// beginning of the move.
     fn moved(&mut self, mark: u64) {
         self.tally.other_comings.add(1);
         self.mark.end(mark);

@@ -38,8 +38,8 @@ fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
 /// Loom runs this thread until it must wait, and then tries other orders of conflicting accesses.
 /// Loom remembers only the last access to each word. If the spawned thread reads a word and then
 /// writes it, loom forgets an earlier read by this thread. So loom never tries the orders in which
-/// this thread reads later. So a model in which one thread reads and another thread counts must be
-/// run in both ways.
+/// this thread reads later. If one thread of a model reads a counter and another thread increments
+/// it, the model must be run in both ways.
 fn beside<A: 'static, B: 'static>(
     is_swapped: bool,
     first: impl FnOnce() -> A + 'static,

@@ -169,8 +169,8 @@ impl<T> Shared<T> {
     /// Checks all deques and the global queue one after another. Returns true if one of them has a
     /// value.
     ///
-    /// Suppose that the caller has passed a fence that pairs with the fence of a sender. The check
-    /// then does not miss a value that this sender sent before its fence.
+    /// If the caller has passed a fence that pairs with the fence of a sender, the check does not
+    /// miss a value that this sender sent before its fence.
     pub(super) fn has_work(&self) -> bool {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }

@@ -144,8 +144,8 @@ impl<T> Chunk<T> {
         self.next.load(Acquire)
     }
 
-    /// Sets the next chunk. Takes a pointer instead of a reference for the same reason as
-    /// [`write`](Self::write).
+    /// Sets the next chunk. Takes a pointer instead of a reference, because the chunk may be freed
+    /// before the function returns.
     ///
     /// # Safety
     ///

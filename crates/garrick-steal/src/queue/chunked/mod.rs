@@ -70,8 +70,8 @@ struct Shared<T> {
     /// field, and a producer takes it.
     spare: CachePadded<AtomicPtr<Chunk<T>>>,
 
-    /// Oldest chunk that was left when the consumer was dropped. Written by the destructor of the
-    /// consumer, read by the destructor of `Shared`.
+    /// Oldest of the chunks that remained when the consumer was dropped. Written by the destructor
+    /// of the consumer, read by the destructor of `Shared`.
     left_at: AtomicPtr<Chunk<T>>,
 
     doorbell: Doorbell,

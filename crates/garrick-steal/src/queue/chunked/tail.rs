@@ -8,7 +8,8 @@
 //! The index may exceed the length of the chunk, by one for each thread that found no free slot. If
 //! the index wrapped to 0, a slot would be claimed twice. The process is aborted long before the
 //! index can wrap ([`is_overrun`](Tail::is_overrun)). After the queue is closed, the index has no
-//! meaning and may wrap. The carry is then lost, and does not affect the other bits.
+//! meaning and may wrap. The index has the highest bits of the word, so its carry is lost and does
+//! not affect the other bits.
 
 use std::{fmt, ptr};
 
