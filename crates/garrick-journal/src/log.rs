@@ -87,13 +87,14 @@ pub struct LogSample {
 ///   see them.
 /// - The oldest event that can be read is the newer of two: the newest whole event
 ///   ([`Event::is_whole`]), and the event after the older of the two newest snapshots. If there is
-///   neither, it is event 1. Older events can never be read again, even after the log was opened
-///   again.
+///   neither, event 1 is the oldest event. Older events can never be read again, even after the log
+///   was opened again.
 /// - A call that returns an error changes nothing, except if the error is [`JournalError::Broken`].
 ///   A log returns `Broken` if it does not know what is durable, for example because a sync has
 ///   failed or a server has not answered. After that, all calls of [`Log::append`], [`Log::save`]
 ///   and [`Log::start`] return `Broken`, and [`Log::is_broken`] returns true. When the log is
-///   opened again, each journal contains all events of that group or none.
+///   opened again, each journal contains either all or none of its events in the group that was
+///   being appended.
 /// - If a call panics, the journal undoes its turns, although it does not know what was appended.
 ///   So after a panic, the log must be broken.
 ///
