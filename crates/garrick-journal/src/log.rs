@@ -138,10 +138,10 @@ pub trait Log: Send + Sync + 'static {
     /// even earlier events of the group. A group without events changes nothing.
     ///
     /// Returns the refused journals, each once, in any order, with a [`JournalError::Conflict`]. A
-    /// journal is refused if the number of one of its events in the group does not follow the
-    /// number of its newest event, because another writer has appended to the journal, or because
-    /// [`Log::start`] has not returned the number of the journal. No event of a refused journal is
-    /// appended, but the events of the other journals are appended.
+    /// journal is refused if one of its events in the group does not have the next number, because
+    /// another writer has appended to the journal. A journal is also refused if [`Log::start`] has
+    /// not returned its [`JournalId`]. No event of a refused journal is appended, but the events of
+    /// the other journals are appended.
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payloads have more than 256 MiB,

@@ -487,8 +487,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
 
     /// Handles the content of a letter from another durable actor exactly once. `from` and `number`
     /// are fields of the [`Letter`]. If the letter is new, calls `decide`, and records the answer
-    /// that it returns together with the events. If the letter was handled before, returns the
-    /// recorded answer.
+    /// of `decide` together with the events of the turn. If the letter was handled before, returns
+    /// the recorded answer.
     ///
     /// Returns `None` if a later letter of the same sender was already handled. In this case, the
     /// sender already knows the answer.

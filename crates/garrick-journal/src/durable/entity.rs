@@ -56,7 +56,8 @@ impl Journal {
     /// Returns the entity with the given name. Spawn it like any other actor. Before an entity
     /// handles its first message, it reads its state from the log.
     ///
-    /// Only one entity with the same name can run at a time. A second one fails when it starts.
+    /// Only one entity with the same name can run at a time. A second entity with this name fails
+    /// when it starts.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by
@@ -122,10 +123,10 @@ impl<A: DurableActor> Entity<A> {
         self
     }
 
-    /// Makes the entity append an event that changes nothing, together with its first decision
-    /// after each reading of the state. The effects of this decision take place when the event is
-    /// durable. From then on, the log refuses events of writers that have not read this event, and
-    /// the state that this entity has read is up to date.
+    /// Makes the entity append an additional event, which changes nothing, together with its first
+    /// decision after it has read its state. The effects of this decision take place when the event
+    /// is durable. From then on, the log refuses events of writers that have not read this event,
+    /// and the state that this entity has read is up to date.
     ///
     /// Use this for logs that several processes share. If another writer appends later, the next
     /// turn with events is undone, and this entity fails and reads its state again.
