@@ -87,13 +87,14 @@ pub struct LogSample {
 ///   see them.
 /// - The oldest event that can be read is the newer of two: the newest whole event
 ///   ([`Event::is_whole`]), and the event after the older of the two newest snapshots. If there is
-///   neither, it is event 1. Older events can never be read again, even after the log was opened
-///   again.
+///   neither, event 1 is the oldest event. Older events can never be read again, even after the log
+///   was opened again.
 /// - A call that returns an error changes nothing, except if the error is [`JournalError::Broken`].
 ///   A log returns `Broken` if it does not know what is durable, for example because a sync has
 ///   failed or a server has not answered. After that, all calls of [`Log::append`], [`Log::save`]
 ///   and [`Log::start`] return `Broken`, and [`Log::is_broken`] returns true. When the log is
-///   opened again, each journal contains all events of that group or none.
+///   opened again, each journal contains either all or none of its events in the group that was
+///   being appended.
 /// - If a call panics, the journal undoes its turns, although it does not know what was appended.
 ///   So after a panic, the log must be broken.
 ///
@@ -105,18 +106,19 @@ pub struct LogSample {
 ///
 /// The feature `conformance` has tests of these rules for any log.
 pub trait Log: Send + Sync + 'static {
-    /// Begins to read the journal with a name. If the journal does not exist, assigns a number to
-    /// it, so that events can be appended. Stores nothing.
+    /// Begins to read the journal with the given name. If the journal does not exist, assigns a
+    /// number to it, so that events can be appended. Stores nothing.
     ///
     /// If `waits` is false, this method must not block for long: it returns `None` if another
     /// thread uses the log, if there is much to read, or if a server must be asked. The caller then
-    /// calls it again on another thread. If `waits` is true, it never returns `None`.
+    /// calls this method again on another thread. If `waits` is true, this method never returns
+    /// `None`.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by
     /// [`check_name`](crate::check_name), [`JournalError::Broken`] if the newest events may be
     /// unknown, [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be
-    /// read and the events that they cover were removed, and any I/O error.
+    /// read and the events that the snapshots cover were removed, and any I/O error.
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError>;
 
     /// Adds the next events of a journal to `events`, oldest first. The first of these events has
@@ -130,16 +132,16 @@ pub trait Log: Send + Sync + 'static {
     /// damaged one.
     fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError>;
 
-    /// Appends the events of a group, and makes them durable. After a crash, all events of a
-    /// journal in the group are in the log or none. A group may have many events of one journal, in
-    /// the order of their numbers. A whole event replaces all events before it, even earlier events
-    /// of the group. A group without events changes nothing.
+    /// Appends the events of a group, and makes them durable. After a crash, the log contains
+    /// either all events of a journal in the group, or none of them. A group may have many events
+    /// of one journal, in the order of their numbers. A whole event replaces all events before it,
+    /// even earlier events of the group. A group without events changes nothing.
     ///
     /// Returns the refused journals, each once, in any order, with a [`JournalError::Conflict`]. A
-    /// journal is refused if the number of one of its events in the group does not follow the
-    /// number of its newest event, because another writer has appended to the journal, or because
-    /// [`Log::start`] has not returned the number of the journal. No event of a refused journal is
-    /// appended, but the events of the other journals are appended.
+    /// journal is refused if one of its events in the group does not have the next number, because
+    /// another writer has appended to the journal. A journal is also refused if [`Log::start`] has
+    /// not returned its [`JournalId`]. No event of a refused journal is appended, but the events of
+    /// the other journals are appended.
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payloads have more than 256 MiB,
@@ -153,9 +155,9 @@ pub trait Log: Send + Sync + 'static {
     /// If there is only one snapshot, all events stay. Does nothing if the journal does not exist.
     ///
     /// # Errors
-    /// Returns [`JournalError::Conflict`] if there is no event with this number yet, or a snapshot
-    /// with this number or a greater one, and any I/O error. Earlier snapshots and all
-    /// events remain.
+    /// Returns [`JournalError::Conflict`] if there is no event with this number yet, or if there is
+    /// a snapshot with this or a greater number. Also returns any I/O error. Earlier snapshots and
+    /// all events remain.
     fn save(
         &self,
         journal: JournalId,

@@ -150,8 +150,8 @@ impl Hub {
         self.log().end()
     }
 
-    /// Returns the kept changes of alerts from number `first` on, as server-sent events, and the
-    /// number that the next change will get.
+    /// Returns the kept changes of alerts whose numbers are at least `first`, as server-sent
+    /// events. Also returns the number that the next change will get.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();
         let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);

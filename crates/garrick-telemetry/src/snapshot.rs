@@ -419,7 +419,8 @@ pub struct SponsorStatus {
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
-    /// Total number of turns that a worker ran for another worker, which was in a long turn.
+    /// Total number of turns that a worker ran in place of another worker, because that worker was
+    /// in a long turn.
     #[serde(default)]
     pub rescues: u64,
     /// Number of actors that are ready to run now. `None` if it is unknown.

@@ -28,8 +28,8 @@ struct New {
 #[derive(Debug, Clone)]
 enum Operation {
     Append(Vec<New>),
-    /// Saves the state after an event. Contains the journal, and how many events before the newest
-    /// one this event is.
+    /// Saves the state after an event. Contains the journal, and the number of events that the
+    /// journal has after this event.
     Save(usize, u64),
     Tend,
     Reopen,

@@ -24,7 +24,8 @@ use crate::event::EventKind;
 /// events are durable, the actor handles no other message, and its worker runs other actors. If the
 /// events cannot be written, the turn is undone and the actor fails.
 ///
-/// A turn that records no event commits at once, because the state that it reads is always durable.
+/// A turn that records no event commits at once, because the state that the turn reads is always
+/// durable.
 ///
 /// # Examples
 /// ```
@@ -123,8 +124,8 @@ pub trait DurableActor: Sized + Send + 'static {
     /// from the log, the actor does not start.
     fn apply(state: &mut Self::State, event: &Self::Event);
 
-    /// Number of events after which the state is saved, so that a start reads fewer events. The
-    /// default is 1,000. Used only if [`DurableActor::save`] is implemented.
+    /// Number of events after which the state is saved, so that the actor reads fewer events when
+    /// it starts. The default is 1,000. Used only if [`DurableActor::save`] is implemented.
     const SAVE_EVERY: u64 = 1_000;
 
     /// Appends the encoding of the state to `bytes`, and returns its kind. Returns `None` if the
@@ -357,7 +358,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     }
 
     /// Records a letter to another durable actor. The letter is sent when the turn is durable, and
-    /// takes effect at the receiver exactly once, in spite of losses and restarts.
+    /// takes effect at the receiver exactly once, even if messages are lost or actors are
+    /// restarted.
     ///
     /// When the turn is durable, this actor receives the message that [`DurableActor::letter`]
     /// returns, and sends the content to the receiver, together with [`Letter::from`] and
@@ -471,9 +473,9 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         is_new
     }
 
-    /// Makes this actor receive the message for the [`Letter`] with this number again after
-    /// `after`, because there was no answer. Does nothing and returns false if the letter was
-    /// already confirmed.
+    /// Makes this actor receive the message for the [`Letter`] with this number again, after the
+    /// time `after`. Call this if the receiver has not answered. Does nothing and returns false if
+    /// the letter was already confirmed.
     pub fn deliver_again(&mut self, number: u64, after: Duration) -> bool {
         let letter = self.duties.letters().under_way(self.name, number);
         let Some(msg) = letter.and_then(A::letter) else {
@@ -485,8 +487,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
 
     /// Handles the content of a letter from another durable actor exactly once. `from` and `number`
     /// are fields of the [`Letter`]. If the letter is new, calls `decide`, and records the answer
-    /// that it returns together with the events. If the letter was handled before, returns the
-    /// recorded answer.
+    /// of `decide` together with the events of the turn. If the letter was handled before, returns
+    /// the recorded answer.
     ///
     /// Returns `None` if a later letter of the same sender was already handled. In this case, the
     /// sender already knows the answer.

@@ -102,7 +102,7 @@ impl<'a> Fields<'a> {
     /// Returns the value that was decoded.
     ///
     /// # Errors
-    /// Returns an error if there are more bytes.
+    /// Returns an error if some bytes were not decoded.
     pub fn end<T>(&self, value: T) -> Result<T, BoxError> {
         match self.rest.len() {
             0 => Ok(value),

@@ -1,5 +1,5 @@
-//! Duties of an entity: the effects and reminders that its turns have requested and that are not
-//! done.
+//! Duties of an entity: effects and reminders that its turns have requested, and that are not done
+//! yet.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use crate::event::EventKind;
 /// Smallest tag of the events that only this crate records.
 pub(super) const RESERVED: u16 = 0xFF00;
 
-/// Kind of the events that change duties, which are effects and reminders that are not done.
+/// Kind of the events that change duties (effects and reminders that are not done).
 pub(super) const CHANGE: EventKind = EventKind {
     tag: u16::MAX,
     version: 1,
@@ -64,7 +64,7 @@ const POST: u8 = 5;
 const DELIVERED: u8 = 6;
 const TOOK: u8 = 7;
 
-/// Bit in the encoded number of duties that shows that letters follow. Encodings of earlier
+/// Bit in the encoded number of duties. If the bit is set, letters follow. Encodings of earlier
 /// versions do not contain letters.
 const LETTERS: u32 = 1 << 31;
 
@@ -185,7 +185,7 @@ impl Duties {
         &self.1
     }
 
-    /// Returns the effect or reminder with a key, in the form that is passed to the actor.
+    /// Returns the effect or reminder with the given key, in the form that is passed to the actor.
     pub(super) fn due(&self, key: &str) -> Option<Due> {
         let duty = self.0.get(key)?;
         Some(Due {

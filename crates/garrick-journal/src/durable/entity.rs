@@ -25,7 +25,8 @@ use crate::name::check_name;
 /// Maximum number of bytes that a turn allocates in advance for the encoding of its events.
 const BYTES_MAX: usize = 4 << 10;
 
-/// Total size in bytes of a turn's events at which the turn takes no more messages.
+/// Size limit of the events of a turn, in bytes. When the limit is reached, the turn takes no more
+/// messages.
 const TURN_BYTES: usize = 1 << 20;
 
 /// The actor that runs the code of a [`DurableActor`], as returned by [`Journal::entity`].
@@ -52,10 +53,11 @@ pub struct Entity<A: DurableActor> {
 }
 
 impl Journal {
-    /// Returns the entity with a name. Spawn it like any other actor. Before its first message, it
-    /// reads its state from the log.
+    /// Returns the entity with the given name. Spawn it like any other actor. Before an entity
+    /// handles its first message, it reads its state from the log.
     ///
-    /// Only one entity with the same name can run at a time. A second one fails when it starts.
+    /// Only one entity with the same name can run at a time. A second entity with this name fails
+    /// when it starts.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by
@@ -94,9 +96,9 @@ impl<A: DurableActor> Entity<A> {
 
     /// Lets the actor decide ahead: it handles all messages that wait in its mailbox, one after
     /// another, before the events of the first one are durable. Each decision sees the events of
-    /// the decisions before it. Their events are written together, and then all effects take place,
-    /// in the order of the messages. So the number of decisions is not limited by the number of
-    /// syncs of the disk.
+    /// the decisions before it. The events of all these decisions are written together. Then all
+    /// effects take place, in the order of the messages. So the number of decisions is not limited
+    /// by the number of syncs of the disk.
     ///
     /// If the events cannot be written, all of these decisions are undone. If a decision fails,
     /// only that decision is undone, and the actor fails when the events of the other decisions are
@@ -121,10 +123,10 @@ impl<A: DurableActor> Entity<A> {
         self
     }
 
-    /// Makes the entity append an event that changes nothing, together with its first decision
-    /// after each reading of the state. The effects of this decision take place when the event is
-    /// durable. From then on, the log refuses events of writers that have not read this event, and
-    /// the state that this entity has read is up to date.
+    /// Makes the entity append an additional event, which changes nothing, together with its first
+    /// decision after it has read its state. The effects of this decision take place when the event
+    /// is durable. From then on, the log refuses events of writers that have not read this event,
+    /// and the state that this entity has read is up to date.
     ///
     /// Use this for logs that several processes share. If another writer appends later, the next
     /// turn with events is undone, and this entity fails and reads its state again.
@@ -145,9 +147,9 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Takes the state out of this entity. Reads the state from the log if it contains events that
-    /// are not durable, because their turn was undone after its decision. If the turn fails, the
-    /// state is not put back, and the next turn reads it again.
+    /// Takes the state out of this entity. If the state contains events of a turn that was undone
+    /// after its decision, reads the state from the log. If the turn fails, the state is not put
+    /// back, and the next turn reads it again.
     fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);

@@ -73,8 +73,8 @@ enum Seen {
     Failed(String),
 }
 
-/// Guard of an opening. Dropping the guard shows that the opening has failed, unless the opening
-/// has already ended.
+/// Guard that exists while a journal is opened. Dropping the guard shows that the opening has
+/// failed, unless the opening has already ended.
 struct Opening<'m>(&'m Monitor);
 
 impl Drop for Opening<'_> {
@@ -192,7 +192,7 @@ impl Monitor {
             .map_or_else(JournalSample::default, |figures| figures.sample())
     }
 
-    /// Returns the error of the last group, if it could not be written.
+    /// Returns the error if the last group could not be written.
     #[must_use]
     pub fn failure(&self) -> Option<Arc<str>> {
         self.figures()?.failure()

@@ -6,9 +6,9 @@ use super::journal::Journal;
 use crate::error::JournalError;
 
 impl Journal {
-    /// Returns the entity with a name, like [`Journal::entity`], for an actor whose state is the
-    /// actor itself. The attribute `#[garrick::durable]` generates such actors. The state begins
-    /// with its default value.
+    /// Returns the entity with the given name, like [`Journal::entity`], for an actor whose state
+    /// is the actor itself. The attribute `#[garrick::durable]` generates such actors. The state
+    /// begins with its default value.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by

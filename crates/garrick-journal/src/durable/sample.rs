@@ -29,7 +29,7 @@ pub struct JournalSample {
     pub bytes: u64,
     /// Number of groups that could not be written. Their turns were undone.
     pub failed: u64,
-    /// Number of groups that could not be written since the last successful one.
+    /// Number of groups that could not be written since the last successful write.
     pub failing: u64,
     /// Number of turns that are waiting now for their events to be durable, including the turns of
     /// the group that is being written.
@@ -199,7 +199,7 @@ impl Figures {
         sample
     }
 
-    /// Returns the error of the last group, if it could not be written.
+    /// Returns the error if the last group could not be written.
     pub(super) fn failure(&self) -> Option<Arc<str>> {
         lock(&self.counts).failure.clone()
     }

@@ -46,12 +46,13 @@ impl Journal {
         }
     }
 
-    /// Returns the number of the oldest event that is kept, or of the next event if there is none.
+    /// Returns the number of the oldest event that is kept, or of the next event if no event is
+    /// kept.
     pub(super) fn oldest(&self) -> u64 {
         self.newest + 1 - self.places.len() as u64
     }
 
-    /// Returns the place of the event with a number, if it is kept.
+    /// Returns the place of the event with the given number, if the event is kept.
     pub(super) fn place_mut(&mut self, number: u64) -> Option<&mut Place> {
         let index = number.checked_sub(self.oldest())?;
         self.places.get_mut(usize::try_from(index).ok()?)
@@ -86,7 +87,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Returns the journal with a name. Adds the journal if it does not exist.
+    /// Returns the journal with the given name. Adds the journal if it does not exist.
     pub(super) fn id_of(&mut self, name: &str) -> JournalId {
         if let Some(id) = self.ids.get(name) {
             return *id;
@@ -96,7 +97,7 @@ impl Index {
         id
     }
 
-    /// Returns the journal with a name.
+    /// Returns the journal with the given name.
     pub(super) fn find(&self, name: &str) -> Option<JournalId> {
         self.ids.get(name).copied()
     }

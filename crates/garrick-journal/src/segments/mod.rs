@@ -194,7 +194,7 @@ pub struct SegmentLog {
 }
 
 impl SegmentLog {
-    /// Returns the journal with a name. A journal exists on the disk once it has an event.
+    /// Returns the journal with the given name. A journal exists on the disk once it has an event.
     ///
     /// # Errors
     /// Returns [`JournalError::Name`] if the name is not accepted by
@@ -204,7 +204,7 @@ impl SegmentLog {
         Ok(self.index.id_of(name))
     }
 
-    /// Returns the journal with a name, if it exists.
+    /// Returns the journal with the given name, if it exists.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<JournalId> {
         self.index.find(name)

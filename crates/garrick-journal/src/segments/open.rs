@@ -125,8 +125,8 @@ impl Reading {
     /// Removes those snapshots from `snapshots` that are newer than all events of their journals,
     /// and are damaged. Adds their errors to `notices`, and returns the names of their files.
     ///
-    /// A snapshot is saved only after its events are durable. So if such a snapshot can be read,
-    /// events are missing from the log.
+    /// A snapshot is saved only after its events are durable. So if a snapshot is newer than all
+    /// events of its journal, and is not damaged, events are missing from the log.
     fn check_newest(
         &self,
         files: &dyn Files,

@@ -68,7 +68,7 @@ impl SegmentLog {
     ///
     /// # Errors
     /// Returns [`JournalError::Damaged`] if an event is not as it was written, or an I/O error. In
-    /// both cases, `each` has been called for all events before the one that could not be read.
+    /// both cases, `each` has been called for all events before the event that could not be read.
     pub fn read(
         &mut self,
         journal: JournalId,

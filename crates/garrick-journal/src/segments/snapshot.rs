@@ -120,9 +120,9 @@ impl SegmentLog {
         Ok(())
     }
 
-    /// Removes the file of a snapshot that is no longer valid. If that fails, the next compaction
-    /// first removes the file, because the compacted log may no longer contain the deletion of the
-    /// journal.
+    /// Removes the file of a snapshot that is no longer valid. If the file cannot be removed, the
+    /// next compaction first removes it, because the compacted log may no longer contain the
+    /// deletion of the journal.
     pub(super) fn remove_snapshot(
         &mut self,
         journal: JournalId,
@@ -139,9 +139,10 @@ impl SegmentLog {
     /// it. Returns `None` if there is no snapshot, so that all events must be read.
     ///
     /// # Errors
-    /// Returns [`JournalError::Damaged`] if no snapshot can be read and the events that they cover
-    /// were removed. If a snapshot cannot be read, but an older snapshot or all events can be read,
-    /// the error becomes a notice. The file of a damaged snapshot gets the suffix `.damaged`.
+    /// Returns [`JournalError::Damaged`] if no snapshot can be read and the events that the
+    /// snapshots cover were removed. If a snapshot cannot be read, but an older snapshot or all
+    /// events can be read, the error becomes a notice. The file of a damaged snapshot gets the
+    /// suffix `.damaged`.
     pub fn snapshot(&mut self, journal: JournalId) -> Result<Option<Snapshot>, JournalError> {
         let Some(found) = self.index.get(journal) else {
             return Ok(None);

@@ -49,7 +49,7 @@ impl SqliteLog {
         listed.map_err(|error| engine("read", &self.place.name, error))
     }
 
-    /// Returns the journal with a name, if it exists.
+    /// Returns the journal with the given name, if it exists.
     ///
     /// # Errors
     /// Returns the errors of [`SqliteLog::journals`].

@@ -76,7 +76,7 @@ fn stored(row: &Row<'_>, file: &str) -> Result<Stored, JournalError> {
         .ok_or_else(|| damaged(file, id, "its checksum is wrong"))
 }
 
-/// Returns the row of the journal with a number, if the journal has a row.
+/// Returns the row of the journal with the given number, if the journal has a row.
 pub(super) fn row_of(
     connection: &Connection,
     file: &str,
@@ -141,18 +141,18 @@ impl Names {
         self.last
     }
 
-    /// Returns the number of the journal with a name, if it has a row.
+    /// Returns the number of the journal with the given name, if the journal has a row.
     pub(super) fn find(&self, name: &str) -> Option<u64> {
         let id = *self.ids.get(name)?;
         self.is_stored(id).then_some(id)
     }
 
-    /// Returns the name of the journal with a number.
+    /// Returns the name of the journal with the given number.
     pub(super) fn name(&self, id: u64) -> Option<Arc<str>> {
         self.names.get(&id).map(|named| Arc::clone(&named.name))
     }
 
-    /// Returns true if the journal with a number has a row.
+    /// Returns true if the journal with the given number has a row.
     pub(super) fn is_stored(&self, id: u64) -> bool {
         self.names.get(&id).is_some_and(|named| named.is_stored)
     }

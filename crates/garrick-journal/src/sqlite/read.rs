@@ -24,8 +24,8 @@ const FEW_BYTES: u64 = 64 << 10;
 pub(super) const SAVED: &str = "SELECT number, tag, version, 1, payload, checksum FROM snapshots
      WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC";
 
-/// Returns the number of the last event of a journal, or of its last saved state if that is
-/// greater. Returns 0 if there is none.
+/// Returns the number of the last event of a journal, or of its last saved state if that number is
+/// greater. Returns 0 if the journal has neither.
 fn last(connection: &Connection, journal: u64) -> Sqlite<u64> {
     connection
         .prepare_cached(

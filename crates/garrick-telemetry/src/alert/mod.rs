@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A value must stay beyond a threshold for a while before it raises an alert. The alert ends only
-//! after the value has come back a little further than the threshold. So a value that oscillates
-//! around a threshold causes one event instead of many.
+//! when the value is back on the good side of the threshold, at some distance from it. So a value
+//! that oscillates around a threshold causes one event instead of many.
 
 mod glob;
 mod probe;

@@ -146,8 +146,8 @@ fn judge_one(
     })
 }
 
-/// Returns the level that applies to a value that is at `level` now. A level that is worse than
-/// before applies only after the value has held it for long enough.
+/// Returns the alert level of a value whose current level is `level`. A level that is worse than
+/// before applies only after the value has been at this level for long enough.
 fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
     let was = case.alert.level;
     if level <= was {

@@ -22,8 +22,9 @@ const LONG_MAILBOX: f64 = 10_000.0;
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
 /// Default limit for the number of restarts of one actor in the window. An actor with more restarts
-/// is in a crash loop. A supervisor with the default limit (3 restarts within 5 s) gives up before
-/// this if the restarts are fast. It does not give up if they are spread over more than 5 s.
+/// is in a crash loop. If the restarts are fast, a supervisor with its default limit (3 restarts
+/// within 5 s) gives up before that. If the restarts are spread over more than 5 s, the supervisor
+/// does not give up.
 const CRASH_LOOP: f64 = 4.5;
 
 /// Time in seconds for which the receiver of a full channel must take nothing to cause a warning.

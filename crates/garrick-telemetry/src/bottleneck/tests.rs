@@ -47,8 +47,8 @@ fn one(nodes: Vec<Node>, edges: Vec<Edge>) -> (Option<String>, String) {
 }
 
 /// Returns the bottleneck of a row of three stages, and the sentence about it. `shares` has the
-/// busy, starved and back-pressured shares of each stage, and `fills` the fill of each channel, all
-/// in percent.
+/// busy, starved and back-pressured shares of each stage, and `fills` has the fill of each channel.
+/// All values are percentages.
 fn row(shares: [[u32; 3]; 3], fills: [u32; 2]) -> (Option<String>, String) {
     let [a, b, c] = shares;
     one(

@@ -66,7 +66,7 @@ pub(super) fn add(
     give_labels(snapshot, first, labels);
 }
 
-/// Sets the labels of the nodes, channels and sponsors from the indices `first` on.
+/// Sets the labels of the nodes, channels and sponsors whose indices are at least those in `first`.
 fn give_labels(snapshot: &mut Snapshot, first: (usize, usize, usize), labels: &mut Labels) {
     for node in &mut snapshot.nodes[first.0..] {
         node.label = labels.of(&node.id, ("node", &node.place), &node.name);

@@ -35,7 +35,7 @@ pub(super) struct Track {
 /// Past counts of one journal.
 #[derive(Debug, Default)]
 pub(super) struct JournalTrack {
-    /// Value of the journal's open counter when the counts began.
+    /// Number of times that the journal had been opened when the counts began.
     pub(super) openings: u64,
     pub(super) groups: Meter,
     pub(super) turns: Meter,
