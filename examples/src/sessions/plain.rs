@@ -92,7 +92,7 @@ impl Server {
         self.address
     }
 
-    /// Ends the server in order. Notifies all sessions, and waits until they have ended.
+    /// Shuts the server down gracefully: notifies all sessions, and waits until they have ended.
     pub fn close(self) {
         // If the send fails, the server has already ended.
         let _ = self.close.send(());

@@ -93,7 +93,7 @@ pub(crate) struct Line {
     /// Number of times that the sending stage and the receiving stage went to sleep because of this
     /// channel. Each entry is written only by its stage, and read by monitors.
     stalls: [AtomicU64; 2],
-    /// The stages that have used the ends so far.
+    /// The stages that have used the two ends of the channel so far.
     users: Mutex<[Option<StageId>; 2]>,
     /// The threads on which the ends were used last, or 0 for an end that was not used yet. Each
     /// entry is written by its own end, and read by the other end.
@@ -150,8 +150,8 @@ impl Line {
     }
 
     /// Returns the number of sent values minus the number of taken values. The two counters are a
-    /// little behind the ring buffer. A value can be taken before its sender has counted it, and
-    /// its slot can be refilled before its receiver has counted it.
+    /// little behind the ring buffer. A value can be taken before its sender has counted the value,
+    /// and its slot can be refilled before its receiver has counted the value.
     pub(crate) fn readable(&self) -> u64 {
         self.sent
             .count()

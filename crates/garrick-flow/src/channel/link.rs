@@ -93,7 +93,7 @@ impl Link {
     }
 
     /// Moves the gate to `position`, the last position of this end in the ring buffer, and then
-    /// closes it.
+    /// closes the gate.
     pub(super) fn close(&mut self, position: usize) {
         self.move_to(position);
         if let Some(waiter) = self.mover.close() {

@@ -217,8 +217,8 @@ impl Graph {
     /// [`stages`](crate::stages) and those created by [`with_ends`](crate::with_ends) declare their
     /// ends. The graph does not stop the loop while one of its stages is waiting for a timer, for a
     /// future, or for free slots in a channel that leads out of the loop. When the loop is stopped,
-    /// a stage that waits for several messages with `wait_for` may receive fewer, and can no longer
-    /// send messages back.
+    /// a stage that waits for several messages with `wait_for` can receive fewer messages, and can
+    /// no longer send messages back.
     ///
     /// # Examples
     ///
