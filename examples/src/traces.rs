@@ -141,7 +141,7 @@ pub struct Span {
     pub parent: String,
 }
 
-/// Receives spans by OTLP, as a collector does. Runs until the process ends.
+/// A small collector, which receives spans by OTLP until the process ends.
 #[derive(Debug)]
 pub struct Collector {
     /// Address of the collector.

@@ -1,5 +1,5 @@
 //! Guards for reading and writing batches in place. When a guard frees or sends slots, it moves the
-//! position in the ring and also the gate, a counter that waiting stages check.
+//! position in the ring, and then updates the gate, the counter that wakes waiting stages.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

@@ -42,7 +42,8 @@ pub(crate) enum Met {
     Over,
 }
 
-/// A bell at one end of a channel. Ringing the bell makes the stage that uses this end take a step.
+/// A bell: a wake-up flag at one end of a channel. Ringing the bell makes the stage that uses this
+/// end take a step.
 #[derive(Debug, Default)]
 struct Bell {
     /// True if the bell was rung, and the stage has not reset it yet.
@@ -100,8 +101,8 @@ pub(crate) struct Line {
     threads: [AtomicU32; 2],
     /// The thread and core on which each of the two stages last went to sleep.
     rested: [LastPlace; 2],
-    /// The bells at the two ends. Any thread may ring a bell. The stage that uses the end resets
-    /// the bell.
+    /// The bells (wake-up flags) of the two ends. Any thread may ring a bell. The stage that uses
+    /// the end resets the bell.
     bells: [Mutex<Bell>; 2],
     /// Wakers of ends that are used outside the graph, which are called instead of waking a stage.
     /// An end stores its waker before it registers to be woken, and the other end takes the waker.
@@ -286,7 +287,7 @@ impl Line {
         }
     }
 
-    /// Returns true if the bell on `side` was rung and has not been reset since.
+    /// Returns true if the bell (the wake-up flag) on `side` was rung and has not been reset since.
     pub(crate) fn is_rung(&self, side: Side) -> bool {
         locked(&self.bells[side as usize]).rung
     }

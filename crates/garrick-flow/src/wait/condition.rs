@@ -36,7 +36,7 @@ pub(super) enum Condition {
         need: u32,
         count: u64,
     },
-    /// The bell on `side` of the channel has been rung.
+    /// The bell (the wake-up flag) on `side` of the channel has been rung.
     Rung { side: Side, channel: u32 },
     /// The given time has passed since the step.
     After(Duration),

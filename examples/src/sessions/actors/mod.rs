@@ -44,7 +44,7 @@ struct Front {
 }
 
 impl Server {
-    /// Starts a server with this number of workers, which listens at `at`.
+    /// Starts a server with `workers` workers, which listens at the address `at`.
     pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
