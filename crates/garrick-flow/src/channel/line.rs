@@ -82,8 +82,9 @@ pub(crate) struct Line {
     pub(crate) batch: usize,
     /// True if the channel is marked as feedback. Written before the start.
     feedback: AtomicBool,
-    /// True once the graph has closed the channel, which happens to feedback channels only. Written
-    /// by the thread that detects that the loop is over, and read by the users of both ends.
+    /// True after the graph has closed the channel. The graph closes only feedback channels.
+    /// Written by the thread that detects that the loop is over, and read by the users of both
+    /// ends.
     cut: AtomicBool,
     /// Number of values that were sent to the channel.
     pub(crate) sent: Watch,
@@ -273,7 +274,7 @@ impl Line {
         locked(&self.outside[side as usize])
     }
 
-    /// Makes the stage on `side` take a step, at once or after its current step.
+    /// Makes the stage on `side` take a step, immediately or after its current step.
     pub(crate) fn ring(&self, side: Side) {
         #[cfg(feature = "sim")]
         self.post.note_thread();

@@ -77,9 +77,9 @@ impl Link {
         }
     }
 
-    /// Wakes a stage at once if it can run in parallel with this thread. A stage that went to sleep
-    /// on this thread's core could run only in place of this thread. Such a stage is woken when
-    /// this thread has nothing more to do.
+    /// Wakes a stage immediately if it can run in parallel with this thread. A stage that went to
+    /// sleep on this thread's core could run only in place of this thread. Such a stage is woken
+    /// when this thread has nothing more to do.
     #[cold]
     fn wake(&self, waiter: StageId) {
         let side = self.side.other();

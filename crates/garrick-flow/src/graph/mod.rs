@@ -206,7 +206,7 @@ impl Graph {
     /// only for a limited time, the [grace](Self::grace) period. When this period is over, the
     /// graph closes the feedback channels, even if messages are left in them. A stage can check
     /// [`Cx::is_stopping`](crate::Cx::is_stopping), and send its messages out of the loop in time.
-    /// [`Running::overrule`] closes the feedback channels at once.
+    /// [`Running::overrule`] closes the feedback channels immediately.
     ///
     /// A loop can become so full that no stage in it can continue. To prevent that, give the
     /// feedback channel enough slots for all messages that can be in the loop at the same time.
