@@ -45,8 +45,8 @@ fn ask_stations(system: &System) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends chapters to a reader, and puts them in order and counts them on the way, until the gate is
-/// closed.
+/// Sends chapters to a reader until the gate is closed. On the way, the chapters are counted and
+/// put in order.
 fn publish(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, read) = mpsc::channel();
     let reader = system.spawn(behavior(move |chapter: &'static str, _| {

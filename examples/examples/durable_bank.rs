@@ -15,14 +15,15 @@ use garrick::Ask;
 use garrick::journal::{Decide, Journal, Stored};
 use garrick::prelude::*;
 
-/// Set to the folder of the journal in the process of the bank.
+/// Environment variable that is set only in the process of the bank. Contains the folder of the
+/// journal.
 const FOLDER: &str = "GARRICK_EXAMPLE_BANK";
 const ACCOUNTS: usize = 8;
-/// Money of an account at first.
+/// Initial balance of each account.
 const CENTS: u64 = 1_000;
-/// Number of times that the bank is killed.
+/// Number of times that the process of the bank is killed.
 const KILLS: usize = 3;
-/// Number of acknowledged transfers after which the bank is killed.
+/// Number of acknowledged transfers after which the process of the bank is killed.
 const TRANSFERS: u64 = 100;
 
 /// The state of an account.
@@ -30,7 +31,7 @@ const TRANSFERS: u64 = 100;
 #[stored(tag = 1)]
 struct Account {
     cents: u64,
-    /// Number of transfers that were sent from here.
+    /// Number of transfers that were sent from this account.
     sent: u64,
     /// Transfers that have left, but may not have arrived: their numbers, receivers and cents.
     on_their_way: BTreeMap<u64, (usize, u64)>,
@@ -69,7 +70,7 @@ type Numbered = (usize, AccountHandle);
 #[garrick::durable(save = 50)]
 impl Account {
     /// Sends money from this account, which has the number `from`. Returns true if there is enough
-    /// money. The money leaves when the transfer is on the disk.
+    /// money. The money leaves the account when the transfer is on the disk.
     fn send(
         &self,
         from: usize,
@@ -86,7 +87,8 @@ impl Account {
         true
     }
 
-    /// Receives a transfer, once. Returns its number when the money is on the disk.
+    /// Receives a transfer, but only once. Returns the number of the transfer when the money is on
+    /// the disk.
     fn receive(&self, from: usize, number: u64, cents: u64, cx: &mut Decide<'_, '_, Self>) -> u64 {
         let newest = self.received.get(&from);
         if newest.is_none_or(|newest| number > *newest) {
@@ -106,7 +108,8 @@ impl Account {
         }
     }
 
-    /// Returns the cents, the number of transfers, and the transfers on their way.
+    /// Returns the balance in cents, the number of transfers that were sent, and the transfers that
+    /// have not arrived yet.
     fn books(&self) -> (u64, u64, Vec<(u64, usize, u64)>) {
         let on_their_way = self.on_their_way.iter();
         let on_their_way = on_their_way.map(|(&number, &(to, cents))| (number, to, cents));
@@ -219,7 +222,7 @@ fn recover(folder: &Path) -> Result<(u64, u64), Box<dyn Error>> {
     Ok((sum, count))
 }
 
-/// A folder that is removed in the end.
+/// A folder that is removed on drop.
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {

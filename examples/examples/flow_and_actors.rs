@@ -1,5 +1,5 @@
-//! A graph asks an actor, which answers when it is done, with at most 64 asks in flight. The actor
-//! keeps sums, which is a typical task for an actor.
+//! A graph asks an actor to handle each message, with at most 64 asks in flight. The actor answers
+//! when it has handled the message. The actor keeps sums, which is a typical task for an actor.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example flow_and_actors`.
 use std::error::Error;

@@ -7,7 +7,7 @@ const DEPTH: u32 = 16;
 
 struct Node {
     parent: Parent,
-    /// Number of actors in this subtree that have reported, including this one.
+    /// Number of actors in this subtree that have reported, including this actor.
     count: u64,
     /// Number of children that have not reported.
     waiting: u32,

@@ -1,10 +1,12 @@
-//! Four programs in trouble, and what telemetry says about each. The guide is `docs/operations.md`.
+//! Four programs, each with a typical trouble, and the results of telemetry for each program. The
+//! guide is `docs/operations.md`.
 //!
 //! ```sh
 //! cargo run -p garrick-examples --example operations -- long-handler
 //! ```
 //!
-//! Without arguments, runs all four until telemetry has found their troubles.
+//! Without arguments, the example runs each of the four programs until telemetry has found its
+//! trouble.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -47,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a program for the given time, or for ever, and prints what telemetry has found.
+/// Runs a program for the given time, or forever, and prints the trouble that telemetry has found.
 fn show(trouble: Trouble, time: Option<Duration>) -> Result<(), Box<dyn Error>> {
     let telemetry = Telemetry::builder().name(trouble.word()).start()?;
     let program = trouble.start(&telemetry)?;
@@ -69,7 +71,7 @@ fn show(trouble: Trouble, time: Option<Duration>) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-/// Runs a program until telemetry has found its trouble, and prints this.
+/// Runs a program until telemetry has found its trouble, and prints the trouble.
 fn find(trouble: Trouble) -> Result<(), Box<dyn Error>> {
     let telemetry = Telemetry::builder().without_server().start()?;
     let _program = trouble.start(&telemetry)?;

@@ -1,5 +1,5 @@
-//! The smallest standard actors: they answer, pass on, tag and discard messages, and join and
-//! number asks.
+//! The smallest standard actors, which answer, pass on, tag or discard messages, and combine or
+//! number questions.
 use std::error::Error;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -28,8 +28,8 @@ fn pass_on(system: &System) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends to a judge through two addresses that the judge can distinguish. One of the addresses can
-/// be used only once.
+/// Sends messages to a judge through two addresses that the judge can distinguish. One of the
+/// addresses can be used only once.
 fn tell_apart(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, heard) = mpsc::channel();
     let judge = system.spawn(behavior(move |tagged: (Tag, &'static str), _| {
@@ -49,8 +49,8 @@ fn tell_apart(system: &System) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks two services together, a service over a wire, and two services in sequence, and joins two
-/// answers by hand.
+/// Asks two services at the same time, a service over a connection, and two services in sequence.
+/// Then joins two answers by hand.
 fn ask(system: &System) -> Result<(), Box<dyn Error>> {
     let on = system.handle();
     let one = behaviors::constant(1).contramap(|(_, reply): ((), _)| reply);

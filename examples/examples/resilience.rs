@@ -5,7 +5,7 @@ use std::time::Duration;
 use garrick::behaviors::{self, Circuit, Request};
 use garrick::prelude::*;
 
-/// A service that keeps the first reply forever, drops the next three, and then works.
+/// A service that keeps the first reply forever, drops the next three replies, and then answers.
 struct Moody {
     asked: u32,
     kept: Option<Reply<u32>>,

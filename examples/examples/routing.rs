@@ -1,5 +1,5 @@
-//! Routers and pools: four clerks behind one address, which get customers round-robin or by
-//! customer; and a pool that computes sums.
+//! Routers and pools: four clerks behind one address, to which customers are assigned in turn or by
+//! name, and a pool that computes sums.
 
 use std::collections::BTreeMap;
 

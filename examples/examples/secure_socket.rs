@@ -1,5 +1,5 @@
 //! A TCP connection between two sides with the same key. One side asks, the other side answers, and
-//! then both finish in order. A third side has another key, and receives nothing.
+//! then both close the connection gracefully. A third side has another key, and receives nothing.
 
 use std::sync::mpsc::{Sender, channel};
 

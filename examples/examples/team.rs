@@ -2,7 +2,8 @@
 //! the construction of the graph differs.
 //!
 //! A team has no wake-ups between threads, and its messages stay in one core's cache. Stages on
-//! separate threads can work at the same time. The work determines which is faster.
+//! separate threads can work at the same time. The work of the stages determines which of the two
+//! is faster.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example team`.
 use std::error::Error;

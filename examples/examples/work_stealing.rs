@@ -2,9 +2,10 @@
 //! steal work from each other.
 //!
 //! Each partial board is a value of a work-stealing channel. The worker that receives a board sends
-//! all boards with one queen more. It receives most of them itself, from its own deque, so they are
-//! still in its cache. A worker without boards steals half of another worker's boards. It takes the
-//! oldest boards, which have the fewest queens and need the most work.
+//! all boards with one queen more. The same worker receives most of these boards itself, from its
+//! own deque, so they are still in its cache. A worker without boards steals half of another
+//! worker's boards. The stolen boards are the oldest ones, which have the fewest queens and need
+//! the most work.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example work_stealing`.
 use std::error::Error;
@@ -18,7 +19,7 @@ use garrick::steal::{self, Capacity, Worker};
 const SIZE: u32 = 11;
 /// Known number of solutions for this size.
 const SOLUTIONS: u64 = 2680;
-/// Number of queens from which a worker completes a board without sending.
+/// Minimum number of queens at which a worker completes a board itself instead of sending it.
 const SENT_BELOW: u32 = 6;
 
 /// A board with a queen in each of the first rows.

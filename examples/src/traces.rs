@@ -37,8 +37,8 @@ impl HttpClient for Post {
     }
 }
 
-/// Sends the spans of the turns of all actors, and those of the crate's own spans, to a collector.
-/// Drop the result of [`SdkTracerProvider::shutdown`] at the end, so that no span is lost.
+/// Sends the spans of all actors' turns, and the spans of this crate, to a collector. Drop the
+/// result of [`SdkTracerProvider::shutdown`] at the end, so that no span is lost.
 ///
 /// # Errors
 /// Returns an error if the exporter cannot be created.
@@ -66,21 +66,21 @@ pub fn send_spans_to(collector: SocketAddr) -> Result<SdkTracerProvider, Exporte
     Ok(provider)
 }
 
-/// An order of some pieces, and the reply with their price.
+/// An order: the number of pieces, and the reply for their price.
 type Order = (u64, Reply<u64>);
 
-/// Takes orders.
+/// An actor that takes orders, and passes them on to the stock.
 struct Shop {
     stock: Address<Order>,
 }
 
-/// Takes pieces out of the stock.
+/// An actor that takes the ordered pieces out of the stock.
 struct Stock {
     left: u64,
     till: Address<Order>,
 }
 
-/// Computes prices.
+/// An actor that computes prices.
 struct Till;
 
 impl Actor for Shop {
@@ -133,15 +133,15 @@ pub fn order(pieces: u64) -> Result<u64, Box<dyn std::error::Error>> {
 pub struct Span {
     /// Name of the span.
     pub name: String,
-    /// Identity of the trace.
+    /// Id of the trace.
     pub trace: String,
-    /// Identity of the span.
+    /// Id of the span.
     pub id: String,
-    /// Identity of the span above it. Empty for the first span of a trace.
+    /// Id of the parent span. Empty for the first span of a trace.
     pub parent: String,
 }
 
-/// Receives spans by OTLP, as a collector does. Runs until the process ends.
+/// A small collector, which receives spans by OTLP until the process ends.
 #[derive(Debug)]
 pub struct Collector {
     /// Address of the collector.

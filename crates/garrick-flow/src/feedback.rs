@@ -59,7 +59,7 @@ pub(crate) struct Loop {
 
 struct State {
     members: Vec<Member>,
-    /// True once the feedback channels have been closed.
+    /// True after the feedback channels have been closed.
     is_cut: bool,
 }
 

@@ -37,10 +37,10 @@ pub(crate) enum Vote {
 /// Votes of all stages on stopping the graph.
 #[derive(Debug, Default)]
 pub(crate) struct Ballot {
-    /// True once a stop of the graph was requested. Written by the thread that requests the stop,
+    /// True after a stop of the graph was requested. Written by the thread that requests the stop,
     /// and read by every step.
     asked: AtomicBool,
-    /// True once all stages have agreed to the stop, or a thread has overruled the vetoes. Written
+    /// True after all stages have agreed to the stop, or a thread has overruled the vetoes. Written
     /// by that stage or thread, and read by every step of a source.
     agreed: AtomicBool,
     /// The votes, indexed by the ids of the stages.
@@ -53,8 +53,8 @@ impl Ballot {
         self.lock().resize(stages, Vote::Missing);
     }
 
-    /// Requests a stop of the graph. Returns true if the stop is agreed at once, which is the case
-    /// if all stages have ended.
+    /// Requests a stop of the graph. Returns true if the stop is agreed immediately, which is the
+    /// case if all stages have ended.
     pub(crate) fn ask(&self) -> bool {
         let votes = self.lock();
         // Release: pairs with the Acquire in `is_asked`. Votes are under the lock.

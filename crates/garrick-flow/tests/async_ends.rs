@@ -155,7 +155,7 @@ struct Flow {
     open: u64,
     /// Number of values that the stream has yielded.
     out: u64,
-    /// True if no more values will come.
+    /// True if the stream ends when it has yielded the allowed values.
     ended: bool,
     waker: Option<Waker>,
 }

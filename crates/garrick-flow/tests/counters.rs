@@ -70,8 +70,8 @@ fn a_rest_is_a_stall_of_the_end_that_waits() -> Result {
     Ok(())
 }
 
-/// Waits until `seen` returns true for the numbers of times that the middle stage waited for its
-/// input and for its output.
+/// Waits until `seen` returns true. The arguments of `seen` are how often the middle stage has
+/// waited for its input, and how often for its output.
 fn until(monitor: &Monitor, seen: impl Fn(u64, u64) -> bool) {
     loop {
         let channels = monitor.sample().channels;

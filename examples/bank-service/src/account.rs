@@ -1,10 +1,10 @@
-//! Accounts: durable entities that pay in, pay out, and send money to each other.
+//! Accounts: durable entities that accept deposits and withdrawals, and send money to each other.
 //!
 //! A transfer first takes the money from the sender in one durable turn. Then the sender asks the
-//! receiver to take the money, repeatedly and even after a crash, until the receiver has answered.
-//! The transfers of a sender are numbered, and are sent one after another. So the receiver
-//! recognizes repetitions: their numbers are not larger than the number of the last transfer that
-//! it has taken.
+//! receiver to take the money. The sender repeats the question, even after a crash, until the
+//! receiver has answered. The transfers of a sender are numbered, and are sent one after another.
+//! So the receiver recognizes a repetition: its number is not larger than the number of the last
+//! transfer that the receiver has taken.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -15,27 +15,27 @@ use garrick::cluster::{Carrier, Entities, Kind};
 use garrick::journal::{BoxError, Decide, Due, DurableActor, EventKind, Stored};
 use garrick::wire::Wire;
 
-/// The kind of the accounts. Their keys are their names.
+/// The entity kind of the accounts. The key of an account is its name.
 pub(crate) const ACCOUNT: Kind<Order> = Kind::new("account");
 
-/// Maximum amount of a payment in cents. Also the maximum balance after a payment into an account.
+/// Maximum amount of a payment in cents, and maximum balance after a deposit.
 pub(crate) const CENTS_MAX: u64 = 1_000_000_000_000;
 
 /// Maximum number of request keys that an account remembers.
 const REQUESTS_MAX: usize = 1_000;
 
-/// Maximum number of transfers of an account that are on their way.
+/// Maximum number of transfers that have left an account and have not arrived yet.
 const TRANSFERS_MAX: usize = 1_000;
 
-/// Time limit for the receiver of a transfer. The next constant is the time before the receiver is
-/// asked again.
+/// Time limit for the answer of the receiver of a transfer. The next constant is the time before
+/// the receiver is asked again.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(15);
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Key of the duty to deliver transfers.
+/// Key of the effect that delivers transfers.
 const DELIVERY: &str = "delivery";
 
-/// An order to an account.
+/// A message to an account.
 #[derive(Wire)]
 #[wire(name = "bank.Order", context = Carrier)]
 pub(crate) enum Order {
@@ -47,16 +47,16 @@ pub(crate) enum Order {
         key: Option<String>,
         reply: Reply<Result<Balance, Refusal>>,
     },
-    /// Takes the money of a transfer into this account, only once. Sent by another account.
+    /// Adds the money of a transfer to this account, but only once. Sent by another account.
     Take {
         from: String,
         number: u64,
         cents: u64,
         taken: Reply<()>,
     },
-    /// Asks the receiver of the oldest transfer to take it. Sent by the account to itself.
+    /// Makes the account send its oldest transfer to the receiver. Sent by the account to itself.
     Deliver,
-    /// Reports the answer of the receiver, or that there was none. Sent by the account to itself.
+    /// Reports whether the receiver of a transfer has taken it. Sent by the account to itself.
     Delivered {
         number: u64,
         is_taken: bool,
@@ -109,7 +109,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A change of an account that was made. The journal contains these events.
+/// An event in the journal: a change of an account that was made.
 #[derive(Stored)]
 pub(crate) enum Event {
     #[stored(tag = 1)]
@@ -128,7 +128,7 @@ pub(crate) enum Event {
         number: u64,
         cents: u64,
     },
-    /// The oldest transfer has arrived.
+    /// The oldest transfer has arrived at its receiver.
     #[stored(tag = 5)]
     Arrived,
 }
@@ -138,11 +138,12 @@ pub(crate) enum Event {
 #[stored(tag = 1)]
 pub(crate) struct Books {
     cents: u64,
-    /// Keys of the last changes.
+    /// Keys of the last changes, by which repeated requests are recognized.
     keys: VecDeque<String>,
-    /// Number of transfers that have arrived.
+    /// Number of transfers of this account that have arrived at their receivers.
     arrived: u64,
-    /// Transfers on their way, oldest first: the receiver and the cents of each.
+    /// Transfers that have not arrived yet, oldest first. Each entry is the receiver and the number
+    /// of cents.
     on_their_way: VecDeque<(String, u64)>,
     /// Number of the last transfer that was taken from each sender.
     taken: BTreeMap<String, u64>,
@@ -204,7 +205,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Asks the receiver of the oldest transfer to take it.
+    /// Asks the receiver of this account's oldest transfer to take the money.
     fn deliver(&self, books: &Books, cx: &mut Decide<'_, '_, Self>) {
         let Some((to, cents)) = books.on_their_way.front() else {
             return;

@@ -1,4 +1,4 @@
-//! The bank: a node that runs accounts, alone or as one of several.
+//! The bank: a node that runs accounts, alone or as one of several nodes.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -22,15 +22,15 @@ const SHARDS: u32 = 64;
 /// Time limit for handing the accounts over to other nodes.
 const DRAINS_WITHIN: Duration = Duration::from_secs(20);
 
-/// Time limit for closing the connection.
+/// Time limit for closing the connection to the NATS servers.
 const CLOSES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Place where the accounts run.
 pub(crate) enum Place {
-    /// In this process alone. Contains the folder of the journals.
+    /// The accounts run only in this process. Contains the folder of the journals.
     Alone(PathBuf),
-    /// On several nodes that meet on NATS servers, which also store the journals. Contains the
-    /// settings of the servers, and the name of this node.
+    /// The accounts run on several nodes that are connected by NATS servers, which also store the
+    /// journals. Contains the settings of the servers, and the name of this node.
     Among(Box<NatsBuilder>, String),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Bank {
 }
 
 impl Bank {
-    /// Opens the bank. Waits for the servers, if there are any.
+    /// Opens the bank. If the bank uses NATS servers, waits until the node is connected to one.
     pub(crate) fn open(system: &Handle, place: Place) -> Result<Self, Box<dyn Error>> {
         let (journal, entities, node, net) = match place {
             Place::Alone(folder) => {
@@ -113,7 +113,8 @@ impl Bank {
         self.ends.store(true, Relaxed);
     }
 
-    /// Returns the reason why clients should use another node, if there is one.
+    /// Returns the reason why clients should use another node, or `None` if this node can serve
+    /// them.
     pub(crate) fn trouble(&self) -> Option<String> {
         if self.ends.load(Relaxed) {
             return Some("the service is ending".to_owned());
@@ -131,7 +132,7 @@ impl Bank {
         self.is_over()
     }
 
-    /// Returns the reason why this process must be started again, if there is one.
+    /// Returns the reason why this process must be restarted, or `None` if it can continue.
     pub(crate) fn is_over(&self) -> Option<String> {
         if self.journal.sample().is_broken {
             return Some(

@@ -23,22 +23,22 @@ use tokio::net::TcpListener;
 use crate::account::{Balance, CENTS_MAX, Change, Order, Refusal};
 use crate::bank::Bank;
 
-/// Time before an account is asked again.
+/// Time before a question to an account is repeated.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// Maximum length of a body in bytes. The next constants are the maximum lengths of a name and of a
-/// key.
+/// Maximum length of a request's body in bytes. The next constants are the maximum lengths of an
+/// account's name and of a request's key.
 const BODY_BYTES_MAX: usize = 4_096;
 const NAME_BYTES_MAX: usize = 32;
 const KEY_BYTES_MAX: usize = 64;
 
-/// Header with the key of a change.
+/// Name of the header that contains the key of a change.
 const KEY: &str = "idempotency-key";
 
-/// Additional time limit of a request for the transfer of its body.
+/// Maximum additional time that a request may take to send its body.
 const BODY_WITHIN: Duration = Duration::from_secs(5);
 
-/// The parts that handlers use.
+/// The state that the request handlers share.
 #[derive(Clone)]
 pub(crate) struct Front {
     bank: Arc<Bank>,
@@ -47,7 +47,7 @@ pub(crate) struct Front {
     within: Duration,
 }
 
-/// An answer without success: the status code, and a sentence for a person.
+/// The response to a request that failed: the status code, and the reason as an English sentence.
 struct Failure(StatusCode, String);
 
 impl Failure {
@@ -86,7 +86,7 @@ struct Transfer {
     cents: u64,
 }
 
-/// Serves requests until `end`, and answers those that it has accepted.
+/// Serves requests until `end` is ready, and then answers the requests that were already accepted.
 pub(crate) async fn serve(
     listener: TcpListener,
     front: Front,
@@ -222,8 +222,8 @@ impl Front {
         self.ask(action, name, key.is_some(), order).await
     }
 
-    /// Asks an account. If the node of the account is lost and a repetition would have no
-    /// additional effect, asks again.
+    /// Asks an account. Asks again if the node of the account is lost, provided that a repetition
+    /// has no additional effect.
     async fn ask(
         &self,
         action: &'static str,
@@ -254,7 +254,8 @@ impl Front {
     }
 }
 
-/// Returns the result of a question for the metrics, and the response to the client.
+/// Converts the answer of an account into the outcome that the metrics show, and the response to
+/// the client.
 fn response(
     name: &str,
     answer: Result<Result<Balance, Refusal>, NoReply>,

@@ -1,5 +1,6 @@
-//! An HTTP service of bank accounts, which are durable actors: in one process without any server,
-//! or on several nodes that meet on NATS. The README shows how to run it.
+//! An HTTP service for bank accounts, which are durable actors. The service runs in one process
+//! without another server, or on several nodes that are connected by NATS. The README shows how to
+//! run the service.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -28,7 +29,7 @@ use http::Front;
 /// Time between two checks of the cluster.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 
-/// A service of bank accounts.
+/// A service for bank accounts.
 #[derive(Parser)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -40,36 +41,38 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print users with permissions for the nodes with these names, for the configuration of the
-    /// NATS server. Their passwords are in the server's environment.
+    /// Print the part of the NATS server's configuration that defines a user for each of the given
+    /// nodes. The server takes the passwords from its environment.
     Users { nodes: Vec<String> },
 }
 
 #[derive(Args)]
 struct Service {
-    /// Address for HTTP.
+    /// Address on which the service accepts HTTP requests.
     #[arg(long, default_value = "127.0.0.1:8080")]
     address: SocketAddr,
-    /// Time limit of a request in milliseconds. The accounts of a node that was killed are
-    /// somewhere else after 6 s.
+    /// Time limit of a request in milliseconds. If a node is killed, its accounts are on other
+    /// nodes after at most 6 s.
     #[arg(long, default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(10..=600_000))]
     timeout_ms: u64,
-    /// Folder of the journals, without NATS.
+    /// Folder of the journals, if the service runs without NATS.
     #[arg(long, default_value = "bank-data")]
     folder: PathBuf,
-    /// Addresses of NATS servers, separated by commas. This node is then one of several.
+    /// Addresses of NATS servers, separated by commas. With this option, the service runs as one of
+    /// several nodes.
     #[arg(long, requires = "node")]
     nats: Option<String>,
-    /// Name of this node among several.
+    /// Name of this node, which must differ from the names of the other nodes.
     #[arg(long, requires = "nats")]
     node: Option<String>,
-    /// Number of NATS servers that store each record and event.
+    /// Number of NATS servers that store a copy of each record and event.
     #[arg(long, default_value_t = 1)]
     replicas: usize,
-    /// PEM file with the certificate of the authority that has signed those of the NATS servers.
+    /// PEM file with the certificate of the authority that has signed the certificates of the NATS
+    /// servers.
     #[arg(long)]
     authority: Option<PathBuf>,
-    /// Password at the NATS servers of the user with the name of the node.
+    /// Password for the NATS servers. The user name is the name of the node.
     #[arg(long, env = "BANK_PASSWORD", hide_env_values = true)]
     password: Option<String>,
 }
@@ -130,7 +133,7 @@ fn run(service: &Service) -> Result<(), Box<dyn Error>> {
 }
 
 /// Serves requests until a signal arrives, or until this node must be restarted. Then hands the
-/// accounts over.
+/// accounts over to other nodes.
 async fn serve(
     service: &Service,
     bank: &Arc<Bank>,
@@ -175,7 +178,8 @@ async fn serve(
     over
 }
 
-/// Prints which nodes are members. Returns a reason when this node must be restarted.
+/// Prints the members of the cluster at each change. When this node must be restarted, returns the
+/// reason.
 async fn look(bank: &Bank) -> String {
     let mut told = None;
     let mut times = tokio::time::interval(LOOKS_EVERY);

@@ -1,4 +1,4 @@
-//! Lines of clients.
+//! Lines that clients send.
 
 /// Maximum length of a line in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 1_024;
@@ -6,7 +6,7 @@ pub(crate) const LINE_BYTES_MAX: usize = 1_024;
 /// Maximum length of a name in bytes.
 pub(crate) const NAME_BYTES_MAX: usize = 32;
 
-/// Received bytes of a client that do not form a whole line yet.
+/// Received bytes of a client, which are not parsed into lines yet.
 #[derive(Default)]
 pub(crate) struct Lines {
     bytes: Vec<u8>,
@@ -21,7 +21,7 @@ impl Lines {
         self.bytes.extend(bytes);
     }
 
-    /// Returns the next line without its end. Returns `None` if there is no whole line yet.
+    /// Returns the next line without its newline, or `None` if no whole line has been received yet.
     pub(crate) fn next(&mut self) -> Result<Option<String>, BadLine> {
         let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') else {
             let is_long = self.bytes.len() > LINE_BYTES_MAX;
@@ -61,7 +61,7 @@ impl Said {
     }
 }
 
-/// Returns true if a text may be the name of a client or of a room.
+/// Returns true if a text is a valid name for a client or a room.
 pub(crate) fn is_name(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_allowed)

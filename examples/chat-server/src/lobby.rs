@@ -1,4 +1,4 @@
-//! The lobby: the actor that finds or opens the room for a client.
+//! The lobby: the actor that finds or creates the room for a client.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use garrick::{Actor, Address, Context, Handle};
 
 use crate::room::{Room, ToRoom, ToSession};
 
-/// Maximum number of rooms. Empty rooms are kept.
+/// Maximum number of rooms. A room continues to exist when it is empty.
 const ROOMS_MAX: usize = 10_000;
 
-/// A session asks to enter a room under a name.
+/// The request of a session to enter a room under a name.
 pub(crate) struct ToLobby {
     pub(crate) room: String,
     pub(crate) name: Arc<str>,
@@ -30,7 +30,8 @@ impl Lobby {
         }
     }
 
-    /// Returns a room. Opens the room if necessary. Returns `None` if there are too many rooms.
+    /// Returns the address of a room, and creates the room if necessary. Returns `None` if there
+    /// are too many rooms.
     fn room(&mut self, name: &str) -> Option<&Address<ToRoom>> {
         if !self.rooms.contains_key(name) && self.rooms.len() < ROOMS_MAX {
             let room = Room {

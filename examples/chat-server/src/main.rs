@@ -1,4 +1,5 @@
-//! A chat server over TCP: each client and each room is an actor. The README shows how to run it.
+//! A chat server over TCP, in which each client and each room is an actor. The README shows how to
+//! run the server.
 #![forbid(unsafe_code)]
 
 mod line;
@@ -28,7 +29,7 @@ const SEND_BUFFER_BYTES: u32 = 64 * 1_024;
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1_024;
 
-/// Time after an error before connections are accepted again.
+/// Delay after an error, before the server accepts connections again.
 const ACCEPTS_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
 /// Runs a chat server.
@@ -82,7 +83,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Binds a listener whose connections have small buffers.
+/// Binds a listener whose connections have small send buffers.
 fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
@@ -96,7 +97,7 @@ fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// Spawns an actor for each client.
+/// Accepts connections, and spawns an actor for each client.
 async fn accept(listener: TcpListener, lobby: Address<ToLobby>, handle: Handle) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {

@@ -7,9 +7,9 @@ use garrick::{Actor, Address, Context};
 
 /// A message to a session.
 pub(crate) enum ToSession {
-    /// The session is in a room.
+    /// The session has entered the room with the contained address.
     Entered(Address<ToRoom>),
-    /// The session cannot enter a room, for this reason.
+    /// The session cannot enter the room, for the contained reason.
     Refused(&'static str),
     /// A line for the client.
     Line(Arc<str>),
@@ -18,11 +18,11 @@ pub(crate) enum ToSession {
 /// A message to a room.
 pub(crate) enum ToRoom {
     Enter(Arc<str>, Address<ToSession>),
-    /// A member says something.
+    /// A member sends a line to all members.
     Say(Arc<str>, String),
-    /// A member asks who is there.
+    /// A member requests the list of members.
     Who(Arc<str>),
-    /// A member leaves, for this reason.
+    /// A member leaves, for the contained reason.
     Leave(Arc<str>, &'static str),
     /// The session of a member has ended.
     Ended(Arc<str>, Address<ToSession>),

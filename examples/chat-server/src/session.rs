@@ -1,8 +1,9 @@
-//! Sessions: async actors, each of which waits for its client and for its room.
+//! Sessions: async actors, each of which waits for its client and its room at the same time.
 //!
 //! A session never waits only for its client: it accepts lines from its room at any time. Lines
 //! that the client has not received yet are kept, up to a limit. If the limit is exceeded, the
-//! client is too slow, and its session ends. So a slow client uses little memory and delays nobody.
+//! client is too slow, and its session ends. So a slow client uses little memory, and delays no
+//! other client.
 
 use std::sync::Arc;
 
@@ -18,22 +19,22 @@ use crate::room::{ToRoom, ToSession};
 /// Maximum number of bytes that wait for a client.
 const WAITING_MAX: usize = 64 * 1_024;
 
-/// Number of lines of a client after which the session lets other actors run.
+/// Number of a client's lines that the session handles before it lets other actors run.
 const LINES_MAX: usize = 16;
 
-/// Room in which sessions begin.
+/// Room that each new session enters.
 const FIRST_ROOM: &str = "hall";
 
 struct Session {
     name: Arc<str>,
-    /// Address of this session. It keeps the session alive while it is in no room.
+    /// Address of this session, which keeps the session alive while the session is in no room.
     me: Address<ToSession>,
     room: Option<Address<ToRoom>>,
     /// Bytes that wait for the client.
     waiting: Vec<u8>,
 }
 
-/// Runs a session from the first byte to the last.
+/// Runs a session from the first byte of its client to the last.
 pub(crate) async fn session(
     stream: TcpStream,
     lobby: Address<ToLobby>,
@@ -87,7 +88,7 @@ async fn meet(
 }
 
 impl Session {
-    /// Keeps a line for the client.
+    /// Adds a line to the bytes that wait for the client.
     fn tell(&mut self, line: &str) {
         self.waiting.extend(line.as_bytes());
     }
@@ -108,7 +109,8 @@ impl Session {
         }
     }
 
-    /// Talks until one side ends it, and returns the reason.
+    /// Passes lines between the client and the room until one side ends the session. Returns the
+    /// reason of the end.
     async fn talk(
         &mut self,
         from: &mut OwnedReadHalf,

@@ -1,4 +1,4 @@
-//! The program as users run it, with several clients.
+//! Tests that run the server as a user does, with several clients.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use garrick_testkit::HANGS_AFTER;
 
-/// A running server, which is killed in the end.
+/// A running server, which is killed on drop.
 struct Server {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -36,7 +36,7 @@ impl Server {
         }
     }
 
-    /// Connects a client, which tells its name.
+    /// Connects a client, which sends its name.
     fn client(&self, name: &str) -> Client {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(HANGS_AFTER)).unwrap();
@@ -46,7 +46,7 @@ impl Server {
         client
     }
 
-    /// Ends the server by SIGTERM.
+    /// Ends the server by SIGTERM, and checks its output.
     fn end(mut self) {
         let kill = Command::new("kill")
             .arg(self.child.id().to_string())
@@ -83,7 +83,7 @@ impl Client {
         line.trim_end().to_owned()
     }
 
-    /// The next line must be this one.
+    /// Checks that the next line is `line`.
     #[track_caller]
     fn hears(&mut self, line: &str) {
         assert_eq!(self.next(), line);

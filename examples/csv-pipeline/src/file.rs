@@ -1,4 +1,4 @@
-//! Creation of the file. For the same number of lines, the file is always the same.
+//! Creates the CSV file. For the same number of lines, the file is always the same.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,7 +8,7 @@ use crate::sale::{HEAD, REGIONS};
 
 const PRODUCTS: [&str; 5] = ["tea", "coffee", "milk", "bread", "jam"];
 
-/// One of this number of lines is invalid.
+/// Number of lines of which one is invalid.
 const WRONG: u64 = 997;
 
 /// Creates a file with a given number of sales. Some of its lines are invalid.

@@ -1,6 +1,6 @@
-//! A pipeline that reads a large CSV file with sales, parses it in several stages at the same time,
-//! and sums it up. Lines that are wrong are written to a file of their own. The README shows how to
-//! run it.
+//! A pipeline that reads a large CSV file with sales, parses its lines in several stages at the
+//! same time, and adds up the sales of each region. Invalid lines are written to a separate file.
+//! The README shows how to run the program.
 #![forbid(unsafe_code)]
 
 mod sale;
@@ -28,7 +28,7 @@ use sums::Sums;
 const BLOCK: usize = 1_000;
 const BLOCKS: usize = 16;
 
-/// Sums up a CSV file with sales, which it makes first.
+/// Creates a CSV file with sales, and adds up the sales of each region.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -42,7 +42,7 @@ struct All {
     /// Folder of the files.
     #[arg(long, default_value = "sales", global = true)]
     folder: PathBuf,
-    /// Number of lines of the file, if it is made.
+    /// Number of lines, if the file is created.
     #[arg(long, default_value_t = 1_000_000, global = true)]
     lines: u64,
     /// Number of stages that parse lines.
@@ -52,13 +52,13 @@ struct All {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make the file only.
+    /// Create the file, but do not add up its sales.
     Make,
-    /// Sum up the file that is there.
+    /// Add up the sales of the existing file.
     Sum,
 }
 
-/// Lines of the file, including newlines, with the number of the first line.
+/// A block of lines of the file, including newlines, with the line number of the first one.
 struct Lines {
     first: u64,
     text: String,
@@ -94,7 +94,8 @@ fn run(Arguments { command, all }: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the blocks of a file after its first line. Reports an error at the end to `tell`.
+/// Returns the blocks of lines in a file, without its first line. After a read error, calls `tell`
+/// with the error, and ends.
 fn blocks(mut file: impl BufRead, tell: impl Fn(io::Error)) -> impl Iterator<Item = Lines> {
     let mut first = 2;
     iter::from_fn(move || {
@@ -130,7 +131,7 @@ fn parse(Lines { first, text }: &Lines) -> Parsed {
     Parsed { sums, wrong }
 }
 
-/// Reads a file, prints its sums, and writes its wrong lines to another file.
+/// Reads a file, prints the sums of its sales, and writes its invalid lines to another file.
 fn sum_up(path: &Path, wrong_path: &Path, parsers: usize) -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
     let mut graph = Graph::new();

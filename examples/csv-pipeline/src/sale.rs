@@ -1,14 +1,14 @@
-//! Parsing of the lines of the file.
+//! Parses the lines of the CSV file.
 
 use std::fmt;
 
-/// Regions of sales.
+/// Names of the regions in which sales are made.
 pub(crate) const REGIONS: [&str; 4] = ["north", "east", "south", "west"];
 
-/// First line of the file.
+/// First line of the CSV file.
 pub(crate) const HEAD: &str = "region,product,count,cents";
 
-/// A sale.
+/// A sale, parsed from one line of the CSV file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Sale<'a> {
     /// Index in [`REGIONS`].

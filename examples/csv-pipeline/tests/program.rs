@@ -1,11 +1,12 @@
-//! The program as a user runs it. Its sums are compared with those of a loop.
+//! Tests that run the program as a user does, and compare its sums with the sums that a simple loop
+//! computes.
 #![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A folder of its own for a test, which is removed in the end.
+/// A temporary folder for one test. The folder is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -35,7 +36,8 @@ impl Drop for Folder {
     }
 }
 
-/// Returns the lines that the program must print, and the number of wrong lines.
+/// Returns the lines that the program must print for the CSV file `file`, and the number of invalid
+/// lines.
 fn expected(file: &str) -> (Vec<String>, usize) {
     let (mut sums, mut wrong) = ([[0u64; 3]; 4], 0);
     let regions = ["north", "east", "south", "west"];

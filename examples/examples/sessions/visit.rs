@@ -8,7 +8,7 @@ use garrick_examples::sessions::actors::Server;
 use garrick_examples::sessions::client::{Client, Heard};
 use garrick_examples::sessions::plain::runtime;
 
-/// Starts a server, runs the visit, and ends the server in order.
+/// Starts a server, runs the visit, and shuts the server down gracefully.
 pub(crate) fn visit() -> Result<(), Box<dyn Error>> {
     let server = Server::start(([127, 0, 0, 1], 0).into(), 1)?;
     let visitors = runtime(1)?;

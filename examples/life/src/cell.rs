@@ -1,8 +1,9 @@
 //! Cells.
 //!
-//! A cell tells its state to its eight neighbors, and has its next state when it has heard of all
-//! of them. So a neighbor can be one generation ahead, and not more: it needs the state of this
-//! cell for the next step. Two counters are enough, one for this generation and one for the next.
+//! A cell sends its state to its eight neighbors, and computes its next state when it has received
+//! the states of all neighbors. So a neighbor can be at most one generation ahead, because it needs
+//! the state of this cell for the next step. Two counters are enough, one for this generation and
+//! one for the next.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
@@ -12,19 +13,20 @@ use garrick::{Actor, Address, Context};
 /// A message to a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum Msg {
-    /// All cells are there.
+    /// Makes the cell begin, because all cells have been spawned.
     Begin,
-    /// State of a neighbor in a generation, of which the last bit is told.
+    /// State of a neighbor in one generation. `is_odd` is true if the number of the generation is
+    /// odd.
     State { is_odd: bool, is_alive: bool },
 }
 
-/// Facts that all cells share.
+/// Data that all cells share.
 pub(crate) struct Grid {
     width: u32,
     height: u32,
     generations: u32,
     cells: OnceLock<Vec<Address<Msg>>>,
-    /// Gets the number of each cell and its last state.
+    /// Receives the number of each cell and its state in the last generation.
     tell: Sender<(u32, bool)>,
 }
 
@@ -44,10 +46,10 @@ impl Grid {
         }
     }
 
-    /// Lets the cells know each other.
+    /// Gives the cells each other's addresses.
     ///
     /// # Panics
-    /// Panics if they do already.
+    /// Panics if the method was already called.
     pub(crate) fn connect(&self, cells: Vec<Address<Msg>>) {
         assert!(
             self.cells.set(cells).is_ok(),
@@ -75,9 +77,9 @@ pub(crate) struct Cell {
     generation: u32,
     is_alive: bool,
     has_begun: bool,
-    /// Numbers of neighbors that were heard of, in even and in odd generations.
+    /// Number of neighbors whose states were received, for the even and for the odd generation.
     heard: [u8; 2],
-    /// Numbers of those that are alive.
+    /// Number of these neighbors that are alive, for the even and for the odd generation.
     alive: [u8; 2],
     grid: Arc<Grid>,
 }
@@ -95,7 +97,8 @@ impl Cell {
         }
     }
 
-    /// Tells the state to the neighbors, or to the program if this is the last generation.
+    /// Sends the cell's state to its neighbors. In the last generation, sends it to the main thread
+    /// instead.
     fn tell(&self, cx: &Context<'_, Msg>) {
         if self.generation == self.grid.generations {
             // The program may have ended.
@@ -109,7 +112,8 @@ impl Cell {
         }
     }
 
-    /// Enters the next generations, as far as all neighbors are known.
+    /// Enters the next generation while the states of all eight neighbors in the current generation
+    /// are known.
     fn advance(&mut self, cx: &Context<'_, Msg>) {
         loop {
             let now = (self.generation % 2) as usize;

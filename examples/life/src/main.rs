@@ -1,6 +1,6 @@
-//! Conway's game of life in which each cell is an actor: a million actors by default. They send
-//! each other messages, and nobody tells them when a generation begins. The README shows how to
-//! run it.
+//! Conway's game of life, in which each cell is an actor. By default there are a million cells.
+//! Neighboring cells send each other their states. No other actor tells them when a generation
+//! begins. The README shows how to run the program.
 #![forbid(unsafe_code)]
 
 mod picture;
@@ -25,7 +25,7 @@ use picture::Picture;
 /// Plays the game of life with an actor for each cell, and draws the last generation.
 #[derive(Parser)]
 struct Arguments {
-    /// Number of cells in a row. The right neighbor of the last one is the first one.
+    /// Number of cells in a row. The right neighbor of the last cell is the first cell of the row.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(3..=4_096))]
     width: u32,
     /// Number of rows.
@@ -34,7 +34,7 @@ struct Arguments {
     /// Number of generations.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     generations: u32,
-    /// First generation.
+    /// Pattern of the first generation.
     #[arg(long, value_enum, default_value_t = Pattern::Random)]
     pattern: Pattern,
     /// Number of threads. The default is the number of cores.
@@ -45,7 +45,7 @@ struct Arguments {
     picture: PathBuf,
 }
 
-/// Number of cells in a row up to which the last generation is printed, too.
+/// Maximum number of cells in a row for which the last generation is printed, too.
 const PRINTED_MAX: u32 = 80;
 
 fn main() -> ExitCode {

@@ -1,18 +1,19 @@
-//! First generations.
+//! Patterns of cells for the first generation.
 
 use clap::ValueEnum;
 
-/// A first generation.
+/// The pattern of cells in the first generation.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Pattern {
-    /// About a third of the cells are alive, the same in each run.
+    /// About a third of the cells, which are the same cells in each run.
     Random,
-    /// Five cells that move by one cell to the right and down in four generations.
+    /// Five cells, a pattern that moves one cell to the right and one cell down in four
+    /// generations.
     Glider,
 }
 
 impl Pattern {
-    /// Returns true if a cell is alive at first.
+    /// Returns true if the cell at the given position is alive in the first generation.
     pub(crate) fn is_alive(self, x: u32, y: u32) -> bool {
         match self {
             Self::Random => mix(u64::from(y) << 32 | u64::from(x)).is_multiple_of(3),

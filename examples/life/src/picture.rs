@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Maximum number of bytes of a stored block of zlib.
+/// Maximum number of bytes in an uncompressed block of the zlib format.
 const BLOCK_MAX: usize = 65_535;
 
 /// A picture of living and dead cells.
@@ -32,8 +32,8 @@ impl Picture {
         self.cells.chunks(self.width as usize)
     }
 
-    /// Returns the picture in the format PNG: one bit for each cell, dark if it is alive, and not
-    /// compressed.
+    /// Returns the picture in the format PNG, uncompressed. Each cell is one pixel, which is dark
+    /// if the cell is alive.
     pub(crate) fn png(&self) -> Vec<u8> {
         let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
         let mut header = Vec::new();
@@ -81,7 +81,7 @@ fn add_chunk(png: &mut Vec<u8>, name: &[u8; 4], content: &[u8]) {
     png.extend(checksum.to_be_bytes());
 }
 
-/// Returns bytes in the format of zlib, without compression.
+/// Encodes `bytes` in the zlib format, without compression.
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let mut zlib = vec![0x78, 0x01];
     let mut blocks = bytes.chunks(BLOCK_MAX).peekable();

@@ -1,11 +1,12 @@
-//! The program as a user runs it, with patterns whose generations are known.
+//! Tests that run the program as a user does, with patterns whose generations are known.
 #![forbid(unsafe_code)]
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs the program with a picture of its own. Returns what it prints, and the picture.
+/// Runs the program with a separate picture file for each test. Returns the output of the program,
+/// and the picture.
 fn run(name: &str, arguments: &str) -> (String, Vec<u8>) {
     let file = format!("life-{}-{name}.png", std::process::id());
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
@@ -53,7 +54,7 @@ fn a_glider_moves_by_one_cell_in_four_generations() {
     }
 }
 
-/// Returns the bytes of the rows of a picture with 8 cells in a row.
+/// Returns the bytes of a picture with 8 cells in a row, one byte for each row.
 fn pixels(picture: &[u8], height: u32) -> Vec<u8> {
     assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08"));
     assert_eq!(picture[20..24], height.to_be_bytes());

@@ -1,11 +1,12 @@
-//! Bars: the first, highest, lowest and last price of a thousand trades of a share, and their mean.
+//! Bars. A bar consists of the first, highest, lowest, last and mean price of a thousand trades of
+//! one share.
 
 use crate::trade::{NONE, SHARES, Trade};
 
-/// Number of trades of a bar.
+/// Number of trades in a full bar.
 const TRADES: u64 = 1_000;
 
-/// A bar, which may not be full.
+/// A bar, which is full when it contains [`TRADES`] trades.
 #[derive(Clone, Copy, Default)]
 struct Bar {
     trades: u64,
@@ -13,12 +14,12 @@ struct Bar {
     high: u32,
     low: u32,
     close: u32,
-    /// Sums of counts, and of counts times prices.
+    /// Total number of traded shares. The next field is the total price of these shares.
     count: u64,
     cents: u64,
 }
 
-/// Newest full bars of shares, and numbers of trades.
+/// The newest full bar of each share, and the number of its trades.
 #[derive(Default)]
 pub(crate) struct Bars {
     now: [Bar; SHARES as usize],
@@ -50,7 +51,7 @@ impl Bars {
         }
     }
 
-    /// Adds the bars of other shares.
+    /// Adds the bars of other shares, which another stage has computed.
     pub(crate) fn merge(&mut self, other: &Self) {
         for share in 0..SHARES as usize {
             if other.trades[share] > 0 {

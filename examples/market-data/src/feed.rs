@@ -1,24 +1,24 @@
-//! The feed: an iterator of packets, which stands for a socket.
+//! The feed: an iterator that generates packets, in place of a socket.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::trade::{Packet, SHARES, Trade};
 
-/// Time between two looks at the clock.
+/// Time between two reads of the clock.
 const TICK: Duration = Duration::from_millis(1);
 
-/// One of so many packets is damaged.
+/// Number of packets of which one is damaged.
 const DAMAGED: u64 = 1_009;
 
-/// A feed of trades: always the same ones, at a rate.
+/// A feed of generated trades, which are the same in every run.
 pub(crate) struct Feed {
     began: Instant,
-    /// Trades in a second, or 0.
+    /// Trades per second, or 0 for as many as possible.
     rate: u64,
     left: Option<u64>,
     number: u64,
-    /// Number of packets that are due.
+    /// Number of packets that are due according to the rate.
     due: u64,
     prices: Vec<u32>,
 }

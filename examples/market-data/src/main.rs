@@ -1,5 +1,6 @@
-//! A pipeline of market data with a live page: it makes a feed of trades, decodes and checks it,
-//! and computes a bar for each share and each thousand trades. The README shows how to run it.
+//! A pipeline of market data with a live web page. The pipeline generates a feed of trades, decodes
+//! and checks the packets, and computes a bar for each thousand trades of a share. The README shows
+//! how to run the program.
 #![forbid(unsafe_code)]
 
 mod trade;
@@ -20,20 +21,20 @@ use bars::Bars;
 use feed::Feed;
 use trade::{SHARES, Trade};
 
-/// Number of messages in a channel.
+/// Number of slots of each channel.
 const SLOTS: usize = 8_192;
 
-/// Runs a pipeline of market data with a live page.
+/// Runs a pipeline of market data with a live web page.
 #[derive(Parser)]
 struct Arguments {
-    /// Address of the page.
+    /// Address of the web page.
     #[arg(long, default_value = "127.0.0.1:9900")]
     address: SocketAddr,
-    /// Number of trades in a second. 0 is as many as possible.
+    /// Number of trades per second. 0 means as many as possible.
     #[arg(long, default_value_t = 200_000)]
     rate: u64,
-    /// Number of trades after which the feed ends. By default, it ends with the standard input, for
-    /// example by Enter.
+    /// Number of trades after which the feed ends. By default, the feed ends at the first line or
+    /// the end of the standard input, for example after Enter.
     #[arg(long)]
     trades: Option<u64>,
     /// Number of stages that compute bars, each for some of the shares.

@@ -3,24 +3,24 @@
 /// Number of shares.
 pub(crate) const SHARES: u32 = 12;
 
-/// Share of a packet that was damaged.
+/// Share number of a packet that was damaged.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Number of bytes of a packet: share, price and count, each of 4 bytes, and a checksum.
+/// A packet: the share, the price, the count and a checksum, each of 4 bytes.
 pub(crate) type Packet = [u8; 16];
 
 /// A trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trade {
-    /// Number of the share, or [`NONE`].
+    /// Number of the share, or [`NONE`] for a damaged packet.
     pub(crate) share: u32,
-    /// Price of one in cents.
+    /// Price of one piece of the share in cents.
     pub(crate) cents: u32,
     pub(crate) count: u32,
 }
 
 impl Trade {
-    /// Encodes the trade.
+    /// Encodes the trade as a packet.
     pub(crate) fn encode(self) -> Packet {
         let mut packet = [0; 16];
         let words = [self.share, self.cents, self.count];
@@ -31,7 +31,7 @@ impl Trade {
         packet
     }
 
-    /// Decodes a packet. The share of a damaged one is [`NONE`].
+    /// Decodes a packet. If the packet is damaged, the share of the trade is [`NONE`].
     pub(crate) fn decode(packet: &Packet) -> Self {
         let word = |at: usize| {
             let bytes = [packet[at], packet[at + 1], packet[at + 2], packet[at + 3]];

@@ -1,10 +1,10 @@
-//! The program as a user runs it: its live page is read while it runs.
+//! Tests that run the program as a user does, and read its web page while it runs.
 #![forbid(unsafe_code)]
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// A running program, which is killed in the end.
+/// A running program, which is killed on drop.
 struct Program {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -38,7 +38,8 @@ impl Program {
         response.body_mut().read_to_string().unwrap()
     }
 
-    /// Waits for the end, and returns the rest of the output.
+    /// Closes the standard input, waits for the end of the program, and returns the rest of its
+    /// output.
     fn end(mut self) -> String {
         drop(self.child.stdin.take());
         let mut rest = String::new();

@@ -19,7 +19,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// Shortest and longest delay of a restart.
 const BACKOFF: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
-/// Maximum number of purchases that wait for the payment. Further ones are dropped.
+/// Maximum number of purchases that wait for the payment. Further purchases are dropped.
 const PURCHASES_MAX: usize = 100;
 
 /// A purchase, with its price in cents.
@@ -38,7 +38,8 @@ impl fmt::Display for Expired {
 
 impl Error for Expired {}
 
-/// Asks the bank for money, and fails because the certificate of the bank has expired.
+/// An actor that asks the bank for money, and fails because the certificate of the bank has
+/// expired.
 #[derive(Default)]
 struct Payment {
     cents: u64,
@@ -58,7 +59,7 @@ impl Actor for Payment {
     }
 }
 
-/// Counts purchases, and has them paid.
+/// An actor that counts purchases, and sends each purchase to the payment actor.
 struct Cart {
     purchases: u64,
     payment: Address<Purchase>,

@@ -12,7 +12,7 @@ use super::program::Program;
 /// Capacity of the channels in messages.
 const CAPACITY: usize = 256;
 
-/// Filled share of a channel from which on it counts as full, as in the sentence of telemetry.
+/// Minimum share of filled slots at which telemetry calls a channel full.
 const FULL: f64 = 0.75;
 
 /// Time that the parser takes for each line.

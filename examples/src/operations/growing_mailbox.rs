@@ -13,7 +13,7 @@ use super::seen;
 /// Number of pages. Each page is an actor.
 const PAGES: usize = 100;
 
-/// Time between two groups of visits, and their number.
+/// Time between two groups of visits. The next constant is the number of visits in a group.
 const PERIOD: Duration = Duration::from_millis(10);
 const VISITS: usize = 50;
 
@@ -27,7 +27,7 @@ const DISK: Duration = Duration::from_millis(1);
 #[derive(Debug, Clone, Copy)]
 struct Visit(usize);
 
-/// Shows a page, and has each visit recorded.
+/// A page: an actor that sends each visit to the log.
 struct Page(Address<Visit>);
 
 impl Actor for Page {
@@ -39,7 +39,7 @@ impl Actor for Page {
     }
 }
 
-/// Writes visits to a slow disk.
+/// An actor that writes visits to a slow disk.
 #[derive(Default)]
 struct AuditLog {
     checksum: usize,

@@ -13,31 +13,32 @@ use super::program::{Clients, Program};
 /// Number of traded shares. Each share has one actor of each type.
 const SHARES: usize = 10_000;
 
-/// Index of the share whose book is slow.
+/// Index of the share whose order book is slow.
 const SLOW: usize = 4_711;
 
-/// Time that the slow book needs for each order.
+/// Time that the slow order book needs for each order.
 const SLOW_TURN: Duration = Duration::from_millis(30);
 
 /// Number of orders for the slow share when the exchange opens.
 const AT_THE_OPENING: u64 = 12_500;
 
-/// Time between two groups of orders, and their number.
+/// Time between two groups of orders. The next constant is the number of orders in a group.
 const PERIOD: Duration = Duration::from_millis(10);
 const ORDERS: usize = 20;
 
-/// Number of groups among which one has an additional order for the slow share. So this share gets
-/// fewer orders than its book can handle, and its mailbox does not grow for ever.
+/// Number of groups of orders after which one group has an additional order for the slow share. So
+/// the slow share gets fewer orders than its book can handle, and the mailbox of the book does not
+/// grow forever.
 const SLOW_PERIODS: u64 = 4;
 
-/// Share of a core from which on an actor counts as busy.
+/// Minimum share of a core's time that an actor must use to count as busy.
 const BUSY: f64 = 0.8;
 
 /// A request to buy this number of shares.
 #[derive(Debug, Clone, Copy)]
 struct Order(u64);
 
-/// Accepts the orders of a trader.
+/// An actor that accepts the orders of a trader.
 struct Session(Address<Order>);
 
 impl Actor for Session {
@@ -50,7 +51,7 @@ impl Actor for Session {
     }
 }
 
-/// Checks orders against a limit.
+/// An actor that checks orders against a limit.
 struct Account {
     limit: u64,
     book: Address<Order>,
@@ -69,9 +70,9 @@ impl Actor for Account {
     }
 }
 
-/// Fills orders.
+/// An order book: an actor that fills orders.
 struct OrderBook {
-    /// Time for which the disk of this book blocks each turn.
+    /// Time for which the disk of this order book blocks each turn.
     disk: Option<Duration>,
     position: Address<Order>,
 }
@@ -89,7 +90,7 @@ impl Actor for OrderBook {
     }
 }
 
-/// Adds up the filled orders of a share.
+/// An actor that adds up the filled orders of a share.
 struct Position {
     shares: u64,
     report: Address<u64>,
@@ -106,7 +107,7 @@ impl Actor for Position {
     }
 }
 
-/// Keeps the latest total of a share.
+/// An actor that keeps the latest total of a share.
 struct Report(u64);
 
 impl Actor for Report {

@@ -1,5 +1,5 @@
-//! Four programs in trouble. The guide `docs/operations.md` shows how telemetry finds each of them,
-//! and the example `operations` runs them.
+//! Four programs, each with a typical trouble. The guide `docs/operations.md` shows how telemetry
+//! finds each trouble, and the example `operations` runs the programs.
 
 mod program;
 mod seen;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A running program. Dropping it stops the program.
 pub struct Program {
-    /// Whatever must live as long as the program runs, and stops it when dropped.
+    /// The parts of the program, such as its system. Dropping the parts stops the program.
     _parts: Box<dyn Any + Send>,
 }
 

@@ -1,4 +1,4 @@
-//! The four kinds of trouble.
+//! The four kinds of trouble that the example `operations` shows.
 
 use std::error::Error;
 use std::fmt;
@@ -31,7 +31,7 @@ impl Trouble {
         Self::FullChannel,
     ];
 
-    /// Returns the word for the trouble on the command line.
+    /// Returns the word that stands for this trouble on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::LongHandler => "long-handler",
@@ -81,7 +81,8 @@ impl Trouble {
         }
     }
 
-    /// Returns what `seen` says about the trouble, or `None` if it does not show the trouble yet.
+    /// Returns what the snapshot `seen` says about the trouble, or `None` if the snapshot does not
+    /// show the trouble yet.
     pub fn found(self, seen: &Snapshot) -> Option<String> {
         match self {
             Self::LongHandler => long_handler::found(seen),

@@ -48,7 +48,7 @@ enum ToLobby {
 type Session = mpsc::UnboundedSender<ToSession>;
 type Lobby = mpsc::UnboundedSender<ToLobby>;
 
-/// The place of a session in its room. When it is dropped, it reports the end of its session to the
+/// The place of a session in its room. On drop, the place reports the end of the session to the
 /// room.
 struct Place {
     room: mpsc::UnboundedSender<ToRoom>,
@@ -71,7 +71,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server with this number of threads, which listens at `at`.
+    /// Starts a server with `workers` threads, which listens at the address `at`.
     pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
@@ -92,7 +92,7 @@ impl Server {
         self.address
     }
 
-    /// Ends the server in order. Notifies all sessions, and waits until they have ended.
+    /// Shuts the server down gracefully: notifies all sessions, and waits until they have ended.
     pub fn close(self) {
         // If the send fails, the server has already ended.
         let _ = self.close.send(());
@@ -100,7 +100,7 @@ impl Server {
     }
 }
 
-/// Builds a tokio runtime with `workers` threads. One thread is a current-thread runtime.
+/// Builds a tokio runtime with `workers` threads. For one thread, builds a current-thread runtime.
 pub fn runtime(workers: usize) -> io::Result<Runtime> {
     let mut builder = match workers {
         1 => Builder::new_current_thread(),
@@ -223,7 +223,7 @@ fn say(place: &Place, line: Utf8Bytes) -> Result<(), Reason> {
 struct Room {
     name: Name,
     lobby: Lobby,
-    /// Sender to this room, for the places of new members.
+    /// Sender of messages to this room. New members get a clone of the sender in their places.
     own: mpsc::WeakUnboundedSender<ToRoom>,
     members: BTreeMap<u64, (Name, Session)>,
     next_number: u64,

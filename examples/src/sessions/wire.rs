@@ -32,12 +32,13 @@ pub(crate) const BACKLOG_MAX: usize = 256;
 pub(crate) const NAME_CHARS_MAX: usize = 32;
 /// Maximum number of rooms at the same time.
 pub(crate) const ROOMS_MAX: usize = 10_000;
-/// Time for a client to receive the reason for the end of its session, and the lines before it.
+/// Maximum time in which a client can still receive lines, and the reason for the end of its
+/// session.
 const GRACE: Duration = Duration::from_secs(10);
 /// Size of each session's read buffer. The default of tungstenite is 128 KiB. The buffer grows for
 /// longer messages.
 const READ_BUFFER_BYTES: usize = 512;
-/// Number of bytes that are collected for one write.
+/// Size of the buffer that collects bytes for one write.
 const WRITE_BUFFER_BYTES: usize = 4_096;
 
 /// Help text of both servers.
@@ -52,9 +53,10 @@ pub(crate) struct Name(Arc<str>);
 /// The error returned when a text is not a valid name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NameError {
-    /// The name is empty or too long: it has this number of characters.
+    /// The name is empty or too long. Contains its number of characters.
     Length(usize),
-    /// The name contains this character, which is not allowed, at this position.
+    /// The name contains a character that is not allowed. Contains this character and its position
+    /// in the name.
     Character(char, usize),
 }
 

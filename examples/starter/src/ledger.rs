@@ -10,7 +10,7 @@ pub struct Ledger {
 
 /// A message to a ledger.
 pub enum Entry {
-    /// Books this number of cents. A payment of zero cents is an error, which the ledger's
+    /// Books the contained number of cents. A payment of zero cents is an error, which the ledger's
     /// supervisor handles.
     Book(u64, Reply<()>),
     /// Replies with the sum of the booked amounts.

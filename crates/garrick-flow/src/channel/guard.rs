@@ -1,5 +1,5 @@
 //! Guards for reading and writing batches in place. When a guard frees or sends slots, it moves the
-//! position of the ring and the gate, which is the position that stages wait for.
+//! position in the ring, and then updates the gate, the counter that wakes waiting stages.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

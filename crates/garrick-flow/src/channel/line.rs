@@ -42,7 +42,8 @@ pub(crate) enum Met {
     Over,
 }
 
-/// A bell at one end of a channel. Ringing the bell makes the stage that uses this end take a step.
+/// A bell: a wake-up flag at one end of a channel. Ringing the bell makes the stage that uses this
+/// end take a step.
 #[derive(Debug, Default)]
 struct Bell {
     /// True if the bell was rung, and the stage has not reset it yet.
@@ -81,8 +82,9 @@ pub(crate) struct Line {
     pub(crate) batch: usize,
     /// True if the channel is marked as feedback. Written before the start.
     feedback: AtomicBool,
-    /// True once the graph has closed the channel, which happens to feedback channels only. Written
-    /// by the thread that detects that the loop is over, and read by the users of both ends.
+    /// True after the graph has closed the channel. The graph closes only feedback channels.
+    /// Written by the thread that detects that the loop is over, and read by the users of both
+    /// ends.
     cut: AtomicBool,
     /// Number of values that were sent to the channel.
     pub(crate) sent: Watch,
@@ -93,15 +95,15 @@ pub(crate) struct Line {
     /// Number of times that the sending stage and the receiving stage went to sleep because of this
     /// channel. Each entry is written only by its stage, and read by monitors.
     stalls: [AtomicU64; 2],
-    /// The stages that have used the ends so far.
+    /// The stages that have used the two ends of the channel so far.
     users: Mutex<[Option<StageId>; 2]>,
     /// The threads on which the ends were used last, or 0 for an end that was not used yet. Each
     /// entry is written by its own end, and read by the other end.
     threads: [AtomicU32; 2],
     /// The thread and core on which each of the two stages last went to sleep.
     rested: [LastPlace; 2],
-    /// The bells at the two ends. Any thread may ring a bell. The stage that uses the end resets
-    /// the bell.
+    /// The bells (wake-up flags) of the two ends. Any thread may ring a bell. The stage that uses
+    /// the end resets the bell.
     bells: [Mutex<Bell>; 2],
     /// Wakers of ends that are used outside the graph, which are called instead of waking a stage.
     /// An end stores its waker before it registers to be woken, and the other end takes the waker.
@@ -150,8 +152,8 @@ impl Line {
     }
 
     /// Returns the number of sent values minus the number of taken values. The two counters are a
-    /// little behind the ring buffer. A value can be taken before its sender has counted it, and
-    /// its slot can be refilled before its receiver has counted it.
+    /// little behind the ring buffer. A value can be taken before its sender has counted the value,
+    /// and its slot can be refilled before its receiver has counted the value.
     pub(crate) fn readable(&self) -> u64 {
         self.sent
             .count()
@@ -272,7 +274,7 @@ impl Line {
         locked(&self.outside[side as usize])
     }
 
-    /// Makes the stage on `side` take a step, at once or after its current step.
+    /// Makes the stage on `side` take a step, immediately or after its current step.
     pub(crate) fn ring(&self, side: Side) {
         #[cfg(feature = "sim")]
         self.post.note_thread();
@@ -286,7 +288,7 @@ impl Line {
         }
     }
 
-    /// Returns true if the bell on `side` was rung and has not been reset since.
+    /// Returns true if the bell (the wake-up flag) on `side` was rung and has not been reset since.
     pub(crate) fn is_rung(&self, side: Side) -> bool {
         locked(&self.bells[side as usize]).rung
     }

@@ -11,7 +11,7 @@ use crate::place::{self, Place};
 use crate::post::StageId;
 
 /// The part of a channel end that counts sent or taken values in a gate, and wakes the stage that
-/// waits at the gate.
+/// waits for this count.
 pub(super) struct Link {
     /// The channel that the end belongs to.
     pub(super) line: Arc<Line>,
@@ -51,8 +51,8 @@ impl Link {
         }
     }
 
-    /// Moves the gate to `position`, the current position of this end in the ring buffer, and wakes
-    /// a stage that waits for the new position.
+    /// Counts in the gate the values up to `position`, the current position of this end in the ring
+    /// buffer. Wakes a stage that waits for the new count.
     #[inline]
     pub(super) fn move_to(&mut self, position: usize) {
         let by = position.wrapping_sub(self.seen);
@@ -61,8 +61,8 @@ impl Link {
         }
     }
 
-    /// Moves the gate by `by`, the number of values that this end has sent or taken, and wakes a
-    /// stage that waits for the new position.
+    /// Adds `by`, the number of values that this end has just sent or taken, to the count of the
+    /// gate. Wakes a stage that waits for the new count.
     #[inline]
     pub(super) fn move_by(&mut self, by: usize) {
         self.seen = self.seen.wrapping_add(by);
@@ -77,9 +77,9 @@ impl Link {
         }
     }
 
-    /// Wakes a stage at once if it can run in parallel with this thread. A stage that went to sleep
-    /// on this thread's core could run only in place of this thread. Such a stage is woken when
-    /// this thread has nothing more to do.
+    /// Wakes a stage immediately if it can run in parallel with this thread. A stage that went to
+    /// sleep on this thread's core could run only in place of this thread. Such a stage is woken
+    /// when this thread has nothing more to do.
     #[cold]
     fn wake(&self, waiter: StageId) {
         let side = self.side.other();
@@ -92,8 +92,8 @@ impl Link {
         }
     }
 
-    /// Moves the gate to `position`, the last position of this end in the ring buffer, and then
-    /// closes it.
+    /// Counts in the gate the values up to `position`, the last position of this end in the ring
+    /// buffer. Then closes the gate.
     pub(super) fn close(&mut self, position: usize) {
         self.move_to(position);
         if let Some(waiter) = self.mover.close() {

@@ -1,4 +1,4 @@
-//! Keeps the position of a gate equal to the position of its ring, even if a panic unwinds.
+//! Makes sure that a gate counts all values that pass through its ring, even if a panic unwinds.
 
 use std::ops::{Deref, DerefMut};
 
@@ -27,12 +27,12 @@ impl<T> Half for ring::Consumer<T> {
     }
 }
 
-/// A half of a ring that is in use. Even during a panic, `Drop` moves the gate as far as the half
-/// has moved.
+/// A half of a ring that is in use. Even during a panic, `Drop` counts in the gate the values that
+/// the half has published or taken.
 pub(super) struct Moving<'a, H: Half> {
     /// The sending or receiving half of the ring.
     ring: &'a mut H,
-    /// The part of the channel end that moves the gate.
+    /// The part of the channel end that counts values in the gate.
     link: &'a mut Link,
 }
 

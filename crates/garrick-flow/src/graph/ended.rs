@@ -14,7 +14,7 @@ pub(super) struct Ended {
 }
 
 struct State {
-    /// Outcome of each stage, once it has ended.
+    /// Outcome of each stage, or `None` if the stage has not ended.
     ends: Vec<Option<Outcome>>,
     /// Number of stages that have not ended.
     left: usize,

@@ -206,7 +206,7 @@ impl Graph {
     /// only for a limited time, the [grace](Self::grace) period. When this period is over, the
     /// graph closes the feedback channels, even if messages are left in them. A stage can check
     /// [`Cx::is_stopping`](crate::Cx::is_stopping), and send its messages out of the loop in time.
-    /// [`Running::overrule`] closes the feedback channels at once.
+    /// [`Running::overrule`] closes the feedback channels immediately.
     ///
     /// A loop can become so full that no stage in it can continue. To prevent that, give the
     /// feedback channel enough slots for all messages that can be in the loop at the same time.
@@ -217,8 +217,8 @@ impl Graph {
     /// [`stages`](crate::stages) and those created by [`with_ends`](crate::with_ends) declare their
     /// ends. The graph does not stop the loop while one of its stages is waiting for a timer, for a
     /// future, or for free slots in a channel that leads out of the loop. When the loop is stopped,
-    /// a stage that waits for several messages with `wait_for` may receive fewer, and can no longer
-    /// send messages back.
+    /// a stage that waits for several messages with `wait_for` can receive fewer messages, and can
+    /// no longer send messages back.
     ///
     /// # Examples
     ///

@@ -17,7 +17,7 @@ use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
 
 /// A running graph. Created by [`Graph::start`](crate::Graph::start). Dropping a `Running` stops
-/// its graph at once, like [`abort`](Self::abort).
+/// its graph immediately, like [`abort`](Self::abort).
 pub struct Running {
     /// The threads of the stages. Dropped before the other fields, because the threads use them.
     sponsors: Vec<Sponsor>,
@@ -115,8 +115,8 @@ impl Running {
     /// Stops the sources without asking the stages, even if a stage vetoes.
     ///
     /// The other stages end after they have handled the messages in flight. Loops are an exception:
-    /// their [feedback](crate::Graph::feedback) channels are closed at once. So a stage of a loop
-    /// may end before it has handled all messages.
+    /// their [feedback](crate::Graph::feedback) channels are closed immediately. So a stage of a
+    /// loop may end before it has handled all messages.
     pub fn overrule(&self) {
         let lines = self.monitor.lines();
         for each in self.loops.iter() {
@@ -125,7 +125,7 @@ impl Running {
         self.post.overrule();
     }
 
-    /// Stops the graph at once. When the current step of a stage returns, the stage is dropped,
+    /// Stops the graph immediately. When the current step of a stage returns, the stage is dropped,
     /// together with the messages in its channels. The report lists the stages that were [cut
     /// short](Report::cut_short), and counts the messages [left](crate::ChannelSample::left) in
     /// each channel.

@@ -80,8 +80,8 @@ impl Shape {
         })
     }
 
-    /// Tells each channel, and the object that wakes the stages, which stages use the two ends of
-    /// the channel. Then creates the records of the graph's loops.
+    /// Stores in each channel which stages use its two ends, creates the records of the graph's
+    /// loops, and stores the edges between the stages in `post`.
     pub(super) fn open(self, post: &Post, lines: &Lines) -> Looped {
         for (line, users) in lines.iter().zip(&self.users) {
             for (side, user) in [Side::Sender, Side::Receiver].into_iter().zip(users) {

@@ -45,7 +45,7 @@ impl Crew {
 /// A thread that several stages share. Created by [`Graph::team`].
 #[derive(Debug)]
 pub struct Team<'a> {
-    /// The graph. Its last entry for a thread is this team.
+    /// The graph, whose list of threads ends with this team.
     graph: &'a mut Graph,
 }
 

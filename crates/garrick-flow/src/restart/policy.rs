@@ -30,7 +30,8 @@ pub struct Restarts {
     intensity: Option<Intensity>,
     /// Delay before each restart.
     backoff: Backoff,
-    /// Number of restarts after the stage last ran long enough to reset the delay.
+    /// Number of restarts since the delay was last reset. The delay is reset when the stage has run
+    /// for long enough.
     streak: u32,
 }
 
@@ -63,9 +64,9 @@ impl Restarts {
         self
     }
 
-    /// Counts a restart at the time `now`, of a stage that was started at `up_since`. Returns the
-    /// delay before the restart, or the reason why the stage must not be restarted. `random` is any
-    /// number.
+    /// Counts a restart at the time `now`. `up_since` is the time at which the stage was last
+    /// started, and `random` is a random number for the jitter. Returns the delay before the
+    /// restart, or the reason why the stage must not be restarted.
     pub(super) fn next(
         &mut self,
         now: Nanos,

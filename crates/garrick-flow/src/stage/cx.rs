@@ -71,8 +71,8 @@ impl<'a> Cx<'a> {
     /// the stage agrees.
     ///
     /// After a veto, the stage is not woken to vote again. So the step that vetoes must return a
-    /// [`Wait`](crate::Wait) for the event that ends the reason. After this event, the stage takes
-    /// another step, and can agree.
+    /// [`Wait`](crate::Wait) for the event after which the reason no longer holds. After this
+    /// event, the stage takes another step, and can agree.
     ///
     /// # Examples
     ///

@@ -22,7 +22,7 @@ pub struct ForEachAsync<T, F, Fut> {
 struct Slot<Fut> {
     /// The pending future, if there is one.
     future: Pin<Box<Option<Fut>>>,
-    /// Records that the future was woken.
+    /// Flag that is set when the future is woken.
     ringer: Arc<Ringer>,
     /// Waker of the future.
     waker: Waker,

@@ -76,8 +76,9 @@ impl<T, F> Partition<T, F> {
         self
     }
 
-    /// Plans which output channel each of the next values goes to, for at most a batch. If an
-    /// output channel is full before that, the plan ends, and the method returns this channel.
+    /// Plans which output channel each of the next values goes to, for at most one batch. If a
+    /// value goes to a full output channel, the plan ends before this value, and the method returns
+    /// the channel's index.
     fn plan<K: Hash>(&mut self) -> Option<usize>
     where
         F: FnMut(&T) -> K,

@@ -8,8 +8,8 @@ use garrick_sched::Nanos;
 use crate::channel::{Line, Met, Side};
 use crate::post::StageId;
 
-/// The kind of thing that a sleeping stage waits for. If the stage waits for several kinds, the
-/// greatest value counts.
+/// The kind of thing that a sleeping stage waits for. If the stage waits for several kinds of
+/// things, the last of these variants counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lack {
     /// Something other than a channel, such as a timer or a future.
@@ -36,7 +36,7 @@ pub(super) enum Condition {
         need: u32,
         count: u64,
     },
-    /// The bell on `side` of the channel has been rung.
+    /// The bell (the wake-up flag) on `side` of the channel has been rung.
     Rung { side: Side, channel: u32 },
     /// The given time has passed since the step.
     After(Duration),
@@ -77,8 +77,8 @@ impl Condition {
         }
     }
 
-    /// Returns true if this is an unmet condition on channels, and only channels for which
-    /// `is_inside` returns true can change that.
+    /// Returns true if this condition on channels is not met, and only changes of channels for
+    /// which `is_inside` returns true can meet it.
     pub(super) fn is_up_to(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Self::Ends { side, count, .. } = *self else {
             return false;

@@ -62,7 +62,7 @@ pub struct Wait(Kind);
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// The next step may follow at once.
+    /// The next step may follow immediately.
     Again,
     /// There is no next step.
     Done,

@@ -1,4 +1,4 @@
-//! The service in one process, without a server.
+//! Tests of the service in one process, without NATS.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;

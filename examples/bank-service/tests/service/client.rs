@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use ureq::Agent;
 
-/// Time limit of a request, which is longer than that of the service.
+/// Time limit of a request, which is longer than the time limit of the service.
 const LIMIT: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
@@ -23,13 +23,14 @@ impl Response {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Returns the balance of a successful response.
+    /// Returns the balance in a response. Panics if the request was not successful.
     pub(crate) fn cents(&self) -> u64 {
         assert_eq!(self.status, 200, "{self:?}");
         self.json()["cents"].as_u64().unwrap()
     }
 
-    /// Returns the sentence of a failure with a status.
+    /// Returns the error text of a response. Panics if the response does not have the status
+    /// `status`.
     pub(crate) fn error(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{self:?}");
         self.json()["error"].as_str().unwrap().to_owned()
@@ -78,8 +79,8 @@ impl Client {
         self.try_post(url, path, None, &body.to_string()).unwrap()
     }
 
-    /// Makes a change until it is acknowledged or refused, at one node after another. Returns the
-    /// response, and the number of attempts.
+    /// Requests a change from one node after another, until the change is acknowledged or refused.
+    /// Returns the response, and the number of attempts.
     pub(crate) fn insist(
         &self,
         urls: &[String],
@@ -100,7 +101,8 @@ impl Client {
         unreachable!("attempts have no end")
     }
 
-    /// Waits until no money of an account is on its way, and returns its cents.
+    /// Waits until all transfers of an account have arrived, and returns the account's balance in
+    /// cents.
     pub(crate) fn settled(&self, url: &str, name: &str) -> u64 {
         let began = Instant::now();
         loop {

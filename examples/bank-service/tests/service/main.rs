@@ -1,5 +1,5 @@
-//! The service as a user runs it: alone, as three nodes on a NATS server, and on a cluster of three
-//! servers with users, permissions and encryption.
+//! Tests that run the service as a user does: as one process, as three nodes on a NATS server, and
+//! on a cluster of three NATS servers with users, permissions and encryption.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! NATS servers.
+//! NATS servers for the tests.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -7,12 +7,12 @@ use std::process::Command;
 
 use crate::process::Process;
 
-/// Path of the program, from the folder for temporary files in the target folder. The command
-/// `cargo xtask tools` installs it there.
+/// Path of the NATS server, relative to Cargo's folder for the temporary files of tests. The
+/// command `cargo xtask tools` installs the server there.
 const PROGRAM: &str = "../tools/nats-server";
 
-/// Returns a command that runs the program in a folder. A missing program is optional or not, as
-/// CONTRIBUTING describes.
+/// Returns a command that runs the NATS server in `folder`. If the server is not installed, returns
+/// `None`, or panics if the environment variable `GARRICK_TOOLS` is set.
 pub(crate) fn command(folder: &Path) -> Option<Command> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(PROGRAM);
     if !path.exists() {
@@ -29,7 +29,7 @@ pub(crate) fn command(folder: &Path) -> Option<Command> {
     Some(command)
 }
 
-/// A server, and its address for clients.
+/// A running NATS server, and its address for clients.
 pub(crate) struct Server {
     pub(crate) process: Process,
     pub(crate) address: String,
@@ -49,7 +49,7 @@ impl Server {
     }
 }
 
-/// Returns ports that are free now.
+/// Returns `N` ports that are free at the moment.
 pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     let bind = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let listeners: [TcpListener; N] = std::array::from_fn(bind);
@@ -64,7 +64,8 @@ pub(crate) fn file(name: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Writes a configuration in which texts are replaced. Each of them must be there once.
+/// Writes the configuration `text` to a file, with the given replacements. Each text to replace
+/// must occur exactly once.
 pub(crate) fn write(folder: &Path, name: &str, text: &str, changes: &[(&str, &str)]) -> PathBuf {
     let mut text = text.to_owned();
     for (from, to) in changes {

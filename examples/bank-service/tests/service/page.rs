@@ -1,4 +1,5 @@
-//! The page `docs/running-clusters.md` and the README show what the tests run.
+//! Checks that `docs/running-clusters.md` and the README show the same configurations and commands
+//! that the tests use.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Processes of the service, and folders for them.
+//! Processes of the service, and temporary folders for tests.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,7 +11,7 @@ use std::thread;
 
 use garrick_testkit::HANGS_AFTER;
 
-/// A folder of its own for a test, which is removed in the end.
+/// A temporary folder for one test. The folder is removed on drop.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -35,14 +35,14 @@ impl Drop for Folder {
     }
 }
 
-/// A process, and the lines that it prints. It is killed in the end.
+/// A process, and the lines that it prints. The process is killed on drop.
 pub(crate) struct Process {
     child: Child,
     lines: Receiver<String>,
 }
 
 impl Process {
-    /// Starts a program, and reads its output (`false`) or what it tells about errors (`true`).
+    /// Starts a program, and reads its standard output, or its standard error if `errors` is true.
     pub(crate) fn start(mut command: Command, errors: bool) -> Self {
         let (output, error) = match errors {
             false => (Stdio::piped(), Stdio::inherit()),
@@ -62,8 +62,8 @@ impl Process {
         Self { child, lines }
     }
 
-    /// Waits for a line, and returns what follows `text` in it. Returns `None` if the process ends
-    /// without it.
+    /// Waits for a line that contains `text`, and returns the part of the line after `text`.
+    /// Returns `None` if the process ends without such a line.
     pub(crate) fn waits_for(&self, text: &str) -> Option<String> {
         loop {
             let line = match self.lines.recv_timeout(HANGS_AFTER) {
@@ -83,7 +83,7 @@ impl Process {
         self.child.wait().unwrap();
     }
 
-    /// Asks the process to end by SIGTERM, and waits for its end.
+    /// Sends SIGTERM to the process, and waits until the process has ended.
     pub(crate) fn end(&mut self) -> ExitStatus {
         let kill = Command::new("kill")
             .arg(self.child.id().to_string())
@@ -118,7 +118,8 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Starts the service, and waits until it listens. Returns `None` if it ends before.
+    /// Starts the service, and waits until it accepts requests. Returns `None` if the service ends
+    /// before that.
     pub(crate) fn try_start(command: Command) -> Option<Self> {
         let process = Process::start(command, false);
         let url = process.waits_for("listens at ")?;
@@ -129,7 +130,7 @@ impl Service {
         Self::try_start(service(arguments)).expect("the service has ended")
     }
 
-    /// Waits until the members are these, as this node sees them.
+    /// Waits until this node prints that `members` are the members of the cluster.
     pub(crate) fn sees(&self, members: &str) {
         while self.process.waits_for("members: ").expect("it runs") != members {}
     }

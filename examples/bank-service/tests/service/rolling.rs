@@ -1,5 +1,4 @@
-//! Two nodes become three, each of them is started again, and two remain, while clients pay in. No
-//! request may fail.
+//! A test in which nodes join, restart and leave while clients make deposits. No request may fail.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -12,7 +11,7 @@ use crate::client::Client;
 use crate::process::{Folder, Service};
 use crate::three::start_server;
 
-/// Number of accounts, and number of clients.
+/// Number of accounts. The next constant is the number of clients.
 const ACCOUNTS: usize = 24;
 const CLIENTS: usize = 3;
 
@@ -20,8 +19,8 @@ fn path(account: usize) -> String {
     format!("/accounts/account-{account}")
 }
 
-/// Pays in until the end. If a node cannot be reached, uses the next one, as a load balancer does.
-/// Each answer must be a success. Returns the times until the answers.
+/// Makes deposits until `ends` is true. If a node cannot be reached, uses the next node, as a load
+/// balancer does. Each response must be a success. Returns how long each deposit took.
 fn pay_in(number: usize, urls: &Mutex<Vec<String>>, ends: &AtomicBool) -> Vec<Duration> {
     let client = Client::new();
     let (mut times, mut next) = (Vec::new(), number);
@@ -47,7 +46,7 @@ fn pay_in(number: usize, urls: &Mutex<Vec<String>>, ends: &AtomicBool) -> Vec<Du
     times
 }
 
-/// Ends a node in order.
+/// Shuts a node down gracefully.
 fn end(node: &mut Service, name: &str) {
     assert!(node.process.end().success());
     let ended = format!("{name} has ended");

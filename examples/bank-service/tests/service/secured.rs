@@ -1,5 +1,5 @@
-//! Nodes on a cluster of three NATS servers, with users, permissions and encryption: the files in
-//! the folder `nats`, as `docs/running-clusters.md` shows them.
+//! Tests of nodes on a cluster of three NATS servers, with users, permissions and encryption. The
+//! servers use the files in the folder `nats`, which `docs/running-clusters.md` shows.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::nats::{self, Server};
 use crate::process::{Folder, Process, Service, service};
 
-/// Writes the certificate of an authority, and that of a server with its key.
+/// Writes the certificate of an authority, and the certificate and key of a server.
 fn make_certificates(folder: &Path) {
     let (mut params, key) = (CertificateParams::default(), KeyPair::generate().unwrap());
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -28,7 +28,7 @@ fn make_certificates(folder: &Path) {
     fs::write(folder.join("server.key"), key.serialize_pem()).unwrap();
 }
 
-/// Returns the passwords of the users, as they are in the environment of the servers.
+/// Sets the passwords of all users in the environment of a command that runs a server.
 fn with_passwords(mut command: Command) -> Command {
     for node in ["BANK_1", "BANK_2", "BANK_3", "ADMIN"] {
         command.env(format!("{node}_PASSWORD"), password(node));
@@ -40,7 +40,7 @@ fn password(user: &str) -> String {
     format!("secret-of-{user}")
 }
 
-/// Starts three servers in folders of their own, with the files of the folder `nats`.
+/// Starts three NATS servers, each in a separate folder, with the files of the folder `nats`.
 fn cluster(folder: &Path) -> Option<Vec<Server>> {
     let ports: [u16; 3] = nats::free_ports();
     let routes = ports
@@ -84,7 +84,7 @@ fn make_certificates_of(folder: &Path, own: &Path) {
     }
 }
 
-/// Returns a command that runs a node of the bank on the servers.
+/// Returns a command that runs a node of the bank, connected to `servers`.
 fn node(servers: &[Server], folder: &Path, name: &str, password: &str) -> Command {
     let addresses: Vec<_> = servers
         .iter()

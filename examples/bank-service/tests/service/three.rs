@@ -1,4 +1,4 @@
-//! Three nodes on a NATS server, one of which is killed.
+//! A test in which one of three nodes on a NATS server is killed.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
@@ -9,12 +9,14 @@ use crate::client::Client;
 use crate::nats::{self, Server};
 use crate::process::{Folder, Service};
 
-/// Number of accounts, their first money, and number of clients.
+/// Number of accounts. The next constants are the initial balance of each account, and the number
+/// of clients.
 const ACCOUNTS: usize = 8;
 const CENTS: u64 = 1_000;
 const CLIENTS: usize = 4;
 
-/// Number of changes of a client, and number of all changes before a node is killed.
+/// Number of changes that each client makes. The next constant is the total number of changes after
+/// which a node is killed.
 const CHANGES: usize = 100;
 const KILLED_AFTER: usize = 100;
 
@@ -22,8 +24,8 @@ fn name(account: usize) -> String {
     format!("account-{account}")
 }
 
-/// Makes changes, each of them until it is acknowledged or refused. Returns what the accounts must
-/// have gained.
+/// Makes changes, and repeats each change until it is acknowledged or refused. Returns how many
+/// cents each account must have gained.
 fn change(number: usize, urls: &[String], done: &AtomicUsize) -> Vec<i64> {
     let client = Client::new();
     let mut gained = vec![0; ACCOUNTS];
@@ -60,7 +62,7 @@ fn change(number: usize, urls: &[String], done: &AtomicUsize) -> Vec<i64> {
     gained
 }
 
-/// Starts a server by the command of the README, on a free port.
+/// Starts a NATS server on a free port, by the command that the README shows.
 pub(crate) fn start_server(folder: &Folder) -> Option<Server> {
     let mut command = nats::command(folder.path())?;
     let arguments = "--jetstream --addr 127.0.0.1 --store_dir nats-data --port -1";
@@ -123,8 +125,8 @@ fn a_node_is_killed_and_nothing_that_was_acknowledged_is_lost() {
     check(&client, &nodes[2].url, &gained);
 }
 
-/// Checks that each account has its first money and what it has gained, when all transfers have
-/// arrived.
+/// Waits until all transfers have arrived. Then checks that the balance of each account is the
+/// initial balance plus the gained cents.
 fn check(client: &Client, url: &str, gained: &[i64]) {
     for account in 0..ACCOUNTS {
         client.settled(url, &name(account));

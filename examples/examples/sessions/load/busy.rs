@@ -21,7 +21,7 @@ const LOST_AFTER: Duration = Duration::from_secs(10);
 
 /// Busy clients of one server, and their results.
 pub(super) struct Busy {
-    /// Senders that make a client talk, one for each room.
+    /// Senders that make one client of each room send a line.
     talkers: Vec<mpsc::UnboundedSender<()>>,
     /// Receiver of the measured latencies of lines.
     heard: mpsc::UnboundedReceiver<Duration>,
@@ -75,8 +75,8 @@ impl Busy {
         })
     }
 
-    /// Makes the rooms talk for `milliseconds`, one after another, and waits until each line has
-    /// reached all clients.
+    /// Sends lines in the busy rooms for `milliseconds`, round-robin. Waits until each line has
+    /// reached all clients of its room.
     pub(super) async fn talk(&mut self, rate: u32, milliseconds: u32) -> io::Result<()> {
         let messages = rate * milliseconds / 1_000;
         let mut ticks = interval(Duration::from_millis(1));
@@ -98,7 +98,7 @@ impl Busy {
         Ok(())
     }
 
-    /// Makes the rooms talk like [`talk`](Self::talk), and discards the results.
+    /// Sends lines like [`talk`](Self::talk), and discards the results.
     pub(super) async fn warm_up(&mut self, rate: u32, milliseconds: u32) -> io::Result<()> {
         self.talk(rate, milliseconds).await?;
         self.latencies.clear();

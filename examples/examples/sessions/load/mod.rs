@@ -29,7 +29,7 @@ use garrick_examples::sessions::{HELP, actors, plain};
 use busy::Busy;
 use process::Process;
 
-/// Number of clients that enter at the same time.
+/// Maximum number of clients that enter rooms at the same time.
 const ENTER_AT_ONCE: usize = 64;
 /// Number of idle sessions in a room.
 const IDLE_IN_ROOM: usize = 10;
@@ -136,7 +136,7 @@ impl Load {
         Ok((process, address))
     }
 
-    /// Starts a server, and lets all clients in.
+    /// Starts a server, and makes all idle clients enter their rooms.
     fn fill(
         &self,
         contender: Contender,

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The unit in which Linux counts the CPU time of processes.
 const TICK: Duration = Duration::from_millis(10);
 
-/// This program in another process.
+/// A child process that runs this program with other arguments.
 pub(super) struct Process {
     child: Child,
 }

@@ -14,7 +14,7 @@ use crate::sessions::wire::{Name, Visitor, refusal};
 pub(crate) enum ToLobby {
     /// A session asks to enter a room.
     Enter(Visitor, Address<ToSession>),
-    /// A session that the lobby sent to this room has ended.
+    /// A session that the lobby sent to the contained room has ended.
     OneLess(RoomId),
     /// A room has ended.
     Gone(RoomId),

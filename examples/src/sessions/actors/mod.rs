@@ -44,7 +44,7 @@ struct Front {
 }
 
 impl Server {
-    /// Starts a server with this number of workers, which listens at `at`.
+    /// Starts a server with `workers` workers, which listens at the address `at`.
     pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
@@ -76,8 +76,8 @@ impl Server {
         self.address
     }
 
-    /// Ends the server in order. No client can enter any more, and each session is notified.
-    /// Returns when all actors have stopped.
+    /// Shuts the server down gracefully. No client can enter any more, and each session is
+    /// notified. Returns when all actors have stopped.
     pub fn close(self) {
         self.listener.stop();
         // If the lobby has failed, there are no sessions to notify.

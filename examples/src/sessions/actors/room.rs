@@ -10,16 +10,16 @@ use super::lobby::{RoomId, ToLobby};
 use super::session::{Place, ToSession};
 use crate::sessions::wire::{Name, Reason};
 
-/// A message to a room. The numbers are the numbers of places in the room.
+/// A message to a room. The contained numbers identify the places of sessions in the room.
 pub(crate) enum ToRoom {
-    /// A session asks to enter under this name.
+    /// A session asks to enter under the contained name.
     Enter(Name, Address<ToSession>),
     /// A line for all members.
     Say(u64, Utf8Bytes),
     /// A request for the list of members.
     Who(u64),
-    /// A session gives its place back, for this reason. Its client may not have received the reason
-    /// yet.
+    /// A session gives up its place, for the contained reason. The client has possibly not received
+    /// the reason yet.
     Leave(u64, Reason),
     /// A session has ended, for any reason.
     Ended(u64, Ended),

@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub(crate) number: u64,
 }
 
-/// The whole actor, from the start of the session to its end.
+/// Runs a session from its start to its end.
 pub(crate) async fn session(
     socket: WebSocket,
     visitor: Visitor,
@@ -86,7 +86,7 @@ async fn talk(wire: &mut Wire, mailbox: &mut Incoming<ToSession>, place: &Place)
     }
 }
 
-/// Passes on a line of the client.
+/// Passes a line of the client on to its room.
 fn say(place: &Place, line: Utf8Bytes) -> Result<(), Reason> {
     let word = match Word::parse(line)? {
         Word::Who => ToRoom::Who(place.number),
