@@ -67,8 +67,8 @@ mod tests {
 
     use super::*;
 
-    /// Counts its drops. If the flag is true, dropping the bomb panics with another bomb whose flag
-    /// is false.
+    /// A value that counts its drops. If the flag is true, dropping the bomb panics with another
+    /// bomb whose flag is false.
     struct Bomb(Arc<AtomicUsize>, bool);
 
     impl Drop for Bomb {

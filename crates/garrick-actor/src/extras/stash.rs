@@ -39,8 +39,9 @@ trait Drops: Any + Send + Sync {
 
 static STASHES: LazyLock<Table<Arc<dyn Drops>>> = LazyLock::new(Table::default);
 
-/// Drops the stashed messages of an actor that is about to be replaced. They become dead letters.
-/// The next actor at the address uses the same stash, which is already watched.
+/// Drops the stashed messages of an actor that is about to be replaced. The messages become dead
+/// letters. The actor that replaces this one uses the same stash. So the stash is still dropped
+/// when that actor stops.
 pub(crate) fn clear_of(owner: TaskId) {
     let stash = STASHES.shard(owner).get(&owner).cloned();
     if let Some(stash) = stash {

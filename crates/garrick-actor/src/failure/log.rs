@@ -90,7 +90,8 @@ pub struct FailureRecord {
     /// Time of the report in nanoseconds, by the clock of the system's
     /// [`World`](crate::system::World).
     pub at: Nanos,
-    /// Report of the failure. A message of more than 1,024 bytes is cut off.
+    /// Report of the failure. If the message of the report is longer than 1,024 bytes, it is cut
+    /// off.
     pub failure: Failure,
 }
 
@@ -102,7 +103,7 @@ pub(crate) struct Log {
 
 #[derive(Default)]
 struct Kept {
-    /// Number of failures so far.
+    /// Number of failures that have been added so far.
     numbered: u64,
     /// The latest failures, the newest last.
     records: VecDeque<FailureRecord>,

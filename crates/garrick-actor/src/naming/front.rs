@@ -1,4 +1,4 @@
-//! Addresses that wrap each message in the message type of another actor.
+//! Addresses that wrap each message in another message type and pass it on.
 
 use garrick_sched::{Address, Door, SendError, door};
 

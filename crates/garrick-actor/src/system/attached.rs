@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock};
 use crate::failure::office::Office;
 use crate::system::workload::Workload;
 
-/// Values that a system attaches to its sponsor. Code that has a handle to the sponsor can read
-/// them.
+/// Values that a system attaches to its sponsor, which are the threads that run its actors. Code
+/// that has a handle to the sponsor can read the values.
 pub(crate) struct Attached {
     pub(crate) workload: Workload,
     /// Office to which the failures of the system are reported.
     pub(crate) office: Arc<Office>,
-    /// Value of a module that is declared after this one. Created when it is first requested.
+    /// Value for another module, whose type this module does not know. Created when it is first
+    /// requested.
     above: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -31,8 +32,8 @@ impl Attached {
         sponsor.attachment()
     }
 
-    /// Returns the value of type `T` that belongs to a module declared after this one. The first
-    /// call creates the value. Returns `None` if the value has another type.
+    /// Returns the value of type `T`, which belongs to another module. The first call creates the
+    /// value. Returns `None` if the value has another type.
     pub(crate) fn above<T: Any + Send + Sync + Default>(&self) -> Option<Arc<T>> {
         let above = self.above.get_or_init(|| Arc::new(T::default()));
         above.clone().downcast().ok()
