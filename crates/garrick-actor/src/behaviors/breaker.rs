@@ -166,7 +166,8 @@ where
         self.set(|core| core.is_bad = is_bad)
     }
 
-    /// Sets an observer. The breaker sends it the new state whenever the state changes.
+    /// Sets an observer. Whenever the state of the breaker changes, the breaker sends the new state
+    /// to the observer.
     #[must_use]
     pub fn notify(self, observer: Address<Circuit>) -> Self {
         self.set(|core| core.observer = Some(observer))
@@ -191,7 +192,7 @@ where
     }
 }
 
-/// A message to the core of the breaker.
+/// A message to the core of the breaker, which is the actor that does its work.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
     /// The result of a question. `period` is the value of [`Core::period`] when the question was

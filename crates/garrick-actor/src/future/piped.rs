@@ -21,7 +21,8 @@ use crate::beside::pipes::{Entered, Pipes};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A message to the cell of a piped future. The only messages are wakes.
+/// A message to the task of a piped future. The future receives no messages from actors, so a
+/// message can only be a notification, such as a wake.
 pub(super) type Wake = Word<Infallible>;
 
 /// The error that an actor receives when one of its piped futures or attached streams has panicked.
@@ -50,8 +51,8 @@ pub(super) struct Lead<M, F> {
     /// new actor in the same memory could find these futures in the table of all piped futures.
     pub(super) pipes: Arc<Pipes>,
     pub(super) to: Address<M>,
-    /// Converts a result into a message. Called with the result of the future, and with an error
-    /// after the future has panicked.
+    /// Function that converts a result into a message. Called with the result of the future, or
+    /// with an error if the future has panicked.
     convert: Mutex<F>,
 }
 
@@ -67,8 +68,8 @@ impl<M: Send + 'static, F> Lead<M, F> {
         })
     }
 
-    /// Converts `what` and sends the message to the actor. Returns false if no more messages are
-    /// needed.
+    /// Converts `what` into a message and sends it to the actor. Returns false if the actor needs
+    /// no more messages.
     pub(super) fn give<T>(&self, what: T) -> bool
     where
         F: FnMut(T) -> Option<M>,

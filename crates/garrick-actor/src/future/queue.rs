@@ -39,8 +39,7 @@ impl<M> Queue<M> {
         }
     }
 
-    /// Takes the first message. If there are several messages, moves the others to `batch`, which
-    /// must be empty. If there is only one message, both buffers stay in place.
+    /// Takes the first message. May move the other messages to `batch`, which must be empty.
     pub(super) fn take_first(&mut self, batch: &mut VecDeque<M>) -> Option<M> {
         let first = self.lone.take();
         if first.is_some() || self.rest.is_empty() {

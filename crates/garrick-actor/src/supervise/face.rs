@@ -57,7 +57,7 @@ impl fmt::Display for ChildState {
 pub(super) struct ChildFace {
     pub(super) name: Arc<str>,
     pub(super) facts: Arc<Facts>,
-    /// Identity of the child's cell.
+    /// Id of the child's task.
     pub(super) cell: TaskId,
     pub(super) state: ChildState,
     pub(super) restarts: u64,
@@ -210,8 +210,8 @@ impl Face {
         }
     }
 
-    /// Returns at most `count` children. If there are more children, children that are not up or
-    /// that were restarted have priority.
+    /// Returns at most `count` children. If there are more children, prefers children that are not
+    /// up or that were restarted.
     fn in_order_of_trouble(&self, count: usize) -> impl Iterator<Item = (Id, &ChildFace)> {
         let all = || self.children.iter().map(|(id, child)| (*id, child));
         let are_too_many = self.children.len() > count;
@@ -255,7 +255,8 @@ pub(super) fn look(face: &Arc<Mutex<Face>>, left: &mut usize) -> Snapshot {
     lock(face).snapshot(left)
 }
 
-/// Returns the state of the child with this cell, without the children of its own tree.
+/// Returns the state of the child whose task has the id `cell`, without the children of its own
+/// tree.
 pub(super) fn find(face: &Mutex<Face>, cell: TaskId) -> Option<SnapshotOf> {
     let face = lock(face);
     let mut children = face.children.values();

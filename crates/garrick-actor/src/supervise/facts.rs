@@ -20,14 +20,14 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Returns the path of the child. `id` is the identity of the child's cell, which is a part of
-    /// the path if the child has no name.
+    /// Returns the path of the child. `id` is the id of the child's task, which is a part of the
+    /// path if the child has no name.
     pub(super) fn path(&self, id: TaskId) -> ActorPath {
         let path = self.path.clone();
         path.unwrap_or_else(|| ActorPath::of_unnamed(self.task, id))
     }
 
-    /// Creates the report of a failure of the child. `id` is the identity of the child's cell.
+    /// Creates the report of a failure of the child. `id` is the id of the child's task.
     pub(super) fn failure(&self, id: TaskId, message: String, consequence: Consequence) -> Failure {
         Failure {
             task: self.task,

@@ -127,7 +127,7 @@ impl Handle {
         Forest::of(self).map_or_else(Vec::new, |forest| forest.snapshots())
     }
 
-    /// Returns the state of the supervised child that runs in this cell.
+    /// Returns the state of the supervised child whose task has the id `cell`.
     pub(crate) fn supervised(&self, cell: TaskId) -> Option<SnapshotOf> {
         let trees = Forest::of(self)?.standing();
         trees.iter().find_map(|tree| face::find(tree, cell))

@@ -333,8 +333,8 @@ impl Tree {
     /// Stops and removes the child named `name`, or the oldest one if several children have this
     /// name.
     ///
-    /// After the child has stopped, the answer true arrives. If there is no such child, the answer
-    /// is false.
+    /// The answer is true, and arrives after the child has stopped. If there is no such child, the
+    /// answer is false.
     pub fn remove(&self, name: impl Into<String>) -> Ask<bool> {
         let name = name.into();
         self.address.ask(|reply| Note::Remove(name, reply))

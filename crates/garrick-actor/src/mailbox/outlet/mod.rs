@@ -5,10 +5,11 @@
 //!                 room: capacity    <------------------ place back when read -----------'
 //! ```
 //!
-//! All messages to an outlet pass through a separate cell. So sending to an outlet is an effect of
-//! the sender's turn. The cell receives the messages of a turn when the turn commits. It never
-//! receives messages of a turn that is undone. The capacity is limited as for any bounded mailbox.
-//! The place of a message becomes free when the reader has taken the message.
+//! All messages to an outlet pass through a separate task, which is called its cell. So sending to
+//! an outlet is an effect of the sender's turn. The cell receives the messages of a turn when the
+//! turn commits. It never receives messages of a turn that is undone. The capacity is limited as
+//! for any bounded mailbox. The place of a message becomes free when the reader has taken the
+//! message.
 
 mod front;
 

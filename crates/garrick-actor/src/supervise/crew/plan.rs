@@ -207,8 +207,8 @@ impl Plans {
         self.made
     }
 
-    /// Adds a plan after all others. `key` is the previous key of the plan, or `None` for a new
-    /// plan.
+    /// Gives a plan the next number, so that it executes its steps after all others, and adds it.
+    /// `key` is the previous key of the plan, or `None` for a new plan.
     pub(super) fn push(&mut self, key: Option<Key>, mut plan: Plan) -> Key {
         plan.number = self.next_number();
         let key = key.unwrap_or(plan.number);
@@ -216,7 +216,7 @@ impl Plans {
         key
     }
 
-    /// Puts a plan back at its position in the order.
+    /// Adds a plan at the position that follows from its number.
     fn put(&mut self, key: Key, plan: Plan) {
         self.order.insert(plan.number, key);
         if plan.is_open() {

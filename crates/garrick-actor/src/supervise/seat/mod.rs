@@ -302,8 +302,7 @@ impl<A: Actor> Care<A> {
         drop(mem::take(&mut self.held));
     }
 
-    /// Reports a failure of the child if the supervisor cannot report it because the supervisor has
-    /// ended.
+    /// Reports a failure of the child if the supervisor has ended, and therefore cannot report it.
     fn tell_if_cut(&self, fault: &Fault, turn: &Turn<'_, A::Msg>) {
         if self.line.is_cut() {
             self.tell(fault.reason(), turn);
