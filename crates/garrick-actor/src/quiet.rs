@@ -1,4 +1,4 @@
-//! Isolation from panics of foreign code, mainly of destructors of messages.
+//! Protection from panics in foreign code, mainly in the destructors of messages.
 //!
 //! A panic in one of several destructors must not prevent the others from running. A second panic
 //! during unwinding would abort the process. The process's panic hook has already run when a panic

@@ -15,14 +15,14 @@ const FAILURES_MAX: usize = 256;
 /// Maximum size of a reason in the log, in bytes. A longer reason is cut off.
 const REASON_BYTES_MAX: usize = 1024;
 
-/// The report of a failure. A failure is a turn that panicked or failed with an error, a destructor
-/// or a [door](crate::door) that panicked, or a supervised actor that stopped by itself and is
+/// The report of a failure. There are three kinds of failures: a turn panics or fails with an
+/// error; a destructor or a [door](crate::door) panics; a supervised actor stops by itself and is
 /// restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// Name of the actor's type, or name of the code outside of actors that failed, such as a
-    /// [door](crate::door).
+    /// Name of the actor's type. If code outside of actors has failed, such as a
+    /// [door](crate::door), the name of this code.
     pub task: &'static str,
     /// Path of the actor, if the actor has a name or a supervisor.
     pub path: Option<ActorPath>,

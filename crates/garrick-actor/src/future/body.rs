@@ -124,9 +124,9 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     /// Number of messages and notifications that have arrived since it became necessary to poll the
     /// future.
     gathered: usize,
-    /// Maximum number of messages and notifications to gather before a poll while more of them are
-    /// waiting. 0 for a supervised actor, because a failure of the poll would lose all gathered
-    /// messages.
+    /// Maximum number of messages and notifications that the task gathers before a poll, as long as
+    /// more of them are waiting. 0 for a supervised actor, because a failure of the poll would lose
+    /// all gathered messages.
     gathers: usize,
     /// The timer that wakes the actor when a sleep is over, and the address to which the timer
     /// sends its message. `None` until the future sleeps for the first time.

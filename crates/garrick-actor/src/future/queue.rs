@@ -1,4 +1,4 @@
-//! A queue of messages that have arrived and that a future can receive.
+//! A queue of arrived messages, from which a future receives.
 
 use std::collections::VecDeque;
 use std::mem;

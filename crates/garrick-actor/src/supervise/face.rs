@@ -83,8 +83,8 @@ pub(super) struct Face {
     gone: VecDeque<SnapshotOf>,
     /// True once the supervisor has stopped for good.
     has_ended: bool,
-    /// Counter of the changes of all supervision trees of a system. All supervisors of the system
-    /// share this counter.
+    /// Counter that is incremented whenever a supervision tree of the system changes. All
+    /// supervisors of the system share this counter.
     changes: Arc<AtomicU64>,
 }
 
@@ -210,8 +210,8 @@ impl Face {
         }
     }
 
-    /// Returns at most `count` children. If there are more children, prefers children that are not
-    /// up or that were restarted.
+    /// Returns at most `count` children. If there are more children, prefers those that are not up,
+    /// and those that were restarted.
     fn in_order_of_trouble(&self, count: usize) -> impl Iterator<Item = (Id, &ChildFace)> {
         let all = || self.children.iter().map(|(id, child)| (*id, child));
         let are_too_many = self.children.len() > count;

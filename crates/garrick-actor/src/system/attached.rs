@@ -1,4 +1,4 @@
-//! Values that a system attaches to its sponsor.
+//! Values that a system attaches to its sponsor (the threads that run its actors).
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use crate::failure::office::Office;
 use crate::system::workload::Workload;
 
-/// Values that a system attaches to its sponsor, which are the threads that run its actors. Code
-/// that has a handle to the sponsor can read the values.
+/// Values that a system attaches to its sponsor (the threads that run its actors). Code that has a
+/// handle to the sponsor can read the values.
 pub(crate) struct Attached {
     pub(crate) workload: Workload,
     /// Office to which the failures of the system are reported.

@@ -274,8 +274,9 @@ impl<A: Actor> Front<A> {
     }
 }
 
-/// A guard that lends the messages that were kept for an actor to a turn, which may handle several
-/// of them. When the guard is dropped, it takes the remaining messages back, even after a panic.
+/// A guard of the messages that were kept for an actor. The guard lends them to a turn, which may
+/// handle several of them. When the guard is dropped, it takes the remaining messages back, even
+/// after a panic.
 struct Lent<'a, M: 'static> {
     turn: &'a Turn<'a, M>,
     held: &'a mut VecDeque<M>,

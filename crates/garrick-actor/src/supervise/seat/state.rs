@@ -104,7 +104,7 @@ impl<A> Seat<A> {
         actor
     }
 
-    /// Records that the actor that was taken out of the seat has been dropped.
+    /// Records that the actor has been dropped, after it was taken out of the seat.
     pub(super) fn empty(&mut self) {
         debug_assert!(
             matches!(self, Self::Emptying | Self::Over),
