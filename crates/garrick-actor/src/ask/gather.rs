@@ -16,7 +16,7 @@ enum Heard<R> {
     TimeOver,
 }
 
-/// Collects answers and sends them to the asker.
+/// A task that collects answers and sends them to the asker.
 struct Gatherer<R, F> {
     /// Answers in the order of the questions. `None` for answers that have not arrived.
     answers: Several<Vec<Option<Result<R, NoReply>>>>,

@@ -33,11 +33,11 @@ mod sealed {
     impl<R: Send + 'static> Pending<R> for AskWithin<R> {}
 }
 
-/// Waits for an answer and sends it to an actor.
+/// A task that waits for an answer and sends it to an actor.
 struct Pipe<R, A, G> {
     ask: A,
     /// Closure that sends the answer to the actor. `None` once the answer has arrived. After that,
-    /// no address leads to the pipe, so it need not stop itself.
+    /// no address leads to the task, so the task need not stop itself.
     give: Option<G>,
     answer: PhantomData<fn(R)>,
 }

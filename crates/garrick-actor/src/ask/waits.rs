@@ -29,8 +29,8 @@ const SHARDS: usize = 16;
 /// Maximum number of questions that one search for a circle of waiting actors visits.
 const STEPS_MAX: usize = 256;
 
-/// An element of [`Shard::entries`]: a pending question, or a free place for one. The questions of
-/// an asker form a circular list.
+/// An element of [`Shard::entries`]: a pending question, or a free place for a question. The
+/// questions of an asker form a circular list.
 struct Entry {
     /// Type name of the asker.
     name: &'static str,

@@ -248,7 +248,7 @@ impl Handle {
     /// provides the timer. On a thread that runs no actors, you can call [`AskWithin::wait`]
     /// instead.
     ///
-    /// If no answer arrives within `timeout`, the result is [`NoReply::TimedOut`]. It is
+    /// If no answer arrives within `timeout`, the result is [`NoReply::TimedOut`]. The result is
     /// [`NoReply::Circle`] if the actor cannot answer because actors are waiting for each other.
     /// The result is [`NoReply::Dropped`] if the actor has stopped, if it fails before it answers,
     /// or if the system shuts down.

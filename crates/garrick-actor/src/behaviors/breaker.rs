@@ -340,7 +340,8 @@ where
     }
 }
 
-/// Passes one answer to the asker and reports to the breaker whether the answer is good.
+/// An actor that passes one answer to the asker, and reports to the breaker whether the answer is
+/// good.
 struct Witness<Q, R: 'static> {
     breaker: Address<Entry<Q, R>>,
     period: u64,

@@ -154,7 +154,7 @@ enum Step<R> {
     Answered(Answer<R>),
 }
 
-/// Asks one question until it is answered or no tries are left.
+/// An actor that asks one question until it is answered or no tries are left.
 struct Errand<Q, R: 'static> {
     service: Service<Q, R>,
     question: Q,

@@ -43,7 +43,7 @@ struct Members {
     watch: Option<Watch>,
     /// True once the first future or stream has begun to watch the actor.
     is_watching: bool,
-    /// True once all members have been cancelled. No member can be added after that.
+    /// True once all futures and streams have been cancelled. After that, none can be added.
     is_cancelled: bool,
 }
 

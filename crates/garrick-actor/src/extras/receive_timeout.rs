@@ -26,10 +26,10 @@ use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
 use crate::beside::{Beside, Patience};
 use crate::model::context::Context;
 
-/// Creates the timeout's message.
+/// A function that creates the timeout's message.
 type Make<M> = Arc<dyn Fn() -> M + Send + Sync>;
 
-/// A message to a watchman.
+/// A message to the watchman, which is the task that sends the timeout's message.
 enum Word<M> {
     /// The actor has received a message. If it receives no other message, the timeout's message is
     /// due at the given time.

@@ -57,9 +57,9 @@ impl<M: 'static> Options<M> {
     }
 }
 
-/// Wraps an actor that was spawned with options. If `TIMED` is true, the actor may have a receive
-/// timeout. In this case, the actor has a first turn even without a message. This turn starts the
-/// timeout.
+/// A wrapper around an actor that was spawned with options. If `TIMED` is true, the actor may have
+/// a receive timeout. In this case, the actor has a first turn even without a message. This turn
+/// starts the timeout.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct With<A: Actor, const TIMED: bool> {
     actor: A,

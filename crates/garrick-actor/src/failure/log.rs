@@ -90,8 +90,8 @@ pub struct FailureRecord {
     /// Time of the report in nanoseconds, by the clock of the system's
     /// [`World`](crate::system::World).
     pub at: Nanos,
-    /// Report of the failure. If the message of the report is longer than 1,024 bytes, it is cut
-    /// off.
+    /// Report of the failure. If the message of the report is longer than 1,024 bytes, the end of
+    /// the message is cut off.
     pub failure: Failure,
 }
 

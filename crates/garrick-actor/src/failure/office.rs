@@ -31,8 +31,8 @@ pub(crate) struct Office {
     log: Log,
 }
 
-/// The reports about the children of one supervisor that are not printed one by one. A single line
-/// summarizes them.
+/// The omitted reports about the children of one supervisor. Instead of these reports, a single
+/// line with their number is printed.
 #[derive(Default)]
 pub(crate) struct Omitted {
     /// Number of reports of restarts.
@@ -91,8 +91,8 @@ impl Office {
         self.print(failure);
     }
 
-    /// Prints one line that summarizes the omitted reports about the children of a supervisor, like
-    /// [`Office::write`].
+    /// Prints one line that summarizes the omitted reports about the children of a supervisor, and
+    /// logs an event. Prints under the same condition as [`Office::write`].
     fn write_omitted(&self, supervisor: &ActorPath, omitted: &Omitted, last: &Failure) {
         #[cfg(feature = "tracing")]
         quiet::call(|| super::events::failed_more(&self.system, supervisor, omitted.count(), last));

@@ -82,7 +82,7 @@ pub trait Files: Debug + Send + Sync {
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with the name `from`.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a file. If the file is open, it remains usable.
+    /// Removes a file. Code that has opened the file can still use it.
     ///
     /// # Errors
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.

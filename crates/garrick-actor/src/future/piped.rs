@@ -103,7 +103,7 @@ pub(super) trait Work: Send + 'static {
     type Of: 'static;
 }
 
-/// Provides the name that reports use for a piped future.
+/// A type that provides the name of a piped future for reports.
 struct NameOfPiped<D>(PhantomData<fn(D)>);
 
 impl<D: Work> Named for NameOfPiped<D> {

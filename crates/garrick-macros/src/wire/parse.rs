@@ -175,7 +175,8 @@ fn without_spaces(ty: &Type) -> String {
     text
 }
 
-/// Reports an error for `usize` and `isize` in a field, because their size depends on the machine.
+/// A visitor that reports an error for `usize` and `isize` in a field, because their size depends
+/// on the machine.
 struct Machine<'a>(&'a mut Errors);
 
 impl<'ast> Visit<'ast> for Machine<'_> {
