@@ -7,12 +7,13 @@
 //!                          '-- result, as a message --> actor --- its end, a restart
 //! ```
 //!
-//! Most actors have no such futures, so an actor's cell has no field for them. Instead, a global
-//! table maps the [`TaskId`] of an actor to its [`Pipes`] while any future or stream of the actor
-//! is running. Each future and stream keeps the [`Pipes`] alive, and the last one removes the
-//! entry. An actor for which a limit was set stores its [`Pipes`] itself, without the table. After
-//! [`Pipes::cancel`], no future or stream can be added. After a restart, the actor gets new
-//! [`Pipes`], so a future that was started before the restart cannot be added to them.
+//! Most actors have no such futures, so the memory block of an actor (its cell) has no field for
+//! them. Instead, a global table maps the [`TaskId`] of an actor to its [`Pipes`] while any future
+//! or stream of the actor is running. Each future and stream keeps the [`Pipes`] alive, and the
+//! last one removes the entry. An actor for which a limit was set stores its [`Pipes`] itself,
+//! without the table. After [`Pipes::cancel`], no future or stream can be added. After a restart,
+//! the actor gets new [`Pipes`], so a future that was started before the restart cannot be added to
+//! them.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -112,7 +113,8 @@ impl Pipes {
         lock(&self.members).is_cancelled
     }
 
-    /// Adds the cell of a future or stream. Returns `None` if [`Pipes::cancel`] has been called.
+    /// Adds a running future or stream, which `cell` can cancel. Returns `None` if
+    /// [`Pipes::cancel`] has been called.
     ///
     /// The second value is true if this call has set up the watch of the actor. In this case, the
     /// caller must commit the current turn immediately, so that the watch takes effect.

@@ -1,9 +1,10 @@
 //! The stash: messages that an actor keeps for later.
 //!
-//! Most actors have no stash, so an actor's cell has no field for it. Instead, a global table maps
-//! the [`TaskId`] of an actor to its stash. The entry is created when the actor stashes its first
-//! message. Changes to a stash take effect when the turn commits, and are reverted if the turn is
-//! undone. The scheduler calls [`Changes`] at the end of the turn to commit or revert them.
+//! Most actors have no stash, so the memory block of an actor (its cell) has no field for a stash.
+//! Instead, a global table maps the [`TaskId`] of an actor to its stash. The entry is created when
+//! the actor stashes its first message. Changes to a stash take effect when the turn commits, and
+//! are reverted if the turn is undone. The scheduler calls [`Changes`] at the end of the turn to
+//! commit or revert them.
 //!
 //! ```text
 //!   cx.stash ------> added --- commit ---> kept --- the actor ends ---> dead letters

@@ -1,4 +1,4 @@
-//! Futures that run concurrently with an actor, each in a separate cell.
+//! Futures that run concurrently with an actor, each in a separate task.
 //!
 //! The results of such a future are sent to the actor as messages. If the future panics, it is
 //! dropped, and the sends of its last poll are undone. A message about the panic is then sent to

@@ -14,8 +14,8 @@ pub(super) struct Facts {
     pub(super) path: Option<ActorPath>,
     /// Name of the actor's type.
     pub(super) task: &'static str,
-    /// Destination of the failure reports of the system that runs the child (the office of the
-    /// system). `None` if the child runs on a sponsor that is not part of a system.
+    /// Destination of failure reports (the office) in the system that runs the child. `None` if the
+    /// child runs on threads that do not belong to a system.
     pub(super) office: Option<Arc<Office>>,
 }
 

@@ -13,7 +13,8 @@ use crate::system::handle::Handle;
 /// are counted but not listed.
 const CHILDREN_MAX: usize = 10_000;
 
-/// Maximum number of trees that the forest keeps although their root supervisors have given up.
+/// Maximum number of trees whose state a system keeps although their root supervisors have given
+/// up.
 const GIVEN_UP_MAX: usize = 16;
 
 /// The supervision trees of a system.
@@ -51,8 +52,8 @@ impl Roots {
 }
 
 impl Forest {
-    /// Returns the supervision trees of a system. Returns `None` for a sponsor that is not part of
-    /// a system.
+    /// Returns the supervision trees of a system. Returns `None` if `handle` leads to threads that
+    /// do not belong to a system.
     pub(super) fn of(handle: &Handle) -> Option<Arc<Self>> {
         Attached::of(&handle.sponsor())?.above()
     }

@@ -248,8 +248,8 @@ pub(crate) struct About {
     pub(crate) task: &'static str,
 }
 
-/// Returns the destination of the failure reports of a system (its office). Returns `None` for a
-/// sponsor that is not part of a system.
+/// Returns the destination of the failure reports of a system (its office). Returns `None` if the
+/// threads of `sponsor` do not belong to a system.
 fn office_of(sponsor: &garrick_sched::Handle) -> Option<Arc<Office>> {
     Attached::of(sponsor).map(|attached| attached.office.clone())
 }

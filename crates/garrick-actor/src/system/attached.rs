@@ -10,7 +10,7 @@ use crate::system::workload::Workload;
 /// handle to the sponsor can read the values.
 pub(crate) struct Attached {
     pub(crate) workload: Workload,
-    /// Office to which the failures of the system are reported.
+    /// Destination of the failure reports of the system.
     pub(crate) office: Arc<Office>,
     /// Value for another module, whose type this module does not know. Created when it is first
     /// requested.
@@ -26,8 +26,8 @@ impl Attached {
         }
     }
 
-    /// Returns the attached values of a sponsor. Returns `None` for a sponsor that is not part of a
-    /// system.
+    /// Returns the values that a system has attached to its threads. Returns `None` if the threads
+    /// of `sponsor` do not belong to a system.
     pub(crate) fn of(sponsor: &garrick_sched::Handle) -> Option<&Self> {
         sponsor.attachment()
     }

@@ -127,8 +127,8 @@ impl Crew {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes the data of a child. If this changes the standing of the child, moves the child to
-    /// another set of its plan.
+    /// Changes the data of a child. If this changes the [`Standing`](slot::Standing) of the child
+    /// in its plan, moves the child to another set of the plan.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-/// The state of a seat.
+/// The state of a seat, which is the place for the current actor of a child.
 pub(super) enum Seat<A> {
     /// There is no actor, because none has been created yet or the last one was dropped. Messages
     /// are kept for the next actor.
