@@ -215,9 +215,9 @@ enum State {
     HalfOpen {
         /// Time at which new probes are passed if the current probes have not been answered.
         until: Nanos,
-        /// Number of probes that were passed to the service in this half-open state.
+        /// Number of probes that were passed to the service since the circuit became half-open.
         out: u32,
-        /// Number of probes that succeeded in this half-open state.
+        /// Number of probes that succeeded since the circuit became half-open.
         passed: u32,
     },
 }

@@ -323,7 +323,7 @@ where
         Next::Continue
     }
 
-    /// Begins a poll during which other threads may wake the actor. Wakes the futures inside the
+    /// Begins a poll during which other threads may wake the actor. Wakes those futures inside the
     /// actor whose sleep is over.
     #[inline(never)]
     fn begin_with_others(&mut self, turn: &Turn<'_, Word<M>>) {

@@ -79,7 +79,7 @@ pub(super) struct Face {
     /// Children, with their numbers as keys.
     children: BTreeMap<Id, ChildFace>,
     /// Last states of the children that failed and were removed instead of restarted, oldest first.
-    /// Contains only the latest of them.
+    /// Only the latest of these states are kept.
     gone: VecDeque<SnapshotOf>,
     /// True once the supervisor has stopped for good.
     has_ended: bool,
