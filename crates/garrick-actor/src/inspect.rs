@@ -1,4 +1,4 @@
-//! Inspection of a single actor. Its worker and its supervisor provide the data.
+//! Inspection of a single actor. The worker and the supervisor of the actor provide the data.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,18 +21,18 @@ pub struct Inspection {
     /// Name of the actor's type, without modules. For a [`door`](crate::door) without an actor, the
     /// name of the door.
     pub task: String,
-    /// Name of the actor. For a child without its own name, the name that its supervisor shows.
-    /// `None` for any other actor without a name.
+    /// Name of the actor. For a child that was spawned without a name, the name that the child has
+    /// in reports of its supervisor. `None` for any other actor without a name.
     pub name: Option<String>,
     /// Path of the actor. For an actor without a name, the path consists of the actor's type and
     /// id. `None` if no worker has answered and the actor has no supervisor.
     pub path: Option<ActorPath>,
     /// State of the actor.
     pub state: ActorState,
-    /// Number of messages that wait in the mailbox. Contains neither the message that is being
-    /// handled, nor messages in the stash. `None` if the number is not known: the worker has not
-    /// answered, or the actor is async, has failed and is not yet restarted, or has a mailbox with
-    /// priorities.
+    /// Number of messages that wait in the mailbox. The message that is being handled and the
+    /// messages in the stash are not counted. `None` if the number is not known. This is the case
+    /// if the worker has not answered, or if the actor is async, has failed and is not yet
+    /// restarted, or has a mailbox with priorities.
     pub waiting: Option<u64>,
     /// Maximum number of waiting messages, if the mailbox is bounded.
     pub capacity: Option<usize>,
@@ -51,13 +51,14 @@ pub enum ActorState {
     Idle,
     /// The actor has messages, and waits until its worker runs it.
     Ready,
-    /// A turn of the actor has left its worker: it is in [`cx.blocking`](crate::Context::blocking),
-    /// waits for a thread for this, or waits until its events are durable.
+    /// A turn of the actor has begun but does not occupy the worker. The turn is in
+    /// [`cx.blocking`](crate::Context::blocking), waits for a thread on which it can block, or
+    /// waits until its events are durable.
     Aside,
-    /// The worker of the actor did not answer in time. It is in a long turn, possibly of this
-    /// actor.
+    /// The worker of the actor did not answer in time. The worker is running a long turn, possibly
+    /// of this actor.
     Unanswered,
-    /// The supervisor of the actor shows this state, which is not [`ChildState::Up`].
+    /// The supervisor of the actor reports this state. The state is never [`ChildState::Up`].
     Child(ChildState),
     /// The actor has ended.
     Ended,
@@ -70,11 +71,11 @@ impl Handle {
     /// Returns what is known about the actor with this address. The actor must belong to this
     /// system.
     ///
-    /// The worker of the actor answers between two activations, and the supervisor's records are
-    /// read. No turn of the actor runs for this, the order of its messages stays as it is, and no
-    /// other actor waits. The call waits at most 200 ms for the worker. If the worker is in a
-    /// longer turn, the result contains what is known without the worker's answer. During a turn,
-    /// the call does not wait.
+    /// The data come from the worker of the actor and from the records of its supervisor. The
+    /// worker answers between two activations, so the call starts no turn, does not change the
+    /// order of messages, and delays no other actor. The call waits at most 200 ms for the worker.
+    /// If the worker is in a longer turn, the result contains what is known without its answer. A
+    /// call from within a turn does not wait.
     ///
     /// A [`Local`](crate::Local) answers only while its thread runs its actors.
     ///
@@ -138,7 +139,7 @@ impl System {
     }
 }
 
-/// Returns the state of an actor, from the knowledge of its worker.
+/// Returns the state of an actor, as its worker sees it.
 fn state_of(looking: &Looking, is_stopped: bool) -> ActorState {
     match looking {
         Looking::Seen(seen) => match seen.standing {
@@ -154,7 +155,7 @@ fn state_of(looking: &Looking, is_stopped: bool) -> ActorState {
 }
 
 impl Inspection {
-    /// Adds what the supervisor of the actor knows.
+    /// Adds the data from the supervisor of the actor.
     fn add(&mut self, child: SnapshotOf) {
         self.name = Some(child.name);
         self.path = Some(child.path);

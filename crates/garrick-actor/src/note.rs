@@ -1,4 +1,5 @@
-//! Notes: facts that actors record for a simulation, which checks properties of them.
+//! Notes, which are facts that actors record for a simulation. The simulation checks properties of
+//! these facts.
 
 pub(crate) use garrick_sched::note;
 
@@ -11,12 +12,12 @@ mod active {
 
     use crate::failure::path::simulated;
 
-    /// A guard that exists while a simulation observes the notes of its thread.
+    /// A guard. While it exists, the notes of the thread that created it are sent to a simulation.
     #[expect(missing_debug_implementations, reason = "only for the simulation")]
     pub struct Observing(());
 
     impl Observing {
-        /// Sends the notes of this thread to `observer` from now on.
+        /// Sends the notes of this thread to `observer`, until the returned guard is dropped.
         #[must_use]
         pub fn begin(observer: Address<Note>) -> Self {
             observe(Some(observer));

@@ -1,4 +1,4 @@
-//! Isolation from panics of foreign code, mainly of destructors of messages.
+//! Protection from panics in foreign code, mainly in the destructors of messages.
 //!
 //! A panic in one of several destructors must not prevent the others from running. A second panic
 //! during unwinding would abort the process. The process's panic hook has already run when a panic
@@ -67,8 +67,8 @@ mod tests {
 
     use super::*;
 
-    /// Counts its drops. If the flag is true, dropping the bomb panics with another bomb whose flag
-    /// is false.
+    /// A value that counts its drops. If the flag is true, dropping the bomb panics with another
+    /// bomb whose flag is false.
     struct Bomb(Arc<AtomicUsize>, bool);
 
     impl Drop for Bomb {

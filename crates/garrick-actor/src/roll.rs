@@ -30,7 +30,7 @@ struct Slot<T> {
 /// An ordered collection of members. Members are dropped in order.
 pub(crate) struct Roll<T> {
     slots: Vec<Slot<T>>,
-    /// Number of each member. The map is never iterated.
+    /// Number of each member, by the key of the member. The map is never iterated.
     by_key: IndexMap<TaskId, u64>,
     /// Number of the next member. Numbers are never reused.
     next: u64,
@@ -225,7 +225,7 @@ impl<T> Roll<T> {
         self.slots = slots;
     }
 
-    /// Adds the partial sum for another slot, which contains `count` members.
+    /// Adds the partial sum for a new slot, which contains `count` members: 0 or 1.
     fn push_rank(&mut self, count: usize) {
         let place = self.ranks.len() + 1;
         let (mut sum, mut step) = (count, 1);

@@ -355,7 +355,8 @@ impl<M: 'static> Context<'_, M> {
     }
 }
 
-/// Returns the constructor of the error if a timer with this period and receiver cannot be started.
+/// Checks whether a timer with this period and receiver can be started. If it cannot, returns the
+/// constructor of the error.
 fn refusal<N: 'static, T>(period: Duration, to: &Address<N>) -> Option<fn(T) -> SendEveryError<T>> {
     if period.is_zero() {
         Some(SendEveryError::ZeroPeriod)

@@ -10,15 +10,16 @@
 //! message then begins a new trace.
 //!
 //! - The message comes from a timer, or from another node.
-//! - The message waited in a supervisor's seat because its actor was being restarted.
+//! - The message waited because its receiver was being restarted by a supervisor.
 //! - A durable actor has sent the message.
 //! - Another worker has handled the message, because the receiver's own worker was in a long turn.
 //!
-//! In a mailbox with priorities, a context travels with the arrival of a message, so the turn that
-//! handles the message may be part of another trace.
+//! In a mailbox with priorities, messages are sorted by rank, but contexts keep the order of
+//! arrival. So the turn that handles a message may continue the trace of another message.
 //!
-//! Without a recorded span, a message costs the same as without this feature: only a turn with a
-//! context sends its messages on the slower path for messages to other workers.
+//! If no span is recorded, a message costs the same as without this feature. If the span of a turn
+//! is recorded, the messages of the turn take the slower path that is otherwise only for messages
+//! to other workers.
 
 use garrick_sched::{Trail, Turn, trails_from_outside};
 use opentelemetry::Context;
@@ -26,11 +27,11 @@ use opentelemetry::trace::{SpanContext, TraceContextExt};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// Continues the traces of threads: the messages that a thread sends outside of turns carry the
-/// context of its current `tracing` span. Call this once, when the program starts.
+/// Makes the messages that a thread sends outside of turns carry the context of the thread's
+/// current `tracing` span. Call this function once, when the program starts.
 ///
-/// From then on, each such message reads the current span of its thread, which takes some
-/// nanoseconds without a subscriber.
+/// After this call, each send outside of a turn reads the current span of its thread. Without a
+/// subscriber, this takes some nanoseconds.
 pub fn continue_from_threads() {
     trails_from_outside(|| context_of(&Span::current()).map(Trail::new));
 }

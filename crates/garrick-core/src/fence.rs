@@ -186,8 +186,8 @@ impl Asymmetric {
     }
 }
 
-/// Executes the light side without `membarrier(2)`. The function is cold, so that the compiler puts
-/// the other kind first.
+/// Executes the light side without `membarrier(2)`. The function is marked as cold, so that the
+/// compiler optimizes [`Asymmetric::light`] for the case with `membarrier(2)`.
 #[cold]
 #[inline(never)]
 fn full_fence() {
@@ -293,8 +293,8 @@ mod stress_tests {
         is_over: CachePadded<AtomicBool>,
     }
 
-    /// Writes 1, 2, 3, ... on the frequent side. Returns the value of the rare side that was read
-    /// after each write.
+    /// Writes 1, 2, 3, ... on the frequent side, and reads the value of the rare side after each
+    /// write. Returns the values that were read.
     fn run_frequent(words: &Words, fence: Asymmetric) -> Vec<usize> {
         let mut seen = vec![0; STEPS];
         for (step, seen) in seen.iter_mut().enumerate() {
@@ -306,8 +306,8 @@ mod stress_tests {
         seen
     }
 
-    /// Writes 1, 2, 3, ... on the rare side until the frequent side has finished. Returns the value
-    /// of the frequent side that was read after each write.
+    /// Writes 1, 2, 3, ... on the rare side until the frequent side has finished, and reads the
+    /// value of the frequent side after each write. Returns the values that were read.
     fn run_rare(words: &Words, fence: Asymmetric) -> Vec<usize> {
         let mut seen = Vec::new();
         while !words.is_over.load(Relaxed) {

@@ -67,7 +67,8 @@ mod imp {
         }
     }
 
-    /// Adds the methods of `std`'s thread-local cells to loom's thread-local cells.
+    /// An extension that adds the methods of `std`'s thread-local cells to loom's thread-local
+    /// cells.
     pub trait CellKey<T> {
         /// Returns a copy of the value.
         fn get(&'static self) -> T

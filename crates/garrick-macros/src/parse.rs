@@ -216,7 +216,7 @@ fn forced() -> Attribute {
     }
 }
 
-/// Reads the methods of an `impl` block.
+/// A reader of the methods of an `impl` block.
 struct Reader<'a> {
     actor: &'a TypePath,
     /// Names of the items that are generated for the methods read so far.

@@ -179,8 +179,8 @@ impl<'ast> Visit<'ast> for Finder {
     }
 }
 
-/// Replaces `Self` with the actor's type, because the result is copied to places where `Self` means
-/// another type.
+/// A visitor that replaces `Self` with the actor's type, because the result is copied to places
+/// where `Self` means another type.
 pub(crate) struct Named<'a>(pub(crate) &'a TypePath);
 
 impl Named<'_> {

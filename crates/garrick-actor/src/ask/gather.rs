@@ -1,4 +1,4 @@
-//! Questions to several actors, whose answers arrive in one message.
+//! Questions to several actors at the same time. All answers arrive in a single message.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::question::reply_through;
 use crate::model::context::Context;
 use crate::quiet::Several;
 
-/// A message to a gatherer.
+/// A message to a [`Gatherer`].
 enum Heard<R> {
     /// An answer, with the index of its question.
     Answer(usize, Result<R, NoReply>),
@@ -16,13 +16,13 @@ enum Heard<R> {
     TimeOver,
 }
 
-/// Collects answers and sends them to the asker.
+/// A task that collects answers and sends them to the asker.
 struct Gatherer<R, F> {
     /// Answers in the order of the questions. `None` for answers that have not arrived.
     answers: Several<Vec<Option<Result<R, NoReply>>>>,
-    /// Number of answers that have not arrived.
+    /// Number of answers for which the gatherer still waits.
     missing: usize,
-    /// Sends the answers to the asker. `None` once the answers have been sent.
+    /// Closure that sends the answers to the asker. `None` once the answers have been sent.
     give: Option<F>,
     /// Timer that sends `TimeOver`, if the time is limited.
     timer: Option<Timer>,
@@ -57,7 +57,7 @@ impl<R, F> Gatherer<R, F>
 where
     F: FnOnce(Vec<Result<R, NoReply>>),
 {
-    /// Sends the answers to the asker and stops, if no answer is missing.
+    /// Sends the answers to the asker and stops, if the gatherer waits for no more answers.
     fn step(&mut self) -> Flow {
         if self.missing > 0 {
             return Flow::Continue;

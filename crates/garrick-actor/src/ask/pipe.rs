@@ -1,8 +1,8 @@
 //! Answers and callbacks that send a message to an actor.
 //!
 //! A [`Reply`] that leads to an actor is a callback. Answering the reply sends a message to the
-//! actor. Dropping it sends a message with [`NoReply::Dropped`]. For a pending [`Ask`], a small
-//! task polls the ask. The waker of this task sends a message to the task.
+//! actor. Dropping the reply sends a message with [`NoReply::Dropped`]. For a pending [`Ask`], a
+//! small task polls the ask. The waker of this task sends a message to the task.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -33,18 +33,18 @@ mod sealed {
     impl<R: Send + 'static> Pending<R> for AskWithin<R> {}
 }
 
-/// Waits for an answer and sends it to an actor.
+/// A task that waits for an answer and sends it to an actor.
 struct Pipe<R, A, G> {
     ask: A,
-    /// Sends the answer. `None` once the answer has arrived. The pipe need not stop itself then,
-    /// because it is no longer reachable.
+    /// Closure that sends the answer to the actor. `None` once the answer has arrived. After that,
+    /// no address leads to the task, so the task need not stop itself.
     give: Option<G>,
     answer: PhantomData<fn(R)>,
 }
 
-/// A message that wakes a pipe. If the turn that sends it is undone, the message is dropped.
-/// However, the answer has still arrived. Therefore the destructor of the message sends the message
-/// again.
+/// A message that tells a [`Pipe`] to poll its ask again. If the turn that sends the message is
+/// undone, the message is dropped, although the answer has arrived. Therefore the destructor sends
+/// the message again.
 struct Knock(Option<Address<Self>>);
 
 impl Knock {
@@ -64,7 +64,7 @@ impl Drop for Knock {
     }
 }
 
-/// The waker of a pipe.
+/// The waker of the task that polls an ask. It sends a [`Knock`] to this task.
 struct Tap(Address<Knock>);
 
 impl Wake for Tap {

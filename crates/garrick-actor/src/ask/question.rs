@@ -80,9 +80,9 @@ impl<M: 'static> Context<'_, M> {
 
     /// Asks another actor, like [`Context::ask`], but `convert` may capture any values.
     ///
-    /// For example, if an actor needs the answer before it can answer a question that it was asked
-    /// itself, `convert` can capture the [`Reply`] of that question. A helper actor calls
-    /// `convert`, which costs an additional spawn and an additional send.
+    /// For example, an actor may need the answer before it can answer a question that another actor
+    /// has asked it. Then `convert` can capture the [`Reply`] of that question. A helper actor
+    /// calls `convert`, which costs an additional spawn and an additional send.
     ///
     /// # Examples
     /// An actor that answers a question with the help of another actor:
@@ -168,7 +168,8 @@ struct Answer<R>(Result<R, NoReply>);
 
 /// Helper actor that converts an answer and sends it to the asker.
 struct Converter<M: 'static, R, F> {
-    /// Asker and conversion. `None` once the answer has arrived.
+    /// Address of the asker, and the function that converts the answer. `None` once the answer has
+    /// arrived.
     convert: Option<(Address<M>, F)>,
     answer: PhantomData<fn(R)>,
 }

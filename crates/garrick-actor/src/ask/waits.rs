@@ -26,27 +26,30 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Number of shards of the graph, each with its own lock.
 const SHARDS: usize = 16;
-/// Maximum number of questions visited by one search.
+/// Maximum number of questions that one search for a circle of waiting actors visits.
 const STEPS_MAX: usize = 256;
 
-/// A pending question, or a free place. The questions of an asker form a circular list.
+/// An element of [`Shard::entries`]: a pending question, or a free place for a question. The
+/// questions of an asker form a circular list.
 struct Entry {
-    /// The asker's type.
+    /// Type name of the asker.
     name: &'static str,
     asked: TaskId,
-    /// Place of the previous question. For the oldest question, place of the newest.
+    /// Index of the asker's previous question. For the oldest question, this is the index of the
+    /// newest one.
     before: usize,
-    /// Place of the next question. For the newest question, place of the oldest. In a free place,
-    /// the next free place.
+    /// Index of the asker's next question. For the newest question, this is the index of the oldest
+    /// one. For a free place, this is the index of the next free place.
     after: usize,
 }
 
 /// The questions of all askers that belong to this shard.
 struct Shard {
-    /// Askers, with the place of their oldest question.
+    /// The askers, each with the index of its oldest question in `entries`.
     askers: HashTable<(TaskId, usize)>,
     entries: Vec<Entry>,
-    /// Place that became free most recently. The length of `entries` if no place is free.
+    /// Index of the place that became free most recently. If no place is free, the length of
+    /// `entries`.
     free: usize,
 }
 
@@ -70,8 +73,8 @@ impl Shard {
         place
     }
 
-    /// Links the entry at `place` before the oldest entry, which is at `first`. So the entry
-    /// becomes the newest one.
+    /// Adds the entry at `place` to the circular list whose oldest entry is at `first`. The added
+    /// entry becomes the newest one.
     fn link(&mut self, place: usize, first: usize) {
         let last = self.entries[first].before;
         (self.entries[place].before, self.entries[place].after) = (last, first);
@@ -79,7 +82,7 @@ impl Shard {
         self.entries[first].before = place;
     }
 
-    /// Removes an entry and frees its place. Returns the place of the next question.
+    /// Removes an entry and frees its place. Returns the index of the asker's next question.
     fn unlink(&mut self, place: usize) -> usize {
         let Entry { before, after, .. } = self.entries[place];
         self.entries[before].after = after;
@@ -104,17 +107,17 @@ fn hash(asker: TaskId) -> u64 {
     HASHER.hash_one(asker)
 }
 
-/// Locks the shard for a hash. The hash table uses other bits of the hash.
+/// Locks the shard that a hash belongs to. The hash table of the shard uses other bits of the hash.
 fn shard(hash: u64) -> MutexGuard<'static, Shard> {
     let shard = &WAITS[(hash >> 20) as usize % SHARDS];
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Entry in the graph for an actor that is waiting for the answer of another actor. Dropping it
-/// removes the entry.
+/// Entry in the graph for an actor that is waiting for the answer of another actor. Dropping this
+/// value removes the entry.
 pub(crate) struct Wait {
     asker: TaskId,
-    /// Place of the entry.
+    /// Index of the entry in its shard.
     place: usize,
 }
 
@@ -136,7 +139,7 @@ impl Wait {
         Self { asker: id, place }
     }
 
-    /// Returns a circle that can be reached from the asker, if there is one.
+    /// Returns a circle of waiting actors that can be reached from the asker, if there is one.
     pub(crate) fn circle(&self) -> Option<Circle> {
         circle_from(self.asker)
     }
@@ -162,7 +165,7 @@ impl Drop for Wait {
     }
 }
 
-/// Returns a circle that can be reached from `start` in the graph, if there is one.
+/// Returns a circle of waiting actors that can be reached from `start`, if there is one.
 pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
     let mut search = Search {
         path: Vec::new(),
@@ -173,18 +176,17 @@ pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
     Circle::of(&names)
 }
 
-/// A depth-first search (Tarjan 1972) that stops at the first circle.
+/// A depth-first search in the wait-for graph (Tarjan 1972). It stops at the first circle.
 struct Search {
     /// Path from the start to the current actor, with the type of each asker.
     path: Vec<(TaskId, &'static str)>,
-    /// Actors from which no circle can be reached.
+    /// Actors from which the search has found that no circle can be reached.
     done: Vec<TaskId>,
     steps: usize,
 }
 
 impl Search {
-    /// Returns the types of the actors in a circle that can be reached from `task`, if there is
-    /// one.
+    /// Returns the types of the actors in a circle, if a circle can be reached from `task`.
     fn visit(&mut self, task: TaskId) -> Option<Vec<&'static str>> {
         if let Some(first) = self.path.iter().position(|(id, _)| *id == task) {
             return Some(self.path[first..].iter().map(|(_, name)| *name).collect());
@@ -208,8 +210,8 @@ impl Search {
     }
 }
 
-/// Returns the actors that a task is waiting for, in the order of asking. Each is paired with the
-/// type of the asker.
+/// Returns the actors that a task is waiting for, in the order in which it asked them. Each is
+/// paired with the type of the asker.
 fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
     let hash = hash(task);
     let shard = shard(hash);

@@ -32,7 +32,7 @@ use crate::ask::waits::{self, Wait};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// A message to a deadline.
+/// A message to a [`Deadline`].
 enum Heard<R> {
     /// The answer, or an error if there is no answer.
     Answer(Result<R, NoReply>),
@@ -40,12 +40,14 @@ enum Heard<R> {
     TimeOver,
 }
 
-/// The deadline of a question of type `N` from an actor.
+/// The task that implements the time limit of a question from an actor. `N` is the type of the
+/// question.
 struct Deadline<N, R, G> {
-    /// Sends the answer to the asker. `None` once the answer has been sent.
+    /// Closure that sends the answer to the asker, and the entry in the wait-for graph. `None` once
+    /// the answer has been sent.
     give: Option<(G, Wait)>,
-    /// Timer that sends `TimeOver`. `None` once the timer has been cancelled by a turn that did not
-    /// panic.
+    /// Timer that sends `TimeOver`. `None` after a turn that has cancelled the timer and has not
+    /// panicked.
     timer: Option<Timer>,
     types: PhantomData<fn(N, R)>,
 }
@@ -90,22 +92,23 @@ impl<N, R, G> Drop for Deadline<N, R, G> {
     }
 }
 
-/// A message to the deadline of a question that does not come from an actor.
+/// A message to a [`DeadlineOutside`].
 enum HeardOutside<R: 'static> {
     /// The reply that leads to the asker. This message arrives first.
     Asker(Reply<Result<R, NoReply>>),
-    /// The answer, like [`Heard::Answer`].
+    /// The answer, or an error if there is no answer.
     Answer(Result<R, NoReply>),
-    /// The time limit has passed, like [`Heard::TimeOver`].
+    /// The time limit has passed.
     TimeOver,
 }
 
-/// The deadline of a question that does not come from an actor. The timer can only be set in the
-/// first turn of the deadline.
+/// The task that implements the time limit of a question from outside of the actors. It sets its
+/// timer in its first turn, because a timer cannot be set earlier.
 struct DeadlineOutside<R: 'static> {
     timeout: Duration,
     asked: TaskId,
-    /// Reply that leads to the asker. `None` before the first message and after the answer.
+    /// Reply that leads to the asker. `None` before the first message, and after the answer has
+    /// been sent.
     asker: Option<Reply<Result<R, NoReply>>>,
     timer: Option<Timer>,
 }
@@ -245,7 +248,7 @@ impl Handle {
     /// provides the timer. On a thread that runs no actors, you can call [`AskWithin::wait`]
     /// instead.
     ///
-    /// If no answer arrives within `timeout`, the result is [`NoReply::TimedOut`]. It is
+    /// If no answer arrives within `timeout`, the result is [`NoReply::TimedOut`]. The result is
     /// [`NoReply::Circle`] if the actor cannot answer because actors are waiting for each other.
     /// The result is [`NoReply::Dropped`] if the actor has stopped, if it fails before it answers,
     /// or if the system shuts down.
@@ -293,7 +296,7 @@ impl Handle {
     }
 }
 
-/// A pending question with a time limit. Created by [`Handle::ask_within`]. Await it, or call
+/// A pending question with a time limit, which [`Handle::ask_within`] returns. Await it, or call
 /// [`AskWithin::wait`] on a thread that runs no actors.
 ///
 /// # Cancel safety
@@ -301,8 +304,8 @@ impl Handle {
 /// dropped at any time, and its answer is then discarded.
 #[must_use = "the answer is lost unless you await the ask or call `wait`"]
 pub struct AskWithin<R: 'static> {
-    /// The answer that the deadline passes on. `None` if the system has shut down, so that there is
-    /// no answer.
+    /// Pending answer from the deadline of the question. `None` if no answer can arrive because the
+    /// system has shut down.
     ask: Option<Ask<Result<R, NoReply>>>,
 }
 

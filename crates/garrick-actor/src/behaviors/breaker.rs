@@ -166,7 +166,8 @@ where
         self.set(|core| core.is_bad = is_bad)
     }
 
-    /// Sets an observer. The breaker sends it the new state whenever the state changes.
+    /// Sets an observer. Whenever the state of the breaker changes, the breaker sends the new state
+    /// to the observer.
     #[must_use]
     pub fn notify(self, observer: Address<Circuit>) -> Self {
         self.set(|core| core.observer = Some(observer))
@@ -191,7 +192,7 @@ where
     }
 }
 
-/// A message to the core of the breaker.
+/// A message to the core of the breaker, which is the actor that does its work.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
     /// The result of a question. `period` is the value of [`Core::period`] when the question was
@@ -214,9 +215,9 @@ enum State {
     HalfOpen {
         /// Time at which new probes are passed if the current probes have not been answered.
         until: Nanos,
-        /// Number of probes that were passed to the service in this half-open state.
+        /// Number of probes that were passed to the service since the circuit became half-open.
         out: u32,
-        /// Number of probes that succeeded in this half-open state.
+        /// Number of probes that succeeded since the circuit became half-open.
         passed: u32,
     },
 }
@@ -339,7 +340,8 @@ where
     }
 }
 
-/// Passes one answer to the asker and reports to the breaker whether the answer is good.
+/// An actor that passes one answer to the asker, and reports to the breaker whether the answer is
+/// good.
 struct Witness<Q, R: 'static> {
     breaker: Address<Entry<Q, R>>,
     period: u64,

@@ -189,9 +189,9 @@ where
     })
 }
 
-/// Adds the index of a service to the answer of the service. A `Place` must be an actor and not a
-/// door: if the turn in which the service has answered is undone, only an actor receives
-/// `NoReply::Dropped`.
+/// An actor that adds the index of a service to the answer of the service. A `Place` must be an
+/// actor and not a door: if the turn in which the service has answered is undone, only an actor
+/// receives `NoReply::Dropped`.
 struct Place<R> {
     place: usize,
     gather: Address<(usize, Answer<R>)>,
@@ -208,7 +208,7 @@ impl<R: Send + 'static> Actor for Place<R> {
     }
 }
 
-/// Collects the answers to one question in the order of the services.
+/// An actor that collects the answers to one question in the order of the services.
 struct Gather<R: 'static> {
     answers: Several<Vec<Option<R>>>,
     /// Number of answers that have not arrived yet.
@@ -287,8 +287,8 @@ where
     })
 }
 
-/// Asks each service one after another, to answer a single question. Only the pending reply of a
-/// service keeps this actor alive.
+/// An actor that asks each service one after another, to answer a single question. Only the pending
+/// reply of a service keeps this actor alive.
 struct Steps<Q, R: 'static> {
     services: Arc<[Service<Q, R>]>,
     question: Q,
@@ -374,7 +374,7 @@ where
     })
 }
 
-/// Sends one answer of the first service to the second service.
+/// An actor that sends one answer of the first service to the second service.
 struct Joint<B, C: 'static> {
     second: Service<B, C>,
     /// Reply to the asker. `None` once the second service has been asked, or once the first one has

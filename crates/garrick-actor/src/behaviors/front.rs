@@ -25,7 +25,7 @@ pub(super) struct Front<M, A: Actor> {
     core: Option<A>,
     /// Address of the core. `None` until the front has started.
     address: Option<Address<A::Msg>>,
-    /// Converts a user's message into a message to the core.
+    /// Function that converts a user's message into a message to the core.
     enter: fn(M) -> A::Msg,
 }
 

@@ -113,7 +113,7 @@ impl<M: Send + 'static> Actor for Limiter<M> {
     }
 }
 
-/// A message to the core of the limiter.
+/// A message to the core of the limiter, which is the actor that does its work.
 enum Entry<M> {
     Pass(M),
     /// The delay of the oldest waiting message is over. While any message is waiting, exactly one
@@ -125,8 +125,8 @@ struct Core<M> {
     to: Address<M>,
     /// Average time between two messages.
     every: Nanos,
-    /// The duration `(burst - 1) * every`. The next message may be forwarded this long before
-    /// `full`.
+    /// The duration `(burst - 1) * every`. The next message may be forwarded up to this duration
+    /// before the time `full`.
     tolerance: Nanos,
     waiting_max: usize,
     /// Time at which the bucket will be full if no further message arrives.

@@ -154,14 +154,14 @@ enum Step<R> {
     Answered(Answer<R>),
 }
 
-/// Asks one question until it is answered or no tries are left.
+/// An actor that asks one question until it is answered or no tries are left.
 struct Errand<Q, R: 'static> {
     service: Service<Q, R>,
     question: Q,
     /// Reply to the asker. `None` once the question has been answered or no tries are left.
     reply: Option<Reply<R>>,
-    /// Policy. `tries` is the number of remaining tries, and `ceiling` is the upper limit of the
-    /// next pause.
+    /// Settings of the retries. In this copy, `tries` is the number of remaining tries, and
+    /// `ceiling` is the upper limit of the next pause.
     policy: Policy<R>,
     random: Random,
 }

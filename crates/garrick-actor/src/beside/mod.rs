@@ -16,18 +16,19 @@ use pipes::Pipes;
 pub(crate) struct Beside {
     /// Path of the actor.
     pub(crate) path: Option<ActorPath>,
-    /// The state for all options except the name.
+    /// The state for all options of an actor except its name.
     pub(crate) more: Option<Box<More>>,
 }
 
-/// The state for all options except the name.
+/// The state for all options of an actor except its name.
 pub(crate) struct More {
     /// Maximum number of stashed messages, if it was set.
     pub(crate) stash: Option<usize>,
     /// Change of the receive timeout that this turn has requested. The context writes it, and the
     /// wrapper reads it. `None` for an actor without a receive timeout.
     pub(crate) patience: Option<Cell<Option<Patience>>>,
-    /// Running futures and streams, if the actor has its own limit. The context adds new ones.
+    /// Running futures and streams of an actor that was spawned with a limit for its futures.
+    /// `None` for any other actor.
     pub(crate) pipes: Option<Arc<Pipes>>,
 }
 
@@ -43,7 +44,8 @@ impl Beside {
         self.more.as_ref()?.patience.as_ref()
     }
 
-    /// Returns the running futures and streams, if the actor has its own limit.
+    /// Returns the running futures and streams of an actor that was spawned with a limit for its
+    /// futures. Returns `None` for any other actor.
     pub(crate) fn pipes(&self) -> Option<&Arc<Pipes>> {
         self.more.as_ref()?.pipes.as_ref()
     }
@@ -61,8 +63,8 @@ impl Drop for More {
 /// The duration of a receive timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// A number of nanoseconds, counted from the current turn.
+    /// A number of nanoseconds, counted from the end of a turn.
     For(u64),
-    /// No timeout.
+    /// No receive timeout.
     Endless,
 }

@@ -7,12 +7,13 @@
 //!                          '-- result, as a message --> actor --- its end, a restart
 //! ```
 //!
-//! Most actors have no such futures, so an actor's cell has no field for them. Instead, a global
-//! table maps the [`TaskId`] of an actor to its [`Pipes`] while any future or stream of the actor
-//! is running. Each future and stream keeps the [`Pipes`] alive, and the last one removes the
-//! entry. An actor for which a limit was set stores its [`Pipes`] itself, without the table. After
-//! [`Pipes::cancel`], no future or stream can be added. After a restart, the actor gets new
-//! [`Pipes`], so a future that was started before the restart cannot be added to them.
+//! Most actors have no such futures, so the memory block of an actor (its cell) has no field for
+//! them. Instead, a global table maps the [`TaskId`] of an actor to its [`Pipes`] while any future
+//! or stream of the actor is running. Each future and stream keeps the [`Pipes`] alive, and the
+//! last one removes the entry. An actor for which a limit was set stores its [`Pipes`] itself,
+//! without the table. After [`Pipes::cancel`], no future or stream can be added. After a restart,
+//! the actor gets new [`Pipes`], so a future that was started before the restart cannot be added to
+//! them.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -34,26 +35,28 @@ pub(crate) trait Cancel: Send + Sync {
 /// The running futures and streams.
 #[derive(Default)]
 struct Members {
-    /// Members, sorted by number and thus in the order in which they were added. Each member adds
-    /// and removes itself.
+    /// The running futures and streams by number, in the order in which they were added. Each of
+    /// them adds and removes itself.
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
-    /// Number of the member that was added last.
+    /// Number of the future or stream that was added last.
     last: u64,
-    /// Watch of the actor.
+    /// Watch that cancels the futures and streams when the actor stops.
     watch: Option<Watch>,
-    /// True once a member has begun to set up the watch.
+    /// True once the first future or stream has begun to watch the actor.
     is_watching: bool,
-    /// True once no more members may be added.
+    /// True once all futures and streams have been cancelled. After that, none can be added.
     is_cancelled: bool,
 }
 
 /// The running futures and streams of an actor.
 pub(crate) struct Pipes {
-    /// Key of this entry in [`PIPES`]. `None` if the actor has its own limit.
+    /// Key of this value in the table [`PIPES`]. `None` if the value is not in the table, because
+    /// the actor was spawned with a limit for its futures.
     owner: Option<TaskId>,
-    /// Places for futures. Only futures that have a place are polled.
+    /// A counter of places, which limits how many futures are polled at the same time. A future is
+    /// polled only while it has a place.
     room: Arc<Room>,
-    /// Members. The lock is only held for short periods.
+    /// The running futures and streams. The lock is only held for short periods.
     members: Mutex<Members>,
 }
 
@@ -68,12 +71,13 @@ impl Pipes {
         })
     }
 
-    /// Creates the `Pipes` of an actor with its own limit.
+    /// Creates the `Pipes` of an actor that was spawned with a limit for its futures.
     pub(crate) fn limited(limit: usize) -> Arc<Self> {
         Self::new(None, limit)
     }
 
-    /// Returns the `Pipes` of an actor without its own limit.
+    /// Returns the `Pipes` of an actor that has the default limit for its futures. Creates the
+    /// `Pipes` if there are none.
     pub(crate) fn of(owner: TaskId) -> Arc<Self> {
         let mut shard = PIPES.shard(owner);
         if let Some(pipes) = shard.get(&owner).and_then(Weak::upgrade) {
@@ -92,7 +96,7 @@ impl Pipes {
         }
     }
 
-    /// Cancels all futures and streams. After this call, no more can be added.
+    /// Cancels all futures and streams. After this call, no future or stream can be added.
     pub(crate) fn cancel(&self) {
         let mut members = lock(&self.members);
         members.is_cancelled = true;
@@ -104,12 +108,13 @@ impl Pipes {
         }
     }
 
-    /// Returns true after [`Pipes::cancel`].
+    /// Returns true if [`Pipes::cancel`] has been called.
     pub(crate) fn is_cancelled(&self) -> bool {
         lock(&self.members).is_cancelled
     }
 
-    /// Adds a cell. Returns `None` if no more cells may be added.
+    /// Adds a running future or stream, which `cell` can cancel. Returns `None` if
+    /// [`Pipes::cancel`] has been called.
     ///
     /// The second value is true if this call has set up the watch of the actor. In this case, the
     /// caller must commit the current turn immediately, so that the watch takes effect.
@@ -150,7 +155,7 @@ impl Pipes {
         lock(&self.members).watch = Some(watch);
     }
 
-    /// Returns the places for futures that are polled.
+    /// Returns the counter of places, which limits how many futures are polled at the same time.
     pub(crate) fn room(&self) -> &Arc<Room> {
         &self.room
     }
@@ -174,7 +179,7 @@ impl Drop for Pipes {
     }
 }
 
-/// Registration of a running cell. Dropping it removes the cell.
+/// Registration of a running future or stream. Dropping this value removes the entry.
 pub(crate) struct Entered {
     pipes: Arc<Pipes>,
     number: u64,

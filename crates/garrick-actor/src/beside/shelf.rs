@@ -16,14 +16,16 @@ use crate::quiet::Several;
 pub(crate) struct Shelf<M> {
     kept: Several<VecDeque<M>>,
     capacity: usize,
-    /// Number of messages that the current turn has stashed. They are the newest ones.
+    /// Number of messages that the current turn has stashed. These are the newest messages of the
+    /// stash.
     added: usize,
-    /// Number of messages that the current turn has unstashed. They are the oldest ones.
+    /// Number of messages that the current turn has unstashed. These are the oldest messages of the
+    /// stash.
     released: usize,
 }
 
 impl<M> Shelf<M> {
-    /// Creates an empty shelf without an allocation.
+    /// Creates an empty shelf. Allocates no memory.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             kept: Several::default(),
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A step of a turn, or its end.
+    /// An operation on a shelf during a turn, or the end of a turn.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Add,

@@ -21,7 +21,7 @@ impl<V> Default for Table<V> {
 }
 
 impl<V> Table<V> {
-    /// Locks the shard with the entry of an actor.
+    /// Locks the shard that contains the entry of an actor.
     pub(crate) fn shard(&self, owner: TaskId) -> MutexGuard<'_, Shard<V>> {
         let mut hasher = DefaultHasher::new();
         owner.hash(&mut hasher);
@@ -29,7 +29,7 @@ impl<V> Table<V> {
     }
 }
 
-/// Locks a mutex of this state. No code under these locks can panic.
+/// Locks a mutex, and ignores poisoning. No code can panic while it holds one of these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -31,8 +31,8 @@ pub(crate) fn leave(name: &'static str, path: Option<&ActorPath>) {
     let _ = FAILED.try_with(|last| last.replace(failed));
 }
 
-/// Stores the path for [`take_failed`] when it is dropped, which happens when the turn fails. After
-/// any other turn this guard is forgotten.
+/// A guard for one turn, which stores the path for [`take_failed`] when it is dropped. The guard is
+/// dropped only if the turn fails. After any other turn, `mem::forget` is called with the guard.
 pub(crate) struct Witness<'a> {
     name: &'static str,
     path: Option<&'a ActorPath>,

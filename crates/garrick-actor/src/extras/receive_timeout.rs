@@ -2,9 +2,9 @@
 //!
 //! The watchman is a small separate task with one timer. The wrapper of an actor with options
 //! notifies the watchman of each message and of the new deadline. If the deadline has moved when
-//! the timer fires, the timer is set again for the new deadline. So for each message, the clock is
-//! read and a message is sent to the watchman, but no timer is changed. The timer is cancelled when
-//! the actor stops.
+//! the timer fires, the timer is set again for the new deadline. So each message costs one reading
+//! of the clock and one message to the watchman, but does not change the timer. The timer is
+//! cancelled when the actor stops.
 //!
 //! ```text
 //!   actor ---- a message arrived; the new deadline is t -----------> watchman <---+ Due
@@ -12,9 +12,9 @@
 //!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
 //! ```
 //!
-//! The watchman keeps the actor alive while the timeout is armed, that is, until t at the latest.
-//! The timeout's message usually does not arm the timeout again. So an actor that is not otherwise
-//! reachable receives this message once and is then dropped.
+//! While the timeout is armed, the watchman keeps the actor alive. This ends at the deadline t at
+//! the latest. The timeout's message usually does not arm the timeout again. So an actor that is
+//! not otherwise reachable receives this message once and is then dropped.
 
 use std::fmt;
 use std::mem;
@@ -26,17 +26,17 @@ use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
 use crate::beside::{Beside, Patience};
 use crate::model::context::Context;
 
-/// Creates the timeout's message.
+/// A function that creates the timeout's message.
 type Make<M> = Arc<dyn Fn() -> M + Send + Sync>;
 
-/// A message to a watchman.
+/// A message to the watchman, which is the task that sends the timeout's message.
 enum Word<M> {
     /// The actor has received a message. If it receives no other message, the timeout's message is
-    /// due at this time.
+    /// due at the given time.
     Came(Nanos, Address<M>),
     /// The turn of a message was undone or has panicked.
     Undone,
-    /// The timeout was changed. The timeout's message is due at this time.
+    /// The timeout was changed. The timeout's message is due at the given time.
     Arm(Nanos, Address<M>),
     /// The timeout is cancelled.
     Disarm,
@@ -44,17 +44,18 @@ enum Word<M> {
     Due,
 }
 
-/// Sends the timeout's message to an actor that has received no message in time.
+/// The task that sends the timeout's message to an actor that has received no other message in
+/// time.
 struct Watchman<M> {
     make: Make<M>,
-    /// Deadline of the timeout, and the actor.
+    /// Deadline of the timeout, and the address of the actor. `None` if the timeout is not running.
     armed: Option<(Nanos, Address<M>)>,
     timer: Timer,
     /// Time when the timer fires, if it is set.
     due: Option<Nanos>,
-    /// True if the watchman has sent the timeout's message and has not been notified of a message
-    /// since. The next notification is then about the timeout's message, unless the actor was busy
-    /// with another message when the timeout's message was sent.
+    /// True from the sending of the timeout's message until the next notification of a message.
+    /// This notification is usually about the timeout's message itself. But if the actor was busy
+    /// when the timeout's message was sent, the notification is about an earlier message.
     told: bool,
 }
 
@@ -121,8 +122,8 @@ impl<M: Send + 'static> Task for Watchman<M> {
 
     const RECOVERS: bool = true;
 
-    /// Continues after the constructor of the message has panicked. No message is sent for this
-    /// timeout, but later timeouts are not affected.
+    /// Continues after the function that creates the message has panicked. No message is sent for
+    /// this timeout, but later timeouts are not affected.
     fn recover(&mut self, _: &str, _: &Turn<'_, Word<M>>) -> Flow {
         Flow::Continue
     }
@@ -132,8 +133,9 @@ impl<M: Send + 'static> Task for Watchman<M> {
 pub(crate) struct Timeout<M: 'static> {
     pub(crate) after: Duration,
     pub(crate) make: Make<M>,
-    /// Notifies the watchman of a turn. Stored as a function pointer, because only the code that
-    /// creates it requires that messages be `Send`.
+    /// Function that notifies the watchman of a turn. The function requires that messages be
+    /// `Send`. Because it is stored as a pointer, only the code that creates the pointer has this
+    /// requirement.
     tell: Tell<M>,
 }
 
@@ -179,7 +181,7 @@ impl<M: 'static> Silence<M> {
     }
 
     /// Records that a turn begins. If the last turn was undone or has panicked, notifies the
-    /// watchman, because it may have been the turn of the timeout's message.
+    /// watchman, because that turn may have handled the timeout's message.
     pub(crate) fn begins(&mut self, cx: &Context<'_, M>) {
         let is_undone = mem::replace(&mut self.is_in_turn, true);
         if is_undone && let Some(watchman) = &self.watchman {
@@ -188,8 +190,8 @@ impl<M: 'static> Silence<M> {
         }
     }
 
-    /// Records a turn that has returned `Continue`. `wish` is the new timeout, if the turn has
-    /// requested one.
+    /// Records the end of a turn that has returned `Continue`. `wish` is the new timeout, if the
+    /// turn has requested one.
     pub(crate) fn broken(&mut self, wish: Option<Patience>, cx: &Context<'_, M>) {
         self.is_in_turn = false;
         self.patience = wish.unwrap_or(self.patience);

@@ -1,9 +1,10 @@
 //! The stash: messages that an actor keeps for later.
 //!
-//! Most actors have no stash, so an actor's cell has no field for it. Instead, a global table maps
-//! the [`TaskId`] of an actor to its stash. The entry is created when the actor stashes its first
-//! message. Changes to a stash take effect when the turn commits, and are reverted if the turn is
-//! undone. The scheduler calls [`Changes`] at the end of the turn to commit or revert them.
+//! Most actors have no stash, so the memory block of an actor (its cell) has no field for a stash.
+//! Instead, a global table maps the [`TaskId`] of an actor to its stash. The entry is created when
+//! the actor stashes its first message. Changes to a stash take effect when the turn commits, and
+//! are reverted if the turn is undone. The scheduler calls [`Changes`] at the end of the turn to
+//! commit or revert them.
 //!
 //! ```text
 //!   cx.stash ------> added --- commit ---> kept --- the actor ends ---> dead letters
@@ -39,8 +40,9 @@ trait Drops: Any + Send + Sync {
 
 static STASHES: LazyLock<Table<Arc<dyn Drops>>> = LazyLock::new(Table::default);
 
-/// Drops the stashed messages of an actor that is about to be replaced. They become dead letters.
-/// The next actor at the address uses the same stash, which is already watched.
+/// Drops the stashed messages of an actor that is about to be replaced. The messages become dead
+/// letters. The actor that replaces this one uses the same stash. So the stash is still dropped
+/// when that actor stops.
 pub(crate) fn clear_of(owner: TaskId) {
     let stash = STASHES.shard(owner).get(&owner).cloned();
     if let Some(stash) = stash {

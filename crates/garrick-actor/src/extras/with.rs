@@ -17,7 +17,7 @@ use crate::model::outcome::Outcome;
 /// with one factory.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Options<M: 'static> {
-    /// Name of the actor, until the path is known.
+    /// Name of the actor. `None` if there is no name, or once the name is part of `path`.
     pub(crate) name: Option<String>,
     pub(crate) path: Option<ActorPath>,
     /// Maximum number of stashed messages, if it is set.
@@ -57,9 +57,9 @@ impl<M: 'static> Options<M> {
     }
 }
 
-/// Wraps an actor that was spawned with options. If `TIMED` is true, the actor may have a receive
-/// timeout. In this case, the actor has a first turn even without a message. This turn starts the
-/// timeout.
+/// A wrapper around an actor that was spawned with options. If `TIMED` is true, the actor may have
+/// a receive timeout. In this case, the actor has a first turn even without a message. This turn
+/// starts the timeout.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct With<A: Actor, const TIMED: bool> {
     actor: A,
@@ -76,7 +76,7 @@ impl<A: Actor, const TIMED: bool> With<A, TIMED> {
         }
     }
 
-    /// Returns the actor without its options.
+    /// Returns the actor inside of the wrapper, and drops the state of its options.
     pub(crate) fn into_actor(self) -> A {
         self.actor
     }
@@ -115,7 +115,8 @@ impl<A: Actor, const TIMED: bool> With<A, TIMED> {
         next
     }
 
-    /// Completes a turn of an actor that may have a receive timeout.
+    /// Completes a turn of an actor that may have a receive timeout. If the turn has returned
+    /// `Continue`, restarts or changes the timeout.
     #[inline(never)]
     fn end(&mut self, next: Next, cx: &Context<'_, A::Msg>) {
         if let Some(silence) = &mut self.silence {

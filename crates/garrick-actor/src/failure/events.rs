@@ -1,5 +1,5 @@
-//! `tracing` events of failures. There is one event for each line on standard error. If the user's
-//! function receives the reports, no lines are printed, but the events are still logged.
+//! `tracing` events of failures. There is one event for each line on standard error. If a function
+//! was set by `Builder::on_failure`, no lines are printed, but the events are still logged.
 
 use tracing::{error, warn};
 
@@ -25,8 +25,8 @@ pub(crate) fn failed(system: &str, failure: &Failure) {
     }
 }
 
-/// Logs that `more` failures of a supervisor's children have no separate events. `last` is the last
-/// of these failures.
+/// Logs a single event for `more` failures of a supervisor's children that have no events of their
+/// own. `last` is the last of these failures.
 pub(crate) fn failed_more(system: &str, supervisor: &ActorPath, more: u64, last: &Failure) {
     let (supervisor, actor, reason) = (supervisor.as_str(), last.task, &*last.message);
     let path = last.path.as_ref().map(ActorPath::as_str);

@@ -72,8 +72,8 @@ fn said(what: impl FnOnce() -> String) -> String {
     quiet::call(what).unwrap_or_else(|| "an error whose `Display` panicked".to_owned())
 }
 
-/// Displays an error and its causes, as in `cannot read the file: no such file`. Omits a cause if
-/// the text before it already ends with the text of the cause.
+/// A wrapper that displays an error and its causes, as in `cannot read the file: no such file`.
+/// Omits a cause if the text before it already ends with the text of the cause.
 struct Chain<'a>(&'a (dyn Error + 'static));
 
 impl fmt::Display for Chain<'_> {

@@ -15,14 +15,14 @@ const FAILURES_MAX: usize = 256;
 /// Maximum size of a reason in the log, in bytes. A longer reason is cut off.
 const REASON_BYTES_MAX: usize = 1024;
 
-/// The report of a failure. A failure is a turn that panicked or failed with an error, a destructor
-/// or a [door](crate::door) that panicked, or a supervised actor that stopped by itself and is
+/// The report of a failure. There are three kinds of failures: a turn panics or fails with an
+/// error; a destructor or a [door](crate::door) panics; a supervised actor stops by itself and is
 /// restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// Name of the actor's type, or name of the code outside of actors that failed, such as a
-    /// [door](crate::door).
+    /// Name of the actor's type. If code outside of actors has failed, such as a
+    /// [door](crate::door), the name of this code.
     pub task: &'static str,
     /// Path of the actor, if the actor has a name or a supervisor.
     pub path: Option<ActorPath>,
@@ -90,7 +90,8 @@ pub struct FailureRecord {
     /// Time of the report in nanoseconds, by the clock of the system's
     /// [`World`](crate::system::World).
     pub at: Nanos,
-    /// Report of the failure. A message of more than 1,024 bytes is cut off.
+    /// Report of the failure. If the message of the report is longer than 1,024 bytes, the end of
+    /// the message is cut off.
     pub failure: Failure,
 }
 
@@ -102,7 +103,7 @@ pub(crate) struct Log {
 
 #[derive(Default)]
 struct Kept {
-    /// Number of failures so far.
+    /// Number of failures that have been added so far.
     numbered: u64,
     /// The latest failures, the newest last.
     records: VecDeque<FailureRecord>,

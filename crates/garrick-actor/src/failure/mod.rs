@@ -1,4 +1,4 @@
-//! Reports of failures, and the office of a system, which receives them.
+//! Reports of failures, and the object that receives all reports of a system (its office).
 
 pub(crate) mod fault;
 pub(crate) mod short;

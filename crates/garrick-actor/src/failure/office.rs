@@ -1,5 +1,6 @@
 //! The office of a system. It receives the reports of all failures, keeps the latest of them in the
-//! log, and passes each report to the user's function or prints it.
+//! log, and prints each report. If `Builder::on_failure` has set a function, passes each report to
+//! this function instead.
 //!
 //! ```text
 //!   a turn panics, or an actor without a supervisor fails ---> office ---> log
@@ -23,22 +24,22 @@ pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 pub(crate) struct Office {
     /// Name of the system.
     system: String,
-    /// Function of the user. `None` if reports are printed.
+    /// Function that `Builder::on_failure` has set. `None` if reports are printed.
     reporter: Option<Reporter>,
     /// True if the reports of supervisors are passed on. If false, they are only kept in the log.
     reports_restarts: bool,
     log: Log,
 }
 
-/// The reports of a supervisor that have no separate lines, since the last line about this
-/// supervisor.
+/// The omitted reports about the children of one supervisor. Instead of these reports, a single
+/// line with their number is printed.
 #[derive(Default)]
 pub(crate) struct Omitted {
-    /// Number of restarts.
+    /// Number of reports of restarts.
     restarts: u64,
-    /// Number of other reports: children that were resumed or not restarted.
+    /// Number of other reports, which are about children that were resumed or not restarted.
     others: u64,
-    /// The latest of these reports, and its office, which writes the line.
+    /// Latest of these reports, and the office that prints the summary.
     last: Option<(Arc<Office>, Failure)>,
 }
 
@@ -62,35 +63,36 @@ impl Office {
         self.log.after(number)
     }
 
-    /// Adds a failure to the log, and does nothing else with it.
+    /// Adds a failure to the log, but neither prints it nor passes it on.
     pub(crate) fn keep(&self, at: Nanos, failure: &Failure) {
         self.log.add(at, failure);
     }
 
-    /// Adds a failure to the log, and reports it. Catches panics of foreign code.
+    /// Adds a failure to the log, and reports it. Catches panics of the function that
+    /// `Builder::on_failure` has set, and of `tracing` subscribers.
     pub(crate) fn tell(&self, at: Nanos, failure: &Failure) {
         self.keep(at, failure);
         self.pass_on(failure);
         self.write(failure);
     }
 
-    /// Passes a failure to the user's function, if there is one.
+    /// Passes a failure to the function that `Builder::on_failure` has set, if there is one.
     pub(crate) fn pass_on(&self, failure: &Failure) {
         if let Some(reporter) = &self.reporter {
             quiet::call(|| reporter(failure));
         }
     }
 
-    /// Writes a line about a failure to standard error, unless the user's function receives the
-    /// reports. Logs a `tracing` event in both cases.
+    /// Prints a line about a failure to standard error, unless `Builder::on_failure` has set a
+    /// function. Logs a `tracing` event in both cases.
     pub(crate) fn write(&self, failure: &Failure) {
         #[cfg(feature = "tracing")]
         quiet::call(|| super::events::failed(&self.system, failure));
         self.print(failure);
     }
 
-    /// Writes a line about the reports of a supervisor that have no separate lines, like
-    /// [`Office::write`].
+    /// Prints one line that summarizes the omitted reports about the children of a supervisor, and
+    /// logs an event. Prints under the same condition as [`Office::write`].
     fn write_omitted(&self, supervisor: &ActorPath, omitted: &Omitted, last: &Failure) {
         #[cfg(feature = "tracing")]
         quiet::call(|| super::events::failed_more(&self.system, supervisor, omitted.count(), last));
@@ -99,7 +101,7 @@ impl Office {
         ));
     }
 
-    /// Prints a line to standard error, unless the user's function receives the reports.
+    /// Prints a line to standard error, unless `Builder::on_failure` has set a function.
     fn print(&self, text: &impl fmt::Display) {
         if self.reporter.is_none() {
             quiet::call(|| eprintln!("garrick: in system `{}`, {text}", self.system));
@@ -122,7 +124,7 @@ impl Omitted {
         self.last = Some((office.clone(), failure));
     }
 
-    /// Writes a line about the omitted reports, if there are any.
+    /// Prints one line that summarizes the omitted reports, if there are any.
     pub(crate) fn write(self, supervisor: &ActorPath) {
         if let Some((office, last)) = &self.last {
             office.write_omitted(supervisor, &self, last);

@@ -7,7 +7,7 @@ use std::process;
 
 use super::{File, Files, Lock, check_name};
 
-/// Name of the file that is locked.
+/// Name of the file that is locked to lock the folder.
 const LOCK: &str = "lock";
 
 /// A folder of the operating system.
@@ -122,7 +122,7 @@ impl Files for Folder {
         fs::File::open(&self.path)?.sync_all()
     }
 
-    /// Does nothing: other operating systems cannot sync a folder.
+    /// Does nothing, because only Unix systems can sync a folder.
     #[cfg(any(not(unix), garrick_portable))]
     fn sync_names(&self) -> io::Result<()> {
         Ok(())
@@ -180,14 +180,16 @@ impl Drop for LockedFile {
 #[derive(Debug)]
 struct Open(fs::File);
 
-/// Reads a part of a file that begins at `at`. Returns 0 at the end.
+/// Reads bytes of a file from the offset `at`. Returns the number of bytes that were read, which is
+/// 0 at the end of the file.
 #[cfg(all(unix, not(garrick_portable)))]
 fn read_part(file: &mut fs::File, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
     // One system call instead of two.
     std::os::unix::fs::FileExt::read_at(file, buffer, at)
 }
 
-/// Reads a part of a file that begins at `at`. Returns 0 at the end.
+/// Reads bytes of a file from the offset `at`. Returns the number of bytes that were read, which is
+/// 0 at the end of the file.
 #[cfg(any(not(unix), garrick_portable))]
 fn read_part(file: &mut fs::File, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
     file.seek(SeekFrom::Start(at))?;

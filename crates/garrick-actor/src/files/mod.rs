@@ -2,8 +2,8 @@
 //!
 //! An actor that keeps files gets an `Arc<dyn Files>` from the function that starts it. In
 //! production, the value is a [`Folder`]. In a simulation, the value is the disk of the actor's
-//! node. After a crash, this disk loses data that were not synced. It may also be slow or full, or
-//! fail. The code of the actor is the same in both cases.
+//! node. After a crash, this disk loses data that were not synced. The disk may also be slow,
+//! become full, or fail. The code of the actor is the same in both cases.
 //!
 //! A call blocks the thread until the disk has answered. Use [`Context::blocking`] around long
 //! calls, or run the actor on a separate system.
@@ -75,13 +75,14 @@ pub trait Files: Debug + Send + Sync {
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
     fn open(&self, name: &str) -> io::Result<Box<dyn File>>;
 
-    /// Changes the name of a file. Replaces a file with the name `to`. Handles remain valid.
+    /// Renames a file from `from` to `to`. If there already is a file with the name `to`, replaces
+    /// it. Open files remain usable.
     ///
     /// # Errors
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with the name `from`.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a file. Handles remain valid.
+    /// Removes a file. Code that has opened the file can still use it.
     ///
     /// # Errors
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
@@ -103,7 +104,7 @@ pub trait Files: Debug + Send + Sync {
     /// Locks the folder for this process, until the lock is dropped or the process ends. Other
     /// methods do not check the lock.
     ///
-    /// A [`Folder`] then contains a file named `lock`.
+    /// To lock a [`Folder`], this method locks a file named `lock` in the folder.
     ///
     /// # Errors
     /// Returns [`ResourceBusy`](io::ErrorKind::ResourceBusy) if the folder is locked.
@@ -118,13 +119,13 @@ pub trait Files: Debug + Send + Sync {
     }
 
     /// Replaces the content of a file, or creates the file. After a crash, the file has either the
-    /// old content or the new one. When this returns, the new content is durable.
+    /// old content or the new one. When this method returns `Ok`, the new content is durable.
     ///
     /// Writes a file named `name` with the suffix `.new`, syncs it, renames it, and syncs the
     /// names. So `name` can have at most 251 bytes.
     ///
-    /// After an error, the file has the old content or the new one. The other file is removed, if
-    /// that is possible.
+    /// After an error, the file has the old content or the new one. The method then tries to remove
+    /// the file with the suffix `.new`.
     ///
     /// # Errors
     /// Returns any I/O error.
@@ -151,21 +152,21 @@ pub trait Files: Debug + Send + Sync {
 /// An open file.
 ///
 /// # Errors
-/// All methods return any I/O error. After an error of a method that writes, a part of the
-/// bytes may be in the file.
+/// All methods return any I/O error. If a method that writes returns an error, it may have written
+/// some of the bytes.
 pub trait File: Debug + Send {
     /// Appends bytes to the file.
     ///
     /// # Errors
-    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the
-    /// bytes may be in the file then.
+    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. In this case, some
+    /// of the bytes may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Writes bytes at a position. If the file ends before `at`, the gap is filled with zeros.
     ///
     /// # Errors
-    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. A part of the
-    /// bytes may be in the file then.
+    /// Returns [`StorageFull`](io::ErrorKind::StorageFull) if there is no space. In this case, some
+    /// of the bytes may have been written.
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Reads bytes at a position. Returns the number of bytes read, which is less than the length

@@ -64,7 +64,7 @@ impl Attachment {
     }
 }
 
-/// A stream to be attached, and the connection to its actor.
+/// A stream that will be attached to an actor, and its connection to this actor.
 struct Job<S, M, F> {
     stream: S,
     room: Arc<Room>,

@@ -22,7 +22,7 @@ use crate::extras::named;
 use crate::model::next::Next;
 use crate::quiet;
 
-/// Implemented by types that provide the name that reports use for an async actor.
+/// A type that provides the name of an async actor for reports.
 pub trait Named: 'static {
     /// True if the actor belongs to a library and not to the program.
     const INTERNAL: bool = false;
@@ -31,7 +31,7 @@ pub trait Named: 'static {
 }
 
 /// Adds messages to the queue from which the future of the actor receives. Wakes the part of the
-/// future that is waiting for a message, unless its waker is the actor's own waker.
+/// future that is waiting for a message, unless this part is woken by the actor's own waker.
 #[inline(never)]
 fn fill_queue<M: Send + 'static>(
     shared: &Shared<M>,
@@ -101,7 +101,7 @@ enum Pause {
 /// The storage through which the future receives messages.
 enum Inbound<M: Send + 'static> {
     /// The queue in [`Shared`], which can be read on any thread. The messages in this variant have
-    /// arrived since the last poll, and are added to the queue before the next one.
+    /// arrived since the last poll, and are added to the queue before the next poll.
     Queue(VecDeque<M>),
     /// A [`Hand`], which the task lends to the future during a poll.
     Hand(Lender<Hand<M>>),
@@ -114,19 +114,19 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     pause: Pause,
     inbound: Inbound<M>,
     shared: Arc<Shared<M>>,
-    /// Wakes the actor.
+    /// Waker of the actor.
     waker: Waker,
     /// The `Arc` inside `waker`. Its reference count tells how many clones of `waker` exist.
     ringer: Arc<Ringer<M>>,
     /// True if there was no other clone of `waker` at the end of the last poll. In this case, there
-    /// is still none, because only a poll can create one.
+    /// is no other clone until the next poll, because only a poll can create one.
     was_alone: bool,
     /// Number of messages and notifications that have arrived since it became necessary to poll the
     /// future.
     gathered: usize,
-    /// Maximum number of messages and notifications to gather before a poll while more of them are
-    /// waiting. 0 for a supervised actor, because a failure of the poll would lose all gathered
-    /// messages.
+    /// Maximum number of messages and notifications that the task gathers before a poll, as long as
+    /// more of them are waiting. 0 for a supervised actor, because a failure of the poll would lose
+    /// all gathered messages.
     gathers: usize,
     /// The timer that wakes the actor when a sleep is over, and the address to which the timer
     /// sends its message. `None` until the future sleeps for the first time.
@@ -323,7 +323,7 @@ where
         Next::Continue
     }
 
-    /// Begins a poll during which other threads may wake the actor. Wakes the futures inside the
+    /// Begins a poll during which other threads may wake the actor. Wakes those futures inside the
     /// actor whose sleep is over.
     #[inline(never)]
     fn begin_with_others(&mut self, turn: &Turn<'_, Word<M>>) {

@@ -12,9 +12,9 @@ use super::shared::{Place, Shared, Word, tell_at};
 pub(super) struct Entry<M: Send + 'static> {
     /// Task of the actor. Set when the task has been spawned.
     body: OnceLock<Address<Word<M>>>,
-    /// The shared state of the actor, and the number of the period during which this entry is used.
-    /// They are sent to the task when this entry is dropped. `None` if the actor's mailbox does not
-    /// close.
+    /// The shared state of the actor, and the number of the period in which the addresses with this
+    /// entry exist. When the entry is dropped, the task is notified that this period has ended.
+    /// `None` if the actor's mailbox does not close.
     opening: Option<(Arc<Shared<M>>, u64)>,
 }
 

@@ -12,7 +12,7 @@ use super::piped::{self, Lead, PipeError, Work};
 use crate::beside::pipes::Pipes;
 use crate::model::context::Context;
 
-/// A future to be piped, and the connection to its actor.
+/// A future that will run concurrently with an actor, and its connection to this actor.
 struct Job<Fut, M, F> {
     future: Fut,
     lead: Arc<Lead<M, F>>,
@@ -28,7 +28,7 @@ where
     type Of = Fut;
 }
 
-/// Waits until fewer futures than the limit of the actor are running. Then waits for the future,
+/// Waits until the number of running futures is below the limit of the actor. Then runs the future,
 /// and sends its result to the actor.
 async fn run<Fut, M, F>(job: Job<Fut, M, F>, own: Incoming<Infallible>)
 where
@@ -83,9 +83,9 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// **Limit.** At most 64 futures of one actor are polled concurrently.
     /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit) sets a different limit. When the
-    /// limit is reached, further futures wait to be started, and usually the one that was piped
-    /// first starts first. The number of waiting futures is unbounded. It grows without limit if,
-    /// on average, futures are piped faster than they complete.
+    /// limit is reached, further futures wait. They usually start in the order in which they were
+    /// piped. The number of waiting futures is unbounded. It grows without limit if, on average,
+    /// futures are piped faster than they complete.
     ///
     /// **Cancellation.** When the actor stops, fails or is replaced by its supervisor, all of its
     /// futures are dropped, and their results are not delivered. Results that are already in the

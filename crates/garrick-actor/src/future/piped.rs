@@ -1,4 +1,4 @@
-//! Futures that run concurrently with an actor, each in a separate cell.
+//! Futures that run concurrently with an actor, each in a separate task.
 //!
 //! The results of such a future are sent to the actor as messages. If the future panics, it is
 //! dropped, and the sends of its last poll are undone. A message about the panic is then sent to
@@ -21,7 +21,8 @@ use crate::beside::pipes::{Entered, Pipes};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// A message to the cell of a piped future. The only messages are wakes.
+/// A message to the task of a piped future. The future receives no messages from actors, so a
+/// message can only be a notification, such as a wake.
 pub(super) type Wake = Word<Infallible>;
 
 /// The error that an actor receives when one of its piped futures or attached streams has panicked.
@@ -50,8 +51,8 @@ pub(super) struct Lead<M, F> {
     /// new actor in the same memory could find these futures in the table of all piped futures.
     pub(super) pipes: Arc<Pipes>,
     pub(super) to: Address<M>,
-    /// Converts a result into a message. Called with the result of the future, and with an error
-    /// after the future has panicked.
+    /// Function that converts a result into a message. Called with the result of the future, or
+    /// with an error if the future has panicked.
     convert: Mutex<F>,
 }
 
@@ -67,8 +68,8 @@ impl<M: Send + 'static, F> Lead<M, F> {
         })
     }
 
-    /// Converts `what` and sends the message to the actor. Returns false if no more messages are
-    /// needed.
+    /// Converts `what` into a message and sends it to the actor. Returns false if the actor needs
+    /// no more messages.
     pub(super) fn give<T>(&self, what: T) -> bool
     where
         F: FnMut(T) -> Option<M>,
@@ -102,7 +103,7 @@ pub(super) trait Work: Send + 'static {
     type Of: 'static;
 }
 
-/// Provides the name that reports use for a piped future.
+/// A type that provides the name of a piped future for reports.
 struct NameOfPiped<D>(PhantomData<fn(D)>);
 
 impl<D: Work> Named for NameOfPiped<D> {

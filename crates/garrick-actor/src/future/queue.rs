@@ -1,4 +1,4 @@
-//! A queue of messages that have arrived and that a future can receive.
+//! A queue of arrived messages, from which a future receives.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -39,8 +39,7 @@ impl<M> Queue<M> {
         }
     }
 
-    /// Takes the first message. If there are several messages, moves the others to `batch`, which
-    /// must be empty. If there is only one message, both buffers stay in place.
+    /// Takes the first message. May move the other messages to `batch`, which must be empty.
     pub(super) fn take_first(&mut self, batch: &mut VecDeque<M>) -> Option<M> {
         let first = self.lone.take();
         if first.is_some() || self.rest.is_empty() {

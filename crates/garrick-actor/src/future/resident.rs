@@ -30,7 +30,7 @@ pub(crate) fn make_of_actor<A: AsyncActor>(
     Arc::new(move |mailbox| Box::pin(actor::run(factory(), mailbox)))
 }
 
-/// Creates the incarnations of a supervised async actor. The type `N` provides the name of the
+/// A factory of the incarnations of a supervised async actor. The type `N` provides the name of the
 /// actor's type.
 pub(crate) struct House<M: Send + 'static, N> {
     make: Arc<Make<M>>,

@@ -135,7 +135,7 @@ impl<M: Send + 'static> Tells for Arc<Shared<M>> {
 
 impl<M: Send + 'static> Note<Arc<Shared<M>>> {
     /// Reads the note. Returns true if it was sent to the incarnation `by` of the actor, and false
-    /// if it was sent to an earlier one.
+    /// if it was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> bool {
         self.0.take().is_some_and(|to| Arc::ptr_eq(&to, by))
     }
@@ -159,7 +159,7 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
     /// Reads the note. Returns the number of the opening if the note was sent to the incarnation
-    /// `by` of the actor. Returns `None` if the note was sent to an earlier one.
+    /// `by` of the actor. Returns `None` if the note was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
@@ -246,8 +246,8 @@ pub struct Shared<M: Send + 'static> {
     /// Messages that the actor has not received, for its next incarnation after a restart. Set only
     /// for supervised actors, whose mailbox does not close.
     pub(super) heir: Option<Arc<Heir<M>>>,
-    /// Address of the actor's task, from the start of the task until it stops. Keeps the task alive
-    /// while it waits. The task writes it, and wakers read it.
+    /// Address of the actor's task, from the start of the task until it stops. This address keeps
+    /// the task alive while the task waits. The task writes it, and wakers read it.
     body: Mutex<Option<Address<Word<M>>>>,
     /// State that all current addresses of the actor share, and the number of times that the
     /// mailbox has been opened.

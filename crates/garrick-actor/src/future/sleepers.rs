@@ -31,7 +31,7 @@ use crate::quiet;
 /// Limit on stale entries. While a table has at most this many of them, it does not remove them.
 const SWEPT_MIN: usize = 32;
 
-/// Identifies a sleep. Becomes invalid when the sleep is over or cancelled.
+/// A key that identifies a sleep. It becomes invalid when the sleep is over or cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     /// Number that identifies the sleep. Later sleeps have higher numbers. Sleeps with the same

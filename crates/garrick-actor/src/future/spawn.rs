@@ -14,8 +14,8 @@ use super::incoming::Incoming;
 use super::shared::{Receives, Shared, Word, tell_at};
 use crate::failure::path::ActorPath;
 
-/// Provides the name of an actor that was spawned from a function. The name is the type name of the
-/// actor's future.
+/// A type that provides the name of an actor that was spawned from a function. The name is the type
+/// name of the actor's future.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct NameOfFuture<F>(PhantomData<fn(F)>);
 

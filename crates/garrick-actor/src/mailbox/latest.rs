@@ -57,8 +57,8 @@ struct Shared<M> {
     waiting: Mutex<Waiting<M>>,
     /// Maximum number of queued messages.
     capacity: usize,
-    /// Limit on the messages that were sent during a turn and are not in the queue yet. Also counts
-    /// the messages that were dropped.
+    /// Limit on the messages that were sent during a turn and are not in the queue yet. This object
+    /// also counts the messages that were dropped.
     carried: Arc<Room>,
 }
 

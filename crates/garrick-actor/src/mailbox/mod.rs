@@ -234,7 +234,7 @@ impl<M> Default for Mailbox<M> {
 
 /// Implemented by everything that can spawn the actor behind a mailbox.
 pub(crate) trait Ground: Spawns {
-    /// Returns the scheduler's handle of the sponsor that runs the actor.
+    /// Returns the scheduler's handle to the threads that run the actor.
     fn sponsor(&self) -> garrick_sched::Handle;
 }
 

@@ -159,7 +159,7 @@ pub trait Actor: Sized + 'static {
     }
 }
 
-/// Wraps an actor as a task of the scheduler, at no cost.
+/// A wrapper that makes an actor a task of the scheduler, at no cost.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Cell<A>(pub(crate) A);
 
@@ -205,9 +205,9 @@ impl<A: Actor> Task for Cell<A> {
     }
 }
 
-/// Adapts an actor that calls foreign code, such as the clone of an event or the conversion of an
-/// answer. A turn that panics is undone and reported, and the actor continues. The fields of the
-/// actor must be consistent whenever the actor calls foreign code.
+/// An adapter for an actor that calls foreign code, such as the clone of an event or the conversion
+/// of an answer. A turn that panics is undone and reported, and the actor continues. The fields of
+/// the actor must be consistent whenever the actor calls foreign code.
 pub(crate) struct Steady<A>(pub(crate) A);
 
 impl<A: Actor> Task for Steady<A> {

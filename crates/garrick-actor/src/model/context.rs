@@ -335,8 +335,8 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.now()
     }
 
-    /// Returns the current time by the clock for leases between machines, which also passes while
-    /// the machine sleeps.
+    /// Returns the current time by the clock that is used for leases between machines. This clock
+    /// also runs while the machine sleeps.
     #[doc(hidden)]
     #[must_use]
     pub fn lease_now(&self) -> Nanos {

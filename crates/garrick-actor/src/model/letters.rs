@@ -1,8 +1,8 @@
 //! Messages that cannot be delivered.
 //!
-//! An actor that forwards a message may find that the receiver has already stopped. If the receiver
-//! stops only after the message has reached its mailbox, the message is a dead letter. So the
-//! message is counted as a dead letter in the first case too.
+//! A message that is in the mailbox of an actor when the actor stops is a dead letter. An actor
+//! that forwards a message may also find that the receiver has already stopped. This module counts
+//! such a message as a dead letter too.
 
 use std::any::type_name;
 

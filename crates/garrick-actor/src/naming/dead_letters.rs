@@ -137,7 +137,8 @@ impl DeadLetters {
 
 struct DeadLettersActor {
     subscribers: Subscribers<DeadLetter>,
-    /// Number of dead letters of each system at its last collection.
+    /// Number of dead letters that each system had counted when [`DeadLetters::collect`] was last
+    /// called.
     counted: BTreeMap<String, u64>,
 }
 

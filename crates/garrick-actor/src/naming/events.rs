@@ -157,7 +157,7 @@ mod tests {
 
     use crate::system::local::Local;
 
-    /// Sends its number when it is dropped.
+    /// A value that sends its number when it is dropped.
     struct Numbered<E>(u32, Sender<u32>, PhantomData<E>);
 
     impl<E: 'static> Actor for Numbered<E> {

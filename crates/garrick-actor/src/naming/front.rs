@@ -1,9 +1,9 @@
-//! Addresses that wrap each message in the message type of another actor.
+//! Addresses that wrap each message in another message type and pass it on.
 
 use garrick_sched::{Address, Door, SendError, door};
 
-/// Wraps each message and forwards it. The sender runs this code itself, so there is no additional
-/// hop, and messages stay in order.
+/// The code behind an address that [`front`] creates. It wraps each message and forwards it. The
+/// sender runs this code itself, so there is no additional hop, and messages stay in order.
 struct Front<M, N> {
     to: Address<N>,
     wrap: fn(M) -> N,

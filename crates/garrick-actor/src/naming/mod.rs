@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Each of these types is the handle of an actor. Operations on a handle send messages to this
-//! actor. So during a turn they are staged: they take effect when the turn commits, and are
+//! actor. During a turn, these messages are staged: they are sent when the turn commits, and
 //! discarded if the turn is undone. The operations of one sender, such as registering, subscribing
 //! and publishing, take effect in order. There is no global state, so pass a clone of the handle to
 //! all code that needs it. When the last handle is dropped, the actor is dropped too.

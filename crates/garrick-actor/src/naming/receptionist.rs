@@ -213,7 +213,7 @@ fn find<M: Send + 'static>(key: &Key<M>, reply: Reply<Vec<Address<M>>>) -> Order
     order(key, move |service| reply.send(service.present()))
 }
 
-/// Creates an order that changes the service of one protocol.
+/// Creates an operation that changes the servers or the subscribers of one protocol.
 fn order<M: Send + 'static>(
     key: &Key<M>,
     change: impl FnOnce(&mut Service<M>) + Send + 'static,

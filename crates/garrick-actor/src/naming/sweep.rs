@@ -3,8 +3,8 @@
 /// Length below which a list is not swept.
 const LEN_MIN: usize = 32;
 
-/// Schedules the sweeps of a list. A sweep removes all actors that have stopped. It is due when the
-/// length of the list has doubled since the last sweep.
+/// A schedule for the sweeps of a list. A sweep removes all actors that have stopped. It is due
+/// when the length of the list has doubled since the last sweep.
 ///
 /// So the list never has more than twice as many entries as there were after the last sweep, or
 /// [`LEN_MIN`] entries if this is more. The amortized cost of sweeping is constant for each entry.

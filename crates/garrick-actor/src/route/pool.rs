@@ -231,9 +231,9 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     }
 }
 
-/// Distributes tasks to workers.
+/// The actor that distributes tasks to the workers of a pool.
 struct Dispatcher<T: 'static, R: 'static, F> {
-    /// Creates a worker that replaces a failed one.
+    /// Function that creates a worker, which replaces a failed one.
     factory: F,
     /// Workers without a task. The worker that became idle last gets the next task.
     idle: Vec<Address<Job<T, R>>>,
@@ -306,7 +306,7 @@ where
     }
 }
 
-/// Runs one task at a time.
+/// An actor that runs the tasks of a pool, one at a time.
 struct Worker<T, W> {
     work: W,
     task: PhantomData<fn(T)>,

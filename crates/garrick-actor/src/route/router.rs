@@ -288,7 +288,7 @@ impl<M: Send + 'static> Router<M> {
 }
 
 impl<M: 'static> RouterMsg<M> {
-    /// Returns the message that is inside a [`RouterMsg::Route`] that could not be sent.
+    /// Takes the message out of a [`RouterMsg::Route`] that could not be sent.
     fn into_message(self) -> M {
         match self {
             Self::Route(msg) => msg,

@@ -194,8 +194,9 @@ where
     /// created, the timeout starts again only when the actor receives a message that `make` did not
     /// create, or calls [`Context::set_receive_timeout`].
     ///
-    /// There is one exception: if another message is waiting or being handled when the timeout
-    /// expires, the message that `make` created comes after it and also starts the timeout again.
+    /// There is one exception. If another message is waiting or being handled when the timeout
+    /// expires, the message that `make` created is handled later, and also starts the timeout
+    /// again.
     ///
     /// If `make` panics, the panic is reported and no message is sent for this timeout.
     ///

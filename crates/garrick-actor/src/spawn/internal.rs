@@ -52,7 +52,7 @@ impl<A: Actor> Actor for Internal<A> {
 #[derive(Debug)]
 pub struct InternalFunction<F>(pub F);
 
-/// A marker for the kind of a [`Spawnable`] value: the value is an [`InternalFunction`].
+/// The kind of a [`Spawnable`] value that is an [`InternalFunction`].
 #[expect(missing_debug_implementations, reason = "never created")]
 pub struct OfInternal<M, Fut>(PhantomData<fn(M) -> Fut>);
 

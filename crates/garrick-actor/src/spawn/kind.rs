@@ -11,21 +11,21 @@ use crate::future::{self, AsyncActor, Body, Incoming, NameOfFuture};
 use crate::mailbox::{self, Mailbox};
 use crate::model::actor::{Actor, Cell};
 
-/// A marker for the kind of a [`Spawnable`] value: the value is an [`Actor`].
+/// The kind of a [`Spawnable`] value that is an [`Actor`].
 #[derive(Debug)]
 pub struct OfActor;
 
-/// A marker for the kind of a [`Spawnable`] value: the value is an [`AsyncActor`].
+/// The kind of a [`Spawnable`] value that is an [`AsyncActor`].
 #[derive(Debug)]
 pub struct OfAsync;
 
-/// A marker for the kind of a [`Spawnable`] value: the value is a function that takes an
-/// [`Incoming`] and returns a future.
+/// The kind of a [`Spawnable`] value that is a function. The function takes an [`Incoming`] and
+/// returns a future.
 #[derive(Debug)]
 pub struct OfFunction<M, Fut>(PhantomData<fn(M, Fut)>);
 
-/// A marker for the kind of a [`Spawnable`] value: the value is a closure that creates an `A`, and
-/// `K` is the kind of `A`.
+/// The kind of a [`Spawnable`] value that is a closure. The closure creates an `A`, and `K` is the
+/// kind of `A`.
 #[derive(Debug)]
 pub struct OfFactory<A, K>(PhantomData<fn(A, K)>);
 

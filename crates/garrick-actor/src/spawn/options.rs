@@ -57,14 +57,13 @@ impl<M: 'static, const TIMED: bool> More<M> for Set<M, TIMED> {
     }
 }
 
-/// A set of options that takes effect because the actor is wrapped in an actor that implements
-/// them.
+/// A set of options that a wrapper around the actor implements.
 #[doc(hidden)]
 pub trait Wrap<A: Actor>: Sized {
     /// The type of the actor that [`Wrap::wrap`] returns.
     type Wrapped: Actor<Msg = A::Msg>;
 
-    /// Wraps `actor`, so that it has these options.
+    /// Wraps `actor` in the actor that implements these options.
     fn wrap(&self, actor: A) -> Self::Wrapped;
 
     /// Returns the actor that `wrapped` contains.

@@ -273,7 +273,7 @@ where
     }
 }
 
-/// Adapter of a place for the spawning of actors with mailboxes.
+/// An adapter that lets the code of mailboxes spawn tasks at a [`Place`].
 pub(super) struct At<P>(pub(super) P);
 
 impl<P: Place> Ground for At<P> {

@@ -57,7 +57,7 @@ impl fmt::Display for ChildState {
 pub(super) struct ChildFace {
     pub(super) name: Arc<str>,
     pub(super) facts: Arc<Facts>,
-    /// Identity of the child's cell.
+    /// Id of the child's task.
     pub(super) cell: TaskId,
     pub(super) state: ChildState,
     pub(super) restarts: u64,
@@ -79,12 +79,12 @@ pub(super) struct Face {
     /// Children, with their numbers as keys.
     children: BTreeMap<Id, ChildFace>,
     /// Last states of the children that failed and were removed instead of restarted, oldest first.
-    /// Contains only the latest of them.
+    /// Only the latest of these states are kept.
     gone: VecDeque<SnapshotOf>,
     /// True once the supervisor has stopped for good.
     has_ended: bool,
-    /// Counter of the changes of all supervision trees of a system. All supervisors of the system
-    /// share this counter.
+    /// Counter that is incremented whenever a supervision tree of the system changes. All
+    /// supervisors of the system share this counter.
     changes: Arc<AtomicU64>,
 }
 
@@ -210,8 +210,8 @@ impl Face {
         }
     }
 
-    /// Returns at most `count` children. If there are more children, children that are not up or
-    /// that were restarted have priority.
+    /// Returns at most `count` children. If there are more children, prefers those that are not up,
+    /// and those that were restarted.
     fn in_order_of_trouble(&self, count: usize) -> impl Iterator<Item = (Id, &ChildFace)> {
         let all = || self.children.iter().map(|(id, child)| (*id, child));
         let are_too_many = self.children.len() > count;
@@ -255,7 +255,8 @@ pub(super) fn look(face: &Arc<Mutex<Face>>, left: &mut usize) -> Snapshot {
     lock(face).snapshot(left)
 }
 
-/// Returns the state of the child with this cell, without the children of its own tree.
+/// Returns the state of the child whose task has the id `cell`, without the children of its own
+/// tree.
 pub(super) fn find(face: &Mutex<Face>, cell: TaskId) -> Option<SnapshotOf> {
     let face = lock(face);
     let mut children = face.children.values();

@@ -14,20 +14,20 @@ pub(super) struct Facts {
     pub(super) path: Option<ActorPath>,
     /// Name of the actor's type.
     pub(super) task: &'static str,
-    /// Destination of the failure reports of the system that runs the child (the office of the
-    /// system). `None` if the child runs on a sponsor that is not part of a system.
+    /// Destination of failure reports (the office) in the system that runs the child. `None` if the
+    /// child runs on threads that do not belong to a system.
     pub(super) office: Option<Arc<Office>>,
 }
 
 impl Facts {
-    /// Returns the path of the child. `id` is the identity of the child's cell, which is a part of
-    /// the path if the child has no name.
+    /// Returns the path of the child. `id` is the id of the child's task, which is a part of the
+    /// path if the child has no name.
     pub(super) fn path(&self, id: TaskId) -> ActorPath {
         let path = self.path.clone();
         path.unwrap_or_else(|| ActorPath::of_unnamed(self.task, id))
     }
 
-    /// Creates the report of a failure of the child. `id` is the identity of the child's cell.
+    /// Creates the report of a failure of the child. `id` is the id of the child's task.
     pub(super) fn failure(&self, id: TaskId, message: String, consequence: Consequence) -> Failure {
         Failure {
             task: self.task,

@@ -13,7 +13,8 @@ use crate::system::handle::Handle;
 /// are counted but not listed.
 const CHILDREN_MAX: usize = 10_000;
 
-/// Maximum number of trees that the forest keeps although their root supervisors have given up.
+/// Maximum number of trees whose state a system keeps although their root supervisors have given
+/// up.
 const GIVEN_UP_MAX: usize = 16;
 
 /// The supervision trees of a system.
@@ -51,8 +52,8 @@ impl Roots {
 }
 
 impl Forest {
-    /// Returns the supervision trees of a system. Returns `None` for a sponsor that is not part of
-    /// a system.
+    /// Returns the supervision trees of a system. Returns `None` if `handle` leads to threads that
+    /// do not belong to a system.
     pub(super) fn of(handle: &Handle) -> Option<Arc<Self>> {
         Attached::of(&handle.sponsor())?.above()
     }
@@ -127,7 +128,7 @@ impl Handle {
         Forest::of(self).map_or_else(Vec::new, |forest| forest.snapshots())
     }
 
-    /// Returns the state of the supervised child that runs in this cell.
+    /// Returns the state of the supervised child whose task has the id `cell`.
     pub(crate) fn supervised(&self, cell: TaskId) -> Option<SnapshotOf> {
         let trees = Forest::of(self)?.standing();
         trees.iter().find_map(|tree| face::find(tree, cell))

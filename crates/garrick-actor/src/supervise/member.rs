@@ -24,7 +24,7 @@ pub(super) trait Member: Send {
     /// Returns the facts about the child, for the reports of its failures.
     fn facts(&self) -> Arc<Facts>;
 
-    /// Returns the identity of the child's cell.
+    /// Returns the id of the child's task.
     fn cell(&self) -> TaskId;
 }
 

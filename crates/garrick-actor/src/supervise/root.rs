@@ -54,8 +54,8 @@ pub(super) struct Root {
     intensity: Intensity,
     mode: Mode,
     /// Message that arrived in the turn in which the supervisor fails. The message is dropped only
-    /// together with the supervisor: the destructor of the message may send messages, and messages
-    /// of a failing turn are discarded.
+    /// together with the supervisor, because its destructor may send messages, and messages of a
+    /// failing turn are discarded.
     unheard: Option<Note>,
     /// Connection to the parent. `None` for the root of a tree.
     parent: Option<Line>,
@@ -181,7 +181,7 @@ impl Root {
         }
     }
 
-    /// Handles a report of a former child of the supervisor.
+    /// Handles a report from a child that the supervisor has already removed.
     fn hear_late(&mut self, id: Id, report: Report, turn: &Turn<'_, Note>) {
         if let (Report::Fault(_, fault), Some((facts, cell))) = (&report, self.late.get(&id))
             && !matches!(fault, Fault::Stopped)
@@ -370,7 +370,8 @@ impl Root {
         }
     }
 
-    /// Executes all steps that the supervisor can execute now.
+    /// Executes all steps that the supervisor can execute now: first the steps of its plans, and
+    /// then the step that follows when no plan is left.
     fn go_on(&mut self, turn: &Turn<'_, Note>) -> Flow {
         self.crew.go_on(turn);
         if self.is_stop_wanted || self.crew.is_leaving_any() {

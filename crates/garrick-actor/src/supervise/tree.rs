@@ -248,8 +248,8 @@ pub(crate) struct About {
     pub(crate) task: &'static str,
 }
 
-/// Returns the destination of the failure reports of a system (its office). Returns `None` for a
-/// sponsor that is not part of a system.
+/// Returns the destination of the failure reports of a system (its office). Returns `None` if the
+/// threads of `sponsor` do not belong to a system.
 fn office_of(sponsor: &garrick_sched::Handle) -> Option<Arc<Office>> {
     Attached::of(sponsor).map(|attached| attached.office.clone())
 }
@@ -333,8 +333,8 @@ impl Tree {
     /// Stops and removes the child named `name`, or the oldest one if several children have this
     /// name.
     ///
-    /// After the child has stopped, the answer true arrives. If there is no such child, the answer
-    /// is false.
+    /// The answer is true, and arrives after the child has stopped. If there is no such child, the
+    /// answer is false.
     pub fn remove(&self, name: impl Into<String>) -> Ask<bool> {
         let name = name.into();
         self.address.ask(|reply| Note::Remove(name, reply))

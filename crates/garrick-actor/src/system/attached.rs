@@ -1,4 +1,4 @@
-//! Values that a system attaches to its sponsor.
+//! Values that a system attaches to its sponsor (the threads that run its actors).
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock};
 use crate::failure::office::Office;
 use crate::system::workload::Workload;
 
-/// Values that a system attaches to its sponsor. Code that has a handle to the sponsor can read
-/// them.
+/// Values that a system attaches to its sponsor (the threads that run its actors). Code that has a
+/// handle to the sponsor can read the values.
 pub(crate) struct Attached {
     pub(crate) workload: Workload,
-    /// Office to which the failures of the system are reported.
+    /// Destination of the failure reports of the system.
     pub(crate) office: Arc<Office>,
-    /// Value of a module that is declared after this one. Created when it is first requested.
+    /// Value for another module, whose type this module does not know. Created when it is first
+    /// requested.
     above: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -25,14 +26,14 @@ impl Attached {
         }
     }
 
-    /// Returns the attached values of a sponsor. Returns `None` for a sponsor that is not part of a
-    /// system.
+    /// Returns the values that a system has attached to its threads. Returns `None` if the threads
+    /// of `sponsor` do not belong to a system.
     pub(crate) fn of(sponsor: &garrick_sched::Handle) -> Option<&Self> {
         sponsor.attachment()
     }
 
-    /// Returns the value of type `T` that belongs to a module declared after this one. The first
-    /// call creates the value. Returns `None` if the value has another type.
+    /// Returns the value of type `T`, which belongs to another module. The first call creates the
+    /// value. Returns `None` if the value has another type.
     pub(crate) fn above<T: Any + Send + Sync + Default>(&self) -> Option<Arc<T>> {
         let above = self.above.get_or_init(|| Arc::new(T::default()));
         above.clone().downcast().ok()

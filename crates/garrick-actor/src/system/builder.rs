@@ -185,9 +185,9 @@ impl Builder {
     /// soon, even if strangers keep sending. Without this setting, strangers can delay a shutdown
     /// for as long as they keep sending.
     ///
-    /// With this setting, each message that is sent outside of a turn acquires a read lock. If an
-    /// actor of another system has sent a message but its turn has not committed when the shutdown
-    /// begins, the message may still arrive or may become a dead letter.
+    /// With this setting, each message that is sent outside of a turn acquires a read lock. Suppose
+    /// that an actor of another system has sent a message, but its turn has not committed when the
+    /// shutdown begins. Then the message may still arrive or may become a dead letter.
     ///
     /// # Examples
     /// ```

@@ -53,8 +53,8 @@ impl Handle {
     /// in [`Context::blocking`].
     ///
     /// A call does not wait for the workers. If probes are enabled, each worker counts the messages
-    /// in its mailboxes after the call, which takes at most about 0.2 ms. The next sample contains
-    /// the results.
+    /// in its mailboxes after the call. The counting takes at most about 0.2 ms. The next sample
+    /// contains the results.
     ///
     /// # Examples
     /// ```

@@ -127,7 +127,7 @@ impl Builder {
 
 #[cfg(feature = "sim")]
 impl Builder {
-    /// Adds a node of a simulation, with the configuration of this builder. Returns the number of
+    /// Adds a node with the configuration of this builder to a simulation. Returns the number of
     /// the node and its handle.
     ///
     /// # Errors

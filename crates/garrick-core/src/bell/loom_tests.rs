@@ -63,8 +63,8 @@ fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send 
     });
 }
 
-/// Polls. Begins the poll with a plain store if no other thread has the bell at that moment, and
-/// ends it in the same way.
+/// Polls. If no other thread has the bell when the poll begins, begins the poll with a plain store.
+/// If no other thread has the bell when the poll ends, ends the poll with a plain store.
 fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
     let is_alone = || {
         let is_alone = Arc::strong_count(bell) == 1;

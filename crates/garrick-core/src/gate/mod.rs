@@ -100,8 +100,8 @@ struct Gate {
     /// Count that the watching side waits for, or `NOBODY`. Written by the watching side. Reset to
     /// `NOBODY` by the mover when the count is reached.
     wanted: AtomicU64,
-    /// Worker to wake. The watching side writes it before `wanted`. The mover reads it after it has
-    /// reset `wanted`.
+    /// Number of the thread to wake. The watching side writes it before `wanted`. The mover reads
+    /// it after it has reset `wanted`.
     waiter: AtomicU32,
 }
 

@@ -29,11 +29,12 @@ const SPIN_MAX: Duration = Duration::from_micros(60);
 /// pause instruction, which took 10 to 60 ns on the processors that we measured.
 const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 
-/// Shortest spin worth the cost.
+/// Smallest budget that is worth its cost, in rounds. If the budget falls below this value, it is
+/// set to 0.
 const ROUNDS_MIN: u32 = 16;
 
-/// While the budget is 0, one of this many waits spins as a probe. So a thread whose waits are
-/// always long loses on average at most a sixteenth of [`SPIN_MAX`] per wait.
+/// While the budget is 0, one in this many waits spins anyway, as a probe. So a thread whose waits
+/// are always long loses on average at most a sixteenth of [`SPIN_MAX`] per wait.
 const PROBE_EVERY: u32 = 16;
 
 /// A short busy wait before a thread parks. Its maximum duration adapts to the earlier waits of the

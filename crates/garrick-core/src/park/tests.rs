@@ -71,8 +71,8 @@ fn ping_pong_loses_no_wake_up() {
     assert_eq!(ball.load(Relaxed), 2 * rounds);
 }
 
-/// Plays every second stroke, according to `parity`. The accesses to `ball` are relaxed, so the
-/// token alone must order them.
+/// Plays one side of a game of table tennis: every second stroke, beginning with stroke `parity`.
+/// The accesses to `ball` are relaxed, so the token alone must order them.
 fn play(ball: &AtomicU64, parity: u64, rounds: u64, parker: &mut Parker, other: &Unparker) {
     for round in 0..rounds {
         let mine = 2 * round + parity;

@@ -34,8 +34,9 @@ pub(super) struct Slots<T> {
     /// Cells with which loom checks the accesses to the slots.
     claims: Claims,
 
-    /// Makes `T` invariant. Otherwise a producer of long-lived references could be used as a
-    /// producer of short-lived references, although its consumer still reads long-lived references.
+    /// Marker that makes `T` invariant. Otherwise a producer of long-lived references could be used
+    /// as a producer of short-lived references, although its consumer still reads long-lived
+    /// references.
     _invariant: PhantomData<Cell<T>>,
 }
 

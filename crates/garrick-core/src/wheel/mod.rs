@@ -57,8 +57,8 @@ const LEVELS: usize = 11;
 pub enum Precision {
     /// A deadline is rounded up to a multiple of [`TICK_NS`].
     Tick,
-    /// A deadline is exact. This precision is meant for simulated clocks: a wheel with it visits
-    /// more slots on the way to a far deadline.
+    /// A deadline is exact. This precision is meant for simulated clocks, because it makes the
+    /// wheel visit more slots on the way to a far deadline.
     Exact,
 }
 

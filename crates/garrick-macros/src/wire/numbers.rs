@@ -19,8 +19,8 @@ pub(super) struct Numbered<'a> {
 
 /// Returns the numbers of the fields or variants in `items`. `what` is `field` or `variant`, for
 /// error messages. If no item of a type with version 1 has a number, the items are numbered in
-/// their order. If a number is missing otherwise, an error is reported, and the item also gets its
-/// position as its number.
+/// their order. In all other cases, an item without a number is an error, and the position of this
+/// item is used as its number.
 pub(super) fn assign(
     items: &[Numbered<'_>],
     what: &str,

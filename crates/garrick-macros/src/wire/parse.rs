@@ -37,7 +37,8 @@ pub(super) struct VariantOf {
     pub(super) fields: Vec<FieldOf>,
 }
 
-/// A field of a struct or a variant, whose fields are sorted by their numbers.
+/// A field of a struct or of a variant. The fields of a struct or variant are sorted by their
+/// numbers.
 pub(super) struct FieldOf {
     pub(super) member: Member,
     /// Index of the field in the declaration.
@@ -45,7 +46,7 @@ pub(super) struct FieldOf {
     pub(super) ty: Type,
     pub(super) number: u32,
     pub(super) missing: Option<Missing>,
-    /// Set if serde encodes the field. The text is the name of the field's type in the lock file.
+    /// Name of the field's type in the lock file, if serde encodes the field. Otherwise `None`.
     pub(super) serde: Option<String>,
 }
 
@@ -174,7 +175,8 @@ fn without_spaces(ty: &Type) -> String {
     text
 }
 
-/// Reports an error for `usize` and `isize` in a field, because their size depends on the machine.
+/// A visitor that reports an error for `usize` and `isize` in a field, because their size depends
+/// on the machine.
 struct Machine<'a>(&'a mut Errors);
 
 impl<'ast> Visit<'ast> for Machine<'_> {

@@ -5,8 +5,8 @@
 //!                 room: capacity    <------------------ place back when read -----------'
 //! ```
 //!
-//! All messages to an outlet pass through a separate cell. So sending to an outlet is an effect of
-//! the sender's turn. The cell receives the messages of a turn when the turn commits. It never
+//! All messages to an outlet pass through a separate task. So sending to an outlet is an effect of
+//! the sender's turn. The task receives the messages of a turn when the turn commits. It never
 //! receives messages of a turn that is undone. The capacity is limited as for any bounded mailbox.
 //! The place of a message becomes free when the reader has taken the message.
 
@@ -39,21 +39,21 @@ use crate::system::pool::System;
 pub(super) use front::Front;
 use front::Held;
 
-/// State that the cell of an outlet and the reader share.
+/// State that the task of an outlet and the reader share.
 struct Inner<M> {
-    /// Messages that have arrived, with their places. The cell adds messages, and the reader takes
-    /// them.
+    /// Messages that have arrived, with their places. The task of the outlet adds messages, and the
+    /// reader takes them.
     queue: Several<VecDeque<(M, Permit)>>,
     /// Waker of the reader, if it is waiting for the next message. The reader writes it, and the
-    /// cell takes it.
+    /// task of the outlet takes it.
     reader: Option<Waker>,
-    /// True once no more messages will arrive. Written by the cell.
+    /// True once no more messages will arrive. Written by the task of the outlet.
     is_over: bool,
     /// True once the reader has been dropped. Written by the reader.
     is_closed: bool,
 }
 
-/// The state that the cell and the reader of an outlet share, and the lock for it.
+/// The state that the task of an outlet and the reader share, and the lock for it.
 struct Channel<M>(Mutex<Inner<M>>);
 
 impl<M> Channel<M> {
@@ -74,7 +74,7 @@ impl<M> Channel<M> {
     }
 }
 
-/// The cell's side of an outlet, which adds each message to the queue.
+/// The task's side of an outlet, which adds each message to the queue.
 struct Outward<M>(Arc<Channel<M>>);
 
 impl<M: Send + 'static> Way<M> for Outward<M> {
@@ -102,7 +102,7 @@ impl<M> Drop for Outward<M> {
     }
 }
 
-/// The actor behind the cell of an outlet. It receives no messages, because all messages go to the
+/// The actor in the task of an outlet. It receives no messages, because all messages go to the
 /// reader.
 struct Nobody<M>(PhantomData<fn(M)>);
 

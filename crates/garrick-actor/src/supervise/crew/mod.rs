@@ -122,13 +122,13 @@ impl Crew {
         self.face().set_state(id, state);
     }
 
-    /// Marks the child for removal after it has stopped.
+    /// Marks the child, so that it is removed once it has stopped.
     fn doom(&mut self, id: Id) {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes a child. The plan of the child stores its members in sets that depend on their
-    /// states, so the child may move to another set.
+    /// Changes the data of a child. If this changes the [`Standing`](slot::Standing) of the child
+    /// in its plan, moves the child to another set of the plan.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
@@ -225,7 +225,7 @@ impl Crew {
     }
 
     /// Creates a plan that stops the child for good. The new plan may take over the children of
-    /// earlier plans. If `starts` is true, it starts these children again.
+    /// earlier plans. If `starts` is true, the new plan starts these children again.
     pub(super) fn plan_end(&mut self, id: Id, starts: bool) {
         if self.slots.contains_key(&id) {
             self.doom(id);
@@ -240,7 +240,7 @@ impl Crew {
         self.plan(&all, Duration::ZERO, false);
     }
 
-    /// Stops a child that was added after [`Crew::plan_end_of_all`].
+    /// Stops a child that was added after [`Crew::plan_end_of_all`] was called.
     pub(super) fn plan_end_of_late(&mut self, id: Id) {
         match self.plans.only(self.slots.len() - 1) {
             Some(key) => {
@@ -314,8 +314,8 @@ impl Crew {
         }
     }
 
-    /// Removes the plans that contain `members`. Returns one of these plans. It then contains all
-    /// children for which any of the removed plans still had work to do.
+    /// Removes the plans that contain `members`, merges them into one plan, and returns this plan.
+    /// It contains all children for which the removed plans still had work to do.
     fn take_over(&mut self, members: &[Id]) -> Option<(Key, Plan)> {
         let plans_of = members.iter().filter_map(|id| self.slots.get(id)?.plan);
         let keys: BTreeSet<Key> = plans_of.collect();
@@ -338,7 +338,7 @@ impl Crew {
         whole
     }
 
-    /// Moves the members of the smaller plan to the larger one.
+    /// Moves the members of the smaller plan to the larger plan, and returns the larger plan.
     fn unite(&mut self, larger: (Key, Plan), smaller: (Key, Plan)) -> (Key, Plan) {
         let ((key, mut larger), (_, mut smaller)) = (larger, smaller);
         for id in smaller.take_members() {

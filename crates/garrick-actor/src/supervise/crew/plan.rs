@@ -22,8 +22,8 @@ use crate::supervise::note::Id;
 /// other plans, it keeps its key.
 pub(super) type Key = u64;
 
-/// The position of a request to stop a child for good among all such requests. Earlier requests
-/// have smaller numbers.
+/// The position of a request among all requests to stop a child for good. Earlier requests have
+/// smaller numbers.
 pub(super) type Ticket = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,8 +207,8 @@ impl Plans {
         self.made
     }
 
-    /// Adds a plan after all others. `key` is the previous key of the plan, or `None` for a new
-    /// plan.
+    /// Adds a plan, and gives it the next number, so that it executes its steps after all other
+    /// plans. `key` is the previous key of the plan, or `None` for a new plan.
     pub(super) fn push(&mut self, key: Option<Key>, mut plan: Plan) -> Key {
         plan.number = self.next_number();
         let key = key.unwrap_or(plan.number);
@@ -216,7 +216,7 @@ impl Plans {
         key
     }
 
-    /// Puts a plan back at its position in the order.
+    /// Adds a plan at the position that follows from its number.
     fn put(&mut self, key: Key, plan: Plan) {
         self.order.insert(plan.number, key);
         if plan.is_open() {
@@ -278,7 +278,8 @@ impl Plans {
         tickets
     }
 
-    /// Stores a request to stop a child for good after the plan has started the child.
+    /// Stores a request to stop a child for good. The request is processed after the plan has
+    /// started the child.
     pub(super) fn park(&mut self, key: Key, id: Id, ticket: Ticket) {
         if let Some(plan) = self.by_key.get_mut(&key) {
             plan.leaving.insert((id, ticket));

@@ -45,7 +45,8 @@ pub(in crate::supervise) struct Slot {
     pub(in crate::supervise) incarnation: u32,
     /// Number of consecutive restarts. Reset when the child has been up for long enough.
     streak: u32,
-    /// Time at which the child came up. `None` if the child has failed since then.
+    /// Time at which the current actor of the child started. `None` if it has not started yet, or
+    /// has failed.
     pub(in crate::supervise) up_since: Option<Nanos>,
     /// Timer that fires if the child takes too long to handle its remaining messages before it
     /// stops. Cancelled when the child has stopped.

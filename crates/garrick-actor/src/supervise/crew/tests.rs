@@ -13,7 +13,7 @@ use crate::supervise::facts::Facts;
 use crate::supervise::member::Member;
 use crate::supervise::policy::{Policy, Strategy};
 
-/// A door that has an identity, like the cell of a child. The door refuses all messages.
+/// A stand-in for the task of a child. It has an id, but refuses all messages.
 struct Nowhere;
 
 impl Door for Nowhere {

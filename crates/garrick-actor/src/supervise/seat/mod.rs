@@ -274,8 +274,9 @@ impl<A: Actor> Front<A> {
     }
 }
 
-/// A guard that lends the messages that were kept for an actor to a turn, which may handle several
-/// of them. When the guard is dropped, it takes the remaining messages back, even after a panic.
+/// A guard of the messages that were kept for an actor. The guard lends them to a turn, which may
+/// handle several of them. When the guard is dropped, it takes the remaining messages back, even
+/// after a panic.
 struct Lent<'a, M: 'static> {
     turn: &'a Turn<'a, M>,
     held: &'a mut VecDeque<M>,
@@ -302,8 +303,7 @@ impl<A: Actor> Care<A> {
         drop(mem::take(&mut self.held));
     }
 
-    /// Reports a failure of the child if the supervisor cannot report it because the supervisor has
-    /// ended.
+    /// Reports a failure of the child if the supervisor has ended, and therefore cannot report it.
     fn tell_if_cut(&self, fault: &Fault, turn: &Turn<'_, A::Msg>) {
         if self.line.is_cut() {
             self.tell(fault.reason(), turn);

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-/// The state of a seat.
+/// The state of a seat, which is the place for the current actor of a child.
 pub(super) enum Seat<A> {
     /// There is no actor, because none has been created yet or the last one was dropped. Messages
     /// are kept for the next actor.
@@ -104,7 +104,7 @@ impl<A> Seat<A> {
         actor
     }
 
-    /// Records that the actor that was taken out of the seat has been dropped.
+    /// Records that the actor has been dropped, after it was taken out of the seat.
     pub(super) fn empty(&mut self) {
         debug_assert!(
             matches!(self, Self::Emptying | Self::Over),
