@@ -94,8 +94,8 @@ struct Pair {
     choice: u32,
 }
 
-/// What happens when a choice is taken: a task starts, the oldest message of a sender-receiver pair
-/// is delivered, or an event of the caller happens.
+/// Effect of a choice: a task starts, the oldest message of a sender-receiver pair is delivered, or
+/// an event that the caller has offered happens.
 #[derive(Clone, Copy)]
 enum Target {
     Start(u32),
