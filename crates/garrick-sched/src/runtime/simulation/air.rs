@@ -42,7 +42,7 @@ const EMPTY_MAX: usize = 64;
 /// Value of an index field that refers to nothing.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A task.
+/// A task of a simulation.
 pub(super) struct Entry {
     pub(super) cell: CellPtr,
     pub(super) name: TaskName,
@@ -63,13 +63,13 @@ pub(super) struct Entry {
     pairs: u32,
     /// Index of the pair to which the last message to this task was added, or `NONE`.
     recent: u32,
-    /// Index of the task's start in the choices, or `NONE`. Messages to the task cannot be
+    /// Index of the choice that starts the task, or `NONE`. Messages to the task cannot be
     /// delivered before the start.
     start: u32,
     /// True while messages to the task cannot be delivered, because the last turn of the task waits
     /// for a decision.
     is_held: bool,
-    /// True if a turn of the task has tried to take more messages.
+    /// True if a turn of the task has tried to take further messages out of the mailbox.
     takes_more: bool,
 }
 
@@ -333,8 +333,8 @@ impl Air {
         self.caused.push(Choice::Start { task });
     }
 
-    /// Withdraws the deliveries of messages to a task from the choices, because its last turn waits
-    /// for a decision.
+    /// Withdraws the deliveries of messages to a task from the choices, because it is not decided
+    /// yet whether the task's last turn commits.
     pub(super) fn hold(&mut self, index: u32) {
         self.tasks[index as usize].is_held = true;
         self.withdraw_pairs(index);

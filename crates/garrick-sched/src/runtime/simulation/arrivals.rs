@@ -35,7 +35,7 @@ pub(super) struct Prompts {
     node: u32,
     /// Tasks that handle each message at once, with the envelopes to handle.
     prompt: Vec<(CellPtr, *mut Envelope)>,
-    /// Cells for which no turn runs, because they have recovered or moved.
+    /// Cells that were scheduled without a message, because their tasks have recovered or moved.
     idle: Vec<CellPtr>,
 }
 

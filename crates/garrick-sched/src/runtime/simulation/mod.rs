@@ -127,7 +127,7 @@ pub struct Simulation {
     /// Nodes by number. `None` for a node that was closed.
     nodes: Vec<Option<Here>>,
     air: Air,
-    /// Number of nodes that were opened so far with each name.
+    /// For each name, the number of nodes with this name that were opened so far.
     opened: BTreeMap<String, u32>,
     copies: Copies,
     /// Tasks that were created and that the caller has not yet taken from the list.
@@ -430,7 +430,8 @@ impl Simulation {
         self.worker(node).earliest()
     }
 
-    /// Sends the messages of all timers of a node that are due. Returns true if there were some.
+    /// Fires all timers of a node that are due, so that their messages are sent. Returns true if at
+    /// least one timer was due.
     ///
     /// # Panics
     /// Panics if called by a task.
@@ -565,8 +566,8 @@ impl Simulation {
     }
 
     /// Records how many tasks a task has created up to the end of a step. `index` and `name` are
-    /// the index and the name of the task at the begin of the step. The task may have ended in the
-    /// meantime, and its index may belong to another task now.
+    /// the index and the name of the task at the beginning of the step. The task may have ended in
+    /// the meantime, and its index may belong to another task now.
     fn note_children(&mut self, index: u32, name: TaskName) {
         if let Some(task) = self.air.task_mut(index)
             && task.name == name

@@ -157,7 +157,7 @@ impl Away {
 
 /// Reason why a blocking turn does not leave its worker.
 enum Stays {
-    /// The maximum number of turns has already left their workers.
+    /// The limit of turns that may leave their workers is already reached.
     ForNow,
     /// No other thread may run the worker, or no thread can be started.
     Always,

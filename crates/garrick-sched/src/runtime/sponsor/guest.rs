@@ -30,9 +30,9 @@ use crate::world::Nanos;
 
 /// Maximum number of activations that a waiting asker runs during one visit to a worker.
 const VISIT_MAX: u32 = 64;
-/// Maximum time for which an asker may run tasks of a worker. After a longer visit, the next
-/// questions to the worker use the ordinary path, so that the asker's thread is free for its other
-/// work.
+/// Duration above which a visit counts as long. A visit is the time during which an asker runs
+/// tasks of a worker. After a long visit, the next questions to the worker use the ordinary path,
+/// so that the asker's thread is free for its other work.
 const VISIT_LONG: Nanos = 20_000;
 /// After an asker has run tasks of a worker for a long time, this number of questions to the worker
 /// use the ordinary path.
@@ -45,8 +45,8 @@ const UNTIMED_MAX: u32 = 7;
 /// worker. The tries take longer than one short visit. Loom models do not try again, because the
 /// tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// After a thread has tried in vain to take a worker, it does not try again for up to this number
-/// of questions that find their worker taken.
+/// After a thread has tried in vain to take a worker, it does not try at its next questions for
+/// which the worker is taken. This is the maximum number of such questions.
 const UNTRIED_MAX: u32 = 63;
 /// If this number of consecutive answers is ready at the first poll, the last of them is held back
 /// until the next poll. The reason is that a future that is always ready would starve the other
@@ -119,7 +119,7 @@ pub(crate) struct VisitTimes {
     skipped: Cell<u8>,
     /// True if there was a visit that was not counted since the last counted visit.
     is_dense: Cell<bool>,
-    /// Visits whose duration is not measured.
+    /// Selects the visits whose duration is measured.
     untimed: Skips,
     /// True during a visit that is probably short, because earlier visits were short.
     is_short: Cell<bool>,

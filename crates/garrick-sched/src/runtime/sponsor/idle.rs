@@ -501,8 +501,7 @@ impl Worker {
         self.commit_between();
     }
 
-    /// Takes over a cell that another worker has given away. In contrast to [`Self::take_over`],
-    /// does not commit the effects of this.
+    /// Takes over a cell that another worker has given away. Leaves the commit to the caller.
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();
@@ -561,8 +560,8 @@ impl Worker {
 }
 
 /// Releases a scheduled cell of this worker for other workers (README, step 3): its home is then
-/// the shared queue. Returns false if the token of the cell is out, or if the cell must stay on
-/// this thread.
+/// the shared queue. Returns false if the token of the cell (the right to notify its worker) is on
+/// the way to this worker, or if the cell must stay on this thread.
 pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;
