@@ -295,8 +295,8 @@ impl<M: 'static> Address<M> {
         watch
     }
 
-    /// Sends a request from a thread that is not in a turn. Returns the request if the cell is
-    /// closed.
+    /// Sends a request to watch the task, or a request for its state, from a thread that is not in
+    /// a turn. Returns the request if the cell is closed.
     fn request(&self, request: Request) -> Option<Request> {
         current::with_pool(|pool| {
             let note = parcel::note(pool, Kind::Watch, request);
@@ -382,8 +382,9 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     }
 }
 
-/// Returns a chain that contains the envelope. If the calling thread has a trail, or must measure
-/// the message by a departure, the chain begins with this trail or departure.
+/// Returns a chain that contains the envelope. The chain begins with the trail of this thread, if
+/// it has one. Otherwise, if the waiting time of the message must be measured, the chain begins
+/// with the time of departure.
 #[inline(never)]
 fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
     match trail::outside().or_else(departure::outside) {

@@ -181,7 +181,7 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the error for a message for which there was no place.
+    /// Returns the error for a message that was not sent because no place was free.
     fn refusal(&self, message: M) -> TrySendError<M> {
         if self.is_stopped() {
             TrySendError::Stopped(message)

@@ -61,7 +61,8 @@ impl Wake for Nudge {
     }
 }
 
-/// Task that receives the wake-ups of the future as nudges, and does nothing with them.
+/// Task that receives a nudge when the future is woken, and ignores it. The nudge only makes the
+/// thread check for work.
 struct Nudged;
 
 impl Task for Nudged {

@@ -178,7 +178,7 @@ impl Worker {
     }
 
     /// Sends a message for which the turn has already taken a place in the mailbox. If the message
-    /// is refused, the place goes back to the turn's `Purse`.
+    /// is refused, the turn keeps the place for another message.
     #[inline(always)]
     pub(super) fn send_in_place<M: 'static>(
         &self,

@@ -24,7 +24,8 @@ use crate::world::Nanos;
 /// longer. So measuring takes at most 0.5 % of the time.
 const PER_TICK: u64 = 50;
 
-/// In a cache line of its own, because each message from outside reads it.
+/// The tick: a count that lookouts increment. It has a cache line of its own, because each message
+/// that is sent outside of turns reads it.
 static TICK: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(0));
 
 thread_local! {
@@ -38,7 +39,7 @@ pub(crate) fn tick() {
     TICK.fetch_add(1, Relaxed);
 }
 
-/// Returns the tick. The tick is 0 as long as nothing is measured.
+/// Returns the tick, a count that lookouts increment. The tick is 0 as long as nothing is measured.
 #[inline]
 pub(crate) fn now() -> u64 {
     TICK.load(Relaxed)
@@ -76,15 +77,15 @@ impl Trail {
     }
 }
 
-/// Decides which turns of a worker are measured.
+/// Decides in which turns of a worker the waiting time of messages is measured.
 #[derive(Default)]
 pub(crate) struct Departures {
-    /// Tick after which the next turn is measured.
+    /// Value of the tick after which another turn is measured.
     next: Cell<u64>,
 }
 
 impl Departures {
-    /// Returns a departure if the next turn must be measured.
+    /// Returns a departure if the messages of the next turn must be measured.
     pub(crate) fn next(&self) -> Option<Trail> {
         let tick = now();
         (tick > self.next.get()).then(|| {
@@ -93,7 +94,8 @@ impl Departures {
         })
     }
 
-    /// Records that a measured turn has sent `messages` messages.
+    /// Records that a measured turn has sent `messages` messages, which delays the next
+    /// measurement.
     pub(crate) fn sent(&self, messages: u64) {
         self.next.set(self.next.get() + messages / PER_TICK);
     }

@@ -96,7 +96,7 @@ pub(crate) unsafe fn pass_in_turn<M: 'static>(
     }
 }
 
-/// Sends to a door.
+/// Sends a message to a door, whose function the calling thread runs.
 ///
 /// # Safety
 /// The cell is a door for messages `M`, and the caller has a reference to it.
@@ -172,8 +172,8 @@ fn pass_waiting() {
     ANY_WAITS.set(false);
 }
 
-/// Guard that sets the count of nested doors to 1, so that more doors fit. Dropping the guard
-/// restores the count.
+/// Guard that sets the count of nested doors to 1, so that further doors can be nested. Dropping
+/// the guard restores the count.
 pub(super) struct Lifted(u32);
 
 impl Lifted {

@@ -10,7 +10,8 @@
 //!    does not end before the decision.
 //! 2. The function of the turn gets the [`Pending`], with a reference to the cell.
 //! 3. Any thread decides. It writes the decision, and then sends a WAKE note to the cell. The push
-//!    of the note (release) and the removal from the inbox (acquire) order the two.
+//!    of the note (release) and its removal from the inbox (acquire) ensure that the owner sees the
+//!    decision.
 //! 4. The owner takes the note, and finishes the turn after it has handled all other notes
 //!    (`worker/pending.rs`). It stages the effects again, and commits or undoes them.
 //!

@@ -19,7 +19,7 @@ use crate::runtime::room::Room;
 /// Maximum number of places that a turn takes in a mailbox by one atomic operation.
 const PLACES_MAX: usize = 64;
 
-/// Maximum number of entries that a search for a room checks, newest first.
+/// Maximum number of entries of [`Purse::held`] that are searched for a room, newest first.
 const ROOMS_SEARCHED: usize = 4;
 
 /// Places that a turn has taken in one room.
@@ -32,11 +32,11 @@ struct Held {
     left: usize,
 }
 
-/// Places that a turn has used. They are kept here while the turn is away from its worker.
+/// Places that a turn has used. This value keeps them while the turn is away from its worker.
 pub(crate) struct Used(Vec<Held>);
 
-/// Rooms whose waiting senders must still be woken, each with the number of places that were given
-/// back.
+/// Rooms to which places were given back, and the number of these places. Waiting senders of these
+/// rooms must still be woken.
 #[derive(Default)]
 struct Freed(Vec<(Arc<Room>, usize)>);
 
@@ -142,7 +142,7 @@ impl Purse {
         }
     }
 
-    /// Makes the entry of `room` the last one. Adds an entry if there is none.
+    /// Makes the entry of `room` the last entry of the list. Adds an entry if there is none.
     fn turn_to<'a>(&self, held: &'a mut Vec<Held>, room: &Room) -> &'a mut Held {
         self.used.set(true);
         self.note_left(held);
@@ -161,7 +161,8 @@ impl Purse {
             .unwrap_or_else(|| unreachable!("pushed or found above"))
     }
 
-    /// Stores the number of remaining places of the last room in its entry.
+    /// Moves the number in [`Purse::left`] (places without a message) to the last entry of the
+    /// list.
     fn note_left(&self, held: &mut [Held]) {
         if let Some(last) = held.last_mut()
             && !self.last.replace(ptr::null()).is_null()
@@ -176,7 +177,7 @@ impl Purse {
         held.pop();
     }
 
-    /// Releases the places without a message, after the messages of the turn were sent.
+    /// Gives back the places without a message, after the messages of the turn were sent.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.used.get() {
@@ -191,7 +192,7 @@ impl Purse {
         held.clear();
     }
 
-    /// Releases the places without a message. Returns the places with a message. Called when the
+    /// Gives back the places without a message. Returns the places with a message. Called when the
     /// turn leaves its worker.
     pub(crate) fn carry(&self) -> Used {
         let mut held = self.held.borrow_mut();

@@ -266,8 +266,8 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     }
 }
 
-/// Returns the first batch of an activation. Not called if the activation consists only of the
-/// message at `at`.
+/// Returns the first batch of an activation. Not called if the activation has only the message at
+/// `at`.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
     match worker.next_of_visit::<T::Message>() {
@@ -361,9 +361,9 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
     }
 }
 
-/// Returns a batch that contains only the message in `oldest`. This message follows a trail at the
-/// head of the mailbox. The turn that handles the message gets the trail, unless its commit may be
-/// decided later.
+/// Returns a batch that contains only the message in `oldest`. In front of this message, the
+/// mailbox has a trail. Removes the trail, and gives it to the turn that handles the message,
+/// unless the commit of this turn may be decided later.
 #[cold]
 fn batch_with_trail<T: Task>(
     cell: CellPtr,
@@ -409,10 +409,10 @@ fn end_measured<T: Task>(worker: &Worker) -> u32 {
 }
 
 /// Begins to measure the first of the next `count` turns, if that turn was selected as a sample.
-/// The message of the turn is at `at`.
+/// `at` points to the message of the turn.
 ///
 /// # Safety
-/// The place contains a message of the task's type, which the worker handles next.
+/// `at` points to a message of the task's type, which the worker handles next.
 #[inline]
 unsafe fn measure<T: Task>(worker: &Worker, count: u32, at: *const u8) {
     if const { !T::MESSAGES.is_empty() } {

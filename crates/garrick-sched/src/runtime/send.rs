@@ -70,8 +70,8 @@ impl Worker {
         }
     }
 
-    /// Sends a message to a cell whose inbox is idle. On each path, the call of another function
-    /// comes last, so that no register must be saved.
+    /// Sends a message to a cell whose inbox is idle. Each path ends with a tail call, so that no
+    /// register must be saved.
     #[inline(never)]
     fn send_on<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if !cell.state().rests_at(self.sends_at.get()) {
@@ -138,9 +138,8 @@ impl Worker {
         }
     }
 
-    /// Sends a message to a task that is not the last receiver, or whose last staged envelope is
-    /// full. An answer is accepted even if the mailbox is full, or if the task's sponsor is
-    /// shutting down.
+    /// Sends a message to a task that the faster methods do not handle. An answer is accepted even
+    /// if the mailbox is full, or if the task's sponsor is shutting down.
     #[inline(never)]
     fn send_to_task<M: 'static>(
         &self,
@@ -155,14 +154,14 @@ impl Worker {
         self.stage_out(cell, message, is_answer)
     }
 
-    /// Sends to a door.
+    /// Sends a message to a door during a turn.
     #[inline(never)]
     fn send_to_door<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         // SAFETY: the caller holds a reference, and says that its messages are of this type.
         unsafe { pass::pass_in_turn(self, cell, message) }
     }
 
-    /// Sends a message to a bounded cell after a place was taken.
+    /// Sends a message to a bounded cell, after the caller has taken a place in the mailbox.
     #[inline(always)]
     pub(crate) fn send_admitted<M: 'static>(
         &self,
@@ -190,7 +189,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends an answer.
+    /// Sends an answer. The receiver accepts it even if its mailbox is full, or if its sponsor is
+    /// shutting down.
     #[inline]
     pub(crate) fn send_answer<M: 'static>(
         &self,
@@ -218,8 +218,8 @@ impl Worker {
         cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.state().is_stopped()
     }
 
-    /// Stages a note, which is an envelope without messages, to a cell. The note stays in order
-    /// with the messages to this cell.
+    /// Stages the sending of a note (an envelope without messages) to a cell. The note stays in
+    /// order with the messages to this cell.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         if self.reaches(cell) {
             self.schedule(cell);

@@ -498,7 +498,7 @@ impl Stage {
         (carried, Cut(appended))
     }
 
-    /// Stages the effects again that were set aside when their turn left its worker. They then
+    /// Stages again those effects that were set aside when their turn left its worker. They then
     /// belong to turn number `turn`, which must have no staged effects.
     pub(crate) fn restore(&self, turn: u64, carried: Carried) {
         let Carried {

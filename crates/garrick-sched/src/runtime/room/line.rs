@@ -1,7 +1,7 @@
-//! The queue of senders that are waiting for a place.
+//! The queue of senders that are waiting for a free place in a mailbox.
 //!
-//! Wakers are cloned, called and dropped outside of the lock, because all three operations are
-//! foreign code.
+//! Wakers are cloned, called and dropped outside of the lock of the queue, because all three
+//! operations run foreign code.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -31,7 +31,8 @@ pub(super) struct Line {
 /// The waiting senders. Each sender has a number, under which its waker is stored.
 #[derive(Debug, Default)]
 struct Queue {
-    /// Wakers. Each is in an `Arc`, because cloning a waker is foreign code.
+    /// Wakers of the waiting senders. Each waker is in an `Arc`, so that it is not cloned under the
+    /// lock: cloning a waker runs foreign code.
     wakers: BTreeMap<u64, Arc<Waker>>,
     next: u64,
 }
@@ -61,15 +62,16 @@ impl Line {
         self.waiting.store(queue.wakers.len(), SeqCst);
     }
 
-    /// Returns true if a sender is waiting. The caller must have freed a place by a sequentially
-    /// consistent write just before.
+    /// Returns true if a sender is waiting. Just before the call, the caller must have freed a
+    /// place by a sequentially consistent write.
     pub(super) fn any_after_write(&self) -> bool {
         prim::fence_for_loom();
         // SeqCst: against the store in `note_waiting`, see the module above.
         self.waiting.load(SeqCst) > 0
     }
 
-    /// Returns true if a sender is probably waiting.
+    /// Returns true if a sender is waiting. A sender that has just joined the queue may be missed,
+    /// because the load is relaxed.
     #[inline]
     pub(super) fn any(&self) -> bool {
         // Relaxed: a sender that is missed here nudges, see the module above.
@@ -115,8 +117,8 @@ fn wake(waker: Arc<Waker>) {
     quiet::drop(waker);
 }
 
-/// Position of a sender in the queue. Dropping it removes the sender from the queue. If the sender
-/// was already woken, dropping the ticket wakes the next sender instead.
+/// Position of a sender in the queue. Dropping the ticket removes the sender from the queue. If the
+/// sender was already woken, dropping its ticket wakes the next sender instead.
 #[derive(Debug)]
 pub(super) struct Ticket<'a> {
     line: &'a Line,
@@ -124,12 +126,13 @@ pub(super) struct Ticket<'a> {
 }
 
 impl Ticket<'_> {
-    /// Returns true if the ticket is still in the queue.
+    /// Returns true if the sender of this ticket is still in the queue.
     pub(super) fn is_in_line(&self) -> bool {
         self.line.lock().wakers.contains_key(&self.number)
     }
 
-    /// Returns true if the ticket is still in the queue. If so, `waker` replaces its waker.
+    /// If the sender of this ticket is still in the queue, replaces its waker by `waker` and
+    /// returns true. Otherwise, returns false.
     pub(super) fn waits_with(&self, waker: &Waker) -> bool {
         // Cloned before, and dropped after, because both operations are foreign code.
         let mut spare = None;
@@ -152,8 +155,8 @@ impl Ticket<'_> {
         }
     }
 
-    /// Consumes a ticket that was removed from the queue, because its owner tries to take a place
-    /// now.
+    /// Consumes the ticket of a sender that was removed from the queue. No other sender is woken,
+    /// because this sender tries to take a place now.
     pub(super) fn used(self) {
         mem::forget(self);
     }

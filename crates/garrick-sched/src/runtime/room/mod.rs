@@ -60,9 +60,9 @@ use crate::waker::waker_of_thread;
 pub(crate) use cell::{drop_room, room_of};
 use line::{Line, Ticket};
 
-/// Number that is added to the count of handled messages when a room is closed. It is larger than
-/// the number of places that can be taken, and small enough that the difference of two counts does
-/// not overflow.
+/// Number that is added to the count of handled messages when a room is closed, so that all places
+/// seem to be free. The number is larger than the number of places that can be taken. It is small
+/// enough that the difference of two counts does not overflow.
 const CLOSED: usize = isize::MAX as usize / 2;
 
 /// The policy of a bounded mailbox for new messages while it is full.
@@ -92,9 +92,10 @@ pub enum WhenFull {
 /// ```
 #[derive(Debug)]
 pub struct Room {
-    /// Words that are written by threads that take places and give them back.
+    /// Fields that are changed by threads that take places or give places back.
     senders: CachePadded<Senders>,
-    /// Words that are written by the task that receives the messages (the keeper).
+    /// Fields for the task that receives the messages (the keeper). Only this task changes the
+    /// count of handled messages.
     keeper: CachePadded<Keeper>,
 }
 
@@ -104,8 +105,8 @@ struct Senders {
     when_full: WhenFull,
     /// Number of places taken, minus the number of places given back.
     taken: AtomicUsize,
-    /// An earlier value of `handled`. Senders read this copy, because the keeper often writes
-    /// `handled`. `handled` is never smaller than the copy.
+    /// A copy of `handled`, which may be out of date. Senders read this copy, because the receiving
+    /// task often writes `handled`. The copy is never larger than `handled`.
     seen: unmodelled::AtomicUsize,
     dropped: unmodelled::AtomicU64,
     line: Line,
@@ -136,7 +137,7 @@ impl Place {
         &self.room
     }
 
-    /// Consumes the `Place` without giving the place back, because a message uses it.
+    /// Consumes the `Place` without giving the place back, because a message now occupies it.
     pub(crate) fn spend(self) {
         let this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so its field is moved out once.
@@ -151,7 +152,8 @@ impl Room {
         Self::with(capacity, WhenFull::Fail)
     }
 
-    /// Creates a room for `capacity` messages of one task.
+    /// Creates a room with places for `capacity` messages and the given policy for the case that no
+    /// place is free.
     pub(crate) fn with(capacity: usize, when_full: WhenFull) -> Arc<Self> {
         Arc::new(Self {
             senders: CachePadded::new(Senders {
@@ -174,7 +176,7 @@ impl Room {
         self.senders.capacity
     }
 
-    /// Returns the policy for a message for which there is no room.
+    /// Returns the policy for messages that arrive while no place is free.
     pub(crate) fn when_full(&self) -> WhenFull {
         self.senders.when_full
     }
@@ -325,8 +327,8 @@ impl Room {
         Poll::Pending
     }
 
-    /// Tells the receiving task (the keeper) that a sender waits, unless an earlier nudge has not
-    /// been handled yet (step 2b).
+    /// Tells the receiving task (the keeper) that a sender waits. Does nothing if an earlier nudge
+    /// was not handled yet. This is step 2b of the protocol in the comment on this module.
     fn nudge_by(&self, nudge: &impl Fn()) {
         // Release: pairs with the Acquire in `nudged`. If another sender's nudge is in flight, the
         // keeper sees by it that this sender waits.

@@ -1,5 +1,5 @@
 //! The air: all tasks of a simulation, all messages that were sent and not yet delivered
-//! (*flights*), and the choices to which they lead.
+//! (*flights*), and the choices, which are the possible next steps.
 
 mod batch;
 
@@ -42,7 +42,7 @@ const EMPTY_MAX: usize = 64;
 /// Value of an index field that refers to nothing.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A task.
+/// A task of a simulation.
 pub(super) struct Entry {
     pub(super) cell: CellPtr,
     pub(super) name: TaskName,
@@ -63,13 +63,13 @@ pub(super) struct Entry {
     pairs: u32,
     /// Index of the pair to which the last message to this task was added, or `NONE`.
     recent: u32,
-    /// Index of the task's start in the choices, or `NONE`. Messages to the task cannot be
+    /// Index of the choice that starts the task, or `NONE`. Messages to the task cannot be
     /// delivered before the start.
     start: u32,
     /// True while messages to the task cannot be delivered, because the last turn of the task waits
     /// for a decision.
     is_held: bool,
-    /// True if a turn of the task has tried to take more messages.
+    /// True if a turn of the task has tried to take further messages out of the mailbox.
     takes_more: bool,
 }
 
@@ -94,8 +94,8 @@ struct Pair {
     choice: u32,
 }
 
-/// Effect of taking a choice: a task starts, the oldest message of a sender-receiver pair is
-/// delivered, or an event of the caller happens.
+/// Effect of a choice: a task starts, the oldest message of a sender-receiver pair is delivered, or
+/// an event that the caller has offered happens.
 #[derive(Clone, Copy)]
 enum Target {
     Start(u32),
@@ -103,7 +103,7 @@ enum Target {
     Other(u32),
 }
 
-/// Sender to which the messages that arrive at the nodes are attributed.
+/// The sender that is recorded for messages that arrive at the nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Sender {
     pub(super) from: From,
@@ -137,7 +137,7 @@ impl Sender {
         ..Self::without_task(From::Nowhere)
     };
 
-    /// Returns the sender to which the messages of a node's timers are attributed.
+    /// Returns the sender that is recorded for the messages of a node's timers.
     pub(super) const fn timer(node: u32) -> Self {
         Self {
             node,
@@ -167,7 +167,7 @@ pub(super) struct Taken {
     pub(super) is_last: bool,
 }
 
-/// Undelivered messages to one receiver that must be dropped.
+/// Messages to one receiver that were not delivered and must be dropped.
 pub(super) struct Dropped {
     pub(super) cell: CellPtr,
     /// Oldest of these messages, which begins a linked list of all of them.
@@ -191,11 +191,11 @@ pub(super) struct Air {
     /// Number of sender-receiver pairs without undelivered messages.
     empty: usize,
     choices: Vec<Choice>,
-    /// The task that starts, or the pair whose oldest message is delivered, for each choice. The
-    /// indices are those of the choices.
+    /// For each choice: the task that starts, or the pair whose oldest message is delivered. A
+    /// choice has the same index here and in `choices`.
     targets: Vec<Target>,
-    /// Index in the choices of each choice that the caller can offer, by its number. `NONE` if the
-    /// choice is not offered.
+    /// For each number of an event that the caller can offer: the index of the offered choice in
+    /// `choices`, or `NONE` if it is not offered.
     others: Vec<u32>,
     /// Choices that the last step has caused, oldest first.
     pub(super) caused: Vec<Choice>,
@@ -222,8 +222,9 @@ impl Air {
         }
     }
 
-    /// Returns the sender to use for a copy of the message that the choice at an index delivers.
-    /// Returns `None` if the choice is not a delivery, or if the message is itself a copy.
+    /// Returns the sender that is recorded for a copy of a message. The message is the one that the
+    /// choice at an index delivers. Returns `None` if the choice is not a delivery, or if the
+    /// message is itself a copy.
     pub(super) fn copier_of(&self, at: usize) -> Option<Sender> {
         let Target::Pair(pair) = self.targets[at] else {
             return None;
@@ -236,8 +237,9 @@ impl Air {
         })
     }
 
-    /// Removes the sender-receiver pair whose message the choice at an index delivers. Returns all
-    /// messages of the pair, or `None` if the choice is not a delivery.
+    /// Removes the sender-receiver pair of a message, and returns all messages of the pair. The
+    /// message is the one that the choice at an index delivers. Returns `None` if the choice is not
+    /// a delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),
@@ -331,8 +333,8 @@ impl Air {
         self.caused.push(Choice::Start { task });
     }
 
-    /// Withdraws the deliveries of messages to a task from the choices, because its last turn waits
-    /// for a decision.
+    /// Withdraws the deliveries of messages to a task from the choices, because it is not decided
+    /// yet whether the task's last turn commits.
     pub(super) fn hold(&mut self, index: u32) {
         self.tasks[index as usize].is_held = true;
         self.withdraw_pairs(index);

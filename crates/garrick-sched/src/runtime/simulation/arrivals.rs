@@ -29,12 +29,13 @@ pub(super) fn add_arrivals(
     prompts.run(worker);
 }
 
-/// Cells of a node that must run after all messages that have arrived at the node were recorded.
+/// Cells of one node that must run as soon as all messages that have arrived at the node were
+/// recorded.
 pub(super) struct Prompts {
     node: u32,
     /// Tasks that handle each message at once, with the envelopes to handle.
     prompt: Vec<(CellPtr, *mut Envelope)>,
-    /// Cells for which no turn runs, because they have recovered or moved.
+    /// Cells that were scheduled without a message, because their tasks have recovered or moved.
     idle: Vec<CellPtr>,
 }
 
@@ -47,8 +48,9 @@ impl Prompts {
         }
     }
 
-    /// Records an arrival for the task with this index: adds its envelope to the undelivered
-    /// messages, or the cell of the task to the cells to run.
+    /// Records an arrival for the task with this index. An envelope becomes an undelivered message,
+    /// unless the task handles each message at once. If there is no envelope, a new task can start
+    /// as a later step. In all other cases, the cell runs when all arrivals are recorded.
     pub(super) fn add(
         &mut self,
         worker: &Worker,

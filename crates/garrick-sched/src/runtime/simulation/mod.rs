@@ -32,12 +32,13 @@ use crate::runtime::task::Task;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Maximum number of rounds in which messages are handled without a step. If messages still cause
-/// new messages after these rounds, the chain is considered endless.
+/// Maximum number of rounds in which arrived messages and events are handled between two steps. If
+/// there are still new ones after these rounds, the simulation panics, because they would cause
+/// each other without end.
 const ROUNDS_MAX: usize = 1 << 20;
 
-/// Number of times that a closing node checks for tasks that destructors have created. Tasks that
-/// are created after the last check are found more slowly.
+/// Maximum number of times that a closing node looks for tasks to stop, because destructors can
+/// create further tasks. Tasks that are created after the last check are found more slowly.
 const STOPS_MAX: usize = 4;
 
 /// The event that the caller lets happen when a choice is taken.
@@ -126,7 +127,7 @@ pub struct Simulation {
     /// Nodes by number. `None` for a node that was closed.
     nodes: Vec<Option<Here>>,
     air: Air,
-    /// Number of nodes that were opened so far with each name.
+    /// For each name, the number of nodes with this name that were opened so far.
     opened: BTreeMap<String, u32>,
     copies: Copies,
     /// Tasks that were created and that the caller has not yet taken from the list.
@@ -212,12 +213,12 @@ impl Simulation {
     }
 
     /// Returns the choices that steps and other code have caused, oldest first. The list contains
-    /// one delivery for each message. The caller empties the list.
+    /// one delivery for each message. The caller should empty the list after reading it.
     pub fn caused(&mut self) -> &mut Vec<Choice> {
         &mut self.air.caused
     }
 
-    /// Returns the tasks that were created, oldest first. The caller empties the list.
+    /// Returns the tasks that were created since the caller last emptied this list, oldest first.
     pub fn births(&mut self) -> &mut Vec<Birth> {
         &mut self.births
     }
@@ -429,7 +430,8 @@ impl Simulation {
         self.worker(node).earliest()
     }
 
-    /// Sends the messages of all timers of a node that are due. Returns true if there were some.
+    /// Fires all timers of a node that are due, so that their messages are sent. Returns true if at
+    /// least one timer was due.
     ///
     /// # Panics
     /// Panics if called by a task.
@@ -471,7 +473,8 @@ impl Simulation {
         self.collect(Sender::OUTSIDE);
     }
 
-    /// Closes a node. Messages that the destructors of its tasks send are attributed to `sender`.
+    /// Closes a node. `sender` is recorded as the sender of the messages that the destructors of
+    /// its tasks send.
     fn close(&mut self, node: usize, sender: Sender, sent: Sent) {
         if !self.is_open(node) {
             return;
@@ -503,7 +506,7 @@ impl Simulation {
         }
     }
 
-    /// Drops undelivered messages, which calls destructors.
+    /// Drops undelivered messages. Their destructors run.
     fn drop_flights(&self, dropped: &Dropped) {
         let worker = self.worker(dropped.node as usize);
         worker.drop_flights(dropped.cell, dropped.oldest);
@@ -512,7 +515,8 @@ impl Simulation {
         }
     }
 
-    /// Records everything that has arrived at the nodes, and all events, since the last call.
+    /// Records all messages that have arrived at the nodes, and handles all events, since the last
+    /// call.
     fn collect(&mut self, sender: Sender) {
         for _ in 0..ROUNDS_MAX {
             if self.running.has_events() {
@@ -528,8 +532,8 @@ impl Simulation {
         panic!("destructors or notices of watches cause each other without end");
     }
 
-    /// Finishes the oldest turn about whose commit there is a decision. Returns false if there is
-    /// no such turn. `sender` has caused the decision.
+    /// Finishes the oldest turn that has waited for a decision about its commit, if the decision
+    /// was made. Returns false if there is no such turn. `sender` has caused the decision.
     fn finish_decided(&mut self, sender: Sender) -> bool {
         let woken = |here: &'_ Here| here.worker().later.next_woken();
         let Some(cell) = self.nodes.iter().flatten().find_map(woken) else {
@@ -561,9 +565,9 @@ impl Simulation {
         true
     }
 
-    /// Records how many tasks the task of the current step has created. `index` and `name` are the
-    /// index and the name that this task had when the step began. The task may have ended since
-    /// then, and another task may have its index now.
+    /// Records how many tasks a task has created up to the end of a step. `index` and `name` are
+    /// the index and the name of the task at the beginning of the step. The task may have ended in
+    /// the meantime, and its index may belong to another task now.
     fn note_children(&mut self, index: u32, name: TaskName) {
         if let Some(task) = self.air.task_mut(index)
             && task.name == name
@@ -572,7 +576,8 @@ impl Simulation {
         }
     }
 
-    /// Handles the events that tasks were created or have ended, oldest first.
+    /// Handles the events since the last call, oldest first: a task was created, a task has ended,
+    /// or a step has sent messages.
     #[inline(never)]
     fn handle_events(&mut self, sender: Sender) {
         let mut events = mem::take(&mut self.handled);

@@ -45,13 +45,13 @@ use crate::runtime::current::{self, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::ThreadSpec;
 
-/// The blocking turns of a sponsor that have left their workers, and the spare threads that run
-/// these workers.
+/// Blocking turns that have left their workers, and the spare threads that run these workers in the
+/// meantime.
 pub(crate) struct Away {
-    /// Maximum number of turns that may be away from their workers at a time.
+    /// Maximum number of blocking turns that can be away from their workers at the same time.
     max: usize,
-    /// Number of turns that have left their workers and are not back. Written under the lock of
-    /// `spares`.
+    /// Number of blocking turns that have left their workers and have not come back. Written under
+    /// the lock of `spares`.
     turns: AtomicUsize,
     spares: Mutex<Spares>,
     /// Settings for starting spare threads. Not set in loom models, which have their own threads.
@@ -121,8 +121,9 @@ impl Away {
         Ok(Some(spares.hands - 1))
     }
 
-    /// Counts a turn as back, after its thread has begun to run its worker again. Returns a cell
-    /// that waited until fewer turns were away, if there is one.
+    /// Subtracts a turn that has come back from the number of turns that are away. Called after the
+    /// turn's thread has begun to run its worker again. Returns a cell that waited until fewer
+    /// turns were away, if there is one.
     fn come_back(&self) -> Option<Entry> {
         let mut spares = self.spares();
         // Release: pairs with the Acquire in `are_some`.
@@ -130,8 +131,8 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// Subtracts a turn from the number of turns that are away, because the turn blocks without
-    /// leaving its worker. Returns a cell that waited until fewer turns were away, if there is one.
+    /// Undoes `count` for a turn that blocks without leaving its worker, because no spare thread
+    /// could be started. Returns a cell that waited until fewer turns were away, if there is one.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
@@ -156,7 +157,7 @@ impl Away {
 
 /// Reason why a blocking turn does not leave its worker.
 enum Stays {
-    /// The maximum number of turns is already away from their workers.
+    /// The limit of turns that may leave their workers is already reached.
     ForNow,
     /// No other thread may run the worker, or no thread can be started.
     Always,
@@ -226,14 +227,16 @@ impl Shared {
         Err(Stays::Always)
     }
 
-    /// Pushes a cell that waited until fewer turns were away to the shared queue.
+    /// Pushes a cell to the shared queue, after it has waited until fewer turns were away from
+    /// their workers.
     fn let_in(&self, entry: Option<Entry>) {
         if let Some(entry) = entry {
             self.publish([entry].into_iter());
         }
     }
 
-    /// Pushes all cells that waited until fewer turns were away to the shared queue.
+    /// Pushes to the shared queue all cells that wait until fewer turns are away from their
+    /// workers.
     pub(super) fn let_all_in(&self) {
         let aside = mem::take(&mut self.away.spares().aside);
         if !aside.is_empty() {
@@ -270,15 +273,16 @@ impl Shared {
 }
 
 impl Worker {
-    /// Returns true if the current activation has asked for permission to block.
+    /// Returns true if the current activation has already asked for permission to leave its worker
+    /// when it blocks.
     #[inline]
     pub(crate) fn has_asked(&self) -> bool {
         self.permit.get() != Permission::Unasked
     }
 
     /// Begins an activation of a task that usually blocks. The cell of the task was scheduled with
-    /// `message`. If too many turns are away, sets the cell aside together with the message, and
-    /// returns `None`.
+    /// `message`. If too many turns are away from their workers, sets the cell aside together with
+    /// the message, and returns `None`.
     pub(crate) fn ask_permission(&self, cell: CellPtr, message: *const Slot) -> Option<Permit<'_>> {
         let permission = match self.shared.let_go() {
             Ok(()) => Permission::Counted,
@@ -305,7 +309,7 @@ impl Worker {
     }
 }
 
-/// Guard that ends the permission of an activation to block.
+/// Guard that withdraws the permission of an activation to leave its worker when it blocks.
 pub(crate) struct Permit<'a>(&'a Worker);
 
 impl Drop for Permit<'_> {
@@ -392,8 +396,8 @@ pub(crate) fn take_back_in_model(shared: &Shared) {
     crew.hand_over(seat);
 }
 
-/// In a loom model: a turn that is counted as away. The turn comes back to the first worker, which
-/// is PARKED, and stays there.
+/// In a loom model: a turn that is counted as away from its worker. When the turn comes back, its
+/// thread runs the first worker, which must be PARKED.
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct AwayInModel(Arc<Shared>);
 
@@ -419,7 +423,8 @@ fn arrive_in_model(shared: &Shared) {
     unsafe { crew.worker(seat).as_ref() }.arrive(Came::Idle);
 }
 
-/// Begins to run the first worker on a thread of a loom model, and counts a turn as decided.
+/// Begins to run the first worker on a thread of a loom model, and records that the commit of one
+/// turn was decided.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn decide_in_model(shared: &Shared) {
     arrive_in_model(shared);

@@ -354,10 +354,10 @@ impl Builder {
     /// Sets whether the sponsor counts the work of each kind of task.
     /// [`Handle::sample`](crate::Handle::sample) returns these counts. The default is false.
     ///
-    /// Counting takes one store for each activation (a sequence of turns of one task), and less
-    /// than one hundredth of the time for activations that are timed. It needs one more thread,
-    /// which [`World::spawn_thread`](crate::World::spawn_thread) starts. If this thread cannot be
-    /// started, the times of long activations are less exact.
+    /// Counting takes one store for each activation (a sequence of turns of one task). Some
+    /// activations are also timed, which takes less than one hundredth of the running time.
+    /// Counting needs one more thread, which [`World::spawn_thread`](crate::World::spawn_thread)
+    /// starts. If this thread cannot be started, the times of long activations are less exact.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
@@ -412,7 +412,7 @@ impl Builder {
         thread::start(&shared, &cores, stack_size, drivers)
     }
 
-    /// Returns a driver for each worker, or `None` for all workers.
+    /// Creates a driver for each worker. Returns `None` for each worker if no drivers were set.
     fn drivers(&self) -> Result<Vec<Option<Driven>>, StartError> {
         let make = |worker| {
             let drivers = self.drivers.as_ref();

@@ -50,7 +50,7 @@ impl Shared {
         self.latest.fetch_max(now, Relaxed).max(now)
     }
 
-    /// Returns the current time by the clock for leases. If a foreign clock panics, returns
+    /// Returns the current time by the world's clock for leases. If this clock panics, returns
     /// [`Nanos::MAX`], so that all leases count as ended.
     pub(crate) fn lease_now(&self) -> Nanos {
         // The clock's code belongs to no turn.

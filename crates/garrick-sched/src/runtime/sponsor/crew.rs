@@ -56,7 +56,7 @@ pub(crate) struct Crew {
     /// Plan of the checks for workers that are stuck in long turns. The watching thread makes these
     /// checks.
     pub(super) plan: PlanWord,
-    /// True if a worker that is running has timers that no idle thread watches, because no thread
+    /// True if a running worker has timers that no idle thread watches. This happens when no thread
     /// was idle.
     pub(super) misses_timers: AtomicBool,
     /// Time until which the thread that watches the deadlines of timers sleeps. [`NEVER`] if no
@@ -76,7 +76,8 @@ pub(super) struct Seat {
     /// Deadline of the worker's next timer. Used while no thread runs the worker. Not modelled,
     /// because loom models have no clock.
     deadline: AtomicU64,
-    /// Number of tickets in `Lists::returning` for this seat. Written under the lock of the lists.
+    /// Number of tickets for this worker in `Lists::returning`. Written under the lock of the
+    /// lists.
     wanted_back: AtomicUsize,
 }
 
@@ -141,7 +142,8 @@ struct Lists {
     /// Workers that wait for a thread to run them, oldest first.
     waiting: VecDeque<usize>,
     /// Tickets of threads that have left a worker in the middle of a turn and want to run it again.
-    /// Each has the index of its worker in the crew. Oldest first.
+    /// Each ticket is stored with the index of the worker in the crew. The oldest ticket is the
+    /// first.
     returning: VecDeque<(usize, Arc<Ticket>)>,
     /// Number of closed workers, which no thread will run any more.
     over: usize,
@@ -306,7 +308,7 @@ impl Crew {
 
     /// Ensures that a thread wakes for the next timer of a worker that was left PARKED, and for
     /// timers of other workers that no thread watches. Called by the thread that has left the
-    /// worker, if this thread does not go to sleep now.
+    /// worker, unless this thread goes to sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch` and
         // `Crew::watch_timers`.

@@ -50,9 +50,8 @@ impl Worker {
         }
     }
 
-    /// Returns true if other workers are idle, but this worker has no work for them, because it has
-    /// only the cell that it is about to run. In this case, nothing else needs attention before the
-    /// next activation.
+    /// Returns true if other workers are idle, this worker has no cell except the one that it is
+    /// about to run, and nothing else needs attention before the next activation.
     #[inline]
     pub(crate) fn has_only_this(&self) -> bool {
         let has_only_this = self.backlog() == 0

@@ -30,23 +30,23 @@ use crate::world::Nanos;
 
 /// Maximum number of activations that a waiting asker runs during one visit to a worker.
 const VISIT_MAX: u32 = 64;
-/// Maximum time for which an asker may run tasks of a worker. After a longer visit, the next
-/// questions to the worker use the ordinary path, so that the asker's thread is free for its other
-/// work.
+/// Duration above which a visit counts as long. A visit is the time during which an asker runs
+/// tasks of a worker. After a long visit, the next questions to the worker use the ordinary path,
+/// so that the asker's thread is free for its other work.
 const VISIT_LONG: Nanos = 20_000;
 /// After an asker has run tasks of a worker for a long time, this number of questions to the worker
 /// use the ordinary path.
 const VISITS_SPARED: usize = 64;
-/// A visit is the time during which an asker runs tasks of a worker. While visits are short, this
-/// is the maximum number of visits without a time measurement between two measured ones. A question
-/// takes 190 ns with the two reads of the clock, and 113 ns without them.
+/// While visits are short, at most this number of visits in a row are not timed. A visit is the
+/// time during which an asker runs tasks of a worker. A question takes 190 ns with the two reads of
+/// the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
 /// If another thread runs the worker, a waiting asker tries this number of times to take the
 /// worker. The tries take longer than one short visit. Loom models do not try again, because the
 /// tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// After a thread has tried in vain to take a worker, it does not try again for up to this number
-/// of questions that find their worker taken.
+/// After a thread has tried in vain to take a worker, it does not try at its next questions for
+/// which the worker is taken. This is the maximum number of such questions.
 const UNTRIED_MAX: u32 = 63;
 /// If this number of consecutive answers is ready at the first poll, the last of them is held back
 /// until the next poll. The reason is that a future that is always ready would starve the other
@@ -58,7 +58,8 @@ thread_values! {
     /// held back.
     static READY: Cell<u32> = Cell::new(0);
 
-    /// Decides which questions that find their worker taken try to get the worker.
+    /// Selects the questions for which this thread tries to get the worker of the asked task,
+    /// although another thread runs this worker.
     static TRIED: Skips = Skips::new();
 }
 
@@ -70,7 +71,7 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
-/// Selects some of the events that happen one after another. After each selected event, the owner
+/// Selects some of the events in a sequence. After each selected event, the owner of this value
 /// decides how many events are skipped before the next selected one.
 #[derive(Default)]
 struct Skips {
@@ -118,7 +119,7 @@ pub(crate) struct VisitTimes {
     skipped: Cell<u8>,
     /// True if there was a visit that was not counted since the last counted visit.
     is_dense: Cell<bool>,
-    /// Visits whose duration is not measured.
+    /// Selects the visits whose duration is measured.
     untimed: Skips,
     /// True during a visit that is probably short, because earlier visits were short.
     is_short: Cell<bool>,
@@ -238,8 +239,9 @@ impl Guest {
     ///
     /// Threads that ask the tasks of one worker at the same time are usually all guests. If the
     /// question were pushed to the task instead, the answer would take longer, and a thread of the
-    /// sponsor would be woken. After a thread has waited in vain, it does not wait for the next
-    /// workers, because threads of the sponsor may run them for a long time.
+    /// sponsor would be woken. After a thread has waited in vain, it does not wait for the next few
+    /// workers that other threads run. The reason is that threads of the sponsor may run these
+    /// workers for a long time.
     #[cold]
     #[inline(never)]
     fn sit_soon(home: Home) -> Welcome {
@@ -279,7 +281,8 @@ impl Guest {
         Some(guest)
     }
 
-    /// Does the part of [`Guest::at`] before the visit is announced.
+    /// Makes the calling thread a guest of a worker that it has taken, but does not announce the
+    /// visit. If the worker does not allow guests, hands the worker over to another thread instead.
     #[inline]
     fn take(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
@@ -309,8 +312,9 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Runs the ready cells until `is_answered` returns true, and then leaves the worker. After
-    /// that, runs no more cells, because the caller may hold a lock for which another task waits.
+    /// Runs the ready cells until `is_answered` returns true, no work is left, or `VISIT_MAX`
+    /// activations were run. Then leaves the worker. After that, runs no more cells, because the
+    /// caller may hold a lock for which another task waits.
     fn run(mut self, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
         loop {
@@ -339,7 +343,8 @@ impl Guest {
         !self.sits
     }
 
-    /// Records the duration of the visit, and work that was not counted.
+    /// Records the duration of the visit if the visit is timed, and counts the work of the visit
+    /// that was not counted yet.
     fn take_time(&mut self) {
         if !self.wakes && self.worker().lane.counts() {
             self.worker().settle_vitals();
@@ -449,8 +454,8 @@ impl Worker {
         self.pace.set_one_by_one(false);
     }
 
-    /// Runs at most `max` activations, until `is_done` returns true. Returns the number of
-    /// activations that were not used.
+    /// Runs activations until `is_done` returns true, but at most `max` of them. Returns how many
+    /// of the `max` activations are left.
     fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) -> u32 {
         let _entered = Entered::new(self);
         let times = &self.visit_times;

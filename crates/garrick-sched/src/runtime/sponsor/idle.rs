@@ -33,8 +33,8 @@ use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Maximum number of cells that a worker skips, because they cannot be given away now, when it
-/// gives cells away.
+/// Maximum number of cells that a worker skips while it gives cells away. The worker skips cells
+/// that cannot be given away now.
 const KEPT_MAX: usize = 16;
 
 /// Number of workers of this process that are awake. An idle thread spins only if there are more
@@ -85,7 +85,7 @@ pub(super) enum Came {
     /// of the worker's sleep.
     Untimed,
     /// The thread came from another worker, which now counts as idle instead of this one. Contains
-    /// the time.
+    /// the time of this move.
     Over(Nanos),
 }
 
@@ -198,9 +198,10 @@ impl Hand {
         is_wanted && self.crew.retake(seat, Ready::sit)
     }
 
-    /// Moves from a worker that has no work to the worker that its last turn has woken and that
-    /// this thread has taken. Returns the index of the worker that the thread runs afterwards.
-    /// Before and after the move, one of the two workers counts as idle.
+    /// Moves this thread from worker `seat`, which has no work, to worker `next`. The last turn of
+    /// `seat` has woken `next`, and this thread has taken `next`. Returns the index of the worker
+    /// that the thread runs afterwards. Before and after the move, one of the two workers counts as
+    /// idle.
     pub(super) fn go(&self, seat: usize, next: usize) -> (usize, Came) {
         let ready = &self.crew.remote(seat).ready;
         let now = {
@@ -238,8 +239,8 @@ impl super::Shared {
     }
 
     /// Leaves a worker like [`Shared::leave`], but does not hand it over. Returns false if the
-    /// worker still has work. In this case, no other thread has taken the worker, which counts as
-    /// idle.
+    /// worker still has work. In this case, the caller still has the right to run the worker, but
+    /// the worker counts as idle.
     pub(super) fn try_leave(&self, worker: NonNull<Worker>) -> bool {
         let (crew, seat, deadline) = {
             // SAFETY: the seat is the caller's until it is left below. The reference ends before
@@ -376,8 +377,8 @@ impl Worker {
         self.next_deadline()
     }
 
-    /// Prepares this worker for the mark PARKED. Returns the time, and the deadline of the next
-    /// timer.
+    /// Prepares this worker for the mark PARKED, which says that no thread runs the worker. Returns
+    /// the current time, and the deadline of the next timer.
     fn prepare_park(&self) -> (Nanos, Option<Nanos>) {
         self.touch();
         let now = self.now();
@@ -386,8 +387,8 @@ impl Worker {
     }
 
     /// Records that no thread runs this worker from now on. If messages may wait for this worker or
-    /// for a turn that is away, the last census stays valid, and the next thread that runs the
-    /// worker takes the requested census.
+    /// for a turn that has left the worker, the last count of waiting messages (census) stays
+    /// valid. If a census was requested, the next thread that runs the worker then takes it.
     fn note_rest(&self, now: Nanos) {
         let has_messages = self.has_something() || self.has_cells_elsewhere();
         self.settle_vitals();
@@ -453,8 +454,8 @@ impl Worker {
     /// mailbox of a cell that is about to run.
     ///
     /// Returns true if the cell was given to that sponsor. If the cell is already there or cannot
-    /// move, removes the request and returns false. If the token of the cell is out, requeues the
-    /// cell and returns true.
+    /// move, removes the request and returns false. If the token of the cell (the right to notify
+    /// its worker) is on the way to this worker, requeues the cell and returns true.
     #[cold]
     pub(crate) fn move_away(&self, cell: CellPtr, note: *mut Envelope) -> bool {
         // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle,
@@ -500,7 +501,7 @@ impl Worker {
         self.commit_between();
     }
 
-    /// Takes over a cell that another worker has given away, but does not commit.
+    /// Takes over a cell that another worker has given away. Leaves the commit to the caller.
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();
@@ -514,8 +515,8 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Moves the spare blocks of this worker to the depot, so that their memory can be returned to
-    /// the system. Each request of the depot has this effect only once.
+    /// Moves the spare memory blocks of this worker to the depot, if the depot has requested this
+    /// since the last call. The depot can then return the memory to the system.
     fn lay_bare(&self) {
         if let Some(watch) = pool::watch()
             && self.bared.replace(watch) != watch
@@ -524,8 +525,8 @@ impl Worker {
         }
     }
 
-    /// Takes up to `count` cells, one after another, from `next`, and releases them for other
-    /// workers. Appends cells that cannot be given away now to `kept`.
+    /// Calls `next` up to `count` times to get cells, and releases these cells for other workers.
+    /// Appends cells that cannot be given away now to `kept`.
     pub(super) fn take_to_give(
         &self,
         count: usize,
@@ -559,8 +560,8 @@ impl Worker {
 }
 
 /// Releases a scheduled cell of this worker for other workers (README, step 3): its home is then
-/// the shared queue. Returns false if the token of the cell is out, or if the cell must stay on
-/// this thread.
+/// the shared queue. Returns false if the token of the cell (the right to notify its worker) is on
+/// the way to this worker, or if the cell must stay on this thread.
 pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;

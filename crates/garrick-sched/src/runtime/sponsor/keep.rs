@@ -10,14 +10,15 @@ use crate::remote::{Remote, Serve as _};
 use crate::run_queue::Entry;
 use crate::runtime::worker::Worker;
 
-/// An idle worker that another worker has kept: it has sent a message to the idle worker, but has
-/// woken no thread.
+/// An idle worker that another worker has kept. The other worker has sent a message to it, but has
+/// not woken a thread to run it.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptSeat {
     /// Index of the idle worker in the crew.
     pub(crate) seat: usize,
-    /// Receiving cell, and the envelope that carries its token, if the sending worker takes over
-    /// the cell. `None` if the thread of the sender runs the idle worker next.
+    /// The cell that receives the message, and the envelope that carries the token of this cell, if
+    /// the sending worker takes over the cell. `None` if the thread of the sender runs the idle
+    /// worker next.
     pub(crate) gathers: Option<(CellPtr, *mut Envelope)>,
 }
 
@@ -83,9 +84,9 @@ impl Worker {
         }
     }
 
-    /// Called when this worker sends to `cell`, which belongs to an idle worker. Returns the idle
-    /// worker if this worker should keep it instead of waking a thread. `carrier` carries the token
-    /// of the cell.
+    /// Returns the idle worker of `cell` if this worker should keep it. In this case, no thread is
+    /// woken: this thread runs the idle worker next, or takes over the cell. Called when this
+    /// worker sends to `cell`. `carrier` is the envelope that carries the token of the cell.
     pub(crate) fn keeps(
         &self,
         remote: &Remote,
@@ -137,8 +138,8 @@ impl Worker {
     }
 
     /// Takes over a cell of an idle worker that this worker has kept. Returns false if the cell
-    /// must stay there, or if other threads have also sent to the idle worker. In this case, this
-    /// worker still keeps the idle worker.
+    /// must stay on the idle worker, or if other threads have also sent to the idle worker. In this
+    /// case, this worker still keeps the idle worker.
     #[inline(never)]
     fn gather_from(&self, seat: usize, cell: CellPtr, carrier: *mut Envelope) -> bool {
         let worker = self.crew.worker(seat);

@@ -52,7 +52,8 @@ impl LoanLock<'_> {
 /// delivered in order.
 pub(crate) struct Taken<'a> {
     pub(crate) due: Vec<Timed>,
-    /// Guard that must be dropped after the timers were delivered.
+    /// Guard that marks the delivery of these timers. It must be dropped after the timers were
+    /// delivered.
     pub(crate) firing: Firing<'a>,
 }
 

@@ -18,17 +18,19 @@ use crate::quiet;
 use crate::runtime::departure;
 use crate::world::ThreadSpec;
 
-/// Time between two reads, if a worker has recently had a long activation.
+/// Time between two reads of the tasks that the workers run, if a worker has recently had a long
+/// activation.
 const OFTEN: Duration = Duration::from_millis(1);
-/// Time between two reads otherwise. A read takes a few microseconds.
+/// Time between two reads of the tasks that the workers run, if no worker has recently had a long
+/// activation. A read takes a few microseconds.
 const SELDOM: Duration = Duration::from_millis(4);
-/// Time between two reads while no worker runs a task. The time doubles until it reaches this
-/// value.
+/// Maximum time between two reads while no worker runs a task. The time doubles from read to read
+/// until it reaches this value.
 const IDLE: Duration = Duration::from_millis(64);
-/// Number of reads after a long activation between which the thread waits only for the short time
-/// [`OFTEN`].
+/// Number of reads, after a long activation was noticed, that are only the short time [`OFTEN`]
+/// apart.
 const OFTEN_FOR: u32 = 500;
-/// Size of the stack, in bytes.
+/// Stack size of the lookout thread, in bytes.
 const STACK_BYTES: usize = 128 << 10;
 
 /// The lookout, a thread that regularly reads which tasks the workers run. Dropping this value ends
@@ -38,7 +40,7 @@ pub(super) struct Lookout {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Flag that ends the thread.
+/// Flag that ends the lookout thread.
 #[derive(Default)]
 struct Ends {
     is_over: Mutex<bool>,
@@ -46,8 +48,8 @@ struct Ends {
 }
 
 impl Lookout {
-    /// Starts the thread, if the work of each kind of task is counted. If no thread can be started,
-    /// long activations are known only if they are timed.
+    /// Starts the lookout thread, if the work of each kind of task is counted. If no thread can be
+    /// started, long activations are known only if they are timed.
     pub(super) fn start(shared: &Arc<Shared>) -> Option<Self> {
         // A simulation has one thread, and a model no clock.
         if !shared.lanes.are_counted() || shared.hooks.are_active() || cfg!(garrick_loom) {
@@ -120,7 +122,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Returns the number of activations of worker number `index`. Returns `None` if its seat is
+    /// Returns the number of activations of worker number `index`. Returns `None` if the worker is
     /// not open.
     fn picks_of(&self, index: usize) -> Option<u32> {
         let (crew, seat) = self.place_of(index);
@@ -152,9 +154,10 @@ fn look(shared: &Shared, ends: &Ends) {
     }
 }
 
-/// Counts the work of guests that was not counted in their visits, on each worker that has had no
-/// visit since the last call. `missed` contains the number of activations of each worker that had
-/// such visits. Returns true if a worker has had such visits since the last call.
+/// Counts the work of guests (threads that run a worker while they wait for an answer) that was not
+/// counted during their visits. Does so for each worker that has had no visit since the last call.
+/// `missed` contains the number of activations of each worker that had such visits. Returns true if
+/// a worker has had such visits since the last call.
 fn count_missed(shared: &Shared, missed: &mut [Option<u32>]) -> bool {
     let mut has_guests = false;
     for ((index, &home), before) in shared.homes.iter().enumerate().zip(missed) {

@@ -83,8 +83,8 @@ impl Crew {
     }
 
     /// Returns true if no thread checks for stuck workers although a running worker has ready cells
-    /// or timers. Called by a thread that has just become idle. The reason is that no thread is
-    /// woken for ready cells or timers while all threads are busy.
+    /// or timers. Called by a thread that has just become idle. The result can be true because no
+    /// thread is woken for ready cells or timers while all threads are busy.
     pub(super) fn misses_looks(&self, shared: &Shared) -> bool {
         let was_none_idle = || shared.signal().idle() <= 1;
         self.lends()
@@ -94,8 +94,8 @@ impl Crew {
     }
 
     /// Returns true if a running worker has timers that no thread watches, because no thread was
-    /// idle. In this case, the caller must let a thread watch. A caller that has left its worker
-    /// PARKED must have passed a SeqCst fence since then.
+    /// idle. Also clears the flag that says this, so the caller must let a thread watch. If the
+    /// caller has left its worker PARKED, it must have passed a SeqCst fence since then.
     pub(super) fn takes_missed(&self) -> bool {
         // AcqRel: pairs with the swap in `watch_timers`, so that this thread sees the timers.
         self.misses_timers.load(Relaxed) && self.misses_timers.swap(false, AcqRel)
@@ -202,8 +202,8 @@ impl Hand {
         }
     }
 
-    /// Plans checks by this thread, which is the watching one, if running workers have ready cells
-    /// or timers.
+    /// Plans checks for stuck workers if running workers have ready cells or timers. Called by the
+    /// watching thread, which makes these checks.
     pub(super) fn plan_if_needed(&self) {
         if self.crew.lends() && self.crew.plan.get() == Plan::Nothing {
             self.plan(self.crew.plan_needed(None));
@@ -217,8 +217,8 @@ impl Hand {
             && self.time_to_look().is_some_and(|left| left.is_zero())
     }
 
-    /// Returns how long this thread, which is the watching one, may sleep before it checks for
-    /// stuck workers. Returns `None` if no check is planned.
+    /// Returns how long the watching thread, which calls this, may sleep before it checks for stuck
+    /// workers. Returns `None` if no check is planned.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
         let plan = self.crew.plan.get();
         if plan == Plan::Nothing {
@@ -238,8 +238,8 @@ impl Hand {
         Some(Duration::from_nanos(next.saturating_sub(now)))
     }
 
-    /// Returns how long this thread, which is the watching one, may sleep before a timer of a
-    /// worker that lends its cells is due. Returns `None` if there is no such timer.
+    /// Returns how long the watching thread, which calls this, may sleep before a timer of a worker
+    /// that lends its cells is due. Returns `None` if there is no such timer.
     pub(super) fn time_to_fire(&self, now: Nanos) -> Option<Duration> {
         let due = self.crew.next_due_of_lent();
         if due == NEVER {
@@ -255,10 +255,8 @@ impl Hand {
         Some(Duration::from_nanos(due - now))
     }
 
-    /// Checks for workers that are stuck in a long turn if it is time for a check, and lends their
-    /// cells. If cells were lent, or if timers of such workers are due, removes this thread from
-    /// the list of idle threads. Then returns the index of an idle worker, which this thread runs
-    /// in order to handle these cells and timers.
+    /// Checks for workers that are stuck in a long turn, if it is time for a check, and lends their
+    /// cells.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
         if self.crew.lends_timers()
             && self.crew.next_due_of_lent() <= self.shared.now()
@@ -292,8 +290,7 @@ impl Hand {
         if has_lent { self.take_parked() } else { None }
     }
 
-    /// Ends the checks of a plan. From then on, a push to a running worker wakes the watching
-    /// thread.
+    /// Ends the checks of a plan. After that, a push to a running worker wakes the watching thread.
     fn looks_no_more(&self, plan: Plan) {
         let crew = &*self.crew;
         crew.set_unwatched(true);

@@ -121,7 +121,8 @@ pub(crate) struct LendBy {
 }
 
 impl Hands {
-    /// Each thread runs only its own worker, and no other thread may run it.
+    /// Rules by which each thread runs only its own worker, and no other thread may run this
+    /// worker.
     const FIXED: Self = Self {
         roam: false,
         have_guests: false,
@@ -167,8 +168,8 @@ pub(crate) struct Shared {
     rounds: Box<[Round]>,
     /// Counter by which tasks that other threads spawn are distributed round-robin.
     next_home: unmodelled::AtomicUsize,
-    /// Index in `homes` of the worker that became idle last, plus one. 0 if that worker has got a
-    /// new task from another thread since then.
+    /// Index in `homes` of the worker that became idle last, plus one. 0 after that worker has got
+    /// a new task from another thread.
     last_free: unmodelled::AtomicUsize,
     reporter: Option<Reporter>,
     /// Value that a crate built on this one has attached.
@@ -294,7 +295,8 @@ impl Shared {
         }
     }
 
-    /// Returns the value that cells in the shared queue have as their home.
+    /// Returns the number that cells in the shared queue have as their home. These cells belong to
+    /// no worker.
     pub(crate) fn queue_home(&self) -> Home {
         self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }
@@ -336,15 +338,15 @@ impl Shared {
         }
     }
 
-    /// No longer counts a worker as idle.
+    /// Subtracts a worker from the number of idle workers, because a thread runs it now.
     pub(crate) fn announce_busy(&self) {
         // Relaxed: as in `announce_idle`.
         self.signal.fetch_sub(1, Relaxed);
     }
 
-    /// Counts the threads that have left a worker in the middle of a turn and want to run it again.
-    /// Adds the calling thread if `calls` is true. Subtracts it if `calls` is false, because it
-    /// runs the worker again.
+    /// Changes the number of threads that have left a worker in the middle of a turn and want to
+    /// run it again. Adds the calling thread if `calls` is true. Subtracts it if `calls` is false,
+    /// because it runs the worker again.
     fn calls_back(&self, calls: bool) {
         // Relaxed: a hint to look at the seat; `Crew::take_back` orders what follows.
         if calls {
@@ -479,7 +481,7 @@ impl Shared {
     }
 
     /// Records the time that one run of all ready cells of a worker takes. Returns the average of
-    /// all workers.
+    /// this time over all workers.
     pub(crate) fn tell_round(&self, index: usize, round: Nanos) -> Nanos {
         // Relaxed: approximate numbers on which no correctness depends.
         self.rounds[index].0.store(round, Relaxed);
@@ -487,9 +489,9 @@ impl Shared {
         rounds.fold(0, Nanos::saturating_add) / self.rounds.len() as Nanos
     }
 
-    /// Returns the index of the worker that gets the next task spawned by another thread. The first
-    /// such task goes to the worker that became idle last, because its thread is most likely still
-    /// running. Further tasks are distributed round-robin, beginning with the next worker.
+    /// Returns the number of the worker that gets the next task spawned by another thread. The
+    /// first such task goes to the worker that became idle last, because its thread is most likely
+    /// still running. Further tasks are distributed round-robin, beginning with the next worker.
     fn next_home(&self) -> Home {
         let next = match self.take_free() {
             Some(free) => {
@@ -501,8 +503,8 @@ impl Shared {
         self.homes[next % self.homes.len()]
     }
 
-    /// Returns the index of the worker that became idle last. Only one caller gets this index,
-    /// others get `None`.
+    /// Returns the index of the worker that became idle last. Only one caller gets this index.
+    /// Other callers get `None`.
     fn take_free(&self) -> Option<usize> {
         // Relaxed: a hint; a worker that has got work meanwhile gets one more task.
         if self.last_free.load(Relaxed) == 0 {

@@ -5,14 +5,15 @@ use garrick_core::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::world::Nanos;
 
-/// Number of checks for stuck workers after a push.
+/// Number of checks for stuck workers after something was pushed to a running worker.
 const SOON: u32 = 10;
-/// Time before the first check after a push, in nanoseconds. The time doubles after each check, up
-/// to `INTERVAL`.
+/// Time from a push to a running worker to the first check for stuck workers, in nanoseconds. The
+/// time between checks then doubles after each check, up to `INTERVAL`.
 const FIRST_AFTER: Nanos = 100_000;
-/// Longest time between two checks after a push, in nanoseconds.
+/// Longest time between two checks for stuck workers after a push to a running worker, in
+/// nanoseconds.
 const INTERVAL: Nanos = 1_000_000;
-/// Maximum number of times that `INTERVAL` is doubled while nothing is pushed.
+/// Maximum number of times that `INTERVAL` is doubled while nothing is pushed to a running worker.
 const DOUBLINGS_MAX: u32 = 4;
 /// Number of times that `INTERVAL` is doubled before the first check for timers.
 const DOUBLINGS_FOR_TIMERS: u32 = 2;
@@ -35,7 +36,7 @@ pub(super) enum Plan {
 }
 
 impl Plan {
-    /// Returns the plan of checks after a push.
+    /// Returns the plan of checks for stuck workers after a push to a running worker.
     pub(super) fn soon() -> Self {
         Self::Soon(SOON)
     }

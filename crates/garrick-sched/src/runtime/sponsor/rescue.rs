@@ -42,15 +42,17 @@ pub(crate) struct Recalled {
     /// Cells that other workers have run and that have work for their owner. The owner also gets
     /// their tokens.
     pub(crate) left: Vec<(CellPtr, Left)>,
-    /// Cells that other workers have run and whose inbox has the value RESTING. Each cell is listed
-    /// once.
+    /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
+    /// Each cell is listed once.
     pub(crate) rested: Vec<CellPtr>,
-    /// Notes for the owner, by cell.
+    /// Work for the owner from notes about its cells. Notes are internal messages, for example
+    /// about watchers. The key is the cell.
     pub(crate) notes: BTreeMap<NonNull<Header>, Notes>,
-    /// Cells that other workers are still running. The flag is true if the cell was in a run queue.
+    /// Cells that other workers are still running. The flag is true if the cell was lent out of a
+    /// run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// Number of cells that other workers are still running and whose tokens will come back by
-    /// notes. For all other lent cells, the owner waits.
+    /// Number of the cells in `visited` whose tokens will come back by notes. For the other cells
+    /// in `visited`, the owner waits.
     pub(crate) to_be_told: usize,
     /// Number of cells that other workers have run again while the tokens of these cells were on
     /// the way to the owner.
@@ -61,7 +63,7 @@ pub(crate) struct Recalled {
     /// Cells that were in a run queue and that other workers have run, with the snapshots of their
     /// mailboxes.
     pub(crate) stood: Vec<(CellPtr, Mail)>,
-    /// End of the lent part of each run queue.
+    /// Position at which the lent part of each run queue ends.
     pub(crate) ends: Option<Ends>,
 }
 
@@ -79,8 +81,7 @@ pub(super) struct Loan {
     lent: Mutex<Lent>,
     /// True if other workers may run the lent cells. The value may be outdated.
     is_open: AtomicBool,
-    /// Number of lent cells that are waiting until another worker runs them. The number may be
-    /// outdated.
+    /// Number of lent cells that no other worker has started to run. The number may be outdated.
     waiting: AtomicUsize,
     pub(super) due: Due,
 }
@@ -93,31 +94,35 @@ pub(super) struct Lent {
     stood: Option<Queues>,
     /// Lent cells that are waiting until another worker runs them, oldest first.
     waiting: VecDeque<Visit>,
-    /// Lent cells that other workers are running. The flag is true if the cell was in a run queue.
+    /// Lent cells that other workers are running. The flag is true if the cell was lent out of a
+    /// run queue.
     visited: Vec<(CellPtr, bool)>,
-    /// Cells that other workers were running when their owner recalled its cells.
+    /// Cells that other workers were running when their owner took back (recalled) its cells. The
+    /// owner does not wait for these cells.
     recalled: Vec<CellPtr>,
-    /// Recalled cells that other workers are still running. The owner waits until they have
-    /// finished.
+    /// Cells that other workers are still running after their owner has taken back (recalled) its
+    /// cells. The owner waits until these cells are finished.
     awaited: Vec<CellPtr>,
     /// Cells that other workers have run and that have work for their owner. The owner also gets
     /// their tokens.
     left: Vec<(CellPtr, Left)>,
-    /// Cells with work for their owner that another worker was running when the owner recalled its
-    /// cells. Their tokens are on the way to the owner.
+    /// Cells that other workers were still running when the owner recalled its cells, and the work
+    /// that they have left for the owner. The tokens of these cells are on the way to the owner.
     told: Vec<(CellPtr, Left)>,
-    /// Number of cells that were taken out of `told` because other workers can do the work that is
-    /// left.
+    /// Number of cells that were taken out of `told` because other workers can do the remaining
+    /// work.
     resumed: usize,
-    /// Cells that only the owner may run: those of `told` whose tokens have come back, and those to
-    /// which the current turn has sent.
+    /// Cells that only the owner may run. Some are cells of `told` whose tokens have come back. The
+    /// current turn has sent to the others.
     kept: Vec<CellPtr>,
-    /// Cells for which messages have come. They may also be in a run queue.
+    /// Cells for which messages have come and that may also be in a lent run queue. Their tokens
+    /// are kept until the cells are taken out of this queue.
     held: BTreeSet<NonNull<Header>>,
-    /// Cells that other workers have run and whose inbox has the value RESTING. Some cells are
-    /// listed more than once.
+    /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
+    /// Some cells are listed more than once.
     rested: Vec<CellPtr>,
-    /// Notes for the owner, by cell.
+    /// Work for the owner from notes about its cells. Notes are internal messages, for example
+    /// about watchers. The key is the cell.
     notes: BTreeMap<NonNull<Header>, Notes>,
     /// Snapshots of the mailboxes of cells that were taken out of a run queue and that no other
     /// worker runs now.
@@ -192,8 +197,9 @@ impl Queues {
         unsafe { &(*self.worker.as_ptr()).turn }.load(Acquire)
     }
 
-    /// Takes the next entry: first that of the handoff cell, then the oldest. Skips the running
-    /// cell. If the turn of this cell was away, its entry is the last one.
+    /// Takes the next entry: first the entry of the handoff cell, then the other entries, oldest
+    /// first. Skips the running cell `runs`. If the turn of the running cell was away, the entry of
+    /// this cell is the last one.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());
@@ -234,7 +240,7 @@ impl Lent {
         queues.len() > before
     }
 
-    /// Adds the cells whose tokens are carried by the envelopes in a list.
+    /// Adds the cells of a list of envelopes. Each envelope carries the token of its cell.
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have
@@ -287,8 +293,9 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Adds the work that an earlier visitor of the cell has left, if the owner had recalled the
-    /// cell during that visit. This work comes first. Returns `None` if only the owner can do it.
+    /// Adds the work that an earlier visitor of the cell has left, if the owner recalled the cell
+    /// during the earlier visit. The earlier work comes first. Returns `None` if only the owner can
+    /// do this work.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {
@@ -317,15 +324,16 @@ impl Lent {
     }
 }
 
-/// Returns true if a visitor may run the task of an idle or scheduled cell.
+/// Returns true if a visitor (another worker, during a long turn of the owner) may run the task of
+/// an idle or scheduled cell.
 fn may_visit(cell: CellPtr) -> bool {
     let table = cell.table();
     let stays = table.blocks || table.commits_later;
     table.moves && !stays && !(table.starts && cell.state().is_newborn())
 }
 
-/// Maximum number of cells that are taken out of run queues at a time. A larger number saves passes
-/// of the heavy side of a fence, one of which is needed each time.
+/// Maximum number of cells that are taken out of run queues at a time. Each time, a thread passes
+/// the heavy side of a fence, so a larger number saves passes.
 const TAKEN_MAX: usize = if cfg!(garrick_loom) { 1 } else { 32 };
 
 /// Removes a cell from a list. Returns false if it is not in the list.
@@ -369,8 +377,8 @@ impl Crew {
         self.lend_by.is_some_and(|by| by.at_once)
     }
 
-    /// Lends the idle cells of a worker that seems to be stuck in a long turn. Returns false if the
-    /// worker is not stuck. Otherwise the caller must wake a thread, which then runs the cells.
+    /// Lends the idle cells of a worker that seems to be stuck in a long turn. Returns false if no
+    /// cells were lent. Otherwise, the caller must wake a thread, which then runs the cells.
     pub(super) fn lend(&self, number: usize, shared: &Shared) -> bool {
         let Some(by) = self.lend_by else {
             return false;
@@ -582,7 +590,7 @@ impl Crew {
         recalled
     }
 
-    /// Waits until other workers have finished the recalled cells that are in the run queues.
+    /// Waits until other workers have finished those recalled cells for which the owner must wait.
     /// Returns the work that these workers have left. Only the owner calls this.
     pub(crate) fn await_visits(&self, seat: usize) -> Vec<(CellPtr, Left)> {
         loop {
@@ -607,8 +615,8 @@ impl Crew {
 }
 
 impl Shared {
-    /// Counts the workers that lend their cells. Adds a worker if `lends` is true. Subtracts it if
-    /// `lends` is false, because it has recalled its cells.
+    /// Changes the number of workers that lend their cells. Adds a worker if `lends` is true.
+    /// Subtracts it if `lends` is false, because it has recalled its cells.
     pub(crate) fn lends(&self, lends: bool) {
         let mut loans = self.loans.lock().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: a hint to look closer; fences order it against sleep.

@@ -66,8 +66,8 @@ impl Worker {
         self.shared.have_all_closed() && self.awaited.get() == 0
     }
 
-    /// Drops all scheduled entries and stops all cells. Repeats this until there are no more of
-    /// them, because destructors may create further entries and cells.
+    /// Drops all scheduled entries and stops all cells. Repeats this until no entries and cells are
+    /// left, because destructors may create further entries and cells.
     fn close_all(&self) {
         loop {
             self.hold(ptr::null_mut());
@@ -110,8 +110,9 @@ impl Worker {
         }
     }
 
-    /// Stops the cell of an entry that will not be run. The cell stays scheduled until then, so
-    /// that it is not freed while messages are in its mailbox.
+    /// Drops the message of a run queue entry that will not be run, and then stops the cell. Until
+    /// the stop, the cell stays scheduled, so that it is not freed while messages are in its
+    /// mailbox.
     pub(crate) fn drop_dead(&self, cell: CellPtr, message: *const Slot) {
         if !message.is_null() {
             // SAFETY: its entry left the queue, so the message is ours and of the cell's type.

@@ -361,7 +361,8 @@ pub(crate) struct LeftInModel(Hand);
 
 #[cfg(all(test, garrick_loom))]
 impl LeftInModel {
-    /// Starts the workers with the numbers `seats`. The model starts the other workers.
+    /// Starts the workers with the numbers `seats` and leaves them PARKED. The other workers are
+    /// started by the model.
     pub(crate) fn new(shared: &Arc<Shared>, seats: &[usize]) -> Self {
         let hand = Hand::new(shared.clone(), 0, None);
         for &seat in seats {
@@ -377,9 +378,8 @@ impl LeftInModel {
         hand.open(seat, Box::new(worker));
     }
 
-    /// Starts a worker, takes another worker, and moves there. Hands over the worker that the
-    /// thread does not keep, unless this worker is PARKED. Leaves both workers, which `serve` runs
-    /// later.
+    /// Starts worker `seat`, takes worker `next` if no thread runs it, and moves there. Then hands
+    /// over the workers that this thread still has and that are not PARKED.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {
@@ -392,8 +392,8 @@ impl LeftInModel {
         self
     }
 
-    /// Does the same as `goes`, but first records so many moves between the two workers that the
-    /// thread moves a cell from the old worker to the new one.
+    /// Does the same as `goes`, but first records many moves between the two workers. So the thread
+    /// moves a cell from worker `next` back to worker `seat`.
     pub(crate) fn brings(self, seat: usize, next: usize) -> Self {
         self.0.path.wear(seat, next);
         self.goes(seat, next)

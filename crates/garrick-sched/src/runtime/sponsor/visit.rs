@@ -26,8 +26,8 @@ pub(crate) struct Visit {
 /// cell.
 #[derive(Default)]
 pub(crate) struct Notes {
-    /// True if watchers of the task were registered, so that the owner must give the cell a
-    /// function table that marks this.
+    /// True if watchers of the task were registered. The owner must then give the cell a function
+    /// table that marks this.
     pub(crate) is_watched: bool,
     /// Number of references that RELEASE notes have given back to the cell.
     pub(crate) releases: usize,
@@ -121,7 +121,7 @@ impl Visit {
 /// Envelopes to a cell that a visitor has not handled.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
-    /// Envelopes, oldest first, or null if there are none.
+    /// Linked list of the envelopes, oldest first, or null if there are none.
     pub(crate) list: *mut Envelope,
     /// True if the envelopes are older than the messages in the mailbox, false if they are newer.
     pub(crate) is_older: bool,

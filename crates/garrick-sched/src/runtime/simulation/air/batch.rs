@@ -11,9 +11,8 @@ use crate::cell::{Envelope, Kind};
 const MORE_MAX: u32 = 3;
 
 impl Air {
-    /// If turns of the task take several messages, takes more messages of the same sender after the
-    /// chosen one, oldest first. The number of taken messages changes from call to call. At least
-    /// one message of the sender is not taken.
+    /// Takes more messages of the same sender after the chosen message, oldest first, if turns of
+    /// the task take several messages.
     pub(in super::super) fn take_more(&mut self, taken: &Taken) -> Vec<*mut Envelope> {
         let mut more = Vec::new();
         let entry = &mut self.tasks[taken.task as usize];
@@ -40,7 +39,7 @@ impl Air {
     }
 
     /// Makes messages that a step has left in the mailbox undelivered again. `taken` is the choice
-    /// of this step. `left` contains the messages, oldest first.
+    /// that was taken in this step. `left` contains the messages, oldest first.
     pub(in super::super) fn put_back(&mut self, taken: &Taken, left: &[*mut Envelope]) {
         for &envelope in left.iter().rev() {
             let flights = &mut self.pairs[taken.pair as usize].flights;
@@ -51,7 +50,7 @@ impl Air {
         }
     }
 
-    /// Records that turns of a task take several messages.
+    /// Records that turns of a task take several messages out of the mailbox.
     pub(in super::super) fn note_taking(&mut self, taken: &Taken) {
         self.tasks[taken.task as usize].takes_more = true;
     }
