@@ -46,7 +46,7 @@ impl<T> Orders<T> {
     }
 
     /// Returns true if the queue contains an order. A false result may be outdated. In this case, a
-    /// [nudge](Turn::nudge) of the task will follow.
+    /// [nudge](Turn::nudge) (a request for a turn) wakes the task later.
     #[inline]
     pub fn are_any(&self) -> bool {
         // Relaxed: see `note`.

@@ -21,7 +21,7 @@ use super::header::CellPtr;
 pub(crate) enum Kind {
     /// Messages for the task.
     Messages,
-    /// Returns one counted reference to the owner of the cell (README, step 6).
+    /// Gives one counted reference to the cell back to the owner (README, step 6).
     Release,
     /// Requests an activation of the task without a message.
     Wake,

@@ -3,7 +3,8 @@
 //! The inbox is a stack of envelopes, newest first, and the owner takes the whole stack at once.
 //! Together with the mailbox, the inbox is a banker's queue, as in the Lisp TActors. The stack is a
 //! Treiber stack (1986). If the stack is empty, its head has one of several special values, such as
-//! IDLE. Pushing is lock-free, and taking is wait-free. The *token* is the right to run the cell.
+//! IDLE. Pushing is lock-free, and taking is wait-free. The *token* is the right to notify the
+//! owner of the cell.
 //!
 //! ```text
 //!              push: gets the token                take: returns it
@@ -25,14 +26,15 @@ use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use super::envelope::Envelope;
 use super::header::Header;
 
-/// The inbox is empty, and a thread holds the token.
+/// The inbox is empty, and a thread holds the token (the right to notify the owner of the cell).
 const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// The inbox is closed: nothing can be pushed to it any more.
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
 /// The cell is a door. No envelope is ever pushed, because each sender runs the door itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
-/// The inbox is empty, and no thread holds the token. All threads except the owner treat this value
-/// as IDLE. The owner must send through the inbox, because other threads take envelopes from it.
+/// The inbox of a lent cell is empty, and no thread holds the token (the right to notify the
+/// owner). Threads other than the owner treat this value as IDLE. The owner itself must send
+/// through the inbox, because other threads take envelopes from the inbox.
 const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
 /// The value that stands for IDLE in a cell with a bounded mailbox. It differs from IDLE so that
@@ -49,7 +51,8 @@ fn is_idle(inbox: *mut Envelope) -> bool {
     inbox.is_null() || inbox == BOUNDED
 }
 
-/// Returns the value that stands for IDLE in a cell whose mailbox is bounded or unbounded.
+/// Returns the value that stands for IDLE: BOUNDED if the mailbox is bounded, otherwise the null
+/// pointer.
 #[inline]
 pub(super) fn idle_of(is_bounded: bool) -> *mut Envelope {
     if is_bounded {
@@ -80,19 +83,23 @@ impl Chain {
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Push {
-    /// The cell was idle, so the pusher now holds its token. The oldest envelope of the chain
-    /// carries the token. The pusher must push this envelope to the ready stack of the cell's home.
+    /// The cell was idle, so the pusher now holds its token: the right to notify the owner. The
+    /// oldest envelope of the chain carries the token. The pusher must push this envelope to the
+    /// ready stack of the cell's home.
     Token,
-    /// The token is out, so the owner will take the chain.
+    /// Another thread already notifies the owner (holds the token), so the owner will take the
+    /// chain.
     Queued,
     /// The cell is closed. The chain still belongs to the caller.
     Closed,
 }
 
 impl Header {
-    /// Returns true if no thread holds the token and the inbox is empty. Only the owner calls this.
+    /// Returns true if the inbox is empty and no thread holds the token (the right to notify the
+    /// owner). Only the owner calls this.
     ///
-    /// The result is reliable for the owner: IDLE changes only when a foreign thread pushes.
+    /// A true result means that each push that happened before this call was already taken. Another
+    /// thread may push at any time.
     #[inline]
     pub(crate) fn inbox_is_idle(&self) -> bool {
         // Relaxed: the owner wrote IDLE itself, and a push that happened before this call (the case
@@ -102,7 +109,8 @@ impl Header {
 
     /// Returns true if the inbox is idle and the mailbox is not bounded. Only the owner calls this.
     ///
-    /// The result is reliable for the owner: IDLE changes only when a foreign thread pushes.
+    /// A true result means that each push that happened before this call was already taken. Another
+    /// thread may push at any time.
     #[inline]
     pub(crate) fn inbox_is_idle_and_unbounded(&self) -> bool {
         // Relaxed: as above.

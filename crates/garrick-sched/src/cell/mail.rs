@@ -13,8 +13,8 @@ use super::envelope::{Envelope, Kind};
 use super::header::Header;
 use super::state::{Home, State};
 
-/// Snapshot of a mailbox, for a visitor (a thread that handles its messages during a long turn of
-/// the owner).
+/// Snapshot of a mailbox, for a visitor: a thread that handles messages of the mailbox during a
+/// long turn of the owner.
 pub(crate) struct Mail {
     /// State word of the cell.
     state: State,
@@ -128,9 +128,9 @@ impl Header {
         })
     }
 
-    /// Removes the messages and nudges that a visitor has handled from the local mailbox. If the
-    /// last envelope of the snapshot was handled, returns this envelope, which the caller must
-    /// free. Only the owner calls this.
+    /// Removes from the local mailbox the messages and nudges (requests for a turn) that a visitor
+    /// has handled. If the visitor has handled the last envelope of the snapshot, returns this
+    /// envelope, which the caller must free. Only the owner calls this.
     pub(crate) fn mend(&self, mail: &Mail) -> Option<*mut Envelope> {
         let tail = self.mailbox_tail();
         if mail.last.is_null() {

@@ -26,8 +26,8 @@ impl TaskName {
     /// The name of code whose messages are discarded.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
-    /// Returns the task name that stands for a sponsor whose own name is `sponsor`. `number` is the
-    /// number of earlier sponsors with this name.
+    /// Returns a name that stands for a sponsor: the parent of the sponsor's first tasks. `number`
+    /// is the number of earlier sponsors that also have the name `sponsor`.
     pub(crate) fn root(sponsor: &str, number: u32) -> Self {
         let hash = sponsor
             .bytes()
@@ -36,19 +36,19 @@ impl TaskName {
     }
 
     /// Returns the name of a task that this task creates. `number` is the number of tasks that this
-    /// task has created before.
+    /// task has created earlier.
     pub(crate) fn child(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32)
     }
 
     /// Returns the name of a task that another thread has created. `number` is the number of tasks
-    /// that other threads have created.
+    /// that other threads have created earlier.
     pub(crate) fn stranger(number: u32) -> Self {
         Self::NOWHERE.derived(u64::from(number) << 32)
     }
 
     /// Returns the name of a timer that sends to this task. `number` is the number of earlier
-    /// timers.
+    /// timers that send to this task.
     pub(crate) fn timer(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32 | TIMER)
     }
@@ -64,7 +64,7 @@ impl TaskName {
         Self(mix(mix(self.0) ^ by))
     }
 
-    /// Returns the name with the number `number`, which [`TaskName::get`] has returned.
+    /// Converts a number that [`TaskName::get`] has returned back into the name.
     #[must_use]
     pub fn from_number(number: u64) -> Self {
         Self(number)

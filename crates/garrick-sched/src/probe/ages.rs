@@ -28,8 +28,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Records the number of the oldest message. Removes the notes that say nothing about the
-    /// messages which still wait.
+    /// Records the number of the oldest message. Removes the notes that do not help to find the age
+    /// of a waiting message.
     fn sees(&mut self, first: usize) {
         if first < self.first {
             self.notes.clear();
