@@ -127,8 +127,8 @@ impl Tally {
         !self.counts.borrow().places.is_empty()
     }
 
-    /// Begins to count the times of `task`, which runs now. Returns true if the caller must pass
-    /// the label of the task to [`Tally::name`].
+    /// Begins to add up the running times of `task`, which runs now. Returns true if the caller
+    /// must pass the label of the task to [`Tally::name`].
     pub(super) fn follow(&self, task: TaskId, table: &'static Table) -> bool {
         self.counts.borrow_mut().busiest.follow(task, table)
     }
@@ -149,7 +149,7 @@ impl Tally {
     }
 
     /// Lists a task if its mailbox is among the longest. The last activation of the task has left
-    /// `waiting` messages, and `first` is the number of the first of them.
+    /// `waiting` messages. `first` is the number of the oldest of them.
     pub(super) fn put(
         &self,
         task: TaskId,
@@ -270,7 +270,7 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// Returns a mailbox whose messages all have no measured time.
+    /// Returns a mailbox in which no message has a measured time.
     fn of(waiting: u64) -> Mailbox {
         Mailbox {
             first: 0,

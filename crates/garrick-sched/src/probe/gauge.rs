@@ -109,8 +109,8 @@ impl Gauge {
         }
     }
 
-    /// Shortens the gaps between measured turns after a rest of the worker, so that the first turns
-    /// are measured.
+    /// Makes the distances between measured turns short again after a rest of the worker, so that
+    /// the next turn is measured.
     pub(super) fn rested(&self) {
         self.clocking.rested();
     }
@@ -189,7 +189,8 @@ impl Gauge {
         }));
     }
 
-    /// Returns the reason why the first of `count` turns is measured, or `None` if it is not.
+    /// Returns the reason why the first of the next `count` turns is measured. Returns `None` if
+    /// this turn is not measured.
     fn select(&self, allowance: Allowance, count: u64) -> Option<TimeBy> {
         if allowance.is_left() {
             return Some(TimeBy::Kind);
@@ -252,7 +253,7 @@ impl Gauge {
     }
 }
 
-/// Returns `time` times `represents` divided by `lasted`.
+/// Multiplies `time` by the ratio of `represents` to `lasted`.
 fn scaled(time: Nanos, represents: Nanos, lasted: Nanos) -> Nanos {
     let scaled = u128::from(time) * u128::from(represents) / u128::from(lasted.max(1));
     Nanos::try_from(scaled).unwrap_or(Nanos::MAX)
@@ -290,7 +291,7 @@ mod tests {
             self.now
         }
 
-        /// Runs an activation of turns with these kinds and durations.
+        /// Runs an activation whose turns have the given kinds and durations.
         fn run(&mut self, mut turns: impl ExactSizeIterator<Item = (usize, Nanos)>) {
             let began = self.now;
             self.gauge.begin(began, self.turns, self.allowance);

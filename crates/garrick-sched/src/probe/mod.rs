@@ -141,8 +141,8 @@ pub struct WorkerSample {
     /// number may be a few milliseconds out of date. Always 0 unless
     /// [`Builder::probes`](crate::Builder::probes) was set.
     pub activations: u64,
-    /// Name of the kind of task that the worker is running at the moment. `None` if the worker runs
-    /// no task. Always `None` unless [`Builder::probes`](crate::Builder::probes) was set.
+    /// Name of the kind of the task that the worker is running at the moment. `None` if the worker
+    /// runs no task. Always `None` unless [`Builder::probes`](crate::Builder::probes) was set.
     ///
     /// The task may belong to another worker, if this worker currently helps that worker.
     pub running: Option<&'static str>,
@@ -169,7 +169,7 @@ pub struct AwaySample {
     pub name: &'static str,
     /// Number of turns that are away.
     pub turns: u64,
-    /// Time in nanoseconds for which the first of the turns that are away has been away so far.
+    /// Time in nanoseconds for which the turn that left first has been away so far.
     pub longest: Nanos,
 }
 
@@ -189,8 +189,8 @@ pub struct TaskSample {
     /// Number of messages in the mailbox of the task. 0 if the task was listed only because it was
     /// busy. Messages that wait elsewhere, such as in a priority mailbox, are not counted.
     pub waiting: u64,
-    /// Time in nanoseconds for which the oldest message in the mailbox has waited at least. The
-    /// true time may be longer, because only some messages are measured. 0 if the time is unknown.
+    /// Minimum time in nanoseconds for which the oldest message in the mailbox has waited. The true
+    /// time may be longer, because only some messages are measured. 0 if the time is unknown.
     pub oldest: Nanos,
     /// Estimated time in nanoseconds for which the task ran in the period [`TaskSample::over`]. 0
     /// if the task was listed only because of its mailbox.
@@ -230,9 +230,9 @@ pub struct KindSample {
     pub recoveries: u64,
     /// Number of times that a supervisor replaced a failed or stopped task by a new one.
     pub restarts: u64,
-    /// Number of turns that took at least 100 ms. If an activation has several turns, their
-    /// durations are known to about a millisecond. If the thread that observes the turns did not
-    /// run, their average duration counts.
+    /// Number of turns that took at least 100 ms. If an activation has several turns, the duration
+    /// of each turn is known to about a millisecond. If the thread that observes the turns has not
+    /// run, the average duration of the turns counts.
     pub slow_turns: u64,
     /// Estimated histogram of the durations of turns.
     pub turn_times: Durations,

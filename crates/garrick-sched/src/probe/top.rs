@@ -101,8 +101,8 @@ impl Highest {
 /// The busiest tasks, found by the algorithm Space-Saving (Metwally, Agrawal and El Abbadi, 2005).
 ///
 /// If the list is full, a new task replaces the least busy task. The counted time of the new task
-/// begins with the time of the replaced task. So the time of a task is never too short, and it is
-/// too long by at most the total counted time divided by [`FOLLOWED`].
+/// begins with the time of the replaced task. So the counted time of a task is never too short. The
+/// error is at most the total counted time divided by [`FOLLOWED`].
 #[derive(Default)]
 pub(super) struct Busiest {
     list: Vec<Listed>,
