@@ -48,8 +48,9 @@ fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
     GATES.with(f)
 }
 
-/// A gate, which is initially closed. Each gate is part of a [`Remote`](crate::remote::Remote)
-/// whose number belongs to no worker. A gate is never freed.
+/// A gate: while it is closed, it refuses messages from threads outside of its sponsor. A new gate
+/// is closed. Each gate is part of a [`Remote`](crate::remote::Remote) whose number belongs to no
+/// worker. A gate is never freed.
 #[derive(Default)]
 pub(crate) struct Gate {
     is_open: RwLock<bool>,

@@ -29,9 +29,9 @@ pub(crate) struct Remote {
     /// the number and when it releases the number.
     place: Mutex<Option<Place>>,
     /// Address of the crew (the group of threads) that runs the worker. The field `seat` is the
-    /// number of the worker's seat. Not modelled: a reader has a token for a cell of this worker,
-    /// or has the seat. So the reader sees everything that was written before the worker had any
-    /// cell.
+    /// number of the worker's seat. The loom models do not check this field. Each reader has a
+    /// token for a cell of this worker, or has the seat. So it sees everything that was written
+    /// before the worker had any cell.
     crew: AtomicPtr<()>,
     seat: AtomicUsize,
     /// True if guests may run the worker. A guest is a thread that waits for an answer and does not
@@ -43,7 +43,8 @@ pub(crate) struct Remote {
     /// Number of questions that must still be sent before a thread that asks may run the worker
     /// itself again.
     spared: AtomicUsize,
-    /// The gate of this worker's cells, or null if there is none.
+    /// The gate that can refuse messages from outside to this worker's cells, or null if there is
+    /// none.
     gate: AtomicPtr<Gate>,
     /// The gate that is used if this `Remote` belongs to a gate instead of a worker.
     own_gate: Gate,
@@ -308,8 +309,9 @@ impl Remote {
         crew.is_some_and(|crew| crew.is_this_thread())
     }
 
-    /// Pushes the carrier of a token to the ready stack. The caller may then own the seat. If
-    /// `keeps` is true, the caller will run the worker of this seat itself.
+    /// Pushes the carrier of a token (an envelope that notifies this worker of a cell) to the ready
+    /// stack. If no thread runs this worker, the caller then owns its seat, as the result shows.
+    /// `keeps` must be true if the caller then runs the worker itself.
     ///
     /// # Safety
     /// The requirements of [`Ready::push`] apply.

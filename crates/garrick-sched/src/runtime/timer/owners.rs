@@ -2,7 +2,7 @@
 //! ends.
 //!
 //! Most tasks have no timers, so a cell has no field for them. Instead, this register contains the
-//! timers of a task under its id, from its first timer until the task ends.
+//! timers of a task under the id of the task, from the task's first timer until the task ends.
 
 use std::num::NonZeroU32;
 

@@ -181,8 +181,8 @@ impl Worker {
         self.report_as(table.name_of(), panic, true);
     }
 
-    /// Returns the reason under which the unhandled messages of a task are counted. The task has
-    /// ended with `ended`.
+    /// Returns the reason for which the unhandled messages of a task are counted as dead letters.
+    /// `ended` is the result with which the task has ended.
     fn reason_of(&self, ended: &Ended) -> LetterReason {
         match ended {
             Ended::Failed(_) => LetterReason::Failed,

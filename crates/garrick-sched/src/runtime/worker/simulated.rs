@@ -177,9 +177,9 @@ impl Worker {
         cell.unschedule();
     }
 
-    /// Runs a cell whose mailbox contains only `envelope`, followed by `more`. The mailbox is empty
-    /// if `envelope` is null. Handles a panic as the worker's loop does. If `lets_go` is true,
-    /// drops a reference to the cell before it runs.
+    /// Runs a cell with an empty mailbox, after appending `envelope` (unless it is null) and the
+    /// envelopes in `more` to the mailbox. Handles a panic as the worker's loop does. If `lets_go`
+    /// is true, drops a reference to the cell before it runs.
     pub(crate) fn run_alone(
         &self,
         cell: CellPtr,
@@ -210,8 +210,8 @@ impl Worker {
         self.stop_running();
     }
 
-    /// Finishes the turn of a cell that has got a WAKE note, if there is a decision about the turn.
-    /// Runs no further turn.
+    /// Commits or undoes the last turn of a cell that has got a WAKE note (a request for an
+    /// activation), if there is a decision about this turn. Runs no further turn.
     pub(crate) fn finish_woken(&self, cell: CellPtr) {
         let _entered = Entered::new(self);
         self.finish_one(cell);
@@ -232,7 +232,7 @@ impl Worker {
         label(cell)
     }
 
-    /// Makes the worker ask the simulation, at the end of the next turn, if this turn should fail.
+    /// Makes the worker ask the simulation at the end of the next turn whether this turn fails.
     pub(crate) fn expect_choice(&self) {
         self.stage.set_dirty();
     }
@@ -243,7 +243,7 @@ impl Worker {
         cell.clone_local();
     }
 
-    /// Returns the pool of this worker.
+    /// Returns the pool of memory blocks of this worker.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }
