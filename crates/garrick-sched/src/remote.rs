@@ -43,8 +43,8 @@ pub(crate) struct Remote {
     /// Number of questions that must still be sent before a thread that asks may run the worker
     /// itself again.
     spared: AtomicUsize,
-    /// The gate that can refuse messages from outside to this worker's cells, or null if there is
-    /// none.
+    /// The gate of this worker's cells, which can refuse messages from threads outside of the
+    /// sponsor. Null if there is none.
     gate: AtomicPtr<Gate>,
     /// The gate that is used if this `Remote` belongs to a gate instead of a worker.
     own_gate: Gate,

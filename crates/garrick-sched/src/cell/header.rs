@@ -67,8 +67,8 @@ pub(crate) struct DoorTable {
 
 /// Functions of a kind of task. There is one static table per type.
 pub(crate) struct Table {
-    /// Runs one activation. If the slot pointer is not null, first handles the message in this slot
-    /// of the run queue, which is moved out. Then handles the mailbox. The home worker is passed
+    /// Runs one activation. If the slot pointer is not null, first moves the message out of this
+    /// slot of the run queue and handles it. Then handles the mailbox. The home worker is passed
     /// untyped because its type belongs to a layer above.
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
     /// Recovers a task after a turn that panicked. `None` for a task that cannot recover.

@@ -54,8 +54,8 @@ pub(crate) enum Notice {
     /// The thread that runs the worker does not check the stack now, but other threads may take
     /// envelopes from it. The pusher may have to wake one of them.
     Lent,
-    /// No thread has run the worker. Now only the pusher may run the worker. The pusher must do so,
-    /// or must pass this right to another thread.
+    /// No thread was running the worker. The pusher now has the right to run it. The pusher must do
+    /// so, or must pass this right to another thread.
     Yours,
 }
 
@@ -205,7 +205,7 @@ impl Ready {
         }
     }
 
-    /// Counts that a thread has begun to run the worker. Only this thread calls this.
+    /// Counts that a thread has begun to run the worker. Only that thread calls this.
     pub(crate) fn count_sit(&self) {
         // Relaxed: the previous sitter has written it, and then left.
         let sits = self.sits.load(Relaxed).wrapping_add(1);

@@ -26,8 +26,8 @@ impl TaskName {
     /// The name of code whose messages are discarded.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
-    /// Returns a name that stands for a sponsor: the parent of the sponsor's first tasks. `number`
-    /// is the number of earlier sponsors that also have the name `sponsor`.
+    /// Returns a name that stands for a sponsor, as the parent of the tasks that no other task
+    /// creates. `number` is the number of earlier sponsors that also have the name `sponsor`.
     pub(crate) fn root(sponsor: &str, number: u32) -> Self {
         let hash = sponsor
             .bytes()

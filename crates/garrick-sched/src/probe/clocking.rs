@@ -5,7 +5,8 @@ use std::cell::Cell;
 use crate::world::Nanos;
 
 /// Divisor that limits the length of a gap: a group of turns of which one is measured. After `n`
-/// turns since the worker's last rest, a gap has at most `n / GAP_SHARE` turns.
+/// turns since the worker's last rest, a gap has at most `n / GAP_SHARE` turns, but at least one
+/// turn.
 pub(super) const GAP_SHARE: u64 = 8;
 /// Maximum number of turns in a gap: a group of turns of which one is measured.
 pub(super) const GAP_MAX: u64 = 256;
@@ -24,8 +25,8 @@ const UNCLAIMED_MAX: Nanos = 40_000_000;
 /// Reason why a turn is measured.
 #[derive(Clone, Copy)]
 pub(super) enum TimeBy {
-    /// The kind of the turn's task has an allowance for measurements. The turn represents only
-    /// itself.
+    /// The kind of the turn's task has not used up its allowance for measurements. The turn
+    /// represents only itself.
     Kind,
     /// The turn was selected from a gap with this number of turns, and represents all of them.
     Gap(u64),

@@ -242,8 +242,8 @@ fn sample_of<'a>(
     &mut samples[index].1
 }
 
-/// Returns the name of a kind of task, which the function calls foreign code to get. For `None`,
-/// returns the name for all kinds for which there was no place.
+/// Returns the name of a kind of task. To get the name, calls foreign code. For `None`, returns the
+/// name that stands for all kinds without a place in the table.
 pub(super) fn name_of(table: Option<&'static Table>) -> &'static str {
     table.map_or("others", Table::name_of)
 }

@@ -11,10 +11,9 @@
 //! ```
 //!
 //! - Each kind gets the time and the turns that its timed activations represent (Horvitz and
-//!   Thompson, 1952), but all kinds together get no more than the totals. If some of the totals is
-//!   left over, it is kept in a pool for activations that are timed later. If the totals are too
-//!   small, the rest is owed to the kinds. A full pool is divided in the ratio of what was timed in
-//!   about the last second.
+//!   Thompson, 1952), but all kinds together get no more than the totals. If work is left over, it
+//!   is kept in a pool for activations that are timed later. If work is missing, it is owed to the
+//!   kinds. A full pool is divided in the ratio of what was timed in about the last second.
 //! - The number of activations is divided in the ratio of what was timed (ratio estimation:
 //!   Cochran, Sampling Techniques, 1977).
 //! - A gap that takes much longer than usual has a *long* activation. If the long activation was
@@ -47,9 +46,9 @@ pub(super) const GAP_MAX: u64 = 4_096;
 /// Minimum excess time of a gap (the activations between two timed ones) that counts as containing
 /// a long activation. The excess time is the part of the gap's duration beyond its usual duration.
 const LONG: Nanos = 60_000;
-/// Threshold for the excess time of a gap that contains a long activation. From this time on, the
-/// activation that the lookout thread has seen in the gap counts as the long one. Below it, the
-/// lookout thread may have seen a quick activation.
+/// Threshold for the excess time of a gap that contains a long activation. If the excess is at
+/// least this long, the activation that the lookout thread has seen in the gap counts as the long
+/// one. Otherwise, the lookout thread may have seen a quick activation.
 const SEEN: Nanos = 1_000_000;
 /// Upper limit of the time that is kept for activations that are timed later. The time that is owed
 /// to the kinds of tasks has the same limit.
@@ -61,7 +60,7 @@ const RECENT: Nanos = 500_000_000;
 /// is the maximum number of timed activations between them.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
-/// Limit of the total time of the recorded long activations. When the total exceeds this limit,
+/// Limit of the total time of the recorded long activations. When the total reaches this limit,
 /// each recorded time is halved, so that older activations count less.
 const FADES: Nanos = 1_000_000_000;
 /// Upper limit of the number of activations in a gap, as a multiple of the mean number.

@@ -121,7 +121,7 @@ pub(crate) struct Worker {
     /// True while a task recovers after a panic. The cell of this task may be in a run queue, so
     /// its turn must not leave this worker.
     recovers: Cell<bool>,
-    /// Cell that runs now. Other threads read it to check if this worker is stuck.
+    /// Cell that runs now. Other threads read this field to check if this worker is stuck.
     pub(crate) shown: Shown,
     /// Number of the next activation that is timed. `arms_at` is the number of the last fair pick
     /// (which comes before one in `FAIR_EVERY` activations) that is not later than this activation.

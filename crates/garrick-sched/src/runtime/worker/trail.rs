@@ -131,7 +131,7 @@ impl Worker {
     }
 
     /// Stages a message for a cell to whose mailbox this turn cannot send directly. If the turn has
-    /// a trail (a trace context), stages it before the message.
+    /// a trail (a trace context), stages the trail before the message.
     #[inline]
     pub(crate) fn stage_out<M: 'static>(
         &self,
