@@ -53,8 +53,8 @@ impl<T> Orders<T> {
         self.are_any.load(Relaxed)
     }
 
-    /// Appends `order` to this queue, and sends a [nudge](Turn::nudge) to `task`. `task` must be
-    /// the task that takes its orders from this queue.
+    /// Appends `order` to this queue, and sends a [nudge](Turn::nudge) (a request for a turn) to
+    /// `task`. `task` must be the task that takes its orders from this queue.
     ///
     /// The order is appended immediately, and stays even if `turn` is undone. The nudge is staged:
     /// it is sent when `turn` commits.

@@ -1,8 +1,8 @@
 //! Envelopes: blocks that carry one or more messages to one cell.
 //!
-//! An envelope holds messages of one type side by side. So all messages of a turn to one foreign
-//! cell are sent in one block, and many messages to a local cell are read from contiguous memory.
-//! One thread writes an envelope and pushes it to an inbox. After that, only the owner of the cell
+//! An envelope holds messages of one type side by side. So one block carries all messages of a turn
+//! to the same foreign cell. Many messages to a local cell are read from contiguous memory. One
+//! thread writes an envelope and pushes it to an inbox. After that, only the owner of the cell
 //! reads it. The exception is a visitor: a thread that handles messages of a worker in a long turn
 //! (`runtime/sponsor/README.md`, rescue). The visitor reads messages while the owner appends
 //! others.
@@ -49,11 +49,11 @@ pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
     /// to read.
     next: AtomicPtr<Envelope>,
-    /// Link in the ready stack of the home, while this envelope carries a token. In a local
-    /// mailbox, no envelope carries a token, and this field contains the [origin](Self::origin)
-    /// instead.
+    /// Link in the ready stack of the home, while this envelope carries a cell's token (the right
+    /// to notify the home). In a local mailbox, no envelope carries a token, and this field
+    /// contains the [origin](Self::origin) instead.
     ready_next: UnsafeCell<*mut Envelope>,
-    /// Cell whose token this envelope carries.
+    /// Cell whose token (right to notify the home) this envelope carries.
     token_of: UnsafeCell<Option<CellPtr>>,
     /// Number of free slots. The slots are filled from the highest down. So the next slot to write
     /// is `free - 1`, the envelope is full at 0, and its capacity need not be stored. The field has

@@ -154,7 +154,8 @@ pub(crate) struct Header {
     table: unmodelled::AtomicPtr<Table>,
     /// The [`State`] word. Written by the owner. Any thread reads `home` in it.
     pub(super) state: AtomicU64,
-    /// The shared mailbox and the token, as explained in `inbox`. Written by any thread.
+    /// The shared mailbox, which also shows if a thread has the token (`inbox.rs`). Written by any
+    /// thread.
     pub(super) inbox: AtomicPtr<Envelope>,
     /// References that the owner has counted. Only the owner accesses this field.
     pub(super) local_refs: UnsafeCell<i32>,
@@ -472,8 +473,9 @@ impl fmt::Debug for TaskId {
     }
 }
 
-/// A pointer to a cell that is not freed yet. Code that has such a pointer must have a reference to
-/// the cell or its token, or the cell must be scheduled.
+/// A pointer to a cell that is not freed yet. Code may have such a pointer only as long as the cell
+/// cannot be freed: while the code has a reference to the cell or the token of the cell, or while
+/// the cell is scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);

@@ -1,9 +1,9 @@
 //! A record for loom models: the cells that each worker (home) has ever had.
 //!
 //! A worker that shuts down searches all blocks for its cells. A model must not read a block in
-//! which another thread may be creating a cell, because loom treats the creation of an atomic as a
-//! non-atomic write. Moreover, a model must not depend on addresses. So models search this record
-//! instead.
+//! which another thread may be creating a cell. The reason is that loom treats the creation of an
+//! atomic as a non-atomic write. Moreover, a model must not depend on addresses. So models search
+//! this record instead.
 
 use std::cell::RefCell;
 

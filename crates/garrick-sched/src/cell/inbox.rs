@@ -174,8 +174,8 @@ impl Header {
         }
     }
 
-    /// Takes the token of an idle cell. Returns false if another thread has the token (README, step
-    /// 3). Only the owner calls this.
+    /// Takes the token of an idle cell: the right to notify the owner. Returns false if another
+    /// thread has the token (README, step 3). Only the owner calls this.
     #[must_use]
     pub(crate) fn try_hold(&self) -> bool {
         // Relaxed: the owner's fields are handed on by the shared queue; nothing is read here.
@@ -184,16 +184,16 @@ impl Header {
             .is_ok()
     }
 
-    /// Takes all envelopes, newest first, and returns the token (README, steps 2 and 4). Only an
-    /// owner that has the token calls this.
+    /// Takes all envelopes, newest first, and gives the token (the right to notify the owner) back
+    /// (README, steps 2 and 4). Only an owner that has the token calls this.
     pub(crate) fn take_and_idle(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`;
         // publishes the home to the next thread that takes the token.
         taken(self.inbox.swap(self.idle(), AcqRel))
     }
 
-    /// Takes all envelopes, newest first, and keeps the token. Returns null if there are none. Only
-    /// the thread that has the token calls this.
+    /// Takes all envelopes, newest first, and keeps the token (the right to notify the owner).
+    /// Returns null if there are no envelopes. Only the thread that has the token calls this.
     pub(crate) fn take_and_hold(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. The home that the owner has released stays
         // released for the next thread that takes the token, by the release sequence that this swap
@@ -201,8 +201,9 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Returns the token and stores RESTING. Returns false if an envelope has come since the caller
-    /// took all envelopes. Called by a thread that is not the owner, but has the token.
+    /// Gives the token (the right to notify the owner) back, stores RESTING, and returns true. Does
+    /// nothing and returns false if an envelope has come since the caller took all envelopes.
+    /// Called by a thread that is not the owner, but has the token.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {
         // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the
@@ -212,8 +213,8 @@ impl Header {
             .is_ok()
     }
 
-    /// Changes RESTING back to IDLE. If the inbox has another value, a thread has the token and
-    /// will return it. Only the owner calls this.
+    /// Changes RESTING back to IDLE. If the inbox has another value, a thread has the token (the
+    /// right to notify the owner) and will give it back. Only the owner calls this.
     pub(crate) fn end_rest(&self) {
         // Relaxed: the lock of the loan has ordered what was done before.
         let _ = self

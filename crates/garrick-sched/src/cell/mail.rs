@@ -2,10 +2,10 @@
 //! (`runtime/sponsor/README.md`, rescue).
 //!
 //! During the visit, the owner may append once, if the owner checked the inbox before the visitor
-//! took the token. So the visitor reads only up to the end that the mailbox had at the snapshot.
-//! The visitor writes only the fields `read` of the envelopes. It frees envelopes whose messages
-//! are all read, except for the last one, in which the owner may be writing. The owner repairs the
-//! list after its turn ([`Header::mend`]).
+//! took the token (the right to notify the owner). So the visitor reads only up to the end that the
+//! mailbox had at the snapshot. The visitor writes only the fields `read` of the envelopes. It
+//! frees envelopes whose messages are all read, except for the last one, in which the owner may be
+//! writing. The owner repairs the list after its turn ([`Header::mend`]).
 
 use garrick_core::prim::unmodelled::{Acquire, fence};
 
@@ -96,9 +96,9 @@ impl Mail {
 impl Header {
     /// Takes a snapshot of the mailbox of a cell that is in the run queue of its home.
     ///
-    /// The caller must have the token. `turn` returns the number of the current turn of the home.
-    /// Returns `None` if the cell is not waiting in the run queue, or if the current turn has
-    /// appended to the mailbox.
+    /// The caller must have the token of the cell (the right to notify the home). `turn` returns
+    /// the number of the current turn of the home. Returns `None` if the cell is not waiting in the
+    /// run queue, or if the current turn has appended to the mailbox.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();

@@ -1,5 +1,5 @@
-//! The ready stack of a worker: the cells whose token another thread has taken. A thread that runs
-//! the worker *sits on its seat*.
+//! The ready stack of a worker: the cells whose token (right to notify the worker) another thread
+//! has taken. A thread that runs the worker *sits on its seat*.
 //!
 //! A ready stack is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is
 //! the thread that runs the worker, takes the whole stack. The same word also records whether there
@@ -35,7 +35,7 @@ use garrick_core::prim::atomic::{
 
 use super::envelope::Envelope;
 
-/// The stack is empty, and no thread runs the worker (sits on its seat) or waits for an envelope.
+/// The stack is empty. No thread runs the worker, and no thread watches the stack.
 const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// No thread runs the worker. A thread watches the stack, and will run the worker if an envelope is
 /// pushed.

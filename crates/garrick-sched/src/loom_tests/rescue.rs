@@ -274,7 +274,7 @@ impl Hears {
     }
 }
 
-/// Number that stands for a nudge in the log of [`Hears`].
+/// Number that stands for a nudge (a request for a turn) in the log of [`Hears`].
 const NUDGED: u32 = u32::MAX;
 
 impl Task for Hears {

@@ -13,10 +13,11 @@ use garrick_core::random::mix;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskName(u64);
 
-/// Distinguishes the names of timers from the names of children.
+/// Distinguishes the name of a timer from the name of a child task.
 const TIMER: u64 = 0x7469_6d65;
 
-/// Distinguishes the names of the senders of copies from the names of children.
+/// Distinguishes a name that stands for the sender of copied messages from the name of a child
+/// task.
 const COPY: u64 = 0x636f_7079;
 
 impl TaskName {
@@ -53,8 +54,8 @@ impl TaskName {
         self.derived(u64::from(number) << 32 | TIMER)
     }
 
-    /// Returns the name of the sender of the copies that the simulation makes of this sender's
-    /// messages.
+    /// Returns a name for the sender of copies. The simulation makes these copies of the messages
+    /// that the task with this name has sent.
     #[must_use]
     pub fn of_copies(self) -> Self {
         self.derived(COPY)

@@ -6,8 +6,8 @@
 //! working set of a depot in this way. After a period of a few seconds, a sleeping worker takes the
 //! unused batches out and processes them twice. First it counts the free blocks of each slab. Then
 //! it removes the blocks of slabs that are completely free. The pages of these slabs are given back
-//! to the operating system. But the addresses of the slabs stay mapped and then read as zero,
-//! because code that walks over all cells reads the state words in every slab.
+//! to the operating system. But the addresses of the slabs stay mapped and then read as zero. The
+//! reason is that code that walks over all cells reads the state words in every slab.
 //!
 //! ```text
 //!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a sleeping worker ----.
@@ -106,7 +106,8 @@ pub(super) struct Reclaim {
     /// Number of bytes that have come to the depot since the last period of observation (watch)
     /// began.
     arrived: usize,
-    /// Lowest height of each stack of the depot since the last period of observation (watch) began.
+    /// For each stack of the depot, its lowest height since the last period of observation (watch)
+    /// began.
     lows: [usize; CLASSES],
     /// Number of periods of observation (watches) that have begun so far.
     watches: u64,
@@ -398,7 +399,7 @@ impl Depot {
 mod tests {
     use super::*;
 
-    /// Size class of the envelopes of 4,096 bytes. A slab contains 256 of these envelopes, which
+    /// Size class of envelopes that have 4,096 bytes. A slab contains 256 of these envelopes, which
     /// are two batches.
     const CLASS: usize = CLASSES - 1;
 

@@ -46,8 +46,8 @@ pub(super) struct Counted {
     /// and the worker removes them.
     pub(super) sights: Mutex<Sights>,
     /// True if one of the activations in `sights` was long. Set by other threads, and cleared by
-    /// the worker. The flag has its own cache line, because threads that run the sleeping worker's
-    /// tasks (guests) read it in each visit.
+    /// the worker. The flag has its own cache line. While the worker sleeps, waiting threads
+    /// (guests) may run its tasks, and read the flag each time.
     pub(super) has_seen_long: CachePadded<AtomicBool>,
 }
 

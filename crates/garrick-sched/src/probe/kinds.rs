@@ -182,8 +182,8 @@ impl Kinds {
         self.places.get(place).unwrap_or(&self.others)
     }
 
-    /// Returns the index of the place of a kind. The place never changes. Returns [`OTHERS`] if
-    /// there is no place for the kind.
+    /// Returns the index of the place for a kind of task. The place never changes. Returns
+    /// [`OTHERS`] if there is no place for the kind.
     #[inline]
     pub(super) fn place_of(&self, table: &'static Table) -> usize {
         let first = self.first_place(table);

@@ -146,7 +146,7 @@ pub struct WorkerSample {
     ///
     /// The task may belong to another worker, if this worker currently helps that worker.
     pub running: Option<&'static str>,
-    /// Number of turns of tasks of other workers that this worker ran, because those workers were
+    /// Number of turns that this worker ran for tasks of other workers, because those workers were
     /// in long turns.
     pub rescues: u64,
     /// Number of tasks that were ready to run at the last census. 0 if the worker sleeps. Always 0

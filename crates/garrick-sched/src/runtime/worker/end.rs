@@ -73,8 +73,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Drops the task of a cell, replaces the function table of the cell by the table of a dropped
-    /// task, and notifies the watchers of the task.
+    /// Drops the task of a cell, and notifies the watchers of the task. Replaces the function table
+    /// of the cell by the table of a dropped task.
     pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
         cell.check_home(self.home);
         if cell.retire() {

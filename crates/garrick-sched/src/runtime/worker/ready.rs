@@ -78,8 +78,9 @@ impl Worker {
         }
     }
 
-    /// Takes everything out of the inbox of a cell whose token this worker has. If the cell has
-    /// stopped, closes the cell and returns the remaining envelopes of the inbox.
+    /// Takes everything out of the inbox of a cell. This worker has the token of the cell (the
+    /// right to notify the worker). If the cell has stopped, closes the cell and returns the
+    /// remaining envelopes of the inbox.
     pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
         if cell.state().waits_for_token() {

@@ -218,7 +218,8 @@ impl Worker {
         }
     }
 
-    /// Gives a lent cell back to its owner, by a note that carries the token of the cell.
+    /// Gives a lent cell back to its owner, by a note that carries the token of the cell (the right
+    /// to notify the owner).
     fn tell_owner(&self, cell: CellPtr) {
         let note = self.pool.take_envelope(Kind::Wake, 0, 0);
         // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have
@@ -401,8 +402,9 @@ impl Worker {
     }
 
     /// Recalls the cells that this worker has lent, after LENT was removed from its ready stack.
-    /// Returns two lists: cells whose tokens this worker has and which it must handle, and cells
-    /// for which visitors have left work. Only the owner calls this.
+    /// Returns two lists. The first contains cells whose inboxes this worker must handle, and whose
+    /// tokens it has. The second contains cells for which other workers have left work. Only the
+    /// owner calls this.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());

@@ -16,7 +16,8 @@ use crate::world::Nanos;
 /// Something that has arrived at a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum Arrival {
-    /// An envelope with one message, a nudge, a stop or a move, which must be delivered in order.
+    /// An envelope that must be delivered in order. It contains one message, or requests a turn (a
+    /// nudge), a stop or a move of the task.
     Envelope(*mut Envelope),
     /// An entry of the cell in a run queue, without a message.
     Scheduled,
@@ -210,8 +211,8 @@ impl Worker {
         self.stop_running();
     }
 
-    /// Commits or undoes the last turn of a cell that has got a WAKE note (a request for an
-    /// activation), if there is a decision about this turn. Runs no further turn.
+    /// Commits or undoes the last turn of a cell, if there is a decision about this turn. The cell
+    /// has got a WAKE note (a request for an activation). Runs no further turn.
     pub(crate) fn finish_woken(&self, cell: CellPtr) {
         let _entered = Entered::new(self);
         self.finish_one(cell);

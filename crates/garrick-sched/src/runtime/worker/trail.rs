@@ -52,9 +52,9 @@ impl Worker {
         }
     }
 
-    /// Removes the trail of a turn that ends. If the trail is a departure, which measures how long
-    /// messages wait, sets the time of the departure, because the messages of the turn are sent
-    /// now.
+    /// Removes the trail (trace context) of a turn that ends. If the trail is a departure, which
+    /// measures how long messages wait, stores the current time in it, because the messages of the
+    /// turn are sent now.
     #[cold]
     #[inline(never)]
     fn end_trail(&self) {
@@ -64,8 +64,8 @@ impl Worker {
     }
 
     /// If it is time to measure how long messages wait, gives the next turn a
-    /// [`departure`](crate::runtime::departure), which records the time when the turn's messages
-    /// are sent. The next turn is the first turn of a timed activation.
+    /// [`departure`](crate::runtime::departure). It records the time when the turn's messages are
+    /// sent. The next turn is the first turn of a timed activation.
     pub(super) fn measure_departure(&self, table: &Table) {
         // A trail must not be set in a turn whose commit is decided later.
         if !table.commits_later
