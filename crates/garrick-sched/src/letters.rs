@@ -127,7 +127,8 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    /// Counts `count` dead letters for the type whose name the function `name` returns.
+    /// Counts `count` dead letters for one type of receiver. The function `name` returns the name
+    /// of this type.
     pub(crate) fn add(&self, name: NameOf, reason: LetterReason, count: u64) {
         self.total.fetch_add(count, Relaxed);
         self.place_of(name).add(reason, count);

@@ -205,7 +205,8 @@ pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M
     Ok(())
 }
 
-/// Moves the message out of `place`. If messages of type `M` are boxed, `place` is in an envelope.
+/// Moves the message out of `place`. If messages of type `M` are boxed, `place` must be in an
+/// envelope.
 ///
 /// # Safety
 /// The caller owns the place. It contains a message of type `M`, which is not read again.
@@ -221,8 +222,8 @@ pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
     }
 }
 
-/// Passes a reference to the message at `place` to `look`. If messages of type `M` are boxed,
-/// `place` is in an envelope.
+/// Calls `look` with a reference to the message at `place`. If messages of type `M` are boxed,
+/// `place` must be in an envelope.
 ///
 /// # Safety
 /// The place contains a message of type `M`, which is not moved or removed during the call.

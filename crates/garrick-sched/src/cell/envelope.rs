@@ -41,9 +41,9 @@ pub(crate) enum Kind {
 /// The header of one block, which the messages follow.
 ///
 /// The thread that owns the envelope writes the fields. A visitor (another thread during a long
-/// turn of the owner) also reads the two atomics while the owner of the mailbox appends to it. The
-/// models do not check these atomics, because the visitor checks by the state word of the cell that
-/// its reads are consistent (`Header::snapshot`).
+/// turn of the owner) also reads the two atomic fields while the owner of the mailbox appends to
+/// it. The models do not check these fields, because the visitor checks by the state word of the
+/// cell that its reads are consistent (`Header::snapshot`).
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
@@ -172,7 +172,8 @@ impl Envelope {
         u32::from(self.read()) - self.free()
     }
 
-    /// Returns true if the envelope contains messages that were not read. A note contains none.
+    /// Returns true if the envelope contains messages that were not read. A note (an envelope that
+    /// makes a request) contains none.
     #[inline]
     pub(crate) fn has_messages(&self) -> bool {
         self.kind() == Kind::Messages && self.unread() > 0

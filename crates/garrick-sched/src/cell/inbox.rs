@@ -117,7 +117,7 @@ impl Header {
         self.inbox.load(Relaxed).is_null()
     }
 
-    /// Returns the value that stands for IDLE in this cell.
+    /// Returns the value that the inbox of this cell has while it is idle.
     fn idle(&self) -> *mut Envelope {
         idle_of(self.is_bounded())
     }
@@ -223,7 +223,7 @@ impl Header {
     }
 
     /// Closes the inbox permanently and takes the remaining envelopes, newest first. Only an owner
-    /// that has the token calls this.
+    /// that has the token of the cell calls this.
     pub(crate) fn close(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
         // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of

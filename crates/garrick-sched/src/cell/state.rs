@@ -247,8 +247,8 @@ impl Header {
         self.schedule_from(self.state());
     }
 
-    /// Schedules a cell that has not run yet behind all ready cells, like a cell that has already
-    /// run. The cell belongs to the worker `home`.
+    /// Schedules a cell that has not run yet. Like a cell that has already run, this cell will run
+    /// after all ready cells. The cell belongs to the worker `home`.
     pub(crate) fn schedule_in_line(&self, home: Home) {
         self.check(|now| now.rests_at(home), "a cell gets its first message");
         self.store(home.0 | SCHEDULED);

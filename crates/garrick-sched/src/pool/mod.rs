@@ -457,7 +457,7 @@ mod unpooled {
         /// this system thread.
         static BLOCKS: &'static Blocks = Box::leak(Box::default());
         /// Blocks that the model has freed. Their memory is kept until the run is over. So loom
-        /// detects a use after free, and no other block gets the address.
+        /// detects a use after free, and no other block gets the same address.
         static FREED: std::cell::RefCell<Vec<(usize, usize)>> = const { std::cell::RefCell::new(Vec::new()) };
     }
 

@@ -30,7 +30,7 @@ use super::{
 
 /// Time for which blocks must be unused before they are given back.
 const UNUSED_FOR: Duration = Duration::from_secs(2);
-/// Number of bytes that must have come to the depot before it is checked for unused memory.
+/// Number of bytes that must have come to the depot before the depot is checked for unused memory.
 const WORTH_BYTES: usize = 4 * SLAB_BYTES;
 /// True if pages can be given back to the system while they stay mapped.
 const TAKES_PAGES: bool = cfg!(all(target_os = "linux", not(garrick_portable))) && !UNPOOLED;

@@ -99,12 +99,12 @@ pub(super) struct Sighted {
     pub(super) place: usize,
     /// Number of times that the lookout thread has seen the activation.
     pub(super) glances: u64,
-    /// Number of turns of the activation that were seen. The activation has at least this number of
-    /// turns.
+    /// Number of turns of the activation that the lookout thread has seen. The activation may have
+    /// more turns.
     pub(super) turns: u64,
 }
 
-/// Work that is counted for a kind.
+/// Work that is counted for a kind of task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Posted {
     pub(super) place: usize,
@@ -112,7 +112,7 @@ pub(super) struct Posted {
     pub(super) source: Source,
 }
 
-/// Reason why work is counted for a kind.
+/// Reason why work is counted for a kind of task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
     /// The work was counted because activations of the kind were timed.
@@ -246,8 +246,8 @@ impl Ledger {
         self.idled.set(true);
     }
 
-    /// Records that the worker goes to sleep, and divides the totals. `sighted` is as in
-    /// [`Ledger::timed`].
+    /// Records that the worker goes to sleep, and divides the totals among the kinds of tasks.
+    /// `sighted` is as in [`Ledger::timed`].
     pub(super) fn rests(
         &self,
         at: Point,
@@ -353,9 +353,9 @@ impl Ledger {
     }
 
     /// Ends the open gap if an activation in it was long, counts the work of the gap, and chooses
-    /// another activation for timing. Otherwise the long activation would be counted only at the
-    /// next timed activation, possibly after many other long activations. `sighted` is as in
-    /// [`Ledger::timed`]. The worker must be awake.
+    /// another activation for timing. Without this method, the long activation would be counted
+    /// only at the next timed activation, possibly after many other long activations. `sighted` is
+    /// as in [`Ledger::timed`]. The worker must be awake.
     ///
     /// Returns true if the gap has ended.
     pub(super) fn looks(
@@ -533,7 +533,7 @@ impl Ledger {
         }
     }
 
-    /// Divides the totals among the kinds. Does nothing if no activation was ever timed.
+    /// Divides the totals among the kinds of tasks. Does nothing if no activation was ever timed.
     fn settle(&self, post: &mut impl FnMut(Posted)) {
         let page = &mut *self.page.borrow_mut();
         if page.entries.is_empty() || page.total == Work::default() {

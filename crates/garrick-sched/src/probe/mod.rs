@@ -75,10 +75,11 @@ use messages::Measured;
 /// are 0 when the sponsor starts.
 ///
 /// *Waiting messages.* If [`Builder::probes`](crate::Builder::probes) was set, the time that some
-/// messages wait is measured. Each thread measures at most one of the messages that it sends
-/// outside of turns in about 4 ms. A worker measures all messages of one turn in about 4 ms, and
-/// fewer if the turn sends many messages. Some messages are never measured: those sent in batches,
-/// by durable actors, by timers, or in turns with a trace context.
+/// messages wait is measured. In about 4 ms, each thread measures at most one of the messages that
+/// it sends outside of turns. In the same time, a worker measures all messages that one of its
+/// turns sends. If this turn sends many messages, the worker then measures nothing for a longer
+/// time. Some messages are never measured: those sent in batches, by durable actors, by timers, or
+/// in turns with a trace context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {

@@ -14,8 +14,7 @@ use super::Timer;
 use crate::cell::TaskId;
 use crate::runtime::shards::Shards;
 
-/// Maximum capacity with which a task's list of timers keeps its allocation when timers are
-/// removed.
+/// Maximum capacity with which a task's list of timers keeps its allocation when it becomes empty.
 const ROOM_MIN: usize = 16;
 
 /// Timers of the tasks in one shard of the register.

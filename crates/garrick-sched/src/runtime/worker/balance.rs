@@ -81,7 +81,7 @@ impl SharedWait {
         self.gave.set(false);
     }
 
-    /// Records that the worker has no ready cells, and takes a cell from the shared queue.
+    /// Records that the worker takes a cell from the shared queue because it has no ready cells.
     #[inline]
     pub(crate) fn claims(&self) {
         self.looks.set(0);

@@ -17,7 +17,7 @@ use crate::world::Nanos;
 /// measurable difference in the load test of the example `sessions`.
 const POLL_EVERY_NS: Nanos = 100_000;
 
-/// Name for reports of panics in a driver.
+/// Name under which a panic in a driver is reported.
 const NAME: &str = "the worker's driver";
 
 /// Driver of a worker.

@@ -82,8 +82,8 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Number of the last request to return memory to the operating system that this worker has
-    /// answered, by moving its spare blocks to the depot.
+    /// Number of the last search for unused memory for which this worker has moved its spare blocks
+    /// to the depot.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
@@ -100,8 +100,8 @@ pub(crate) struct Worker {
     pub(crate) gathered: Cell<Option<CellPtr>>,
     /// True while the worker closes its cells, because the sponsor stops.
     pub(crate) closes: Cell<bool>,
-    /// Home of the cells to whose mailboxes the current turn may send directly. Usually this is
-    /// this worker. If the turn was away, the value is `STRANGER`, so that later messages of the
+    /// Home of the cells to whose mailboxes the current turn may send directly. Usually, the home
+    /// is this worker. If the turn was away, the value is `STRANGER`, so that later messages of the
     /// turn do not overtake the earlier ones. If the turn has a trail (a trace context), the value
     /// is `STRANGER`, too.
     pub(crate) sends_at: Cell<Home>,

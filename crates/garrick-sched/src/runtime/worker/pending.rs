@@ -230,7 +230,8 @@ impl Worker {
     }
 
     /// Undoes the last part of a turn of `cell`, because the handler has requested this. Returns
-    /// true if the commit of the earlier parts is decided later. Otherwise, commits these parts.
+    /// true if the commit of the earlier parts is decided later. Otherwise, commits these parts and
+    /// returns false.
     pub(crate) fn undo_last_part(&self, cell: CellPtr) -> bool {
         let asked = self.later.take_asked();
         self.undo();

@@ -30,7 +30,7 @@ impl Worker {
         self.has_something() || self.shared.queued() > 0
     }
 
-    /// Passes everything that was sent to cells of this worker to `arrive`. Handles notes whose
+    /// Calls `arrive` with everything that was sent to cells of this worker. Handles notes whose
     /// order does not matter. After the call, there may be new arrivals, because foreign code runs
     /// at the end.
     pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) {
@@ -65,7 +65,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Pushes a chain that a commit has sent to the inbox of its receiver, outside of a step.
+    /// Pushes a chain to the inbox of its receiver, outside of a step. A commit has sent the chain.
     pub(crate) fn push_sent(&self, cell: CellPtr, chain: Chain) {
         let _entered = Entered::new(self);
         self.push_staged(cell, chain);
@@ -82,7 +82,7 @@ impl Worker {
         (is_one && cell.local_refs() > 0).then_some(chain.newest)
     }
 
-    /// Passes a chain that a commit has sent to `arrive`, one message at a time. Then drops the
+    /// Calls `arrive` with each message of a chain. A commit has sent this chain. Then drops the
     /// chain's reference to the receiver. The receiver belongs to this worker and is not closed.
     pub(crate) fn take_sent(
         &self,
@@ -100,8 +100,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Passes the messages of an inbox to `arrive`, oldest first and one at a time. `list` is the
-    /// newest envelope of the inbox, which links to older ones.
+    /// Calls `arrive` with each message of an inbox, oldest first. `list` is the newest envelope of
+    /// the inbox, which links to older ones.
     fn take_apart(
         &self,
         cell: CellPtr,
@@ -145,8 +145,8 @@ impl Worker {
         }
     }
 
-    /// Passes the messages of an envelope to `each`, oldest first, each message in a separate
-    /// envelope.
+    /// Calls `each` with each message of an envelope, oldest first. Each message is then in a
+    /// separate envelope.
     fn split(&self, cell: CellPtr, envelope: *mut Envelope, mut each: impl FnMut(*mut Envelope)) {
         let pool = ptr::NonNull::from(&self.pool).cast();
         // SAFETY: the envelope is ours, and its messages are of the cell's type.
@@ -164,8 +164,8 @@ impl Worker {
         }
     }
 
-    /// Passes an entry of a run queue to `arrive`. If the entry has a message, moves the message to
-    /// an envelope first.
+    /// Calls `arrive` with an entry of a run queue. If the entry has a message, moves the message
+    /// to an envelope first.
     fn unwrap_scheduled(&self, entry: &Entry, arrive: &mut impl FnMut(CellPtr, Arrival)) {
         let cell = entry.cell();
         if entry.message().is_null() {
