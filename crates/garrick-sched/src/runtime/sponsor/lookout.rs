@@ -25,8 +25,8 @@ const SELDOM: Duration = Duration::from_millis(4);
 /// Time between two reads while no worker runs a task. The time doubles until it reaches this
 /// value.
 const IDLE: Duration = Duration::from_millis(64);
-/// Number of reads, after a long activation was noticed, that are only the short time [`OFTEN`]
-/// apart.
+/// Number of reads after a long activation between which the thread waits only for the short time
+/// [`OFTEN`].
 const OFTEN_FOR: u32 = 500;
 /// Size of the stack, in bytes.
 const STACK_BYTES: usize = 128 << 10;
@@ -152,10 +152,9 @@ fn look(shared: &Shared, ends: &Ends) {
     }
 }
 
-/// Counts the work of guests (threads that run a worker while they wait for an answer) that was not
-/// counted during their visits. Does so for each worker that has had no visit since the last call.
-/// `missed` contains the number of activations of each worker that had such visits. Returns true if
-/// a worker has had such visits since the last call.
+/// Counts the work of guests that was not counted in their visits, on each worker that has had no
+/// visit since the last call. `missed` contains the number of activations of each worker that had
+/// such visits. Returns true if a worker has had such visits since the last call.
 fn count_missed(shared: &Shared, missed: &mut [Option<u32>]) -> bool {
     let mut has_guests = false;
     for ((index, &home), before) in shared.homes.iter().enumerate().zip(missed) {

@@ -121,8 +121,7 @@ pub(crate) struct LendBy {
 }
 
 impl Hands {
-    /// Rules by which each thread runs only its own worker, and no other thread may run this
-    /// worker.
+    /// Each thread runs only its own worker, and no other thread may run it.
     const FIXED: Self = Self {
         roam: false,
         have_guests: false,
@@ -397,7 +396,7 @@ impl Shared {
         self.note_queued(queue.len());
     }
 
-    /// Wakes at most `wanted` workers. The woken threads see all earlier writes of the caller.
+    /// Wakes up to `wanted` workers, which see all earlier writes of the caller.
     fn wake_some(&self, wanted: usize) {
         Remote::wake_some(self.homes.iter().map(|&home| Remote::of(home)), wanted);
     }

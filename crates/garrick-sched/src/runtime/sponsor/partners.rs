@@ -53,8 +53,8 @@ impl Path {
 }
 
 impl Hand {
-    /// Moves this thread from worker `seat`, which has no work, to worker `next`. The last turn of
-    /// this thread has woken `next`, and the thread already has the right to run `next`.
+    /// Moves this thread from worker `seat`, which has no work, to worker `next`, which its last
+    /// turn has woken and which this thread has taken.
     ///
     /// After many moves between the same two workers, takes the ready cell of `next` back to `seat`
     /// instead. Both cells then belong to one worker, and so do their next messages. Returns the

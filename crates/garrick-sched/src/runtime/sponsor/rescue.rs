@@ -192,9 +192,8 @@ impl Queues {
         unsafe { &(*self.worker.as_ptr()).turn }.load(Acquire)
     }
 
-    /// Takes the next entry: first the entry of the handoff cell, then the other entries, oldest
-    /// first. Skips the running cell `runs`. If the turn of the running cell was away, the entry of
-    /// this cell is the last one.
+    /// Takes the next entry: first that of the handoff cell, then the oldest. Skips the running
+    /// cell. If the turn of this cell was away, its entry is the last one.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());
@@ -318,16 +317,15 @@ impl Lent {
     }
 }
 
-/// Returns true if a visitor (another worker, during a long turn of the owner) may run the task of
-/// an idle or scheduled cell.
+/// Returns true if a visitor may run the task of an idle or scheduled cell.
 fn may_visit(cell: CellPtr) -> bool {
     let table = cell.table();
     let stays = table.blocks || table.commits_later;
     table.moves && !stays && !(table.starts && cell.state().is_newborn())
 }
 
-/// Maximum number of cells that are taken out of run queues at a time. Each time, a thread passes
-/// the heavy side of a fence, so a larger number saves passes.
+/// Maximum number of cells that are taken out of run queues at a time. A larger number saves passes
+/// of the heavy side of a fence, one of which is needed each time.
 const TAKEN_MAX: usize = if cfg!(garrick_loom) { 1 } else { 32 };
 
 /// Removes a cell from a list. Returns false if it is not in the list.

@@ -90,8 +90,8 @@ impl Visit {
         self.mail.as_ref()?.next()
     }
 
-    /// Records that the next envelope of the snapshot is a nudge (a request for a turn) that was
-    /// handled, like [`Mail::end_nudge`].
+    /// Records that the next envelope of the snapshot is a nudge that was handled, like
+    /// [`Mail::end_nudge`].
     pub(crate) fn end_nudge(&mut self) {
         if let Some(mail) = &mut self.mail {
             mail.end_nudge();
