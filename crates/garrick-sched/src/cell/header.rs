@@ -146,7 +146,7 @@ impl Table {
     }
 }
 
-/// The header of a cell, which the task follows in the same block.
+/// The header of a cell. The task comes after the header, in the same block.
 #[repr(C)]
 pub(crate) struct Header {
     /// Table of the task's functions. Written by the owner, read by threads that send to the cell

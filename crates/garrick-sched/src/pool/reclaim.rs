@@ -63,9 +63,9 @@ pub(crate) fn time_left() -> Option<Duration> {
     }
 }
 
-/// Gives memory that was not used for [`UNUSED_FOR`] back to the operating system, if the current
-/// period of observation is over. Works step by step, and stops early if `is_wanted` returns true,
-/// because the thread has other work.
+/// If the current period of observation is over, returns memory to the operating system: the memory
+/// that was not used for [`UNUSED_FOR`]. Works step by step, and stops early if `is_wanted` returns
+/// true, because the thread has other work.
 pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;

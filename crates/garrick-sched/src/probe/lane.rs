@@ -493,8 +493,9 @@ impl Books {
         self.counted.sights()
     }
 
-    /// Moves the records of activations that other threads have seen into `seen`. Takes only
-    /// activations with numbers after `since` and up to `to`. Returns the work in these records.
+    /// Fills `seen` with the records of activations that other threads have seen running. Takes
+    /// only activations with numbers after `since` and up to `to`. Returns the work in these
+    /// records.
     fn sighted(&self, seen: &RefCell<Vec<Sight>>, since: u32, to: u32) -> Vec<Sighted> {
         let counted = &*self.counted;
         let surprises = counted.surprises.load(Relaxed);

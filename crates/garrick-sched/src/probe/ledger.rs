@@ -406,8 +406,8 @@ impl Ledger {
         self.mean.set(mean + (each.min(most) - mean) / 16.0);
     }
 
-    /// Adds the work that a timed activation represents to the page (the work that is not divided
-    /// among the kinds yet).
+    /// Adds to the page the work that a timed activation represents. (The page is the work that is
+    /// not divided among the kinds yet.)
     fn add_timed(&self, place: usize, work: Work, now: Nanos) {
         let page = &mut *self.page.borrow_mut();
         if page.is_done || page.timed == 0 {

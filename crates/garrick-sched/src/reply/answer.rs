@@ -79,7 +79,7 @@ impl std::error::Error for NoReply {}
 /// The result of a question: the answer, or the reason why there is none.
 pub(super) type Answer<R> = Result<R, NoReply>;
 
-/// The right to answer one question, once.
+/// The right to answer one question. A reply can be used only once.
 ///
 /// If a reply is dropped without an answer, the asker gets [`NoReply::Dropped`]. So no asker waits
 /// forever for a replier that no longer exists.

@@ -36,7 +36,8 @@ impl Worker {
         (self.vitals).end(cell.table(), |lives| self.lane.add_lives(lives));
     }
 
-    /// Adds the numbers of tasks that have begun and ended to the counters of their kinds.
+    /// Updates the counters of each kind of task: adds the numbers of tasks that have begun and
+    /// ended.
     pub(crate) fn settle_vitals(&self) {
         self.vitals.settle(|lives| self.lane.add_lives(lives));
     }

@@ -475,7 +475,7 @@ impl Worker {
         self.turn.load(Relaxed)
     }
 
-    /// Pushes a cell that has just run to the end of the run queue.
+    /// Appends to the run queue a cell that has just run.
     pub(crate) fn requeue(&self, cell: CellPtr) {
         self.old.push_cell(self.turn(), cell);
     }

@@ -480,7 +480,7 @@ impl Worker {
         }
     }
 
-    /// Puts an entry that was lent to other workers back to its place in the run queue.
+    /// Puts an entry back to its place in the run queue, after the entry was lent to other workers.
     fn put_back(&self, entry: Entry) {
         let queue = if entry.cell().state().is_newborn() {
             &self.born
