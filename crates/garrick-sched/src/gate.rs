@@ -26,8 +26,8 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
 };
 
-/// Number of gates in this process. The models do not check this count, because a stranger gets the
-/// address of a task with a gate from a thread that already knew the gate.
+/// Number of gates in this process. The models do not check this count. Each thread that has the
+/// address of a task with a gate got this address from a thread that had seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 
@@ -48,8 +48,9 @@ fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
     GATES.with(f)
 }
 
-/// A gate, which is initially closed. Each gate is part of a [`Remote`](crate::remote::Remote)
-/// whose number belongs to no worker. A gate is never freed.
+/// A gate: while it is closed, it refuses messages from threads outside of its sponsor. A new gate
+/// is closed. Each gate is part of a [`Remote`](crate::remote::Remote) whose number belongs to no
+/// worker. A gate is never freed.
 #[derive(Default)]
 pub(crate) struct Gate {
     is_open: RwLock<bool>,
@@ -65,8 +66,8 @@ pub(crate) struct Pass {
 }
 
 impl Gate {
-    /// Returns true if this process has a gate. The result may be wrong only for a caller that
-    /// cannot know the gate.
+    /// Returns true if this process has a gate. The result may be wrong only for a thread that has
+    /// no address of a task behind a gate.
     #[inline]
     pub(crate) fn are_any() -> bool {
         with_gates(|gates| gates.load(Relaxed) != 0)
@@ -77,7 +78,8 @@ impl Gate {
         with_gates(|gates| gates.fetch_add(1, Relaxed));
     }
 
-    /// Closes the gate and no longer counts it as in use. Called after the sponsor has stopped.
+    /// Closes the gate, and removes it from the count of gates in use. Called after the sponsor has
+    /// stopped.
     pub(crate) fn end(&self) {
         self.close();
         with_gates(|gates| gates.fetch_sub(1, Relaxed));

@@ -17,8 +17,8 @@ use crate::quiet;
 /// name `others`.
 const TYPES_MAX: usize = 64;
 
-/// Number of places of the table: twice the number of types that surely get a place. So searches
-/// are usually short.
+/// Number of places in the hash table: twice the number of types that are sure to get a place. So
+/// searches are usually short.
 const PLACES: usize = 2 * TYPES_MAX;
 
 /// The reason why an accepted message was not handled, and so became a dead letter.
@@ -80,11 +80,12 @@ pub struct LetterSample {
 /// A function that returns the name of a type.
 pub(crate) type NameOf = fn() -> &'static str;
 
-/// Counts of one type, by reason. Written by any worker, read by any thread.
+/// Dead letters for one type of receiver, counted by reason. Written by any worker, read by any
+/// thread.
 #[derive(Default)]
 struct Place {
-    /// The function that returns the name of the type, as the key of the type. Written once, when
-    /// the first dead letter for the type is counted.
+    /// Key of the type: the function that returns the type's name. Written once, when the first
+    /// dead letter for the type is counted.
     name: OnceLock<NameOf>,
     counts: [AtomicU64; LetterReason::ALL.len()],
 }
@@ -126,7 +127,8 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    /// Counts `count` dead letters for the type whose name the function `name` returns.
+    /// Counts `count` dead letters for one type of receiver. The function `name` returns the name
+    /// of this type.
     pub(crate) fn add(&self, name: NameOf, reason: LetterReason, count: u64) {
         self.total.fetch_add(count, Relaxed);
         self.place_of(name).add(reason, count);

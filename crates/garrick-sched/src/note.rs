@@ -60,8 +60,8 @@ mod active {
         });
     }
 
-    /// From now on, sends the notes of this thread to `observer`, or drops them if `observer` is
-    /// `None`.
+    /// Sends later notes of this thread to `observer`. If `observer` is `None`, later notes are
+    /// dropped.
     pub fn observe(observer: Option<Address<Note>>) {
         OBSERVER.set(observer);
     }

@@ -46,15 +46,15 @@ impl<T> Orders<T> {
     }
 
     /// Returns true if the queue contains an order. A false result may be outdated. In this case, a
-    /// [nudge](Turn::nudge) of the task will follow.
+    /// [nudge](Turn::nudge) (a request for a turn) wakes the task later.
     #[inline]
     pub fn are_any(&self) -> bool {
         // Relaxed: see `note`.
         self.are_any.load(Relaxed)
     }
 
-    /// Appends `order` to this queue, and sends a [nudge](Turn::nudge) to `task`. `task` must be
-    /// the task that takes its orders from this queue.
+    /// Appends `order` to this queue, and sends a [nudge](Turn::nudge) (a request for a turn) to
+    /// `task`. `task` must be the task that takes its orders from this queue.
     ///
     /// The order is appended immediately, and stays even if `turn` is undone. The nudge is staged:
     /// it is sent when `turn` commits.

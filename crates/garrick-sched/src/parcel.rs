@@ -94,8 +94,9 @@ const fn capacity<M>(step: u8) -> u16 {
 }
 
 /// Returns an empty envelope for messages of type `M`. `before` is the index of the previous
-/// envelope's size, if there is one. The new envelope has the next larger size, up to the largest
-/// size. The previous envelope may be a note, which is small even if messages are large.
+/// envelope's size, if there was a previous envelope. The new envelope has the next larger size, up
+/// to the largest size. The previous envelope may be a note, which is small even if messages are
+/// large.
 #[inline]
 pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     let least = const { pool::envelope_step(stride::<M>()) };
@@ -116,8 +117,8 @@ pub(crate) fn alone<M>(pool: &Pool, message: M) -> *mut Envelope {
     envelope
 }
 
-/// Returns a note: an envelope of a special kind with one value. A note has no room for more, so
-/// later messages are stored in another envelope.
+/// Returns a note: an envelope of a special kind with one value. A note has no room for a second
+/// value, so later messages are stored in another envelope.
 pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     let step = const { pool::envelope_step(stride::<N>()) };
     let envelope = pool.take_envelope(kind, step, 1);
@@ -204,7 +205,8 @@ pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M
     Ok(())
 }
 
-/// Moves the message out of `place`. If messages of type `M` are boxed, `place` is in an envelope.
+/// Moves the message out of `place`. If messages of type `M` are boxed, `place` must be in an
+/// envelope.
 ///
 /// # Safety
 /// The caller owns the place. It contains a message of type `M`, which is not read again.
@@ -220,8 +222,8 @@ pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
     }
 }
 
-/// Passes a reference to the message at `place` to `look`. If messages of type `M` are boxed,
-/// `place` is in an envelope.
+/// Calls `look` with a reference to the message at `place`. If messages of type `M` are boxed,
+/// `place` must be in an envelope.
 ///
 /// # Safety
 /// The place contains a message of type `M`, which is not moved or removed during the call.

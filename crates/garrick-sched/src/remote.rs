@@ -22,16 +22,16 @@ pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 /// worker with the same number.
 #[derive(Default)]
 pub(crate) struct Remote {
-    /// Cells whose tokens other threads have taken, and the mark that shows if a thread runs the
-    /// worker (sits on its seat).
+    /// Cells about which other threads notify this worker, and the mark that shows if a thread runs
+    /// the worker.
     pub(crate) ready: CachePadded<Ready>,
     /// The seat (state of a worker) to which this `Remote` belongs. Written when a sponsor claims
     /// the number and when it releases the number.
     place: Mutex<Option<Place>>,
     /// Address of the crew (the group of threads) that runs the worker. The field `seat` is the
-    /// number of the worker's seat. Not modelled: a reader has a token for a cell of this worker,
-    /// or has the seat. So the reader sees everything that was written before the worker had any
-    /// cell.
+    /// number of the worker's seat. The loom models do not check this field. Each reader has the
+    /// token of a cell of this worker (the right to notify the worker), or has the seat. So it sees
+    /// everything that was written before the worker had any cell.
     crew: AtomicPtr<()>,
     seat: AtomicUsize,
     /// True if guests may run the worker. A guest is a thread that waits for an answer and does not
@@ -43,7 +43,8 @@ pub(crate) struct Remote {
     /// Number of questions that must still be sent before a thread that asks may run the worker
     /// itself again.
     spared: AtomicUsize,
-    /// The gate of this worker's cells, or null if there is none.
+    /// The gate of this worker's cells, which can refuse messages from threads outside of the
+    /// sponsor. Null if there is none.
     gate: AtomicPtr<Gate>,
     /// The gate that is used if this `Remote` belongs to a gate instead of a worker.
     own_gate: Gate,
@@ -102,8 +103,9 @@ impl Wake {
         }
     }
 
-    /// Returns the seat that the caller now owns. The caller must run the worker of this seat, or
-    /// hand the seat over. Returns the `Wake` itself if the caller owns no seat.
+    /// Returns the seat (the state of a worker) that the caller now owns. The caller must run this
+    /// worker, or pass the seat to another thread. Returns the `Wake` itself if the caller owns no
+    /// seat.
     pub(crate) fn seat(self) -> Result<&'static Remote, Self> {
         match self.0 {
             Whom::Sitter(remote) => Ok(remote),
@@ -227,7 +229,8 @@ impl Remote {
         unsafe { &*remote }
     }
 
-    /// Sets the crew and the seat to which this remote belongs.
+    /// Sets the crew (group of threads) and the seat (state of a worker) to which this `Remote`
+    /// belongs.
     pub(crate) fn set_place<C: Serve + 'static>(
         &self,
         crew: &Arc<C>,
@@ -270,14 +273,15 @@ impl Remote {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the address of the crew, and the number of the seat.
+    /// Returns the address of the crew (the group of threads that may run the worker), and the
+    /// number of the worker's seat.
     #[inline]
     pub(crate) fn seat(&self) -> (*const (), usize) {
         (self.crew.load(Relaxed), self.seat.load(Relaxed))
     }
 
-    /// Returns true if threads that wait for an answer may run this worker. The value does not
-    /// change while the caller owns the seat of the worker.
+    /// Returns true if threads that wait for an answer may run this worker. The result does not
+    /// change while the caller runs the worker, or owns the right to run it.
     pub(crate) fn has_guests(&self) -> bool {
         self.has_guests.load(Relaxed)
     }
@@ -308,8 +312,9 @@ impl Remote {
         crew.is_some_and(|crew| crew.is_this_thread())
     }
 
-    /// Pushes the carrier of a token to the ready stack. The caller may then own the seat. If
-    /// `keeps` is true, the caller will run the worker of this seat itself.
+    /// Pushes the carrier of a token (an envelope that notifies this worker of a cell) to the ready
+    /// stack. If no thread runs this worker, the caller gets the right to run it, as the result
+    /// shows. `keeps` must be true if the caller will then run the worker itself.
     ///
     /// # Safety
     /// The requirements of [`Ready::push`] apply.
@@ -341,8 +346,8 @@ impl Remote {
         }
     }
 
-    /// If no thread runs this worker, hands the seat of the worker to an idle thread and returns
-    /// true.
+    /// If no thread runs this worker, passes the right to run it (its seat) to an idle thread, and
+    /// returns true.
     fn wake(&self) -> bool {
         let was_free = self.ready.sit();
         if was_free {
@@ -351,7 +356,8 @@ impl Remote {
         was_free
     }
 
-    /// Hands over the seats of up to `wanted` workers that no thread runs, each to an idle thread.
+    /// Passes the right to run a worker to an idle thread, for at most `wanted` workers that no
+    /// thread runs.
     pub(crate) fn wake_some(remotes: impl Iterator<Item = &'static Self>, wanted: usize) {
         // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees
         // what was written before this call, or this thread sees that nobody sits there.
@@ -362,7 +368,7 @@ impl Remote {
             .for_each(drop);
     }
 
-    /// Gives the seat of this worker, which the caller owns, to an idle thread.
+    /// Passes the right to run this worker (its seat), which the caller has, to an idle thread.
     #[cold]
     pub(crate) fn hand_over(&self) {
         let place = self.place();

@@ -58,11 +58,12 @@ impl Entry {
         }
     }
 
-    /// Creates an entry, and moves the message in `slot` to it. If `slot` is null, there is no
-    /// message.
+    /// Creates an entry, and moves the message in `slot` to it. If `slot` is null, creates an entry
+    /// without a message.
     ///
     /// # Safety
-    /// If `slot` is not null, it contains a message for the cell, which is not used again.
+    /// If `slot` is not null, it contains a message for the cell. The message in `slot` is not used
+    /// again.
     pub(crate) unsafe fn with_slot(cell: CellPtr, slot: *const Slot) -> Self {
         if slot.is_null() {
             return Self::of(cell);
@@ -215,7 +216,7 @@ impl RunQueue {
         self.push_where_there_is_room(turn, write);
     }
 
-    /// Pushes an entry like `push`, if there is certainly room.
+    /// Pushes an entry like `push`. The ring must have room for the entry.
     #[inline]
     fn push_where_there_is_room(&self, turn: u64, write: impl FnOnce(*mut Entry)) {
         let tail = self.tail();

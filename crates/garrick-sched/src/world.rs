@@ -30,8 +30,8 @@ pub trait World: Send + Sync + 'static {
     fn now(&self) -> Nanos;
 
     /// Returns the time since an unspecified moment, by a clock that also runs while the machine
-    /// sleeps. The time must never go back. Leases between machines use it. By default, this is
-    /// [`World::now`]. The real world uses the clock `CLOCK_BOOTTIME` on Linux.
+    /// sleeps. The time must never go back. Leases between machines use this time. By default, this
+    /// is [`World::now`]. The real world uses the clock `CLOCK_BOOTTIME` on Linux.
     fn lease_now(&self) -> Nanos {
         self.now()
     }

@@ -1,8 +1,8 @@
 //! Envelopes: blocks that carry one or more messages to one cell.
 //!
-//! An envelope holds messages of one type side by side. So all messages of a turn to one foreign
-//! cell are sent in one block, and many messages to a local cell are read from contiguous memory.
-//! One thread writes an envelope and pushes it to an inbox. After that, only the owner of the cell
+//! An envelope holds messages of one type side by side. So one block carries all messages of a turn
+//! to the same foreign cell. Many messages to a local cell are read from contiguous memory. One
+//! thread writes an envelope and pushes it to an inbox. After that, only the owner of the cell
 //! reads it. The exception is a visitor: a thread that handles messages of a worker in a long turn
 //! (`runtime/sponsor/README.md`, rescue). The visitor reads messages while the owner appends
 //! others.
@@ -21,7 +21,7 @@ use super::header::CellPtr;
 pub(crate) enum Kind {
     /// Messages for the task.
     Messages,
-    /// Returns one counted reference to the owner of the cell (README, step 6).
+    /// Gives one counted reference to the cell back to the owner (README, step 6).
     Release,
     /// Requests an activation of the task without a message.
     Wake,
@@ -41,19 +41,19 @@ pub(crate) enum Kind {
 /// The header of one block, which the messages follow.
 ///
 /// The thread that owns the envelope writes the fields. A visitor (another thread during a long
-/// turn of the owner) also reads the two atomics while the owner of the mailbox appends to it. The
-/// models do not check these atomics, because the visitor checks by the state word of the cell that
-/// its reads are consistent (`Header::snapshot`).
+/// turn of the owner) also reads the two atomic fields while the owner of the mailbox appends to
+/// it. The models do not check these fields, because the visitor checks by the state word of the
+/// cell that its reads are consistent (`Header::snapshot`).
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
     /// to read.
     next: AtomicPtr<Envelope>,
-    /// Link in the ready stack of the home, while this envelope carries a token. In a local
-    /// mailbox, no envelope carries a token, and this field contains the [origin](Self::origin)
-    /// instead.
+    /// Link in the ready stack of the home, while this envelope carries a cell's token (the right
+    /// to notify the home). In a local mailbox, no envelope carries a token, and this field
+    /// contains the [origin](Self::origin) instead.
     ready_next: UnsafeCell<*mut Envelope>,
-    /// Cell whose token this envelope carries.
+    /// Cell whose token (right to notify the home) this envelope carries.
     token_of: UnsafeCell<Option<CellPtr>>,
     /// Number of free slots. The slots are filled from the highest down. So the next slot to write
     /// is `free - 1`, the envelope is full at 0, and its capacity need not be stored. The field has
@@ -172,7 +172,8 @@ impl Envelope {
         u32::from(self.read()) - self.free()
     }
 
-    /// Returns true if the envelope contains messages that were not read. A note contains none.
+    /// Returns true if the envelope contains messages that were not read. A note (an envelope that
+    /// makes a request) contains none.
     #[inline]
     pub(crate) fn has_messages(&self) -> bool {
         self.kind() == Kind::Messages && self.unread() > 0

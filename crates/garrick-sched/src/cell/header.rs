@@ -32,15 +32,15 @@ pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 
 /// Functions of a door. There is one static table per type.
 pub(crate) struct DoorTable {
-    /// Moves the message out of the place to which the pointer points, and passes it to the door.
-    /// If the door refuses the message, moves it back and returns false.
+    /// Moves the message out of the memory behind the pointer, and passes it to the door. If the
+    /// door refuses the message, moves the message back and returns false.
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
     /// Passes a message during a turn, for a door that only forwards messages. `None` for all other
     /// doors.
     pub(crate) relay: Option<Relay>,
-    /// Moves the message out of the place to which the third argument points, and passes it to the
-    /// door in a separate turn. Takes over a reference to the door. The second argument is the
-    /// worker of the current turn.
+    /// Passes a message to the door in a separate turn. The third argument points to the message,
+    /// which is moved out. The second argument is the worker of the current turn. Takes over a
+    /// reference to the door.
     pub(crate) defer: unsafe fn(CellPtr, NonNull<()>, *mut ()),
     /// Passes the unread messages of one envelope to the door. Returns the number of refused
     /// messages.
@@ -52,13 +52,13 @@ pub(crate) struct DoorTable {
     /// Registers a notice, which is called when the receiver behind the door has ended. The notice
     /// is passed untyped because its type belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
-    /// Writes the capacity of the mailbox behind the door to the place to which the pointer points.
-    /// The pointer is untyped because its type belongs to a layer above.
+    /// Writes the capacity of the mailbox behind the door through the given pointer. The pointer is
+    /// untyped because its type belongs to a layer above.
     pub(crate) gauged: unsafe fn(CellPtr, NonNull<()>),
-    /// Reads the state of the task behind the door. Writes the result to the place to which the
-    /// pointer points. The pointer is untyped because its type belongs to a layer above.
+    /// Reads the state of the task behind the door, and writes the result through the given
+    /// pointer. The pointer is untyped because its type belongs to a layer above.
     pub(crate) look: unsafe fn(CellPtr, NonNull<()>),
-    /// Writes the value from which the door was made to the place to which the pointer points. The
+    /// Finds the value that the door was made from, and writes it through the given pointer. The
     /// pointer is untyped because its type belongs to a layer above.
     pub(crate) origin: unsafe fn(CellPtr, NonNull<()>),
     /// Returns the identity by which addresses of the door are compared.
@@ -67,9 +67,9 @@ pub(crate) struct DoorTable {
 
 /// Functions of a kind of task. There is one static table per type.
 pub(crate) struct Table {
-    /// Runs one activation. Handles first the message in the slot with which the cell was
-    /// scheduled, unless the pointer is null, and then the mailbox. The message is moved out of the
-    /// slot. The home worker is passed untyped because its type belongs to a layer above.
+    /// Runs one activation. If the slot pointer is not null, first moves the message out of this
+    /// slot of the run queue and handles it. Then handles the mailbox. The home worker is passed
+    /// untyped because its type belongs to a layer above.
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
     /// Recovers a task after a turn that panicked. `None` for a task that cannot recover.
     pub(crate) recover: Option<Recover>,
@@ -90,9 +90,9 @@ pub(crate) struct Table {
     pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
     /// True if the task may move to another thread.
     pub(crate) moves: bool,
-    /// True if an activation must first check if it may block its thread.
+    /// True if an activation must first check whether it may block its thread.
     pub(crate) blocks: bool,
-    /// True if turns of the task may end before it is decided whether they commit.
+    /// True if a turn of the task may end before the runtime decides whether the turn commits.
     pub(crate) commits_later: bool,
     /// True if the panics of turns are passed to the sponsor's reporter. False if the task itself
     /// reports them.
@@ -106,10 +106,11 @@ pub(crate) struct Table {
     pub(crate) bounded: bool,
     /// Functions of the door. `None` if the cell is not a door.
     pub(crate) door: Option<&'static DoorTable>,
-    /// Table that the same block gets when its task is watched. `None` in the table of a watched
-    /// task.
+    /// Table that replaces this table when a watcher is added to the task. `None` in the table of a
+    /// watched task.
     pub(crate) watched: Option<&'static Table>,
-    /// Table that the same block gets when its task was dropped.
+    /// Table that replaces this table after the task was dropped. `None` in the table of a dropped
+    /// task.
     pub(crate) dead: Option<&'static Table>,
     /// Size of the whole block, in bytes.
     pub(crate) block_bytes: usize,
@@ -145,7 +146,7 @@ impl Table {
     }
 }
 
-/// The header of a cell, which the task follows in the same block.
+/// The header of a cell. The task comes after the header, in the same block.
 #[repr(C)]
 pub(crate) struct Header {
     /// Table of the task's functions. Written by the owner, read by threads that send to the cell
@@ -153,7 +154,8 @@ pub(crate) struct Header {
     table: unmodelled::AtomicPtr<Table>,
     /// The [`State`] word. Written by the owner. Any thread reads `home` in it.
     pub(super) state: AtomicU64,
-    /// The shared mailbox and the token, as explained in `inbox`. Written by any thread.
+    /// The shared mailbox, which also shows if a thread has the token (`inbox.rs`). Written by any
+    /// thread.
     pub(super) inbox: AtomicPtr<Envelope>,
     /// References that the owner has counted. Only the owner accesses this field.
     pub(super) local_refs: UnsafeCell<i32>,
@@ -261,8 +263,7 @@ impl Header {
         self.table().watched.is_none()
     }
 
-    /// Replaces the table with the table that has the mark of a watched cell. Only the owner calls
-    /// this.
+    /// Replaces the table with the variant for a watched task. Only the owner calls this.
     pub(crate) fn mark_watched(&self) {
         if let Some(watched) = self.table().watched {
             self.set_table(watched);
@@ -369,7 +370,7 @@ impl Header {
         })
     }
 
-    /// Counts the messages in the local mailbox envelope by envelope.
+    /// Counts the messages in the local mailbox by a walk over all its envelopes.
     fn count_mailbox(&self) -> usize {
         let tail = self.mailbox_tail();
         let (mut at, mut count) = (tail, 0);
@@ -472,8 +473,9 @@ impl fmt::Debug for TaskId {
     }
 }
 
-/// A pointer to a cell that is not freed yet. Code that has such a pointer must have a reference to
-/// the cell or its token, or the cell must be scheduled.
+/// A pointer to a cell that is not freed yet. Code may have such a pointer only as long as the cell
+/// cannot be freed: while the code has a reference to the cell or the token of the cell, or while
+/// the cell is scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);

@@ -1,9 +1,9 @@
 //! A record for loom models: the cells that each worker (home) has ever had.
 //!
 //! A worker that shuts down searches all blocks for its cells. A model must not read a block in
-//! which another thread may be creating a cell, because loom treats the creation of an atomic as a
-//! non-atomic write. Moreover, a model must not depend on addresses. So models search this record
-//! instead.
+//! which another thread may be creating a cell. The reason is that loom treats the creation of an
+//! atomic as a non-atomic write. Moreover, a model must not depend on addresses. So models search
+//! this record instead.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ thread_local! {
     static HOMES: RefCell<Vec<(CellPtr, Home)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Records that a cell now has this home.
+/// Records that the home (the owner) of the cell is now `home`.
 pub(super) fn note(cell: CellPtr, home: Home) {
     HOMES.with_borrow_mut(|homes| {
         homes.retain(|known| *known != (cell, home));
@@ -23,7 +23,7 @@ pub(super) fn note(cell: CellPtr, home: Home) {
     });
 }
 
-/// Returns the cells that have ever had this home.
+/// Returns all cells whose home (owner) is or was `home`.
 pub(crate) fn once_at(home: Home) -> Vec<CellPtr> {
     HOMES.with_borrow(|homes| {
         let there = homes.iter().filter(|(_, other)| *other == home);

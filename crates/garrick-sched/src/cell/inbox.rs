@@ -3,7 +3,8 @@
 //! The inbox is a stack of envelopes, newest first, and the owner takes the whole stack at once.
 //! Together with the mailbox, the inbox is a banker's queue, as in the Lisp TActors. The stack is a
 //! Treiber stack (1986). If the stack is empty, its head has one of several special values, such as
-//! IDLE. Pushing is lock-free, and taking is wait-free. The *token* is the right to run the cell.
+//! IDLE. Pushing is lock-free, and taking is wait-free. The *token* is the right to notify the
+//! owner of the cell.
 //!
 //! ```text
 //!              push: gets the token                take: returns it
@@ -25,14 +26,15 @@ use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use super::envelope::Envelope;
 use super::header::Header;
 
-/// The inbox is empty, and a thread holds the token.
+/// The inbox is empty, and a thread holds the token (the right to notify the owner of the cell).
 const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// The inbox is closed: nothing can be pushed to it any more.
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
 /// The cell is a door. No envelope is ever pushed, because each sender runs the door itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
-/// The inbox is empty, and no thread holds the token. All threads except the owner treat this value
-/// as IDLE. The owner must send through the inbox, because other threads take envelopes from it.
+/// The inbox of a lent cell is empty, and no thread holds the token (the right to notify the
+/// owner). Threads other than the owner treat this value as IDLE. The owner itself must send
+/// through the inbox, because other threads take envelopes from the inbox.
 const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
 /// The value that stands for IDLE in a cell with a bounded mailbox. It differs from IDLE so that
@@ -49,7 +51,8 @@ fn is_idle(inbox: *mut Envelope) -> bool {
     inbox.is_null() || inbox == BOUNDED
 }
 
-/// Returns the value that stands for IDLE in a cell whose mailbox is bounded or unbounded.
+/// Returns the value that stands for IDLE: BOUNDED if the mailbox is bounded, otherwise the null
+/// pointer.
 #[inline]
 pub(super) fn idle_of(is_bounded: bool) -> *mut Envelope {
     if is_bounded {
@@ -80,19 +83,23 @@ impl Chain {
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Push {
-    /// The cell was idle, so the pusher now holds its token. The oldest envelope of the chain
-    /// carries the token. The pusher must push this envelope to the ready stack of the cell's home.
+    /// The cell was idle, so the pusher now holds its token: the right to notify the owner. The
+    /// oldest envelope of the chain carries the token. The pusher must push this envelope to the
+    /// ready stack of the cell's home.
     Token,
-    /// The token is out, so the owner will take the chain.
+    /// Another thread already notifies the owner (holds the token), so the owner will take the
+    /// chain.
     Queued,
     /// The cell is closed. The chain still belongs to the caller.
     Closed,
 }
 
 impl Header {
-    /// Returns true if no thread holds the token and the inbox is empty. Only the owner calls this.
+    /// Returns true if the inbox is empty and no thread holds the token (the right to notify the
+    /// owner). Only the owner calls this.
     ///
-    /// The result is reliable for the owner: IDLE changes only when a foreign thread pushes.
+    /// A true result means that each push that happened before this call was already taken. Another
+    /// thread may push at any time.
     #[inline]
     pub(crate) fn inbox_is_idle(&self) -> bool {
         // Relaxed: the owner wrote IDLE itself, and a push that happened before this call (the case
@@ -102,14 +109,15 @@ impl Header {
 
     /// Returns true if the inbox is idle and the mailbox is not bounded. Only the owner calls this.
     ///
-    /// The result is reliable for the owner: IDLE changes only when a foreign thread pushes.
+    /// A true result means that each push that happened before this call was already taken. Another
+    /// thread may push at any time.
     #[inline]
     pub(crate) fn inbox_is_idle_and_unbounded(&self) -> bool {
         // Relaxed: as above.
         self.inbox.load(Relaxed).is_null()
     }
 
-    /// Returns the value that stands for IDLE in this cell.
+    /// Returns the value that the inbox of this cell has while it is idle.
     fn idle(&self) -> *mut Envelope {
         idle_of(self.is_bounded())
     }
@@ -166,8 +174,8 @@ impl Header {
         }
     }
 
-    /// Takes the token of an idle cell. Returns false if another thread has the token (README, step
-    /// 3). Only the owner calls this.
+    /// Takes the token of an idle cell: the right to notify the owner. Returns false if another
+    /// thread has the token (README, step 3). Only the owner calls this.
     #[must_use]
     pub(crate) fn try_hold(&self) -> bool {
         // Relaxed: the owner's fields are handed on by the shared queue; nothing is read here.
@@ -176,16 +184,16 @@ impl Header {
             .is_ok()
     }
 
-    /// Takes all envelopes, newest first, and returns the token (README, steps 2 and 4). Only an
-    /// owner that has the token calls this.
+    /// Takes all envelopes, newest first, and gives the token (the right to notify the owner) back
+    /// (README, steps 2 and 4). Only an owner that has the token calls this.
     pub(crate) fn take_and_idle(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`;
         // publishes the home to the next thread that takes the token.
         taken(self.inbox.swap(self.idle(), AcqRel))
     }
 
-    /// Takes all envelopes, newest first, and keeps the token. Returns null if there are none. Only
-    /// the thread that has the token calls this.
+    /// Takes all envelopes, newest first, and keeps the token (the right to notify the owner).
+    /// Returns null if there are no envelopes. Only the thread that has the token calls this.
     pub(crate) fn take_and_hold(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. The home that the owner has released stays
         // released for the next thread that takes the token, by the release sequence that this swap
@@ -193,8 +201,9 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Returns the token and stores RESTING. Returns false if an envelope has come since the caller
-    /// took all envelopes. Called by a thread that is not the owner, but has the token.
+    /// Gives the token (the right to notify the owner) back, stores RESTING, and returns true. Does
+    /// nothing and returns false if an envelope has come since the caller took all envelopes.
+    /// Called by a thread that is not the owner, but has the token.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {
         // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the
@@ -204,8 +213,8 @@ impl Header {
             .is_ok()
     }
 
-    /// Changes RESTING back to IDLE. If the inbox has another value, a thread has the token and
-    /// will return it. Only the owner calls this.
+    /// Changes RESTING back to IDLE. If the inbox has another value, a thread has the token (the
+    /// right to notify the owner) and will give it back. Only the owner calls this.
     pub(crate) fn end_rest(&self) {
         // Relaxed: the lock of the loan has ordered what was done before.
         let _ = self
@@ -214,7 +223,7 @@ impl Header {
     }
 
     /// Closes the inbox permanently and takes the remaining envelopes, newest first. Only an owner
-    /// that has the token calls this.
+    /// that has the token of the cell calls this.
     pub(crate) fn close(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
         // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of

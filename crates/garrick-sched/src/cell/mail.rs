@@ -2,10 +2,10 @@
 //! (`runtime/sponsor/README.md`, rescue).
 //!
 //! During the visit, the owner may append once, if the owner checked the inbox before the visitor
-//! took the token. So the visitor reads only up to the end that the mailbox had at the snapshot.
-//! The visitor writes only the fields `read` of the envelopes. It frees envelopes whose messages
-//! are all read, except for the last one, in which the owner may be writing. The owner repairs the
-//! list after its turn ([`Header::mend`]).
+//! took the token (the right to notify the owner). So the visitor reads only up to the end that the
+//! mailbox had at the snapshot. The visitor writes only the fields `read` of the envelopes. It
+//! frees envelopes whose messages are all read, except for the last one, in which the owner may be
+//! writing. The owner repairs the list after its turn ([`Header::mend`]).
 
 use garrick_core::prim::unmodelled::{Acquire, fence};
 
@@ -13,8 +13,8 @@ use super::envelope::{Envelope, Kind};
 use super::header::Header;
 use super::state::{Home, State};
 
-/// Snapshot of a mailbox, for a visitor (a thread that handles its messages during a long turn of
-/// the owner).
+/// Snapshot of a mailbox, for a visitor: a thread that handles messages of the mailbox during a
+/// long turn of the owner.
 pub(crate) struct Mail {
     /// State word of the cell.
     state: State,
@@ -96,9 +96,9 @@ impl Mail {
 impl Header {
     /// Takes a snapshot of the mailbox of a cell that is in the run queue of its home.
     ///
-    /// The caller must have the token. `turn` returns the number of the current turn of the home.
-    /// Returns `None` if the cell is not waiting in the run queue, or if the current turn has
-    /// appended to the mailbox.
+    /// The caller must have the token of the cell (the right to notify the home). `turn` returns
+    /// the number of the current turn of the home. Returns `None` if the cell is not waiting in the
+    /// run queue, or if the current turn has appended to the mailbox.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();
@@ -128,9 +128,9 @@ impl Header {
         })
     }
 
-    /// Removes the messages and nudges that a visitor has handled from the local mailbox. If the
-    /// last envelope of the snapshot was handled, returns this envelope, which the caller must
-    /// free. Only the owner calls this.
+    /// Removes from the local mailbox the messages and nudges (requests for a turn) that a visitor
+    /// has handled. If the visitor has handled the last envelope of the snapshot, returns this
+    /// envelope, which the caller must free. Only the owner calls this.
     pub(crate) fn mend(&self, mail: &Mail) -> Option<*mut Envelope> {
         let tail = self.mailbox_tail();
         if mail.last.is_null() {

@@ -1,5 +1,5 @@
-//! The ready stack of a worker: the cells whose token another thread has taken. A thread that runs
-//! the worker *sits on its seat*.
+//! The ready stack of a worker: the cells whose token (right to notify the worker) another thread
+//! has taken. A thread that runs the worker *sits on its seat*.
 //!
 //! A ready stack is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is
 //! the thread that runs the worker, takes the whole stack. The same word also records whether there
@@ -35,7 +35,7 @@ use garrick_core::prim::atomic::{
 
 use super::envelope::Envelope;
 
-/// The stack is empty, and no thread runs the worker (sits on its seat) or waits for an envelope.
+/// The stack is empty. No thread runs the worker, and no thread watches the stack.
 const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// No thread runs the worker. A thread watches the stack, and will run the worker if an envelope is
 /// pushed.
@@ -54,24 +54,25 @@ pub(crate) enum Notice {
     /// The thread that runs the worker does not check the stack now, but other threads may take
     /// envelopes from it. The pusher may have to wake one of them.
     Lent,
-    /// No thread runs the worker. The pusher now owns its seat, and must run the worker or hand the
-    /// seat over.
+    /// No thread was running the worker. The pusher now has the right to run it. The pusher must do
+    /// so, or must pass this right to another thread.
     Yours,
 }
 
-/// State of a worker's seat, for a thread that watches the ready stack of this worker.
+/// The result of a look at a worker's ready stack, by a thread that watches the stack instead of
+/// running the worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// The state of the seat has not changed.
+    /// No envelope was pushed, and no thread runs the worker.
     Nothing,
     /// An envelope was pushed, and no thread runs the worker.
     Called,
-    /// Another thread has taken the seat, so it runs the worker.
+    /// Another thread has begun to run the worker.
     Gone,
 }
 
-/// The ready stack of a worker. Any thread may push, and the thread that runs the worker (the
-/// sitter) takes.
+/// The ready stack of a worker. Any thread may push envelopes. The thread that runs the worker (the
+/// sitter) takes them.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
@@ -98,8 +99,8 @@ fn is_lent(head: *mut Envelope) -> bool {
 }
 
 impl Ready {
-    /// Returns true if the sitter must call `take`, because there are envelopes or because the
-    /// stack has the mark LENT.
+    /// Returns true if the thread that runs the worker must call `take`, because there are
+    /// envelopes or because the stack has the mark LENT.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
@@ -113,8 +114,9 @@ impl Ready {
         self.head.load(Acquire) == PARKED
     }
 
-    /// Pushes the envelope that carries a cell's token (README, step 2). If `keeps` is true, the
-    /// caller also takes the seat if another thread is watching it.
+    /// Pushes the envelope that carries a cell's token (README, step 2). If no thread runs the
+    /// worker, the caller gets the right to run it. If a thread watches the stack, the caller gets
+    /// this right only if `keeps` is true.
     ///
     /// # Safety
     /// The envelope carries a token, which the caller holds.
@@ -144,8 +146,8 @@ impl Ready {
     }
 
     /// Takes all envelopes, oldest first, and removes the mark LENT, so that other threads can no
-    /// longer take envelopes. The returned flag is true if the stack had this mark. Only the sitter
-    /// calls this.
+    /// longer take envelopes. The returned flag is true if the stack had this mark. Only the thread
+    /// that runs the worker calls this.
     pub(crate) fn take(&self) -> (*mut Envelope, bool) {
         // Acquire: pairs with the Release in `push`.
         let head = self.head.swap(std::ptr::null_mut(), Acquire);
@@ -153,8 +155,8 @@ impl Ready {
         (Self::oldest_first(list_of(head)), is_lent(head))
     }
 
-    /// Takes `envelope`, which the sitter has pushed itself, if it is the only envelope in the
-    /// stack. Returns true on success. Only the sitter calls this.
+    /// Takes `envelope` if it is the only envelope in the stack. Returns true on success. Only the
+    /// thread that runs the worker calls this, for an envelope that it has pushed itself.
     pub(crate) fn take_only(&self, envelope: *mut Envelope) -> bool {
         // Relaxed: it finds what it has written itself.
         (self.head)
@@ -172,8 +174,8 @@ impl Ready {
         self.take_and_mark(seen)
     }
 
-    /// Takes all envelopes, oldest first, from a stack with the mark LENT. Returns `None` if it no
-    /// longer has the mark.
+    /// Takes all envelopes, oldest first, from a stack with the mark LENT. Returns `None` if the
+    /// stack no longer has the mark.
     pub(crate) fn take_lent(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if !is_lent(seen) {
@@ -203,7 +205,7 @@ impl Ready {
         }
     }
 
-    /// Counts that a thread has begun to run the worker. Only the sitter calls this.
+    /// Counts that a thread has begun to run the worker. Only that thread calls this.
     pub(crate) fn count_sit(&self) {
         // Relaxed: the previous sitter has written it, and then left.
         let sits = self.sits.load(Relaxed).wrapping_add(1);
@@ -232,7 +234,8 @@ impl Ready {
         is_lent(self.head.load(Relaxed))
     }
 
-    /// Returns true if there are envelopes that threads other than the sitter may take.
+    /// Returns true if there are envelopes that threads other than the one that runs the worker may
+    /// take.
     pub(crate) fn has_lent(&self) -> bool {
         // Relaxed: `take_lent` looks again with Acquire; a fence orders it against sleep.
         let head = self.head.load(Relaxed);
@@ -253,9 +256,9 @@ impl Ready {
         oldest_first
     }
 
-    /// Stops running the worker, and returns true. The thread that later removes the mark PARKED
-    /// owns the seat of the worker. Returns false if there are envelopes to take. Only the sitter
-    /// calls this.
+    /// Stops running the worker, marks the stack as PARKED, and returns true. The thread that later
+    /// removes this mark gets the right to run the worker. Does nothing and returns false if there
+    /// are envelopes to take. Only the thread that runs the worker calls this.
     #[must_use]
     pub(crate) fn try_park(&self) -> bool {
         // Release: pairs with the Acquire in `is_parked`, `sit` and `push`: the next sitter sees
@@ -266,7 +269,7 @@ impl Ready {
     }
 
     /// Stops running the worker in order to watch its ready stack. Returns false if there are
-    /// envelopes to take. Only the sitter calls this.
+    /// envelopes to take. Only the thread that runs the worker calls this.
     #[must_use]
     pub(crate) fn try_watch(&self) -> bool {
         let watched = std::ptr::without_provenance_mut(WATCHED);
@@ -276,8 +279,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Returns the state of the worker's seat. Called by a thread that has left the seat by
-    /// `try_watch`.
+    /// Returns what has happened to the worker. Called by a thread that has stopped running the
+    /// worker by `try_watch`.
     pub(crate) fn look(&self) -> Look {
         // Relaxed: `sit_watched` looks again with Acquire.
         match self.head.load(Relaxed) {
@@ -287,8 +290,8 @@ impl Ready {
         }
     }
 
-    /// Begins to run the worker again, after `try_watch`. Returns false if another thread has taken
-    /// the seat of the worker.
+    /// Begins to run the worker again, after `try_watch`. Returns false if another thread has begun
+    /// to run the worker.
     #[must_use]
     pub(crate) fn sit_watched(&self) -> bool {
         let mut seen = self.head.load(Relaxed);
@@ -306,7 +309,7 @@ impl Ready {
         false
     }
 
-    /// Takes the seat of a worker that no thread runs, even if a thread watches its ready stack.
+    /// Begins to run a worker that no thread runs, even if a thread watches its ready stack.
     /// Returns true on success, as [`Ready::sit`] does.
     #[must_use]
     pub(crate) fn sit_as_guest(&self) -> bool {
@@ -319,8 +322,8 @@ impl Ready {
                 .is_ok()
     }
 
-    /// Takes the seat of a worker that no thread runs and no thread watches. Returns true on
-    /// success. The caller must then run the worker or hand its seat over.
+    /// Takes the right to run a worker that no thread runs and no thread watches. Returns true on
+    /// success. The caller must then run the worker, or pass the right to another thread.
     #[must_use]
     pub(crate) fn sit(&self) -> bool {
         // Acquire: pairs with the Release in `try_park`.

@@ -30,7 +30,8 @@ use super::header::Header;
 const SCHEDULED: u64 = 1;
 /// The cell has not run yet. The newest newborn cell runs first.
 const NEWBORN: u64 = 2;
-/// The task was dropped. The cell is closed as soon as its token is back.
+/// The task was dropped. The cell is closed as soon as the owner has its token (the right to notify
+/// the owner).
 const STOPPED: u64 = 4;
 /// The cell is in its home's list of cells to free, or is being freed.
 const GARBAGE: u64 = 8;
@@ -143,8 +144,8 @@ impl State {
     }
 
     /// Returns true if the home of the cell is `home`, the cell is scheduled and has not stopped,
-    /// and the current turn has not appended to its mailbox. The cell may be newborn (it has not
-    /// run yet).
+    /// and its mailbox has no messages of the current turn. The cell may be newborn (it has not run
+    /// yet).
     pub(super) fn is_scheduled_whole_at(self, home: Home) -> bool {
         self.0 & !NEWBORN & !POINTER_MASK == home.0 | SCHEDULED
     }
@@ -165,8 +166,8 @@ impl State {
         self.0 & STOPPED != 0
     }
 
-    /// Returns true if the cell has stopped and is not scheduled, so that only its token is
-    /// missing.
+    /// Returns true if the cell has stopped and is not scheduled, so that the owner needs only the
+    /// cell's token to close the cell.
     pub(crate) const fn waits_for_token(self) -> bool {
         self.0 & (STOPPED | SCHEDULED) == STOPPED
     }
@@ -246,8 +247,8 @@ impl Header {
         self.schedule_from(self.state());
     }
 
-    /// Schedules a cell that has not run yet behind all ready cells, like a cell that has already
-    /// run. The cell belongs to the worker `home`.
+    /// Schedules a cell that has not run yet. Like a cell that has already run, this cell will run
+    /// after all ready cells. The cell belongs to the worker `home`.
     pub(crate) fn schedule_in_line(&self, home: Home) {
         self.check(|now| now.rests_at(home), "a cell gets its first message");
         self.store(home.0 | SCHEDULED);

@@ -29,14 +29,15 @@ impl Hooks {
         true
     }
 
-    /// Returns the worker (home) whose tasks get messages through their mailboxes. Here, this is
-    /// the given worker.
+    /// Returns the worker (home) whose tasks get messages directly in their mailboxes. Without the
+    /// simulation, this is always the given worker.
     #[inline(always)]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         home
     }
 
-    /// Returns true if a worker sends nothing directly to its own cells.
+    /// Returns true if even a message to a task of the same worker must leave the worker. Without
+    /// the simulation, always returns false.
     #[inline(always)]
     pub(crate) fn send_out(self) -> bool {
         false
@@ -50,8 +51,8 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn gone(self, _: CellPtr) {}
 
-    /// In a simulation, takes a chain of messages that a commit delivers. Here, always returns
-    /// false, because the chain was not taken.
+    /// In a simulation, takes a chain of messages that a commit delivers. Without the simulation,
+    /// always returns false: the chain was not taken.
     #[inline(always)]
     pub(crate) fn takes(self, _: CellPtr, _: Chain) -> bool {
         false
@@ -67,11 +68,11 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn undone(self) {}
 
-    /// In a simulation, cancels a failure that was chosen for the turn. Here, does nothing.
+    /// In a simulation, cancels a failure that was chosen for the turn. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn spare(self) {}
 
-    /// In a simulation, panics if a failure was chosen for the turn. Here, does nothing.
+    /// In a simulation, panics if a failure was chosen for the turn. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn fail_if_chosen(self) {}
 }

@@ -20,14 +20,13 @@ thread_values! {
     /// Events that the simulation has not taken yet, such as creations and ends of tasks, oldest
     /// first.
     static EVENTS: RefCell<Vec<Event>> = RefCell::new(Vec::new());
-    /// Task whose turn runs now, as the parent of new tasks, and the number of tasks that it has
-    /// created.
+    /// Task whose turn runs now. It is the parent of each task that is created in this turn.
     static PARENT: Cell<TaskName> = Cell::new(TaskName::OUTSIDE);
     static CHILDREN: Cell<u32> = Cell::new(0);
     /// For each root (the parent of tasks that were created outside of tasks), the number of its
     /// children.
     static ROOTS: RefCell<BTreeMap<TaskName, u32>> = RefCell::new(BTreeMap::new());
-    /// True while a simulated node closes and no longer has tasks.
+    /// True while a simulated node is closing and has no tasks left.
     static IS_EMPTY: Cell<bool> = Cell::new(false);
     /// True if the current turn fails when it commits.
     static FAILS: Cell<bool> = Cell::new(false);
@@ -66,8 +65,8 @@ pub(crate) fn simulates_here() -> bool {
     SIMULATES.get()
 }
 
-/// True if a thread has created a task for a simulation that runs on another thread. The simulation
-/// then searches for its tasks when it closes a node, because it does not know all of them.
+/// True if a thread has created a task for a simulation that runs on another thread. Such a
+/// simulation does not know all its tasks. So it searches for them when it closes a node.
 static HAS_STRANGERS: AtomicBool = AtomicBool::new(false);
 
 /// Returns a number that identifies the calling thread. No other thread has the same number at the
@@ -116,8 +115,8 @@ impl Hooks {
         (self.are_active, self.thread) == (other.are_active, other.thread)
     }
 
-    /// Returns the worker (home) to whose tasks a worker sends directly through their mailboxes. In
-    /// a simulation there are no such tasks, so that all messages are staged and leave the worker.
+    /// Returns the worker (home) whose tasks get messages directly in their mailboxes. In a
+    /// simulation there is no such worker, so that all messages are staged and leave the worker.
     #[inline]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         if self.are_active {
@@ -127,7 +126,7 @@ impl Hooks {
         }
     }
 
-    /// Returns true if a worker sends nothing directly to its own cells.
+    /// Returns true if even a message to a task of the same worker must leave the worker.
     #[inline]
     pub(crate) fn send_out(self) -> bool {
         self.are_active
@@ -178,8 +177,8 @@ impl Hooks {
         }
     }
 
-    /// Takes a chain of messages that a commit delivers, and the reference to their receiver.
-    /// Returns false if the chain must be pushed to the inbox of its receiver.
+    /// Takes a chain of messages that a commit delivers, and a reference to their receiver, and
+    /// returns true. Returns false if the caller must push the chain to the inbox of the receiver.
     #[inline]
     pub(crate) fn takes(self, cell: CellPtr, chain: Chain) -> bool {
         let takes = self.are_active && STEPS.get() && !cell.is_door() && !cell.inbox_is_closed();
@@ -195,7 +194,8 @@ impl Hooks {
         !self.are_active || !IS_EMPTY.get() || HAS_STRANGERS.load(Relaxed)
     }
 
-    /// Records that a turn is about to be undone. The commits of the undo do not fail.
+    /// Records that a turn is about to be undone, and cancels a failure that was chosen for the
+    /// turn.
     pub(crate) fn undone(self) {
         if self.are_active {
             FAILS.set(false);

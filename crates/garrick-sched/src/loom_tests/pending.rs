@@ -41,8 +41,8 @@ impl Task for Later {
     }
 }
 
-/// Runs a task whose first turn is decided by `decides` on another thread, and returns the numbers
-/// that it has sent. The sponsor ends meanwhile.
+/// Runs a task. On another thread, `decides` determines whether the first turn of the task commits.
+/// The sponsor ends meanwhile. Returns the numbers that the task has sent.
 fn run(decides: fn(Pending), messages: u32, now: bool) -> Vec<u32> {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());

@@ -33,7 +33,7 @@ impl Task for Meddler {
     }
 }
 
-/// Returns a sponsor with two workers, which immediately lend their cells in a turn. The calling
+/// Returns a sponsor with two workers. In a turn, a worker immediately lends its cells. The calling
 /// thread runs the first worker.
 fn two_workers() -> (Arc<Shared>, Handle, LeftInModel) {
     let shared = Sponsor::builder()
@@ -274,7 +274,7 @@ impl Hears {
     }
 }
 
-/// Number that stands for a nudge in the log of [`Hears`].
+/// Number that stands for a nudge (a request for a turn) in the log of [`Hears`].
 const NUDGED: u32 = u32::MAX;
 
 impl Task for Hears {

@@ -489,11 +489,12 @@ impl Task for Passes {
     }
 }
 
-/// Runs a worker with fine turns that sends to a cell of a second worker, which no thread runs.
+/// Runs a worker that has only short turns and sends to a cell of a second worker, which no thread
+/// runs.
 ///
 /// At the same time, another thread sends to a cell of the second worker: to the same cell, or to
 /// another one. If `ends` is true, the sending task is dropped at the end. Returns the number of
-/// runs in which the worker has gathered the cell.
+/// runs in which the worker has *gathered* the cell (has taken it over from the second worker).
 fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
     let gathered = Arc::new(AtomicUsize::new(0));
     let counts = gathered.clone();
@@ -550,16 +551,17 @@ fn loom_a_seat_whose_cell_is_gathered_gets_what_another_thread_sends() {
     assert!(gathers(false, false) > 0);
 }
 
-/// Checks that the worker does not gather the cell if the sending task is dropped. The destructor
-/// of a dropped value may wait for the gathered cell.
+/// Checks that the worker does not keep a cell that it has gathered (taken over from another
+/// worker) if the sending task is dropped. The destructor of a dropped value may wait for this
+/// cell.
 #[test]
 fn loom_a_cell_that_was_gathered_is_given_away_before_something_is_dropped() {
     assert_eq!(gathers(false, true), 0);
 }
 
-/// Checks that the thread that removes a mark sees the writes before the mark was stored. A thread
-/// of a sponsor would see its own writes anyway, so this test and the next one use the ready stack
-/// directly.
+/// Checks that the thread that removes a mark sees all writes that were made before the mark was
+/// stored. A thread of a sponsor would see its own writes anyway, so this test and the next one use
+/// the ready stack directly.
 #[test]
 fn loom_who_sits_has_what_was_left() {
     check(|| {

@@ -13,10 +13,11 @@ use garrick_core::random::mix;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskName(u64);
 
-/// Distinguishes the names of timers from the names of children.
+/// Distinguishes the name of a timer from the name of a child task.
 const TIMER: u64 = 0x7469_6d65;
 
-/// Distinguishes the names of the senders of copies from the names of children.
+/// Distinguishes a name that stands for the sender of copied messages from the name of a child
+/// task.
 const COPY: u64 = 0x636f_7079;
 
 impl TaskName {
@@ -26,8 +27,8 @@ impl TaskName {
     /// The name of code whose messages are discarded.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
-    /// Returns the task name that stands for a sponsor whose own name is `sponsor`. `number` is the
-    /// number of earlier sponsors with this name.
+    /// Returns a name that stands for a sponsor, as the parent of the tasks that no other task
+    /// creates. `number` is the number of earlier sponsors that also have the name `sponsor`.
     pub(crate) fn root(sponsor: &str, number: u32) -> Self {
         let hash = sponsor
             .bytes()
@@ -36,25 +37,25 @@ impl TaskName {
     }
 
     /// Returns the name of a task that this task creates. `number` is the number of tasks that this
-    /// task has created before.
+    /// task has created earlier.
     pub(crate) fn child(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32)
     }
 
     /// Returns the name of a task that another thread has created. `number` is the number of tasks
-    /// that other threads have created.
+    /// that other threads have created earlier.
     pub(crate) fn stranger(number: u32) -> Self {
         Self::NOWHERE.derived(u64::from(number) << 32)
     }
 
     /// Returns the name of a timer that sends to this task. `number` is the number of earlier
-    /// timers.
+    /// timers that send to this task.
     pub(crate) fn timer(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32 | TIMER)
     }
 
-    /// Returns the name of the sender of the copies that the simulation makes of this sender's
-    /// messages.
+    /// Returns a name for the sender of copies. The simulation makes these copies of the messages
+    /// that the task with this name has sent.
     #[must_use]
     pub fn of_copies(self) -> Self {
         self.derived(COPY)
@@ -64,7 +65,7 @@ impl TaskName {
         Self(mix(mix(self.0) ^ by))
     }
 
-    /// Returns the name with the number `number`, which [`TaskName::get`] has returned.
+    /// Converts a number that [`TaskName::get`] has returned back into the name.
     #[must_use]
     pub fn from_number(number: u64) -> Self {
         Self(number)

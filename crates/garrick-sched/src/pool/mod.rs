@@ -3,7 +3,7 @@
 //! The method is described by Bonwick and Adams, "Magazines and Vmem" (USENIX 2001). A thread
 //! allocates from its own lists and frees to them without atomics. If a list contains more than two
 //! batches, one batch moves to the depot. If a list is empty, a batch moves from the depot to the
-//! list. So blocks that were freed on another worker come back batch by batch. Blocks are parts of
+//! list. So blocks that were freed by another thread come back in batches. Blocks are parts of
 //! slabs, which keep their addresses until the process exits. So the memory of a cell stays valid
 //! even if addresses of the cell outlive its system. If no block of a slab is used for some time,
 //! the pages of the slab are given back to the operating system (`reclaim`).
@@ -28,8 +28,8 @@ const FINE_CLASSES: usize = FINE_BYTES / 8 + 1;
 /// that needs a larger cell is boxed.
 pub(crate) const CELL_BYTES_MAX: usize = 4096;
 const CELL_CLASSES: usize = FINE_CLASSES + 4;
-/// Sizes of envelopes. Each size is four times the size before it, so that many messages soon use
-/// large envelopes.
+/// Sizes of envelopes. Each size is four times the previous size, so that a sequence of many
+/// messages soon uses large envelopes.
 const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
     // Loom's cells are larger.
     [256, 512, 1024, 4096]
@@ -90,8 +90,9 @@ pub(crate) const fn envelope_room(step: u8) -> usize {
     ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
 }
 
-/// A free block. In a block for a cell, the second word stays 0. In a cell, this word is the state
-/// word. So code that walks over the slabs recognizes free blocks by this word.
+/// A free block. If the block is for a cell, its second word is the place of the cell's state word,
+/// and is 0 while the block is free. The value 0 means that no worker owns the block. So code that
+/// walks over the slabs skips free blocks.
 struct Free {
     next: *mut Free,
 }
@@ -141,7 +142,7 @@ struct Slab {
 unsafe impl Send for Slab {}
 
 impl Slab {
-    /// Returns the number of blocks that the slab has been divided into so far. The value may be
+    /// Returns the number of blocks into which the slab was divided so far. The value may be
     /// outdated, but it includes all cells of this thread.
     fn carved(&self) -> usize {
         let bytes = class_bytes(self.class);
@@ -456,7 +457,7 @@ mod unpooled {
         /// this system thread.
         static BLOCKS: &'static Blocks = Box::leak(Box::default());
         /// Blocks that the model has freed. Their memory is kept until the run is over. So loom
-        /// detects a use after free, and no other block gets the address.
+        /// detects a use after free, and no other block gets the same address.
         static FREED: std::cell::RefCell<Vec<(usize, usize)>> = const { std::cell::RefCell::new(Vec::new()) };
     }
 

@@ -6,8 +6,8 @@
 //! working set of a depot in this way. After a period of a few seconds, a sleeping worker takes the
 //! unused batches out and processes them twice. First it counts the free blocks of each slab. Then
 //! it removes the blocks of slabs that are completely free. The pages of these slabs are given back
-//! to the operating system. But the addresses of the slabs stay mapped and then read as zero,
-//! because code that walks over all cells reads the state words in every slab.
+//! to the operating system. But the addresses of the slabs stay mapped and then read as zero. The
+//! reason is that code that walks over all cells reads the state words in every slab.
 //!
 //! ```text
 //!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a sleeping worker ----.
@@ -30,7 +30,7 @@ use super::{
 
 /// Time for which blocks must be unused before they are given back.
 const UNUSED_FOR: Duration = Duration::from_secs(2);
-/// Number of bytes that must have come to the depot before it is checked for unused memory.
+/// Number of bytes that must have come to the depot before the depot is checked for unused memory.
 const WORTH_BYTES: usize = 4 * SLAB_BYTES;
 /// True if pages can be given back to the system while they stay mapped.
 const TAKES_PAGES: bool = cfg!(all(target_os = "linux", not(garrick_portable))) && !UNPOOLED;
@@ -42,8 +42,9 @@ static WANTED: AtomicBool = AtomicBool::new(false);
 /// Lock that a worker holds while it searches for unused blocks.
 static SWEEPER: Mutex<()> = Mutex::new(());
 
-/// Returns the number of the current watch (the period in which the depot records which batches are
-/// used), if there is one. A watch does not see unused blocks that a thread keeps in its own lists.
+/// Returns the number of the current watch: the period in which the depot records which batches are
+/// used. Returns `None` if there is no such period now. A watch does not see unused blocks that a
+/// thread keeps in its own lists.
 pub(crate) fn watch() -> Option<u64> {
     WANTED.load(Relaxed).then(|| depot().reclaim.watches)
 }
@@ -62,8 +63,9 @@ pub(crate) fn time_left() -> Option<Duration> {
     }
 }
 
-/// Gives memory that was not used for [`UNUSED_FOR`] back to the operating system, if the current
-/// period of observation is over. Works step by step, and stops early if `is_wanted` returns true.
+/// If the current period of observation is over, returns memory to the operating system: the memory
+/// that was not used for [`UNUSED_FOR`]. Works step by step, and stops early if `is_wanted` returns
+/// true, because the thread has other work.
 pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;
@@ -104,13 +106,14 @@ pub(super) struct Reclaim {
     /// Number of bytes that have come to the depot since the last period of observation (watch)
     /// began.
     arrived: usize,
-    /// Lowest height of each stack of the depot since the last period of observation (watch) began.
+    /// For each stack of the depot, its lowest height since the last period of observation (watch)
+    /// began.
     lows: [usize; CLASSES],
     /// Number of periods of observation (watches) that have begun so far.
     watches: u64,
 }
 
-/// The stages of the reclaiming of memory, as in the diagram of the module documentation.
+/// The stages in which memory is reclaimed. The module documentation has a diagram of them.
 enum Stage {
     Calm,
     Watching { until: Instant },
@@ -125,8 +128,8 @@ impl Reclaim {
         watches: 0,
     };
 
-    /// Returns the number of blocks of a class that a sweep has taken out of the lists of the
-    /// depot.
+    /// Returns the number of blocks of the size class that the current search for unused memory has
+    /// taken out of the depot.
     pub(super) fn held(&self, class: usize) -> u64 {
         match &self.stage {
             Stage::Sweeping(sweep) if sweep.class == class => sweep.held,
@@ -150,10 +153,11 @@ impl Found {
 enum Pass {
     /// The pass counts the free blocks of each slab.
     Counting,
-    /// The pass keeps the free blocks of slabs that are in use, and removes the other blocks. The
-    /// kept blocks are collected in this list until it is a batch.
+    /// The pass keeps the free blocks of slabs that are in use, and removes the other blocks. This
+    /// list collects the kept blocks, until they are a full batch.
     Sorting(List),
-    /// The pass gives the pages of completely free slabs back, one slab after another.
+    /// The pass gives the pages of completely free slabs back to the operating system, one slab
+    /// after another.
     Zapping,
 }
 
@@ -173,8 +177,8 @@ struct Sweep {
     /// Number of blocks that this search has taken out of the depot. They are neither in the depot
     /// nor in use.
     held: u64,
-    /// Number of slabs of all size classes that were given back since the last period of
-    /// observation ended.
+    /// Number of slabs, of all size classes, that were given back to the operating system since the
+    /// last period of observation ended.
     given: usize,
 }
 
@@ -205,8 +209,8 @@ impl Sweep {
         self.done.push(list);
     }
 
-    /// Appends those blocks to `kept` whose slabs are in use. Returns the batches that became full,
-    /// and the list of kept blocks that is not a full batch yet.
+    /// Appends each block whose slab is in use to `kept`. Returns the batches that became full, and
+    /// the remaining kept blocks, which are not a full batch yet.
     fn sort(&mut self, list: List, mut kept: List) -> (Vec<List>, List) {
         let (mut full, mut block) = (Vec::new(), list.head);
         while !block.is_null() {
@@ -263,8 +267,8 @@ impl Depot {
         WANTED.store(true, Relaxed);
     }
 
-    /// Returns blocks to the depot, because a thread needs a block of this size class. The blocks
-    /// come from a search that is still counting free blocks.
+    /// Stops a search that is still counting the free blocks of this size class, because a thread
+    /// needs one of them. Gives the blocks of the search back to the depot.
     fn break_off(&mut self, class: usize) {
         if let Stage::Sweeping(sweep) = &mut self.reclaim.stage
             && sweep.class == class
@@ -278,8 +282,8 @@ impl Depot {
         }
     }
 
-    /// Begins to search the first size class, starting with `class`, that may have an unused slab.
-    /// If there is none, finishes the search. `given` is the number of slabs given back so far.
+    /// Begins to search the next size class that may have an unused slab, from `class` on. If there
+    /// is none, finishes the search. `given` is the number of slabs that were given back so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);
@@ -395,7 +399,7 @@ impl Depot {
 mod tests {
     use super::*;
 
-    /// Size class of the envelopes of 4,096 bytes. A slab contains 256 of these envelopes, which
+    /// Size class of envelopes that have 4,096 bytes. A slab contains 256 of these envelopes, which
     /// are two batches.
     const CLASS: usize = CLASSES - 1;
 

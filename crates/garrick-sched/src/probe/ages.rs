@@ -28,8 +28,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Records the number of the oldest message. Removes the notes that say nothing about the
-    /// messages which still wait.
+    /// Records the number of the oldest message. Removes the notes that do not help to find the age
+    /// of a waiting message.
     fn sees(&mut self, first: usize) {
         if first < self.first {
             self.notes.clear();
@@ -78,8 +78,8 @@ impl Ages {
     }
 
     /// Returns the time for which the oldest message of a mailbox has waited at least, in
-    /// nanoseconds. `first` is the number of that message. Returns 0 if the mailbox was not listed
-    /// before.
+    /// nanoseconds. `first` is the number of that message. Returns 0 if no earlier census has
+    /// listed the mailbox.
     pub(super) fn age_of(&mut self, task: TaskId, table: &Table, first: usize) -> Nanos {
         let now = self.now;
         let Some(entry) = self.entry(task, table) else {
@@ -90,8 +90,8 @@ impl Ages {
         oldest.map_or(0, |&(time, _)| now.saturating_sub(time))
     }
 
-    /// Notes the end of a mailbox (the number of its next message) at the time of this census.
-    /// `first` is the number of its oldest message.
+    /// Notes the end of a mailbox at the time of this census. The end is the number that the
+    /// mailbox's next message gets. `first` is the number of the oldest message in the mailbox.
     pub(super) fn note(&mut self, task: TaskId, table: &'static Table, first: usize, end: usize) {
         let now = self.now;
         if self.entry(task, table).is_none() {

@@ -11,7 +11,7 @@ use crate::world::Nanos;
 
 /// The turns that are away: they are in [`Turn::blocking`](crate::Turn::blocking), and their
 /// workers run other tasks. Updated when a turn leaves its worker and when it comes back. The cost
-/// is small compared with the two thread switches.
+/// of an update is small compared with the two thread switches of such a turn.
 #[derive(Default)]
 pub(super) struct TurnsAway {
     turns: Mutex<Turns>,
@@ -21,8 +21,9 @@ pub(super) struct TurnsAway {
 struct Turns {
     /// Number of turns that have left so far.
     left: u64,
-    /// Turns that are away, by the number of the turn: the kind of each turn, and the time when it
-    /// left. The turn that has been away longest comes first.
+    /// For each turn that is away: the kind of its task, and the time when the turn left its
+    /// worker. The key is the number of the turn, so the turn that has been away longest comes
+    /// first.
     away: BTreeMap<u64, (&'static Table, Nanos)>,
 }
 

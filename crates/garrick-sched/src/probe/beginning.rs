@@ -3,7 +3,7 @@
 use crate::world::Nanos;
 
 /// Time at which an activation began, and the number of this activation. Both are in one word, so
-/// that a reader always gets values that belong together.
+/// that a reader always gets the time and the number of the same activation.
 ///
 /// ```text
 ///   63 ...... 16   15 ........ 0

@@ -22,11 +22,12 @@ use crate::world::Nanos;
 pub(crate) const CENSUS_MAX: usize = 2_048;
 
 /// Number of waiting messages above which a counted task represents only itself. A task cannot
-/// handle more messages in one activation. So a task with more messages is listed at the end of
-/// each of its activations anyway.
+/// handle more messages in one activation. So after each of its activations, a task with more
+/// messages is listed anyway.
 const HEAVY: u64 = 256;
 
-/// Requests and results of the censuses of one worker, for other threads.
+/// Requests for censuses of one worker, and the results of these censuses. Used by the worker and
+/// by other threads.
 #[derive(Default)]
 pub(super) struct Censuses {
     /// Number of census requests so far. Incremented by threads that take samples.
@@ -89,8 +90,8 @@ struct Counts {
     began: Nanos,
     /// Mailboxes of each kind of task. The index is the place of the kind in the table of kinds.
     mailboxes: Vec<Mailboxes>,
-    /// Indices of the kinds of tasks that had waiting messages in the last census, or have waiting
-    /// messages in the current one.
+    /// Indices of those kinds of tasks for which the last census or the current census has found
+    /// waiting messages.
     places: Vec<usize>,
     /// Tasks that the current census has counted and that have more than [`HEAVY`] messages.
     heavy: Vec<TaskId>,
@@ -127,8 +128,8 @@ impl Tally {
         !self.counts.borrow().places.is_empty()
     }
 
-    /// Begins to count the times of `task`, which runs now. Returns true if the caller must pass
-    /// the label of the task to [`Tally::name`].
+    /// Begins to add up the running times of `task`, which runs now. Returns true if the caller
+    /// must pass the label of the task to [`Tally::name`].
     pub(super) fn follow(&self, task: TaskId, table: &'static Table) -> bool {
         self.counts.borrow_mut().busiest.follow(task, table)
     }
@@ -149,7 +150,7 @@ impl Tally {
     }
 
     /// Lists a task if its mailbox is among the longest. The last activation of the task has left
-    /// `waiting` messages, and `first` is the number of the first of them.
+    /// `waiting` messages. `first` is the number of the oldest of them.
     pub(super) fn put(
         &self,
         task: TaskId,
@@ -270,7 +271,7 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// Returns a mailbox whose messages all have no measured time.
+    /// Returns a mailbox in which no message has a measured time.
     fn of(waiting: u64) -> Mailbox {
         Mailbox {
             first: 0,

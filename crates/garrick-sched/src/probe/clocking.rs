@@ -1,38 +1,39 @@
-//! The selection of the activations that are timed.
+//! The selection of the turns that are measured in timed activations.
 
 use std::cell::Cell;
 
 use crate::world::Nanos;
 
-/// Divisor that limits the gaps between timed activations. When the worker has run `n` activations
-/// since its last rest, at least one of the next `n / GAP_SHARE` activations is timed.
+/// Divisor that limits the length of a gap: a group of turns of which one is measured. After `n`
+/// turns since the worker's last rest, a gap has at most `n / GAP_SHARE` turns, but at least one
+/// turn.
 pub(super) const GAP_SHARE: u64 = 8;
-/// Maximum number of activations in a gap. One activation of each gap is timed.
+/// Maximum number of turns in a gap: a group of turns of which one is measured.
 pub(super) const GAP_MAX: u64 = 256;
-/// Threshold for the time between two timed activations, in nanoseconds. If the time was at least
-/// this long, the gaps become short again.
+/// Threshold for the time between two measured turns, in nanoseconds. After a longer time, every
+/// turn is measured again at first, and then fewer and fewer turns.
 const LONG: Nanos = 50_000;
-/// Divisor for a time between two timed activations that was at least [`LONG`], in nanoseconds.
-/// After as many activations as the quotient, or after [`GAP_SHARE`] activations if that is more, a
-/// gap becomes longer by one. So timing takes at most a few percent of the time.
+/// Divisor, in nanoseconds, for a time of at least [`LONG`] between two measured turns. The
+/// quotient is the new value of [`Clocking::share`], unless [`GAP_SHARE`] is larger. So measuring
+/// takes at most a few percent of the time.
 const SHARE_OF: Nanos = 8_000;
-/// Upper limit of the number of activations after which a gap becomes longer by one.
+/// Upper limit of [`Clocking::share`], the number of turns after which a gap becomes longer by one.
 const SHARE_MAX: u64 = 16_384;
 /// Maximum value of [`Clocking::unclaimed`], in nanoseconds.
 const UNCLAIMED_MAX: Nanos = 40_000_000;
 
-/// Reason why an activation is timed.
+/// Reason why a turn is measured.
 #[derive(Clone, Copy)]
 pub(super) enum TimeBy {
-    /// The activation is timed because the kind of its task is slow. It represents only itself.
+    /// The kind of the turn's task has not used up its allowance for measurements. The turn
+    /// represents only itself.
     Kind,
-    /// The activation was selected from a gap with this number of activations, and represents all
-    /// of them.
+    /// The turn was selected from a gap with this number of turns, and represents all of them.
     Gap(u64),
 }
 
 impl TimeBy {
-    /// Returns the number of activations that the timed activation represents.
+    /// Returns the number of turns that the measured turn represents.
     pub(super) fn weight(self) -> u64 {
         match self {
             Self::Kind => 1,
@@ -41,32 +42,33 @@ impl TimeBy {
     }
 }
 
-/// Selects the activations that are timed, apart from those of slow kinds. The activations of a
-/// worker are divided into *gaps*. One activation of each gap is timed, at a random position, and
-/// represents all activations of the gap.
+/// Selects the turns that are measured, apart from those that are measured because of an allowance.
+/// The turns of a worker are divided into *gaps*. One turn of each gap, at a random position, is
+/// measured, and represents all turns of the gap.
 ///
-/// After a rest, a gap has a length of 1. After that, the gaps become longer as the number of
-/// activations since the rest grows. If a long time ([`LONG`]) has passed between two timed
-/// activations, the next gap has a length of 1 again. The longer that time was, the more slowly the
-/// gaps become longer. So a slow task is soon found among many quick tasks.
+/// After a rest of the worker, a gap has a length of 1. The gaps become longer as the number of
+/// turns since the rest grows. If a long time ([`LONG`]) has passed between two measured turns, the
+/// next gap has a length of 1 again. The longer that time was, the more slowly the gaps become
+/// longer. So a slow turn is soon found among many quick turns.
 ///
-/// The total time that timed activations represent never exceeds the time that has passed.
+/// The total time that measured turns represent never exceeds the time that has passed.
 pub(super) struct Clocking {
-    /// Number of activations up to the end of this gap, counted from the last rest or from the end
-    /// of the last long time between timed activations.
+    /// Number of turns up to the end of this gap, since the gaps last became short. They become
+    /// short after a rest, and after a long time between two measured turns.
     since: Cell<u64>,
-    /// Number of activations after which a gap becomes longer by one.
+    /// Number of turns after which the gap (the group of turns of which one is measured) becomes
+    /// longer by one.
     share: Cell<u64>,
-    /// Length of this gap in activations.
+    /// Number of turns in this gap, one of which is measured.
     gap: Cell<u64>,
-    /// Number of untimed activations that are left before the next timed activation.
+    /// Number of turns before the next turn to measure.
     left: Cell<u64>,
-    /// Number of activations after the timed activation of this gap.
+    /// Number of turns of this gap that come after its measured turn.
     after: Cell<u64>,
-    /// End of the last timed activation, or `None` after a rest.
+    /// End of the last measured turn, or `None` after a rest.
     ended: Cell<Option<Nanos>>,
-    /// Time that has passed and that no timed activation represents yet. Later timed activations
-    /// may represent it.
+    /// Time that has passed and that no measured turn represents yet. Later measured turns may
+    /// represent it.
     unclaimed: Cell<Nanos>,
     random: Cell<u64>,
 }
@@ -87,7 +89,8 @@ impl Clocking {
         clocking
     }
 
-    /// Makes the gaps short again, after a rest of the worker.
+    /// Begins again with the shortest gap, after a rest of the worker, so that the next turn is
+    /// measured.
     pub(super) fn rested(&self) {
         self.since.set(1);
         self.share.set(GAP_SHARE);
@@ -97,8 +100,8 @@ impl Clocking {
         self.ended.set(None);
     }
 
-    /// Advances by one activation. Returns the number of activations that this activation
-    /// represents, or `None` if it is not timed.
+    /// Advances by one turn. Returns the number of turns that this turn represents, or `None` if
+    /// the turn is not measured.
     #[inline]
     pub(super) fn step(&self) -> Option<u64> {
         let left = self.left.get();
@@ -109,17 +112,18 @@ impl Clocking {
         Some(self.next_gap())
     }
 
-    /// Returns the number of activations before the next timed activation.
+    /// Returns the number of turns before the next turn to measure.
     pub(super) fn untimed(&self) -> u64 {
         self.left.get()
     }
 
-    /// Advances by at most `count` untimed activations. Stops before the next timed activation.
+    /// Advances by at most `count` turns. Stops before the next turn to measure.
     pub(super) fn skip(&self, count: u64) {
         self.left.set(self.left.get().saturating_sub(count));
     }
 
-    /// Chooses the length of the next gap, and returns the length of the previous gap.
+    /// Chooses the length of the next gap (a group of turns of which one is measured), and returns
+    /// the length of the previous gap.
     #[inline(never)]
     fn next_gap(&self) -> u64 {
         let gap = (self.since.get() / self.share.get()).clamp(1, GAP_MAX);
@@ -130,8 +134,8 @@ impl Clocking {
         self.gap.replace(gap)
     }
 
-    /// Records the beginning and the end of a timed activation. Returns the time that this
-    /// activation represents.
+    /// Records the beginning and the end of a measured turn. Returns the time that this turn
+    /// represents.
     pub(super) fn timed(&self, time_by: TimeBy, began: Nanos, ended: Nanos) -> Nanos {
         // All of this saturates: the clock of a world may jump arbitrarily, and nothing may panic
         // after a turn has committed.

@@ -40,14 +40,14 @@ pub(super) struct Counted {
     pub(super) waits: Counters,
     /// Number of activations of the worker when it last fell asleep.
     pub(super) rested: AtomicU32,
-    /// Number of gaps in which an untimed activation was long.
+    /// Number of times that the worker has noticed a long activation which was not timed.
     pub(super) surprises: AtomicU64,
-    /// Activations that other threads have seen. These threads add them, and the worker removes
-    /// them.
+    /// Records of activations that other threads have seen running. Those threads add the records,
+    /// and the worker removes them.
     pub(super) sights: Mutex<Sights>,
     /// True if one of the activations in `sights` was long. Set by other threads, and cleared by
-    /// the worker. The flag has its own cache line, because threads that run the sleeping worker's
-    /// tasks (guests) read it in each visit.
+    /// the worker. The flag has its own cache line. While the worker sleeps, waiting threads
+    /// (guests) may run its tasks, and read the flag each time.
     pub(super) has_seen_long: CachePadded<AtomicBool>,
 }
 
@@ -94,9 +94,9 @@ impl LaneReader {
         }
     }
 
-    /// Records the activation that the worker runs. The caller has read this activation between the
-    /// times `now` and `later`. Returns the name of the task's kind, and the duration of the
-    /// activation so far.
+    /// Records the activation that the worker runs (`running`). The caller has read the argument
+    /// `running` between the times `now` and `later`. Returns the name of the task's kind, and the
+    /// duration of the activation so far.
     pub(super) fn glance(
         &self,
         running: Option<Running>,
@@ -137,7 +137,7 @@ impl LaneReader {
         self.rare.try_snapshot().unwrap_or_default()[SINCE] != 0
     }
 
-    /// Returns true if the worker has not answered the last request for a census and is awake.
+    /// Returns true if the worker is awake and has not answered the last request for a census.
     pub(super) fn wants_census(&self) -> bool {
         let counted = self.counted.as_ref();
         counted.is_some_and(|counted| counted.censuses.is_asked()) && !self.sleeps()
@@ -166,7 +166,8 @@ impl LaneReader {
         }
     }
 
-    /// Returns the number of gaps in which an untimed activation was long.
+    /// Returns the number of times that the worker has noticed a long activation which was not
+    /// timed.
     pub(super) fn surprises(&self) -> u64 {
         let counted = self.counted.as_ref();
         // Relaxed: a hint.

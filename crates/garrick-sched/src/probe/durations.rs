@@ -47,7 +47,7 @@ impl Durations {
         (bits.saturating_sub(Self::FIRST_BITS) as usize).min(Self::LEN - 1)
     }
 
-    /// Adds the numbers of durations in `other`.
+    /// Adds the durations that another histogram contains.
     pub fn add_all(&mut self, other: &Self) {
         self.add(|class| other.counts[class]);
         self.total = self.total.saturating_add(other.total);

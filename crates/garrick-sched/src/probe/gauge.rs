@@ -109,8 +109,8 @@ impl Gauge {
         }
     }
 
-    /// Shortens the gaps between measured turns after a rest of the worker, so that the first turns
-    /// are measured.
+    /// Makes the distances between measured turns short again after a rest of the worker, so that
+    /// the next turn is measured.
     pub(super) fn rested(&self) {
         self.clocking.rested();
     }
@@ -159,8 +159,9 @@ impl Gauge {
         self.activation.set(Some(activation));
     }
 
-    /// Begins `count` turns. Measures the first one if it was selected, and then calls `kind`,
-    /// which returns the kind of its message. `turns` is the number of turns of the worker so far.
+    /// Begins `count` turns. If the first of them was selected, begins to measure it, and calls
+    /// `kind`, which returns the kind of its message. `turns` is the number of turns of the worker
+    /// so far.
     pub(crate) fn turns_begin(
         &self,
         count: u64,
@@ -189,7 +190,8 @@ impl Gauge {
         }));
     }
 
-    /// Returns the reason why the first of `count` turns is measured, or `None` if it is not.
+    /// Returns the reason why the first of the next `count` turns is measured. Returns `None` if
+    /// this turn is not measured.
     fn select(&self, allowance: Allowance, count: u64) -> Option<TimeBy> {
         if allowance.is_left() {
             return Some(TimeBy::Kind);
@@ -252,7 +254,7 @@ impl Gauge {
     }
 }
 
-/// Returns `time` times `represents` divided by `lasted`.
+/// Multiplies `time` by the ratio of `represents` to `lasted`.
 fn scaled(time: Nanos, represents: Nanos, lasted: Nanos) -> Nanos {
     let scaled = u128::from(time) * u128::from(represents) / u128::from(lasted.max(1));
     Nanos::try_from(scaled).unwrap_or(Nanos::MAX)
@@ -290,7 +292,7 @@ mod tests {
             self.now
         }
 
-        /// Runs an activation of turns with these kinds and durations.
+        /// Runs an activation whose turns have the given kinds and durations.
         fn run(&mut self, mut turns: impl ExactSizeIterator<Item = (usize, Nanos)>) {
             let began = self.now;
             self.gauge.begin(began, self.turns, self.allowance);

@@ -15,10 +15,11 @@ use crate::world::Nanos;
 /// counted separately. Kinds for which no place is found are counted together.
 const KINDS_MAX: usize = 256;
 
-/// Index of the place for the kinds that are counted together. Comes after all other places.
+/// Index of the place for the kinds that are counted together. This index is larger than those of
+/// all other places.
 pub(super) const OTHERS: usize = 2 * KINDS_MAX;
 
-/// A counter of one kind.
+/// Names one of the counters that exist for each kind of task.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Begun,
@@ -43,7 +44,7 @@ pub(super) struct Mailboxes {
     pub(super) longest: u64,
 }
 
-/// Counters of one kind. Written by one worker, read by any thread.
+/// Counters of one kind of task. Written by one worker, read by any thread.
 #[derive(Default)]
 pub(super) struct Kind {
     /// Function table of the tasks of this kind. Written once, when the first task of the kind is
@@ -167,8 +168,9 @@ impl Kinds {
         }
     }
 
-    /// Returns the counters of a kind. A task that other tasks watch has a different function table
-    /// than other tasks of its kind. Each of the two tables has counters, which the sample adds up.
+    /// Returns the counters for the tasks with the function table `table`. Each kind of task has a
+    /// second table, for tasks that are watched, with counters of its own. A sample adds the
+    /// counters of both tables.
     #[inline]
     pub(super) fn of(&self, table: &'static Table) -> &Kind {
         self.at(self.place_of(table))
@@ -180,8 +182,8 @@ impl Kinds {
         self.places.get(place).unwrap_or(&self.others)
     }
 
-    /// Returns the index of the place of a kind. The place never changes. Returns [`OTHERS`] if
-    /// there is no place for the kind.
+    /// Returns the index of the place for a kind of task. The place never changes. Returns
+    /// [`OTHERS`] if there is no place for the kind.
     #[inline]
     pub(super) fn place_of(&self, table: &'static Table) -> usize {
         let first = self.first_place(table);
@@ -207,7 +209,7 @@ impl Kinds {
     }
 
     /// Adds the counts to samples, by function table. Does not get the names of the kinds, because
-    /// that calls foreign code while the caller may hold a lock.
+    /// that would call foreign code, and the caller may hold a lock.
     pub(super) fn add_to(&self, samples: &mut Vec<Unnamed>) {
         for kind in &self.places {
             if let Some(&table) = kind.table.get() {
@@ -240,8 +242,8 @@ fn sample_of<'a>(
     &mut samples[index].1
 }
 
-/// Returns the name of a kind of task. Calls foreign code to get this name. `None` stands for the
-/// kinds for which there was no place.
+/// Returns the name of a kind of task. To get the name, calls foreign code. For `None`, returns the
+/// name that stands for all kinds without a place in the table.
 pub(super) fn name_of(table: Option<&'static Table>) -> &'static str {
     table.map_or("others", Table::name_of)
 }

@@ -118,8 +118,8 @@ impl Lane {
         self.books.is_some()
     }
 
-    /// Counts tasks of a kind: `begun` that were created on this worker, and `ended` that have
-    /// ended on it or have left it.
+    /// Counts tasks of a kind. `begun` tasks were created on this worker. `ended` tasks have ended
+    /// on this worker, or have left it.
     pub(crate) fn add_lives(&self, (table, begun, ended): (&'static Table, u64, u64)) {
         if let Some(books) = &self.books {
             let kind = books.counted.kinds.of(table);
@@ -340,7 +340,8 @@ impl Lane {
         }
     }
 
-    /// Records the end of a pause. `picks` is the number of activations so far.
+    /// Records the end of a time in which the worker ran no cells, as begun by [`Lane::pauses`].
+    /// `picks` is the number of activations so far.
     pub(crate) fn resumes(&self, picks: u32, now: impl FnOnce() -> Nanos) {
         if let Some(books) = &self.books {
             books.ledger.wakes(now(), picks);
@@ -386,10 +387,11 @@ impl Lane {
         Some(now)
     }
 
-    /// Returns the time at which another thread first saw a long activation that a guest has run
-    /// since the worker fell asleep. `picks` is the number of activations so far.
+    /// Returns the time at which the lookout thread first saw a long activation that was run for
+    /// this worker while it slept. A thread that waits for an answer (a guest) has run it. `picks`
+    /// is the number of activations so far.
     ///
-    /// The activations that guests have run are counted when the worker wakes.
+    /// The activations that guests have run are not counted before the worker wakes.
     #[inline]
     pub(crate) fn missed(&self, picks: u32) -> Option<Nanos> {
         if !self.has_seen_long() {
@@ -449,8 +451,8 @@ impl Books {
     }
 
     /// Returns the number of slow turns of a timed activation. If the activation has several turns,
-    /// counts the turns that the lookout thread has seen running for such a long time. Without a
-    /// lookout thread, uses the average duration of the turns.
+    /// counts those turns that the lookout thread has seen running for at least [`SLOW_TURN`]. If
+    /// the thread has seen nothing, uses the average duration of the turns.
     fn slow_turns(&self, timed: &Timed, picks: u32) -> u64 {
         let turns = timed.turns.max(1);
         let seen = self.sights().take(picks.wrapping_sub(1), picks);
@@ -475,7 +477,8 @@ impl Books {
         self.gauge.rested();
     }
 
-    /// Ends the open gap if an activation in it was long.
+    /// Ends the open gap (the activations since the last timed one) if one of its activations was
+    /// long. Returns true if the gap has ended.
     fn looks(&self, at: Point) -> bool {
         let since = self.ledger.since();
         let seen = RefCell::new(Vec::new());
@@ -490,8 +493,9 @@ impl Books {
         self.counted.sights()
     }
 
-    /// Moves the records of activations that other threads have seen into `seen`, for the
-    /// activations after `since` and up to `to`. Returns the work in these records.
+    /// Fills `seen` with the records of activations that other threads have seen running. Takes
+    /// only activations with numbers after `since` and up to `to`. Returns the work in these
+    /// records.
     fn sighted(&self, seen: &RefCell<Vec<Sight>>, since: u32, to: u32) -> Vec<Sighted> {
         let counted = &*self.counted;
         let surprises = counted.surprises.load(Relaxed);
@@ -564,7 +568,7 @@ mod tests {
     /// Simulated time between two checks by the lookout thread.
     const GLANCE: Nanos = 1_000_000;
 
-    /// Number of activations between two checks for long ones.
+    /// Number of activations between two checks for long activations.
     const BLOCK: u32 = 16;
 
     /// Two kinds of tasks that these tests compare.
@@ -645,8 +649,8 @@ mod tests {
             self.lane = Lane::new(false, 0, || 0);
         }
 
-        /// Simulates that a guest runs an activation while the worker counts as asleep. Counts the
-        /// activation if the lookout has seen that it was long.
+        /// Simulates that a guest (a waiting thread) runs an activation while the worker counts as
+        /// asleep. Counts the activation if the lookout thread has seen that it was long.
         fn misses(&mut self, table: &'static Table, lasts: Nanos) {
             self.run(table, lasts);
             let now = self.now;

@@ -63,7 +63,7 @@ impl Lanes {
         Some(away.leave(table, now()))
     }
 
-    /// Counts the turn with the number `number` as no longer away.
+    /// Records that the turn with the number `number` is no longer away.
     pub(crate) fn come_back(&self, number: Option<u64>) {
         if let (Some(away), Some(number)) = (&self.away, number) {
             away.come_back(number);
@@ -157,7 +157,7 @@ impl Lanes {
         lanes.any(LaneReader::wants_census)
     }
 
-    /// Returns the tasks that stand out among those of all workers.
+    /// Returns the tasks that stand out among the tasks of all workers.
     pub(crate) fn tasks(&self, now: Nanos) -> Vec<TaskSample> {
         let mut tasks = Outstanding::default();
         for lane in self.readers.iter().filter_map(OnceLock::get) {

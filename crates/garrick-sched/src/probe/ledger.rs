@@ -1,9 +1,9 @@
 //! The account of a worker: the work of each kind of task, estimated from timed activations.
 //!
-//! The worker times some of its activations, chosen at random, and counts nothing in the others.
-//! The activations from one timed activation to the next are a *gap*. The worker knows three totals
-//! of each gap exactly: its time, and its numbers of turns and activations. These totals are
-//! divided among the kinds:
+//! The worker times some of its activations, which are chosen at random. It counts nothing in the
+//! others. The activations from one timed activation to the next are a *gap*. The worker knows
+//! three totals of each gap exactly: its time, and its numbers of turns and activations. These
+//! totals are divided among the kinds:
 //!
 //! ```text
 //!   . . . . . T . . . T . . . . . . . . T . .    T is timed, and represents a number of
@@ -11,14 +11,15 @@
 //! ```
 //!
 //! - Each kind gets the time and the turns that its timed activations represent (Horvitz and
-//!   Thompson, 1952), but all kinds together get no more than the totals. What is left over is kept
-//!   in a pool for what is timed later, and what is missing is owed to the kinds. If the pool is
-//!   full, it is divided in the ratio of what was timed in about the last second.
+//!   Thompson, 1952), but all kinds together get no more than the totals. If work is left over, it
+//!   is kept in a pool for activations that are timed later. If work is missing, it is owed to the
+//!   kinds. A full pool is divided in the ratio of what was timed in about the last second.
 //! - The number of activations is divided in the ratio of what was timed (ratio estimation:
 //!   Cochran, Sampling Techniques, 1977).
-//! - A gap that takes much longer than usual has a *long* activation. If this is the timed one, it
-//!   represents only itself. Otherwise, the excess is counted for what the lookout has seen in the
-//!   gap ([`sights`](super::sights)), or in the ratio of the long activations that are known.
+//! - A gap that takes much longer than usual has a *long* activation. If the long activation was
+//!   the timed one, it represents only itself. Otherwise, the excess time is counted for the
+//!   activations that the lookout thread has seen in the gap ([`sights`](super::sights)). If it has
+//!   seen none, the excess is divided in the ratio of the known long activations.
 //!
 //! *Budget.* The time that timing takes is limited to one [`AWAKE_SHARE`]th of the time in which
 //! the worker is awake. A worker with a full budget times all activations. So rare work, and the
@@ -32,36 +33,37 @@ use crate::world::Nanos;
 /// Approximate cost of timing one activation.
 const COST: Nanos = 300;
 /// Divisor of the time in which the worker is awake. The worker may spend the quotient on timing.
-/// For the time in which the worker sleeps, the next constant is the divisor.
+/// The next constant is the divisor of the time in which the worker sleeps.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
 /// Maximum budget, which is enough to time 256 activations one after another.
 const BUDGET_MAX: Nanos = 256 * COST;
-/// Minimum budget from which on the worker times all activations, until the budget is used up.
+/// Minimum budget with which the worker begins to time all activations. It does so until the budget
+/// is used up.
 const BUDGET_ALL: Nanos = 16 * COST;
-/// Upper limit of the mean number of activations in a gap.
+/// Upper limit of the mean number of activations from one timed activation to the next.
 pub(super) const GAP_MAX: u64 = 4_096;
-/// Minimum excess time of a gap that contains a long activation. The excess time is the time beyond
-/// the usual duration of the gap.
+/// Minimum excess time of a gap (the activations between two timed ones) that counts as containing
+/// a long activation. The excess time is the part of the gap's duration beyond its usual duration.
 const LONG: Nanos = 60_000;
-/// Minimum excess time of a gap for which the activation that the lookout thread has seen counts as
-/// the long one. If the excess time is smaller, the lookout thread may have seen a quick
-/// activation.
+/// Threshold for the excess time of a gap that contains a long activation. If the excess is at
+/// least this long, the activation that the lookout thread has seen in the gap counts as the long
+/// one. Otherwise, the lookout thread may have seen a quick activation.
 const SEEN: Nanos = 1_000_000;
 /// Upper limit of the time that is kept for activations that are timed later. The time that is owed
 /// to the kinds of tasks has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
-/// Time after which timed work counts half when the contents of a full pool are divided among the
+/// Age at which timed work counts only half, when the contents of a full pool are divided among the
 /// kinds.
 const RECENT: Nanos = 500_000_000;
 /// Maximum time between two moments when the totals are divided among the kinds. The next constant
 /// is the maximum number of timed activations between them.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
-/// Sum of the times of long activations at which all times in this sum are halved, so that older
-/// activations count less.
+/// Limit of the total time of the recorded long activations. When the total reaches this limit,
+/// each recorded time is halved, so that older activations count less.
 const FADES: Nanos = 1_000_000_000;
-/// Upper limit of the length of a gap, as a multiple of the mean length.
+/// Upper limit of the number of activations in a gap, as a multiple of the mean number.
 pub(super) const LONGEST: u64 = 3;
 
 /// A moment between two activations.
@@ -91,18 +93,18 @@ pub(super) struct Represents {
     pub(super) is_long: bool,
 }
 
-/// Work that was seen in a gap, by the lookout.
+/// Work that the lookout thread has seen between two timed activations.
 #[derive(Clone, Copy)]
 pub(super) struct Sighted {
     pub(super) place: usize,
-    /// Number of times that the lookout has seen the activation.
+    /// Number of times that the lookout thread has seen the activation.
     pub(super) glances: u64,
-    /// Number of turns of the activation that were seen. The activation has at least this number of
-    /// turns.
+    /// Number of turns of the activation that the lookout thread has seen. The activation may have
+    /// more turns.
     pub(super) turns: u64,
 }
 
-/// Work that is counted for a kind.
+/// Work that is counted for a kind of task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Posted {
     pub(super) place: usize,
@@ -110,15 +112,15 @@ pub(super) struct Posted {
     pub(super) source: Source,
 }
 
-/// Reason why work is counted for a kind.
+/// Reason why work is counted for a kind of task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
     /// The work was counted because activations of the kind were timed.
     Timed,
     /// An untimed activation was long, and was probably one of this kind.
     Excess,
-    /// An untimed activation was long, and the lookout has seen it. Contains the index of the
-    /// activation among those that were seen.
+    /// An untimed activation was long, and the lookout thread has seen it. Contains the index of
+    /// the activation among those that the lookout thread has seen.
     Seen(usize),
 }
 
@@ -141,8 +143,8 @@ struct Page {
     /// Timed work. Each activation is multiplied by the number of activations that it represents.
     entries: Entries,
     timed: u32,
-    /// True if the totals were divided among the kinds. The old entries are kept, for work that is
-    /// added before the next timed activation.
+    /// True if the totals of this page were divided among the kinds. The old entries are kept for
+    /// work that is added before the next timed activation.
     is_done: bool,
 }
 
@@ -152,11 +154,13 @@ pub(super) struct Ledger {
     overhead: Nanos,
     random: Cell<u64>,
     budget: Cell<i64>,
-    /// Mean length of the current gap. Its timed activation represents this number of activations.
+    /// Mean number of activations in a gap, from one timed activation to the next. The next timed
+    /// activation represents this number of activations.
     gap: Cell<u64>,
     /// Number of the activation that is timed next.
     due: Cell<u32>,
-    /// Beginning of the open gap. Its time is meaningless while the worker sleeps.
+    /// Beginning of the open gap, which is the end of the last timed activation or of the last
+    /// rest. The time in this field is meaningless while the worker sleeps.
     since: Cell<Point>,
     sleeps: Cell<bool>,
     /// True if the worker had no work for some time in the open gap (since the last timed
@@ -167,15 +171,15 @@ pub(super) struct Ledger {
     page: RefCell<Page>,
     /// Time and turns that are not assigned to a kind of task yet.
     pool: Cell<Work>,
-    /// Work that is not in the counters of its kinds yet.
+    /// Work that must still be added to the counters of the kinds of tasks.
     owed: RefCell<Entries>,
     /// Work that the recently timed activations of each kind represent. A full pool is divided in
     /// the ratio of this work.
     recent: RefCell<Entries>,
     /// Time that the worker has counted since the entries of `recent` were last halved.
     faded: Cell<Nanos>,
-    /// Times of the long activations that were timed, by kind: those shorter than [`SEEN`], and the
-    /// others.
+    /// Times of the long activations that were timed, by kind of task. The first list is for
+    /// activations shorter than [`SEEN`], the second list for the others.
     long: RefCell<[Entries; 2]>,
 }
 
@@ -206,12 +210,12 @@ impl Ledger {
         }
     }
 
-    /// Returns the beginning of the open gap.
+    /// Returns the beginning of the open gap (the activations since the last timed one).
     pub(super) fn since(&self) -> Point {
         self.since.get()
     }
 
-    /// Returns the number of activations that the next timed one represents.
+    /// Returns the number of activations that the next timed activation represents.
     pub(super) fn gap(&self) -> u64 {
         self.gap.get()
     }
@@ -221,7 +225,8 @@ impl Ledger {
         self.due.get()
     }
 
-    /// Selects another activation for timing, because the selected one did not take place.
+    /// Selects the activation after `picks` for timing, because the selected activation did not
+    /// take place.
     pub(super) fn postpone(&self, picks: u32) {
         self.due.set(picks.wrapping_add(1));
     }
@@ -241,8 +246,8 @@ impl Ledger {
         self.idled.set(true);
     }
 
-    /// Records that the worker goes to sleep, and divides the totals. `sighted` is as in
-    /// [`Ledger::timed`].
+    /// Records that the worker goes to sleep, and divides the totals among the kinds of tasks.
+    /// `sighted` is as in [`Ledger::timed`].
     pub(super) fn rests(
         &self,
         at: Point,
@@ -259,11 +264,11 @@ impl Ledger {
     }
 
     /// Records that the worker wakes, after `picks` activations. Returns the time for which the
-    /// worker counts as awake because of unrecorded activations: threads that wait for an answer
-    /// have run them while the worker slept.
+    /// worker counts as awake, although it slept, because of unrecorded activations: threads that
+    /// wait for an answer have run them during the sleep.
     ///
-    /// Unrecorded activations belong to the gap that begins. Each of them counts as if it had taken
-    /// the mean time.
+    /// Unrecorded activations belong to the gap that begins now. Each of them counts as if it had
+    /// taken the mean time.
     pub(super) fn wakes(&self, now: Nanos, picks: u32) -> Nanos {
         if !self.sleeps.replace(false) {
             return 0;
@@ -348,9 +353,9 @@ impl Ledger {
     }
 
     /// Ends the open gap if an activation in it was long, counts the work of the gap, and chooses
-    /// another activation for timing. Without this, the long activation would be counted only at
-    /// the next timed activation, possibly after many other long activations. `sighted` is as in
-    /// [`Ledger::timed`]. The worker must be awake.
+    /// another activation for timing. Without this method, the long activation would be counted
+    /// only at the next timed activation, possibly after many other long activations. `sighted` is
+    /// as in [`Ledger::timed`]. The worker must be awake.
     ///
     /// Returns true if the gap has ended.
     pub(super) fn looks(
@@ -379,7 +384,7 @@ impl Ledger {
         }
     }
 
-    /// Ends the open gap, and returns its work.
+    /// Ends the open gap (the activations since the last timed one), and returns its work.
     fn close(&self, at: Point) -> Work {
         let open = self.open_at(at);
         self.since.set(at);
@@ -401,8 +406,8 @@ impl Ledger {
         self.mean.set(mean + (each.min(most) - mean) / 16.0);
     }
 
-    /// Adds the work that a timed activation represents to the page (the work that is not divided
-    /// among the kinds yet).
+    /// Adds to the page the work that a timed activation represents. (The page is the work that is
+    /// not divided among the kinds yet.)
     fn add_timed(&self, place: usize, work: Work, now: Nanos) {
         let page = &mut *self.page.borrow_mut();
         if page.is_done || page.timed == 0 {
@@ -413,7 +418,8 @@ impl Ledger {
         add_to(&mut page.entries, place, work);
     }
 
-    /// Returns the time by which a gap exceeded its usual duration.
+    /// Returns the time by which a gap (the activations between two timed ones) exceeded its usual
+    /// duration.
     fn excess_of(&self, open: Work) -> Nanos {
         open.time.saturating_sub(self.expected(open))
     }
@@ -527,7 +533,7 @@ impl Ledger {
         }
     }
 
-    /// Divides the totals among the kinds. Does nothing if no activation was ever timed.
+    /// Divides the totals among the kinds of tasks. Does nothing if no activation was ever timed.
     fn settle(&self, post: &mut impl FnMut(Posted)) {
         let page = &mut *self.page.borrow_mut();
         if page.entries.is_empty() || page.total == Work::default() {
@@ -559,8 +565,8 @@ impl Ledger {
         self.pool.set(self.drain(pool, self.most(), post));
     }
 
-    /// Takes the work that is owed to the kinds out of the pool, as far as the pool contains it,
-    /// and counts it for the kinds. Returns the rest of the pool.
+    /// Counts the work that is owed to the kinds, and subtracts it from the pool. Counts only as
+    /// much as the pool contains. Returns the rest of the pool.
     fn pay(&self, pool: Work, post: &mut impl FnMut(Posted)) -> Work {
         let owed = &mut *self.owed.borrow_mut();
         let pays = sum_of(owed).min(pool);
@@ -577,7 +583,7 @@ impl Ledger {
         pool.less(pays)
     }
 
-    /// Returns the maximum amount of work that is kept for later timed activations.
+    /// Returns the maximum amount of work that is kept for activations that are timed later.
     fn most(&self) -> Work {
         Work {
             time: POOL_MAX,
@@ -586,8 +592,8 @@ impl Ledger {
         }
     }
 
-    /// Records the work of a page as owed to its kinds of tasks. `time` is the duration of the
-    /// page.
+    /// Records the timed work of a page as recent, and as owed to the kinds of tasks. `time` is the
+    /// duration of the page.
     fn remember(&self, entries: &Entries, time: Nanos) {
         let recent = &mut *self.recent.borrow_mut();
         for &(place, work) in entries {
@@ -605,7 +611,7 @@ impl Ledger {
         }
     }
 
-    /// Divides the part of the pool that exceeds `most` among the kinds. Returns the rest of the
+    /// Divides among the kinds the part of the pool that exceeds `most`. Returns the rest of the
     /// pool.
     fn drain(&self, pool: Work, most: Work, post: &mut impl FnMut(Posted)) -> Work {
         let recent = self.recent.borrow();

@@ -10,7 +10,7 @@ use crate::world::Nanos;
 /// further kinds of messages are counted together.
 pub(super) const MESSAGES_MAX: usize = 32;
 
-/// Totals of measured turns.
+/// Totals of turns, estimated from the measured ones.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Measured {
     /// Number of turns, including those that the measured turns represent.
@@ -22,7 +22,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Adds the turns of `other`.
+    /// Adds the totals in `other`, and keeps the longer of the two longest durations.
     pub(super) fn add(&mut self, other: Self) {
         self.turns = self.turns.saturating_add(other.turns);
         self.busy = self.busy.saturating_add(other.busy);

@@ -75,10 +75,11 @@ use messages::Measured;
 /// are 0 when the sponsor starts.
 ///
 /// *Waiting messages.* If [`Builder::probes`](crate::Builder::probes) was set, the time that some
-/// messages wait is measured. Each thread measures at most one of the messages that it sends
-/// outside of turns in about 4 ms. A worker measures all messages of one turn in about 4 ms, and
-/// fewer if the turn sends many messages. Some messages are never measured: those sent in batches,
-/// by durable actors, by timers, or in turns with a trace context.
+/// messages wait is measured. In about 4 ms, each thread measures at most one of the messages that
+/// it sends outside of turns. In the same time, a worker measures all messages that one of its
+/// turns sends. If this turn sends many messages, the worker then measures nothing for a longer
+/// time. Some messages are never measured: those sent in batches, by durable actors, by timers, or
+/// in turns with a trace context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -141,12 +142,12 @@ pub struct WorkerSample {
     /// number may be a few milliseconds out of date. Always 0 unless
     /// [`Builder::probes`](crate::Builder::probes) was set.
     pub activations: u64,
-    /// Name of the kind of task that the worker is running at the moment. `None` if the worker runs
-    /// no task. Always `None` unless [`Builder::probes`](crate::Builder::probes) was set.
+    /// Name of the kind of the task that the worker is running at the moment. `None` if the worker
+    /// runs no task. Always `None` unless [`Builder::probes`](crate::Builder::probes) was set.
     ///
     /// The task may belong to another worker, if this worker currently helps that worker.
     pub running: Option<&'static str>,
-    /// Number of turns of tasks of other workers that this worker ran, because those workers were
+    /// Number of turns that this worker ran for tasks of other workers, because those workers were
     /// in long turns.
     pub rescues: u64,
     /// Number of tasks that were ready to run at the last census. 0 if the worker sleeps. Always 0
@@ -169,7 +170,7 @@ pub struct AwaySample {
     pub name: &'static str,
     /// Number of turns that are away.
     pub turns: u64,
-    /// Time in nanoseconds for which the first of the turns that are away has been away so far.
+    /// Time in nanoseconds for which the turn that left first has been away so far.
     pub longest: Nanos,
 }
 
@@ -189,8 +190,8 @@ pub struct TaskSample {
     /// Number of messages in the mailbox of the task. 0 if the task was listed only because it was
     /// busy. Messages that wait elsewhere, such as in a priority mailbox, are not counted.
     pub waiting: u64,
-    /// Time in nanoseconds for which the oldest message in the mailbox has waited at least. The
-    /// true time may be longer, because only some messages are measured. 0 if the time is unknown.
+    /// Minimum time in nanoseconds for which the oldest message in the mailbox has waited. The true
+    /// time may be longer, because only some messages are measured. 0 if the time is unknown.
     pub oldest: Nanos,
     /// Estimated time in nanoseconds for which the task ran in the period [`TaskSample::over`]. 0
     /// if the task was listed only because of its mailbox.
@@ -230,9 +231,9 @@ pub struct KindSample {
     pub recoveries: u64,
     /// Number of times that a supervisor replaced a failed or stopped task by a new one.
     pub restarts: u64,
-    /// Number of turns that took at least 100 ms. If an activation has several turns, their
-    /// durations are known to about a millisecond. If the thread that observes the turns did not
-    /// run, their average duration counts.
+    /// Number of turns that took at least 100 ms. If an activation has several turns, the duration
+    /// of each turn is known to about a millisecond. If the thread that observes the turns has not
+    /// run, the average duration of the turns counts.
     pub slow_turns: u64,
     /// Estimated histogram of the durations of turns.
     pub turn_times: Durations,

@@ -1,4 +1,4 @@
-//! The activations of one worker that the lookout has seen.
+//! The activations of one worker that the lookout thread has seen.
 //!
 //! The *lookout* is a thread that glances at each worker of a sponsor about once a millisecond. The
 //! lookout reads which activation runs, and writes no data that a worker reads in its activations.
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of stored activations that the lookout has seen.
+/// Maximum number of activations in the record of those that the lookout thread has seen.
 const SIGHTS_MAX: usize = 16;
 /// Minimum duration of a slow turn, in nanoseconds.
 pub(super) const SLOW_TURN: Nanos = 100_000_000;
@@ -34,7 +34,7 @@ impl Running {
     }
 }
 
-/// An activation that was seen.
+/// An activation that the lookout thread has seen running.
 #[derive(Clone, Copy)]
 pub(super) struct Sight {
     pub(super) running: Running,
@@ -65,7 +65,7 @@ impl Sight {
         }
     }
 
-    /// Returns the number of turns from the first turn that was seen to the last one.
+    /// Returns the number of turns from the first seen turn to the last seen turn.
     pub(super) fn turns(&self) -> u64 {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }
@@ -89,8 +89,8 @@ impl Sight {
     }
 }
 
-/// The activations of one worker that were seen lately. Used by the threads that check the worker
-/// and, after a long activation, by the worker itself.
+/// The activations of one worker that other threads have seen lately. The threads that observe the
+/// worker add to this record. The worker reads it after a long activation.
 #[derive(Default)]
 pub(super) struct Sights {
     current: Option<Sight>,
@@ -99,7 +99,7 @@ pub(super) struct Sights {
 }
 
 impl Sights {
-    /// Records the activation that the worker runs at `now`. Returns what is known about that
+    /// Records the activation that the worker runs at the time `now`. Returns the record of that
     /// activation.
     pub(super) fn glance(&mut self, running: Option<Running>, now: Nanos) -> Option<Sight> {
         match (&mut self.current, running) {
@@ -125,7 +125,7 @@ impl Sights {
         long.map(|sight| sight.since)
     }
 
-    /// Removes and returns the ended activations with numbers after `since` and up to `to`.
+    /// Removes and returns the recorded activations with numbers after `since` and up to `to`.
     pub(super) fn take(&mut self, since: u32, to: u32) -> Vec<Sight> {
         let mut taken = Vec::new();
         self.past.retain(|sight| {

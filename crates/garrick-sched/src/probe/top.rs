@@ -101,8 +101,8 @@ impl Highest {
 /// The busiest tasks, found by the algorithm Space-Saving (Metwally, Agrawal and El Abbadi, 2005).
 ///
 /// If the list is full, a new task replaces the least busy task. The counted time of the new task
-/// begins with the time of the replaced task. So the time of a task is never too short, and it is
-/// too long by at most the total counted time divided by [`FOLLOWED`].
+/// begins with the time of the replaced task. So the counted time of a task is never too short. The
+/// error is at most the total counted time divided by [`FOLLOWED`].
 #[derive(Default)]
 pub(super) struct Busiest {
     list: Vec<Listed>,
@@ -114,8 +114,8 @@ pub(super) struct Busiest {
 }
 
 impl Busiest {
-    /// Begins to count the times of `task`, which runs now, if they are not counted yet. Returns
-    /// true if the caller must pass the label of the task to [`Busiest::name`].
+    /// Begins to add up the running times of `task`, which runs now, unless they are already
+    /// counted. Returns true if the caller must pass the label of the task to [`Busiest::name`].
     ///
     /// If a task replaces another task in the list, its label is requested only when it runs again
     /// before it is replaced. Without this rule, tasks that alternate in the list would be asked
@@ -162,7 +162,8 @@ impl Busiest {
         }
     }
 
-    /// Adds `time`, in nanoseconds, to the time of a task that may not run now and may have ended.
+    /// Adds `time`, in nanoseconds, to the time of a task. The task need not be running now, and
+    /// may have ended.
     pub(super) fn add_for(&mut self, task: TaskId, table: &'static Table, time: u64) {
         let known = |known: &Listed| known.is_of(task, table);
         if let Some(index) = self.list.iter().position(known) {
@@ -234,7 +235,7 @@ pub(super) struct Found {
     pub(super) at: Nanos,
     pub(super) busiest: Vec<Listed>,
     pub(super) longest: Vec<Listed>,
-    /// Tasks whose oldest message has waited longest.
+    /// Tasks with the oldest messages: those whose oldest message has waited longest.
     pub(super) oldest: Vec<Listed>,
 }
 

@@ -31,7 +31,8 @@ impl Run {
     }
 
     /// Counts a task, if it is of the same kind as the last one. Returns false if [`Run::take`]
-    /// must be called, because the task is of another kind, or because the run is full.
+    /// must be called, because the task is of another kind, or because no further task may be
+    /// collected.
     #[inline(always)]
     fn counts(&self, table: &'static Table) -> bool {
         if !ptr::eq(self.table.get(), table) {
@@ -47,8 +48,9 @@ impl Run {
         self.left.get() == RUN
     }
 
-    /// Removes and returns the collected tasks. If `next` is not `None`, begins again with one task
-    /// of that kind, unless the run is full and contains this task already.
+    /// Removes and returns the collected tasks. If `next` is not `None`, begins to collect tasks of
+    /// that kind, and collects one. The exception is a full collection, which already includes this
+    /// task.
     fn take(&self, next: Option<&'static Table>) -> Option<(&'static Table, u64)> {
         let left = self.left.get();
         let count = u64::from(RUN - left);
@@ -70,7 +72,8 @@ pub(crate) struct Vitals {
     ended: Run,
 }
 
-/// For tasks with one function table: the number that have begun and the number that have ended.
+/// The number of tasks with one function table that have begun, and the number of those that have
+/// ended.
 pub(crate) type Lives = (&'static Table, u64, u64);
 
 impl Vitals {

@@ -2,7 +2,7 @@
 
 use crate::world::Nanos;
 
-/// An amount of work.
+/// An amount of work: a time, and numbers of turns and activations.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Work {
     pub(super) time: Nanos,
@@ -101,7 +101,7 @@ pub(super) fn fade(entries: &mut Entries) {
     entries.retain(|(_, work)| *work != Work::default());
 }
 
-/// Returns `amount` times `part` divided by `all`, or 0 if `all` is 0.
+/// Returns the fraction `part / all` of `amount`, or 0 if `all` is 0.
 pub(super) fn share(amount: u64, part: u64, all: u64) -> u64 {
     let share = u128::from(amount) * u128::from(part) / u128::from(all.max(1));
     u64::try_from(share).unwrap_or(u64::MAX)

@@ -79,7 +79,7 @@ impl std::error::Error for NoReply {}
 /// The result of a question: the answer, or the reason why there is none.
 pub(super) type Answer<R> = Result<R, NoReply>;
 
-/// The right to answer one question, once.
+/// The right to answer one question. A reply can be used only once.
 ///
 /// If a reply is dropped without an answer, the asker gets [`NoReply::Dropped`]. So no asker waits
 /// forever for a replier that no longer exists.
@@ -210,8 +210,8 @@ impl<R: 'static> Reply<R> {
         unsafe { (ends.answer)(target, answer) };
     }
 
-    /// Tells the asker that there is no answer, and why. If a turn calls this, the asker is told
-    /// even if the turn is undone, and possibly before the turn ends.
+    /// Tells the asker that there is no answer, and why. If a turn calls this method, the asker is
+    /// told even if the turn is undone later, and possibly before the turn ends.
     pub fn refuse(self, why: NoReply) {
         let (target, ends) = (self.target, self.ends);
         mem::forget(self);
@@ -307,7 +307,8 @@ where
     let _ = worker.send_answer(&to, convert(Err(NoReply::Dropped)));
 }
 
-/// Stores the answer in the slot. In a turn, it is published when the turn commits, otherwise now.
+/// Stores the answer in the slot. During a turn, the answer is published when the turn commits.
+/// Outside of turns, it is published immediately.
 ///
 /// # Safety
 /// The target is a slot for answers `R`, and the caller is its replier.

@@ -42,8 +42,8 @@ enum Stage<'a, M: 'static, R: 'static, F> {
 enum Waits {
     /// The thread blocks, so it can run the task itself.
     Blocked,
-    /// The caller is a future that is polled again. Its thread can run the task itself, or do other
-    /// work meanwhile.
+    /// The caller is a future, which will be polled again. The thread that polls it can run the
+    /// asked task itself, or do other work meanwhile.
     Pending,
     /// The thread blocks for a limited time. It must not run the task, which could take longer.
     Elsewhere,

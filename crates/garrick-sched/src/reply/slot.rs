@@ -55,8 +55,8 @@ pub(super) struct Slot<V> {
 pub(super) struct Left<V> {
     /// True if this side left last, so that it must free the slot.
     pub(super) last: bool,
-    /// If the asker has left: the value, if it has come. If the replier has left: its own value, if
-    /// the asker had already left.
+    /// When the asker leaves: the value, if it has come. When the replier leaves: the replier's own
+    /// value, if the asker left before.
     pub(super) value: Option<V>,
     /// The asker's waker, which the replier must call.
     pub(super) waker: Option<Waker>,
@@ -104,7 +104,7 @@ impl<V> Slot<V> {
             .with_mut(|place| unsafe { (*place).write(value) });
     }
 
-    /// Takes the value that the replier has written out of the slot again.
+    /// Takes back the value that the replier has written into the slot.
     ///
     /// # Safety
     /// The caller is the replier. It has written a value and has not published it.

@@ -6,8 +6,9 @@
 pub(crate) struct Signal(pub(super) u32);
 
 impl Signal {
-    /// Value of 1 in the second count: the number of threads that have left a worker in the middle
-    /// of a turn and want to run it again.
+    /// The number to add to the word so that the second count increases by 1. The second count is
+    /// the number of threads that have left a worker in the middle of a turn and want to run it
+    /// again.
     pub(super) const CALLS_BACK: u32 = 1 << 13;
     /// Mask of the first count: the number of idle workers.
     pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;

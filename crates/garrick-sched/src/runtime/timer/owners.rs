@@ -2,7 +2,7 @@
 //! ends.
 //!
 //! Most tasks have no timers, so a cell has no field for them. Instead, this register contains the
-//! timers of a task under its id, from its first timer until the task ends.
+//! timers of a task under the id of the task, from the task's first timer until the task ends.
 
 use std::num::NonZeroU32;
 
@@ -14,8 +14,7 @@ use super::Timer;
 use crate::cell::TaskId;
 use crate::runtime::shards::Shards;
 
-/// Maximum capacity with which a task's list of timers keeps its allocation when timers are
-/// removed.
+/// Maximum capacity with which a task's list of timers keeps its allocation when it becomes empty.
 const ROOM_MIN: usize = 16;
 
 /// Timers of the tasks in one shard of the register.

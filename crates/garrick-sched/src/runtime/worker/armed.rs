@@ -1,9 +1,9 @@
 //! Timed activations, on workers that count the work of each kind of task.
 //!
-//! Most activations are not timed, and have no extra cost. In every [`FAIR_EVERY`] activations,
-//! there is one fair pick of the next cell. At a fair pick, the worker checks if an activation
-//! before the next fair pick must be timed. If so, the worker is *armed*: until the next fair pick,
-//! separate code checks each activation.
+//! Most activations are not timed, and have no extra cost. Before one in [`FAIR_EVERY`]
+//! activations, the worker makes a *fair pick* of the next cell, so that no cell starves. At a fair
+//! pick, the worker checks if an activation before the next fair pick must be timed. If so, the
+//! worker is *armed*: until the next fair pick, separate code checks each activation.
 
 use std::ptr::NonNull;
 
@@ -36,12 +36,14 @@ impl Worker {
         (self.vitals).end(cell.table(), |lives| self.lane.add_lives(lives));
     }
 
-    /// Adds the numbers of tasks that have begun and ended to the counters of their kinds.
+    /// Updates the counters of each kind of task: adds the numbers of tasks that have begun and
+    /// ended.
     pub(crate) fn settle_vitals(&self) {
         self.vitals.settle(|lives| self.lane.add_lives(lives));
     }
 
-    /// Returns true if an activation before the next fair pick must be timed.
+    /// Returns true if an activation before the next fair pick (the pick before one in
+    /// [`FAIR_EVERY`] activations) must be timed.
     pub(super) fn is_armed(&self) -> bool {
         let picks = self.shown.picks();
         self.due.get().wrapping_sub(picks) < FAIR_EVERY - picks % FAIR_EVERY
@@ -102,8 +104,8 @@ impl Worker {
     }
 
     /// Called after an activation that may have been long and has left messages. Does the work that
-    /// must not wait for the next fair pick: counts the activation if it was not timed, and takes a
-    /// census if one was requested.
+    /// must not wait for the next regular check (the next fair pick). Counts the activation if it
+    /// was not timed, and takes a census if one was requested.
     pub(super) fn look_after(&self) {
         if self.lane.has_seen_long() && self.lane.looks(self.progress(), || self.now()) {
             // The loop may be in the middle of a block.
@@ -125,15 +127,16 @@ impl Worker {
         woke
     }
 
-    /// Records the end of a pause, as [`Lane::resumes`](crate::probe::Lane::resumes) does.
+    /// Records the end of a time in which the worker ran no cells, as
+    /// [`Lane::resumes`](crate::probe::Lane::resumes) does.
     pub(crate) fn resumes(&self) {
         self.lane.resumes(self.shown.picks(), || self.now());
         self.plan_timed();
     }
 
-    /// Records that a guest has run activations without counting them. If another thread has seen
-    /// that one of them was long, counts the visit from the time at which this one was first seen,
-    /// and returns that time.
+    /// Checks if a guest (a thread that waits for an answer) has run a long activation of this
+    /// worker without counting it. If the lookout thread has seen one, records that the worker woke
+    /// at the time when that activation was first seen, and returns this time.
     #[inline]
     pub(crate) fn count_missed(&self) -> Option<Nanos> {
         let since = self.lane.missed(self.shown.picks())?;
@@ -163,7 +166,7 @@ impl Worker {
         self.drop_departure();
     }
 
-    /// Begins a timed activation, which is already counted.
+    /// Begins to time an activation, which the number of activations already includes.
     fn begin_timed(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
         let table = cell.table();
         self.shown.show_kind(table);
@@ -178,9 +181,9 @@ impl Worker {
         }
     }
 
-    /// Begins an activation outside of the worker's loop. The cell belongs to another worker, which
-    /// has lent it, or its turn was away and has come back. Does nothing if the work of each kind
-    /// of task is not counted.
+    /// Begins an activation outside of the worker's loop. Either the cell belongs to another
+    /// worker, which has lent it, or the turn of the cell was away and has come back. Does nothing
+    /// if the work of each kind of task is not counted.
     pub(crate) fn begin_other(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
         if !self.lane.counts() {
             return;

@@ -1,4 +1,4 @@
-//! Requests of turns to be committed or undone by a later decision.
+//! Requests by which a turn leaves its commit to a later decision.
 
 use std::any::Any;
 
@@ -15,9 +15,9 @@ pub(super) enum Wish {
     /// The turn must not ask for a later decision.
     #[default]
     Never,
-    /// The turn may ask for a later decision, but has not asked.
+    /// The turn may ask for a later decision, but has not done so.
     NotYet,
-    /// A part of the turn has asked. Contains the index of the part.
+    /// A part of the turn has asked for a later decision. Contains the index of the part.
     By(Request, usize),
 }
 

@@ -47,8 +47,9 @@ impl Worker {
         self.away.get() > 0 || self.visited.get() > 0
     }
 
-    /// Adds a reference to a cell of this worker. Any thread may release this reference. Only a
-    /// scheduled cell can have references and a local count of 0 (invariant 6).
+    /// Adds a reference to a cell of this worker. Any thread may release this reference. If the
+    /// local count of the cell is 0, adds the reference to this count, which should be at least 1
+    /// (README, invariant 6).
     pub(super) fn count_for_others(&self, cell: CellPtr) {
         if cell.local_refs() == 0 {
             cell.clone_local();
@@ -86,8 +87,8 @@ impl Worker {
     }
 
     /// Takes back the staged effects of the current turn, which belongs to `cell`, and returns
-    /// them. The caller must end the turn, and then the returned [`Cut`]. The returned flag is true
-    /// if the cell was scheduled.
+    /// them. The caller must end the turn, and then call `end` on the returned [`Cut`]. The
+    /// returned flag is true if the cell was scheduled.
     pub(super) fn set_aside(&self, cell: CellPtr) -> (Part, Cut, bool) {
         let turn = self.turn();
         let pool = NonNull::from(&self.pool).cast();
@@ -172,8 +173,9 @@ impl Worker {
         }
     }
 
-    /// Stages the carried effects of a turn again (step 2 of its return). The rest of the turn has
-    /// a new turn number. Entries that are already in the run queues stay there.
+    /// Stages again the effects that were taken back when a turn left its worker (step 2 of its
+    /// return). The rest of the turn has a new turn number. Entries that are already in the run
+    /// queues stay there.
     pub(super) fn stage_again(&self, part: Part) {
         let Part { carried, newborns } = part;
         self.begin_pause();

@@ -28,8 +28,8 @@ const CLAIMED_MAX: usize = 64;
 /// Time after which two cells on one worker are separated, if they are always ready and do not wake
 /// each other.
 const KEPT_MAX: Nanos = 50_000;
-/// Duration of an activation above which each cell should have its own core, even if the cells wake
-/// each other.
+/// Threshold for the duration of an activation. If activations take longer, each cell should have
+/// its own core, even if the cells wake each other.
 const LONG: Nanos = 20_000;
 
 /// Turns are called *fine* if they take less than this time. A message between two workers costs
@@ -57,8 +57,8 @@ const TURNS_MAX: u64 = 2_048;
 const ACTIVATION_MAX: Nanos = 100_000;
 /// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// Minimum time for one run of all ready cells of a worker that makes it useful to move some of the
-/// cells.
+/// Minimum time that one run of all ready cells of a worker must take, so that it is useful to move
+/// some of the cells.
 const ROUND_MIN: Nanos = 100_000;
 
 /// Measures how long cells wait in the shared queue. Used by a worker that has other ready cells.
@@ -81,7 +81,7 @@ impl SharedWait {
         self.gave.set(false);
     }
 
-    /// Records that the worker has no ready cells, and takes a cell from the shared queue.
+    /// Records that the worker takes a cell from the shared queue because it has no ready cells.
     #[inline]
     pub(crate) fn claims(&self) {
         self.looks.set(0);
@@ -124,8 +124,8 @@ impl SharedWait {
     }
 }
 
-/// Measures how long a worker has kept a ready cell in addition to the next one, while another
-/// worker is idle.
+/// Measures how long a worker has kept a ready cell in addition to the cell that it runs next,
+/// while another worker is idle.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// Number of checks since the worker began to keep the cell.
@@ -171,15 +171,15 @@ impl Kept {
 pub(crate) struct Patience {
     /// Number of checks during which the other worker has been idle without a break.
     looks: Cell<u32>,
-    /// At the last check: how often threads had begun to run a worker. `since` is the time of the
-    /// first check.
+    /// Number of times that threads had begun to run a worker, up to the last check. `since` is the
+    /// time of the first check.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
 
 impl Patience {
-    /// Returns true if cells should be given away now. `sits` says how often threads have begun to
-    /// run a worker. `round` is the time that one run of all ready cells takes.
+    /// Returns true if cells should be given away now. `sits` is the number of times that threads
+    /// have begun to run a worker. `round` is the time that one run of all ready cells takes.
     pub(crate) fn look(&self, sits: usize, round: Nanos, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -347,8 +347,8 @@ impl Pace {
 
 /// Returns how many of its `ready` cells a worker should give away. `round` is the time that one
 /// run of all its ready cells takes, and `average` is the average of this time over all workers. If
-/// `round` exceeds the average by more than a quarter, the result is the share of the cells above
-/// the average.
+/// `round` exceeds the average by more than a quarter, returns the number of cells that account for
+/// the excess.
 pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
     if round < ROUND_MIN || round <= average.saturating_add(average / 4) {
         return 0;

@@ -79,9 +79,9 @@ impl Worker {
     }
 }
 
-/// Calls `add` for at most [`CENSUS_MAX`] entries of a queue, which have equal distances in the
-/// queue. `seed` selects the first entry. The arguments of `add` are the cell, a flag that is true
-/// if the entry contains a message, and the distance.
+/// Calls `add` for at most [`CENSUS_MAX`] entries of a queue, at equal distances. `seed` selects
+/// the first entry. The arguments of `add` are the cell, a flag that is true if the entry contains
+/// a message, and the distance.
 fn some_of(queue: &RunQueue, seed: usize, mut add: impl FnMut(CellPtr, bool, usize)) {
     let distance = queue.len().div_ceil(CENSUS_MAX).max(1);
     let mut index = seed % distance;

@@ -17,7 +17,7 @@ use crate::world::Nanos;
 /// measurable difference in the load test of the example `sessions`.
 const POLL_EVERY_NS: Nanos = 100_000;
 
-/// Name for reports of panics in a driver.
+/// Name under which a panic in a driver is reported.
 const NAME: &str = "the worker's driver";
 
 /// Driver of a worker.
@@ -75,7 +75,7 @@ impl Worker {
         }
     }
 
-    /// Polls the driver, if there is one and the last poll was long enough ago.
+    /// Polls the driver if the worker has one, and if the last poll was long enough ago.
     pub(super) fn poll_driver(&self, now: Nanos) {
         let Some(drive) = &self.driver else { return };
         if now.saturating_sub(drive.polled.get()) >= POLL_EVERY_NS {

@@ -73,8 +73,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Drops the task of a cell, replaces the function table of the cell by the table of a dropped
-    /// task, and notifies the watchers of the task.
+    /// Drops the task of a cell, and notifies the watchers of the task. Replaces the function table
+    /// of the cell by the table of a dropped task.
     pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
         cell.check_home(self.home);
         if cell.retire() {
@@ -181,8 +181,8 @@ impl Worker {
         self.report_as(table.name_of(), panic, true);
     }
 
-    /// Returns the reason under which the unhandled messages of a task are counted. The task has
-    /// ended with `ended`.
+    /// Returns the reason for which the unhandled messages of a task are counted as dead letters.
+    /// `ended` is the result with which the task has ended.
     fn reason_of(&self, ended: &Ended) -> LetterReason {
         match ended {
             Ended::Failed(_) => LetterReason::Failed,

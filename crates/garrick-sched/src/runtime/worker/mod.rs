@@ -82,8 +82,8 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Number of the last request to return memory to the operating system that this worker has
-    /// answered, by moving its spare blocks to the depot.
+    /// Number of the last search for unused memory for which this worker has moved its spare blocks
+    /// to the depot.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
@@ -92,46 +92,48 @@ pub(crate) struct Worker {
     pub(crate) hold: Arc<Hold>,
     /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,
-    /// Idle worker to which the last turn has sent a message and which this worker has kept, so
-    /// that no thread was woken.
+    /// Idle worker to which the last turn has sent a message. The thread of this worker will run it
+    /// next, so no other thread was woken.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
     /// Cell that this worker has taken over from another worker since the last check between two
     /// activations.
     pub(crate) gathered: Cell<Option<CellPtr>>,
     /// True while the worker closes its cells, because the sponsor stops.
     pub(crate) closes: Cell<bool>,
-    /// Home of the cells to whose mailboxes the current turn may send directly. Usually this is
-    /// this worker. If the turn was away, the value is `STRANGER`, so that later messages of the
-    /// turn do not overtake the earlier ones. If the turn has a trail, the value is `STRANGER`,
-    /// too.
+    /// Home of the cells to whose mailboxes the current turn may send directly. Usually, the home
+    /// is this worker. If the turn was away, the value is `STRANGER`, so that later messages of the
+    /// turn do not overtake the earlier ones. If the turn has a trail (a trace context), the value
+    /// is `STRANGER`, too.
     pub(crate) sends_at: Cell<Home>,
     /// Number of this worker's cells whose turns have left the worker in order to block.
     pub(crate) away: Cell<usize>,
     /// True if the running cell is in a run queue, because messages for it came while its turn was
     /// away.
     in_line: Cell<bool>,
-    /// Trail of the current turn. Boxed for the same reason as `lane`.
+    /// Trail (trace context) of the current turn. Boxed, so that the fields that each turn needs
+    /// are close together.
     trails: Box<Trails>,
-    /// Turns of this worker's cells whose commit is decided later. Boxed for the same reason as
-    /// `lane`.
+    /// Turns of this worker's cells whose commit is decided later. Boxed, so that the fields that
+    /// each turn needs are close together.
     pub(crate) later: Box<Later>,
     /// Permission of the current activation to leave this worker when it blocks.
     pub(crate) permit: Cell<Permission>,
     /// True while a task recovers after a panic. The cell of this task may be in a run queue, so
     /// its turn must not leave this worker.
     recovers: Cell<bool>,
-    /// Cell that runs now, for other threads, which check if this worker is stuck.
+    /// Cell that runs now. Other threads read this field to check if this worker is stuck.
     pub(crate) shown: Shown,
     /// Number of the next activation that is timed. `arms_at` is the number of the last fair pick
-    /// that is not later than this activation. From this pick on, the worker is *armed*: it checks
-    /// each activation.
+    /// (which comes before one in `FAIR_EVERY` activations) that is not later than this activation.
+    /// From this pick on, the worker is *armed*: it checks each activation.
     due: Cell<u32>,
     arms_at: Cell<u32>,
     /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`.
     vitals: Vitals,
     /// State of this worker while it runs a cell that another worker has lent (visits a cell).
     visiting: Visiting,
-    /// Number of cells that this worker has recalled, but that other workers are still running.
+    /// Number of lent cells that this worker has recalled, but that other workers are still
+    /// running.
     pub(crate) visited: Cell<usize>,
     /// Entry that was taken out of its queue and will run next, unless another worker has run its
     /// cell in the meantime.
@@ -157,7 +159,8 @@ pub(crate) struct Worker {
     /// Counters of the worker. They are boxed, so that the fields that each turn needs are close
     /// together.
     pub(crate) lane: Box<Lane>,
-    /// Number of cells that must still be closed and whose tokens are on the way to this worker.
+    /// Number of cells that must still be closed, but whose tokens (the rights to notify this
+    /// worker) other threads still have.
     pub(crate) awaited: Cell<usize>,
     /// Used in loom models to check that only one thread at a time uses the worker, and that each
     /// thread sees the writes of the previous one.
@@ -472,7 +475,7 @@ impl Worker {
         self.turn.load(Relaxed)
     }
 
-    /// Pushes a cell that has just run to the end of the run queue.
+    /// Appends to the run queue a cell that has just run.
     pub(crate) fn requeue(&self, cell: CellPtr) {
         self.old.push_cell(self.turn(), cell);
     }
@@ -527,8 +530,8 @@ impl Worker {
         self.backlog() > 0 || self.remote.ready.has_some()
     }
 
-    /// Pushes a chain like [`push_out`]. If the push makes the caller the owner of an idle worker,
-    /// keeps this worker, or hands it over to another thread.
+    /// Pushes a chain like [`push_out`]. If the push gives this thread the right to run an idle
+    /// worker, either keeps this right in `next_seat`, or passes it to another thread.
     ///
     /// # Safety
     /// The requirements of [`push_out`] apply.

@@ -18,7 +18,8 @@ use crate::runtime::sponsor::Shared;
 use crate::runtime::watch::Ended;
 
 /// Maximum number of parts before the last part of a turn, if the turn takes messages that its task
-/// has held back. The number of parts of other turns is bounded by the limits of the activation.
+/// has kept for later. The number of parts of other turns is bounded by the limits of the
+/// activation.
 const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and waits for the decision about its commit.
@@ -51,7 +52,8 @@ pub(crate) struct Later {
     /// True if any turn has tried to take more messages.
     #[cfg(feature = "sim")]
     wanted_more: Cell<bool>,
-    /// Cells that have got WAKE notes and whose turns wait for a decision, oldest first.
+    /// Cells whose turns wait for a decision, and that have got a WAKE note (a request for an
+    /// activation). The cell that got its note first comes first.
     woken: RefCell<VecDeque<CellPtr>>,
 }
 
@@ -103,7 +105,7 @@ impl Later {
         self.with_asked(|asked| asked.is_barred = true);
     }
 
-    /// Lends messages that the task has held to the current turn.
+    /// Lends to the current turn messages that the task has kept for later.
     pub(crate) fn lend<M: 'static>(&self, held: VecDeque<M>) {
         self.with_asked(|asked| asked.source = Source::Held(Box::new(held)));
     }
@@ -177,8 +179,8 @@ impl Later {
         self.waiting.borrow().contains_key(&cell.0.addr().get())
     }
 
-    /// Records that a cell has got a WAKE note. Returns true if the last turn of the cell waits for
-    /// a decision.
+    /// Records that a cell has got a WAKE note (a request for an activation). Returns true if the
+    /// last turn of the cell waits for a decision.
     pub(super) fn note_wake(&self, cell: CellPtr) -> bool {
         let is_undecided = self.is_undecided(cell);
         if is_undecided {
@@ -187,7 +189,7 @@ impl Later {
         is_undecided
     }
 
-    /// Takes the oldest cell that has got a WAKE note.
+    /// Takes the cell that was the first to get a WAKE note (a request for an activation).
     pub(crate) fn next_woken(&self) -> Option<CellPtr> {
         self.woken.borrow_mut().pop_front()
     }
@@ -228,7 +230,8 @@ impl Worker {
     }
 
     /// Undoes the last part of a turn of `cell`, because the handler has requested this. Returns
-    /// true if the commit of the earlier parts is decided later. Otherwise, commits these parts.
+    /// true if the commit of the earlier parts is decided later. Otherwise, commits these parts and
+    /// returns false.
     pub(crate) fn undo_last_part(&self, cell: CellPtr) -> bool {
         let asked = self.later.take_asked();
         self.undo();

@@ -11,7 +11,7 @@ impl Worker {
         self.backlog() + usize::from(self.in_hand.get().is_some())
     }
 
-    /// Takes everything that other threads have sent to cells of this worker out of the inboxes
+    /// Takes out of the inboxes everything that other threads have sent to cells of this worker
     /// (README, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
@@ -58,8 +58,8 @@ impl Worker {
         }
     }
 
-    /// Calls `long`, which may take a long time, between two activations. First puts the entry that
-    /// is about to run back into a run queue, so that other workers can run its cell in the
+    /// Calls `long`, which may take a long time, between two activations. First puts back into a
+    /// run queue the entry that is about to run, so that other workers can run its cell in the
     /// meantime. After the call, no cells are lent to other workers.
     pub(crate) fn with_hand_empty(&self, long: impl FnOnce()) {
         // A task that has recovered just now may have counted as running, so cells may be lent.
@@ -78,8 +78,9 @@ impl Worker {
         }
     }
 
-    /// Takes everything out of the inbox of a cell whose token this worker has. If the cell has
-    /// stopped, closes the cell and returns the remaining envelopes of the inbox.
+    /// Takes everything out of the inbox of a cell. This worker has the token of the cell (the
+    /// right to notify the worker). If the cell has stopped, closes the cell and returns the
+    /// remaining envelopes of the inbox.
     pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
         if cell.state().waits_for_token() {

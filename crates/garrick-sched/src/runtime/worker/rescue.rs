@@ -26,14 +26,14 @@ const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 /// State of this worker while it visits a cell: it runs a cell that another worker has lent.
 #[derive(Default)]
 pub(super) struct Visiting {
-    /// Envelope of the current or next message, or the nudge that is being handled. Null if no cell
-    /// is visited.
+    /// Envelope of the current or next message, or the nudge (request for a turn) that is being
+    /// handled. Null if no cell is visited.
     envelope: Cell<*mut Envelope>,
     /// True if another message for the visited cell is waiting.
     has_more: Cell<bool>,
     /// True if the visited task has stopped.
     stops: Cell<bool>,
-    /// Trail of the next message to the visited cell.
+    /// Trail (trace context) of the next message to the visited cell.
     pub(super) trail: Cell<Option<Trail>>,
 }
 
@@ -119,8 +119,8 @@ impl Worker {
         }
     }
 
-    /// Continues to run a lent cell. Handles first the message of its run queue entry, then its
-    /// mailbox, and then its inbox.
+    /// Continues to run a lent cell. First handles the message in the cell's run queue entry, then
+    /// the cell's mailbox, and then its inbox.
     fn go_on(&self, visit: &mut Visit, left: &mut u32) -> Parted {
         let message = visit
             .take_entry()
@@ -218,7 +218,8 @@ impl Worker {
         }
     }
 
-    /// Gives a lent cell back to its owner, by a note that carries the token of the cell.
+    /// Gives a lent cell back to its owner, by a note that carries the token of the cell (the right
+    /// to notify the owner).
     fn tell_owner(&self, cell: CellPtr) {
         let note = self.pool.take_envelope(Kind::Wake, 0, 0);
         // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have
@@ -348,8 +349,8 @@ impl Worker {
         }
     }
 
-    /// Handles a nudge. If the outcome is [`Outcome::Later`], the nudge was not handled. `follows`
-    /// must be true if messages follow.
+    /// Handles a nudge (a request for a turn), if this worker may run another turn of the cell now.
+    /// Otherwise returns [`Outcome::Later`]. `follows` must be true if messages follow.
     fn handle_nudge(
         &self,
         cell: CellPtr,
@@ -365,7 +366,8 @@ impl Worker {
         self.handle_one(cell, nudge)
     }
 
-    /// Runs one turn with the oldest message of an envelope, or with a nudge.
+    /// Runs one turn, which handles the oldest message of an envelope, or a nudge (a request for a
+    /// turn without a message).
     fn handle_one(&self, cell: CellPtr, envelope: *mut Envelope) -> Outcome {
         let table = cell.table();
         self.visiting.envelope.set(envelope);
@@ -400,8 +402,9 @@ impl Worker {
     }
 
     /// Recalls the cells that this worker has lent, after LENT was removed from its ready stack.
-    /// Returns two lists: cells whose tokens this worker has and which it must handle, and cells
-    /// for which visitors have left work. Only the owner calls this.
+    /// Returns two lists. The first contains cells whose inboxes this worker must handle, and whose
+    /// tokens it has. The second contains cells for which other workers have left work. Only the
+    /// owner calls this.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());
@@ -477,7 +480,7 @@ impl Worker {
         }
     }
 
-    /// Puts an entry that was lent to other workers back to its place in the run queue.
+    /// Puts an entry back to its place in the run queue, after the entry was lent to other workers.
     fn put_back(&self, entry: Entry) {
         let queue = if entry.cell().state().is_newborn() {
             &self.born

@@ -1,5 +1,5 @@
-//! The cell that a worker runs. Another thread reads it to check if the worker is stuck in a long
-//! turn.
+//! A record of the cell that a worker runs. Another thread reads this record to check if the worker
+//! is stuck in a long turn.
 
 use std::ptr;
 
@@ -95,8 +95,8 @@ impl Shown {
 
     /// Records that no cell runs, but that the worker is about to run destructors. As in a turn,
     /// other workers may run the cells of this worker in the meantime. Until the worker calls
-    /// another `name` method, it may use its cells only as a turn and its commit do. Only the owner
-    /// calls this.
+    /// another `name` method, it may access its cells only in ways that are allowed during a turn
+    /// or its commit. Only the owner calls this.
     pub(super) fn name_drops(&self) {
         self.set(DROPS);
     }

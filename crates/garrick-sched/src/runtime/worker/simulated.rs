@@ -16,7 +16,8 @@ use crate::world::Nanos;
 /// Something that has arrived at a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum Arrival {
-    /// An envelope with one message, a nudge, a stop or a move, which must be delivered in order.
+    /// An envelope that must be delivered in order. It contains one message, or requests a turn (a
+    /// nudge), a stop or a move of the task.
     Envelope(*mut Envelope),
     /// An entry of the cell in a run queue, without a message.
     Scheduled,
@@ -29,7 +30,7 @@ impl Worker {
         self.has_something() || self.shared.queued() > 0
     }
 
-    /// Passes everything that was sent to cells of this worker to `arrive`. Handles notes whose
+    /// Calls `arrive` with everything that was sent to cells of this worker. Handles notes whose
     /// order does not matter. After the call, there may be new arrivals, because foreign code runs
     /// at the end.
     pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) {
@@ -64,7 +65,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Pushes a chain that a commit has sent to the inbox of its receiver, outside of a step.
+    /// Pushes a chain to the inbox of its receiver, outside of a step. A commit has sent the chain.
     pub(crate) fn push_sent(&self, cell: CellPtr, chain: Chain) {
         let _entered = Entered::new(self);
         self.push_staged(cell, chain);
@@ -81,7 +82,7 @@ impl Worker {
         (is_one && cell.local_refs() > 0).then_some(chain.newest)
     }
 
-    /// Passes a chain that a commit has sent to `arrive`, one message at a time. Then drops the
+    /// Calls `arrive` with each message of a chain. A commit has sent this chain. Then drops the
     /// chain's reference to the receiver. The receiver belongs to this worker and is not closed.
     pub(crate) fn take_sent(
         &self,
@@ -99,8 +100,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Passes the messages of an inbox to `arrive`, oldest first and one at a time. `list` is the
-    /// newest envelope of the inbox, which links to older ones.
+    /// Calls `arrive` with each message of an inbox, oldest first. `list` is the newest envelope of
+    /// the inbox, which links to older ones.
     fn take_apart(
         &self,
         cell: CellPtr,
@@ -144,8 +145,8 @@ impl Worker {
         }
     }
 
-    /// Passes the messages of an envelope to `each`, oldest first, each message in a separate
-    /// envelope.
+    /// Calls `each` with each message of an envelope, oldest first. Each message is then in a
+    /// separate envelope.
     fn split(&self, cell: CellPtr, envelope: *mut Envelope, mut each: impl FnMut(*mut Envelope)) {
         let pool = ptr::NonNull::from(&self.pool).cast();
         // SAFETY: the envelope is ours, and its messages are of the cell's type.
@@ -163,8 +164,8 @@ impl Worker {
         }
     }
 
-    /// Passes an entry of a run queue to `arrive`. If the entry has a message, moves the message to
-    /// an envelope first.
+    /// Calls `arrive` with an entry of a run queue. If the entry has a message, moves the message
+    /// to an envelope first.
     fn unwrap_scheduled(&self, entry: &Entry, arrive: &mut impl FnMut(CellPtr, Arrival)) {
         let cell = entry.cell();
         if entry.message().is_null() {
@@ -177,9 +178,9 @@ impl Worker {
         cell.unschedule();
     }
 
-    /// Runs a cell whose mailbox contains only `envelope`, followed by `more`. The mailbox is empty
-    /// if `envelope` is null. Handles a panic as the worker's loop does. If `lets_go` is true,
-    /// drops a reference to the cell before it runs.
+    /// Runs a cell with an empty mailbox, after appending `envelope` (unless it is null) and the
+    /// envelopes in `more` to the mailbox. Handles a panic as the worker's loop does. If `lets_go`
+    /// is true, drops a reference to the cell before it runs.
     pub(crate) fn run_alone(
         &self,
         cell: CellPtr,
@@ -210,8 +211,8 @@ impl Worker {
         self.stop_running();
     }
 
-    /// Finishes the turn of a cell that has got a WAKE note, if there is a decision about the turn.
-    /// Runs no further turn.
+    /// Commits or undoes the last turn of a cell, if there is a decision about this turn. The cell
+    /// has got a WAKE note (a request for an activation). Runs no further turn.
     pub(crate) fn finish_woken(&self, cell: CellPtr) {
         let _entered = Entered::new(self);
         self.finish_one(cell);
@@ -232,7 +233,7 @@ impl Worker {
         label(cell)
     }
 
-    /// Makes the worker ask the simulation, at the end of the next turn, if this turn should fail.
+    /// Makes the worker ask the simulation at the end of the next turn whether this turn fails.
     pub(crate) fn expect_choice(&self) {
         self.stage.set_dirty();
     }
@@ -243,7 +244,7 @@ impl Worker {
         cell.clone_local();
     }
 
-    /// Returns the pool of this worker.
+    /// Returns the pool of memory blocks of this worker.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }

@@ -7,7 +7,8 @@ use crate::cell::{CellPtr, Slot};
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Signal;
 
-/// One in `FAIR_EVERY` picks of the next cell is a fair pick, so that no cell waits forever.
+/// One in `FAIR_EVERY` picks of the next cell is a fair pick, which may take a cell that is not
+/// next in order. So no cell waits forever.
 pub(super) const FAIR_EVERY: u32 = 16;
 /// One in `NEWBORN_EVERY` fair picks takes a new cell, even if another cell was woken. Halfway
 /// between two such picks, a fair pick takes the oldest other cell. Both kinds of picks are rare,

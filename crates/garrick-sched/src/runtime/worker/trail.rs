@@ -1,4 +1,4 @@
-//! The trail of the current turn.
+//! The trail (trace context) of the current turn.
 
 use std::cell::RefCell;
 
@@ -9,28 +9,28 @@ use crate::runtime::address::SendError;
 use crate::runtime::departure::Departures;
 use crate::runtime::trail::Trail;
 
-/// The trail of a worker's current turn, and the measurement of waiting times.
+/// The trail (trace context) of a worker's current turn, and the measurement of waiting times.
 #[derive(Default)]
 pub(super) struct Trails {
-    /// Trail of the current turn.
+    /// Trace context of the current turn.
     current: RefCell<Option<Trail>>,
     /// Decides in which turns the waiting time of messages is measured.
     departures: Departures,
 }
 
 impl Worker {
-    /// Returns the trail of the current turn.
+    /// Returns the trail (trace context) of the current turn.
     pub(crate) fn trail(&self) -> Option<Trail> {
         self.trails.current.borrow().clone()
     }
 
-    /// Removes and returns the trail of the current turn.
+    /// Removes and returns the trail (trace context) of the current turn.
     pub(super) fn leave_trail(&self) -> Option<Trail> {
         self.trails.current.take()
     }
 
-    /// Sets the trail of the current turn. It travels with the messages that the turn sends from
-    /// now on. Does nothing in a simulation.
+    /// Sets the trail (trace context) of the current turn. The trail travels with the messages that
+    /// the turn sends from now on. Does nothing in a simulation.
     ///
     /// The end of the turn removes the trail. To ensure this, the turn counts as one that has
     /// staged effects.
@@ -43,7 +43,7 @@ impl Worker {
         self.trails.current.replace(Some(trail));
     }
 
-    /// Prepares this worker for the sends of the next turn, which has no trail.
+    /// Prepares this worker for the sends of the next turn, which has no trail (trace context).
     #[inline]
     pub(super) fn send_from_home(&self) {
         let home = self.shared.hooks.sends_from(self.home);
@@ -52,8 +52,9 @@ impl Worker {
         }
     }
 
-    /// Removes the trail of a turn that ends. If the trail is a departure, sets the time of the
-    /// departure, because the messages of the turn are sent now.
+    /// Removes the trail (trace context) of a turn that ends. If the trail is a departure, which
+    /// measures how long messages wait, stores the current time in it, because the messages of the
+    /// turn are sent now.
     #[cold]
     #[inline(never)]
     fn end_trail(&self) {
@@ -62,9 +63,9 @@ impl Worker {
         }
     }
 
-    /// If it is time to measure how long messages wait, gives a
-    /// [`departure`](crate::runtime::departure) to the next turn, which is the first turn of a
-    /// timed activation.
+    /// If it is time to measure how long messages wait, gives the next turn a
+    /// [`departure`](crate::runtime::departure). It records the time when the turn's messages are
+    /// sent. The next turn is the first turn of a timed activation.
     pub(super) fn measure_departure(&self, table: &Table) {
         // A trail must not be set in a turn whose commit is decided later.
         if !table.commits_later
@@ -74,8 +75,8 @@ impl Worker {
         }
     }
 
-    /// Removes a departure that no turn of the last activation has used. Called after an
-    /// activation.
+    /// Removes a departure (the record of a sending time) that no turn of the last activation has
+    /// used. Called after an activation.
     pub(super) fn drop_departure(&self) {
         let current = self.trails.current.borrow();
         let is_departure = current.as_ref().is_some_and(Trail::is_departure);
@@ -85,9 +86,10 @@ impl Worker {
         }
     }
 
-    /// Takes the trail out of a note, which is the oldest envelope of the mailbox. If the trail is
-    /// a departure, counts how long the next message has waited. Otherwise, if `goes_on` is true,
-    /// the trail becomes the trail of the turn that handles this message.
+    /// Takes the trail (trace context) out of a note, which is the oldest envelope of the mailbox.
+    /// If the trail is a departure (the record of a sending time), counts how long the next message
+    /// has waited. Otherwise, if `goes_on` is true, the trail becomes the trail of the turn that
+    /// handles this message.
     #[cold]
     pub(crate) fn take_trail(&self, cell: CellPtr, goes_on: bool) {
         let note = cell.take_oldest();
@@ -100,8 +102,8 @@ impl Worker {
         self.receive_trail(cell, trail, goes_on);
     }
 
-    /// Takes the trail of the next message to a lent cell, as [`Worker::take_trail`] does. Does
-    /// nothing if that message has no trail.
+    /// Takes the trail (trace context) of the next message to a lent cell, as
+    /// [`Worker::take_trail`] does. Does nothing if that message has no trail.
     #[cold]
     pub(crate) fn take_trail_of_visit(&self, cell: CellPtr, goes_on: bool) {
         if let Some(trail) = self.visiting.trail.take() {
@@ -119,7 +121,7 @@ impl Worker {
         }
     }
 
-    /// Drops the trail in a note, which the caller frees.
+    /// Drops the trail (trace context) in a note, which the caller frees.
     ///
     /// # Safety
     /// The caller owns the envelope, which is of kind `Trail` and was not opened.
@@ -128,8 +130,8 @@ impl Worker {
         drop(unsafe { parcel::open_sealed::<Trail>(note) });
     }
 
-    /// Stages a message for a cell that this turn cannot reach through its mailbox, behind the
-    /// trail of the turn if there is one.
+    /// Stages a message for a cell to whose mailbox this turn cannot send directly. If the turn has
+    /// a trail (a trace context), stages the trail before the message.
     #[inline]
     pub(crate) fn stage_out<M: 'static>(
         &self,
