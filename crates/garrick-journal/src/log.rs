@@ -32,8 +32,8 @@ pub struct Start {
     /// Number of the oldest event that can be read. If no event can be read, the number of the next
     /// event.
     pub oldest: u64,
-    /// Newest readable snapshot after which no event is missing, so its number is at least `oldest
-    /// - 1`. `None` if there is no such snapshot. In this case, `oldest` is 1, or the event
+    /// Newest readable snapshot after which no event is missing. `oldest` is at most one more than
+    /// its number. `None` if there is no such snapshot. In this case, `oldest` is 1, or the event
     /// `oldest` is whole.
     pub snapshot: Option<Snapshot>,
 }
