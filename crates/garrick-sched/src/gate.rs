@@ -26,8 +26,9 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
 };
 
-/// Number of gates in this process. The models do not check this count. Each thread that has the
-/// address of a task with a gate got this address from a thread that had seen a count above 0.
+/// Number of gates in this process. The loom models do not explore this count. Relaxed loads are
+/// enough, because each thread that has the address of a task with a gate got this address from a
+/// thread that had already seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 

@@ -224,7 +224,7 @@ impl Kit {
     }
 }
 
-/// A kit spawns actors like its node.
+/// A kit has all methods of its node, such as those that spawn actors.
 impl Deref for Kit {
     type Target = Node;
 

@@ -100,8 +100,9 @@ enum Pause {
 
 /// The storage through which the future receives messages.
 enum Inbound<M: Send + 'static> {
-    /// The queue in [`Shared`], which can be read on any thread. The messages in this variant have
-    /// arrived since the last poll, and are added to the queue before the next poll.
+    /// The future receives from a queue in [`Shared`], which can be read on any thread. This
+    /// variant contains only the messages that have arrived since the last poll. They are moved to
+    /// the queue in [`Shared`] before the next poll.
     Queue(VecDeque<M>),
     /// A [`Hand`], which the task lends to the future during a poll.
     Hand(Lender<Hand<M>>),

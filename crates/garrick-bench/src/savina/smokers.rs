@@ -64,7 +64,7 @@ fn rounds(size: Size) -> impl FnMut() -> (u32, u32) {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Smoked {
     cigarettes: u64,
-    /// Number of random numbers for all cigarettes.
+    /// Number of random numbers that this smoker has drawn for its cigarettes.
     numbers: u64,
 }
 

@@ -115,7 +115,7 @@ impl Own {
         (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
     }
 
-    /// Returns the number of the membership, if the node is a member.
+    /// Returns the epoch of this node's membership. `None` if the node is not a member.
     pub(crate) fn epoch(&self) -> Option<u64> {
         match &self.standing {
             Standing::Outside => None,

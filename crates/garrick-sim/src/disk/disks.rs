@@ -172,7 +172,7 @@ impl Disks {
         self.are_any.get()
     }
 
-    /// Returns the faults that were not noted yet, oldest first.
+    /// Returns the faults that have not been noted yet, oldest first.
     pub(crate) fn take_faults(&self) -> Vec<DiskFault> {
         self.room.take_faults()
     }

@@ -42,8 +42,8 @@ impl Worker {
         self.vitals.settle(|lives| self.lane.add_lives(lives));
     }
 
-    /// Returns true if an activation before the next fair pick (the pick before one in
-    /// [`FAIR_EVERY`] activations) must be timed.
+    /// Returns true if an activation must be timed before the worker makes its next fair pick. One
+    /// in [`FAIR_EVERY`] picks is fair.
     pub(super) fn is_armed(&self) -> bool {
         let picks = self.shown.picks();
         self.due.get().wrapping_sub(picks) < FAIR_EVERY - picks % FAIR_EVERY
