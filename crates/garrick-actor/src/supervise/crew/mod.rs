@@ -315,7 +315,7 @@ impl Crew {
     }
 
     /// Removes the plans that contain `members`, merges them into one plan, and returns this plan.
-    /// It contains all children for which the removed plans still had work to do.
+    /// The merged plan contains all children for which the removed plans still had work to do.
     fn take_over(&mut self, members: &[Id]) -> Option<(Key, Plan)> {
         let plans_of = members.iter().filter_map(|id| self.slots.get(id)?.plan);
         let keys: BTreeSet<Key> = plans_of.collect();
