@@ -288,9 +288,16 @@ impl Timers {
         self.calm.store(false, Relaxed);
     }
 
+    /// Returns true if the clock was read so few turns before turn number `turn` that it need not
+    /// be read again.
+    #[inline]
+    pub(crate) fn has_looked_before(&self, turn: u64) -> bool {
+        turn.wrapping_sub(self.looked_at.get()) < LOOK_EVERY
+    }
+
     /// Returns true if it is time to read the clock again, in turn number `turn`.
     pub(crate) fn wants_look(&self, turn: u64) -> bool {
-        let wants = turn.wrapping_sub(self.looked_at.get()) >= LOOK_EVERY;
+        let wants = !self.has_looked_before(turn);
         if wants {
             self.looked_at.set(turn);
         }

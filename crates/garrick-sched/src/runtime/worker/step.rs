@@ -154,10 +154,22 @@ impl Worker {
         message: *const Slot,
         until: &impl Fn(Signal) -> bool,
     ) -> Step {
-        if self.has_only_this() {
-            self.run::<WAY>(cell, message);
-            return Step::Ran;
+        if !self.has_only_timers() && !self.has_only_this() {
+            return self.attend_to_all_before::<WAY>(cell, message, until);
         }
+        self.run::<WAY>(cell, message);
+        Step::Ran
+    }
+
+    /// Does all other work as [`attend_before`](Self::attend_before) does, but without the
+    /// checks that there is any.
+    #[inline(never)]
+    fn attend_to_all_before<const WAY: Way>(
+        &self,
+        cell: CellPtr,
+        message: *const Slot,
+        until: &impl Fn(Signal) -> bool,
+    ) -> Step {
         // This work may overwrite the place of the message.
         // SAFETY: it came out of a queue of ours with the cell, and is read once, here.
         self.in_hand

@@ -69,6 +69,16 @@ impl Worker {
         }
     }
 
+    /// Returns true if nothing needs attention before the next activation, because the only reason
+    /// for attention are timers, and the clock was read a few turns ago.
+    #[inline]
+    pub(super) fn has_only_timers(&self) -> bool {
+        !self.remote.ready.has_some()
+            && self.shared.signal().is_quiet()
+            && self.timers.has_looked_before(self.turn())
+            && self.timers.are_watched()
+    }
+
     #[cold]
     #[inline(never)]
     fn watch_timers_now(&self) {
