@@ -90,7 +90,7 @@ fn pairs(row: &Scenario, effort: &Effort) -> Vec<Contender> {
         .collect()
 }
 
-/// Takes `ops` samples of a system with this number of actors.
+/// Reads all counters of a system `ops` times. The system has at least `actors` actors.
 fn sample(ops: u64, actors: u64) -> Result<Measured> {
     let system = System::builder().workers(WORKERS).probes(true).start()?;
     let (done, waiting) = mpsc::channel();
