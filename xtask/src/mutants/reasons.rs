@@ -225,14 +225,15 @@ const REMOTES: Reason = Reason::NotModelled(
      read the home of a cell that has just arrived at this home. No other check replaces the model",
 );
 
-/// Two workers are not enough to notice the mutant.
+/// Reason for mutants that cannot be noticed with only two workers.
 const THREE_WORKERS: Reason = Reason::NotModelled(
     "only a program with three workers can notice the mutant: two workers send to each other while \
      the third one checks. That is more than loom can explore. The proof in \
      `runtime/sponsor/README.md` (the end) replaces the model",
 );
 
-/// For places of a room, which are protected not only by their orderings.
+/// Reason for mutants of the places in bounded mailboxes. Not only the orderings protect these
+/// places.
 const ROOM: Reason = Reason::NotModelled(
     "models use a fence instead of SeqCst, and this fence also orders relaxed accesses. On x86-64, \
      the locked instructions between the accesses (the unlock of the queue, the subtraction) are \
@@ -240,7 +241,7 @@ const ROOM: Reason = Reason::NotModelled(
      replaces the model",
 );
 
-/// For reads of the run queues of a worker during a turn.
+/// Reason for mutants of the code that reads a worker's run queues during a turn.
 const STOOD: Reason = Reason::NotModelled(
     "run queues and mailboxes use the atomics of `std` in models, too. Otherwise every model would \
      explore thread switches at each of their accesses. The section on rescue in \
@@ -248,7 +249,7 @@ const STOOD: Reason = Reason::NotModelled(
      `tests/rescue.rs` use these accesses, but run on processors that keep the order by themselves",
 );
 
-/// For the name of the running cell.
+/// Reason for mutants of the word that names the running cell.
 const NAME: Reason = Reason::NotModelled(
     "in a model, the fence after the store gives the same order, because loom never switches \
      threads between the store and the fence. In production, there is no such fence. The two \
@@ -256,14 +257,14 @@ const NAME: Reason = Reason::NotModelled(
      acquires them",
 );
 
-/// For the light side of the fence around the name of the running cell.
+/// Reason for mutants of the compiler fence for the word that names the running cell.
 const LIGHT: Reason = Reason::NotModelled(
     "models use a `fence(SeqCst)` instead of the compiler fence, and the mutants of that \
      `fence(SeqCst)` are killed. The compiler keeps the order of the two accesses even without a \
      fence (`core/fence.rs`), so no test of the program can notice the mutant",
 );
 
-/// For the ticket of a turn that comes back.
+/// Reason for mutants of the ticket with which a blocked turn comes back to its worker.
 const TICKET: Reason = Reason::NotModelled(
     "loom treats the store and the unpark after it as one step, which gives the order by itself. \
      In production, the waiting thread may see the store before the unpark. The two accesses are a \
@@ -271,32 +272,32 @@ const TICKET: Reason = Reason::NotModelled(
      load acquires them",
 );
 
-/// For the timers of seats on which no thread sits.
+/// Reason for mutants of the timers of workers that no thread is running.
 const WATCH: Reason = Reason::NotModelled(
     "models have no clock, and therefore no timers. The proof is in the section on seats of \
      `sponsor/README.md`. `tests/timers.rs` fires timers of workers that no thread is running",
 );
 
-/// For the timers of seats on which a thread sits.
+/// Reason for mutants of the timers of workers that a thread is running.
 const WATCHED: Reason = Reason::NotModelled(
     "models have no clock, and therefore no timers. The proof is in the section on rescue of \
      `sponsor/README.md`. `tests/late_timers.rs` fires timers of workers that are in a long turn",
 );
 
-/// Count of workers that have closed their cells.
+/// Reason for mutants of the count of workers that have closed their cells.
 const CLOSED: Reason = Reason::Equivalent(
     "the waiting thread needs only the count, and no read depends on it. `awaited` waits for \
      tokens that are out, and the ready stack acquires these tokens. The thread that drops the \
      last reference to a closed cell frees the cell. `admits` orders new cells",
 );
 
-/// For mutants that loom cannot judge in any model.
+/// Reason for mutants that loom cannot judge in any model.
 pub(super) const SEQ_CST: Reason = Reason::NotModelled(
     "loom treats a SeqCst access as AcqRel. If a model needs a stronger order, it has a separate \
      fence next to the access, and this fence has its own mutant",
 );
 
-/// For mutants of fences that affect only the compiler, not the processor.
+/// Reason for mutants of fences that affect only the compiler, not the processor.
 pub(super) const COMPILER_FENCE: Reason = Reason::NotModelled(
     "loom has no compiler fences, and a compiler does not reorder accesses around the code that \
      switches between mutants. The table in `core/fence.rs` names the replacement, with a stress \

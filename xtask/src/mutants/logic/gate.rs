@@ -3,7 +3,8 @@
 
 use super::Logic;
 
-/// Tests that should notice a message from outside that is handled too late.
+/// Tests that should notice that a message from a thread outside of the sponsor is handled too
+/// late.
 const STRANGERS: &[&str] = &["strangers"];
 
 pub(super) const MUTANTS: &[Logic] = &[

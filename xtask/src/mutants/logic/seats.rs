@@ -1,12 +1,13 @@
 //! Logic mutants of the seats of `garrick-sched`. A seat is the state of a worker, and one thread
-//! at a time sits on it. The mutants break sitting down, leaving, waking and ending.
+//! at a time uses it. The mutants break taking and leaving a seat, waking and ending.
 
 use super::Logic;
 
 /// Tests that should notice a worker that sleeps too long, or a sponsor that ends too early.
 const REST: &[&str] = &["asks", "idle", "sponsors", "ends", "stress", "big"];
 
-/// Tests that should notice a guest that leaves too early.
+/// Tests that should notice that a guest leaves too early. A guest is a thread that waits for an
+/// answer, and meanwhile runs the worker of the task that it has asked.
 const CALLS: &[&str] = &["asks", "calls"];
 
 /// Tests that should notice a blocking turn that does not come back, or comes back incomplete.
@@ -15,7 +16,8 @@ const BLOCKING: &[&str] = &["blocking"];
 /// Tests that should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
-/// Tests that should notice a ready cell that waits for a long turn or destructor.
+/// Tests that should notice a ready task that waits behind a long turn or destructor of another
+/// task.
 const RESCUE: &[&str] = &["rescue", "lib"];
 
 pub(super) const MUTANTS: &[Logic] = &[
