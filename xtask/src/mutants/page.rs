@@ -11,7 +11,7 @@ use crate::tidy::Violation;
 /// Path of the page, relative to the workspace.
 pub(super) const PATH: &str = "docs/mutants.md";
 
-/// The possible first words of a verdict, by which the sums count it.
+/// The possible first words of a verdict. The table of sums has a column for each of them.
 const WORDS: &[&str] = &["killed", "equivalent", "not modelled", SURVIVED, NOT_RUN];
 
 /// The verdict on a mutant that has survived without a reason.

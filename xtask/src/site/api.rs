@@ -1,4 +1,4 @@
-//! The copy of the reference in the site. Each of its pages gets a link back to the guides.
+//! The copy of the reference in the site. Each page of the copy gets a link back to the guides.
 
 use std::fs;
 use std::path::Path;

@@ -191,8 +191,8 @@ fn adapt(target: &str, kind: Kind) -> String {
     }
 }
 
-/// Returns a page of the reference as mdBook understands it: listings without a language are Rust,
-/// and headings are one level lower, because the page gets a title.
+/// Returns a page of the reference in the form that mdBook expects. Listings without a language are
+/// marked as Rust. Headings are moved one level down, because the page gets a title.
 fn without_rustdoc(text: &str) -> String {
     let mut adapted = String::new();
     let mut is_fenced = false;

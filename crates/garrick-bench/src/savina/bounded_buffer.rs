@@ -5,10 +5,10 @@
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer produces an item on request. The actor that owns the buffer, the manager, requests an
-//! item only if it keeps fewer items than the size of the buffer minus the number of producers. So
-//! there is room for the items that all producers may be producing. A consumer that has consumed an
-//! item reports that it is available.
+//! A producer produces an item on request. The manager, which is the actor that owns the buffer,
+//! requests another item only if the number of items in the buffer plus the number of producers is
+//! less than the size of the buffer. So there is room for all items that are being produced. A
+//! consumer that has consumed an item reports that it is available.
 //!
 //! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25,
 //! this function computes 2,500 random numbers and their logarithms. These computations take nearly

@@ -1,16 +1,16 @@
 //! Runs a benchmark of the suite on one or several workers, measures its time, and collects the
 //! reports of its actors.
 //!
-//! One worker is a [`Local`]. The thread that creates the actors also runs them, and its CPU time
-//! is measured. Several workers are a [`System`]. The actors run on the system's threads while the
-//! main thread is still creating actors and sending to them, and the CPU time of the whole process
-//! is measured.
+//! A benchmark with one worker runs on a [`Local`]. The thread that creates the actors also runs
+//! them, and its CPU time is measured. A benchmark with several workers runs on a [`System`], and
+//! the CPU time of the whole process is measured. The actors run on the system's threads while the
+//! main thread is still creating actors and sending to them.
 //!
-//! The time does not include the start of those threads. It includes the creation of the actors.
-//! Wall time ends with the last report. CPU time ends when the threads have exited. For a thread
-//! that is still running, the operating system reports a CPU time that is some milliseconds old.
-//! This would be too inaccurate, because the whole run of the shortest benchmark takes only some
-//! milliseconds.
+//! The measured time includes the creation of the actors, but not the start of the system's
+//! threads. Wall time ends with the last report. CPU time ends when the threads have exited. For a
+//! thread that is still running, the operating system reports a CPU time that is some milliseconds
+//! old. This would be too inaccurate, because the whole run of the shortest benchmark takes only
+//! some milliseconds.
 
 use std::fmt::Display;
 use std::sync::mpsc;

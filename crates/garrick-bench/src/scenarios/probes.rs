@@ -1,5 +1,5 @@
-//! Costs of probes, which are counters for each type of actor: the same operation without and with
-//! probes, and a sample of the counters.
+//! Costs of probes, which are counters for each type of actor. Measures operations without and with
+//! probes, and reading the counters.
 
 use std::hint::black_box;
 use std::sync::mpsc;
