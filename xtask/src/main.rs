@@ -118,7 +118,8 @@ enum Task {
     /// compare their speed with that of the disk.
     Journal,
     /// Simulate clusters with 1,000 seeds for each kind of failure. Then kill and stop the
-    /// processes of a real cluster for a minute, or only do this for longer.
+    /// processes of a real cluster for a minute. With `--soak`, only do the second part, for a
+    /// given time.
     Cluster(steps::ClusterOptions),
     /// Test the dashboard in a browser, and put its screenshots into the documentation.
     Pictures,

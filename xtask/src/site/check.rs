@@ -76,8 +76,8 @@ fn follow(pages: &BTreeMap<PathBuf, String>, exists: &dyn Fn(&Path) -> bool) -> 
     checked
 }
 
-/// Returns the values of an attribute in a page. `name` is the name of the attribute, followed by
-/// `="`.
+/// Returns the values of an attribute in a page. `name` is the text before a value, such as
+/// ` href="`.
 fn values<'a>(page: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     page.split(name)
         .skip(1)

@@ -210,7 +210,7 @@ fn of_tasks(askers: Askers, asks: u64) -> Result<Measured> {
 type Asked = (u64, oneshot::Sender<u64>);
 
 /// Starts a task that answers questions, and returns the sender for the questions. The task stops
-/// when all clones of the sender have been dropped.
+/// when the sender and all its clones have been dropped.
 fn answerer(runtime: &Runtime) -> mpsc::UnboundedSender<Asked> {
     let (sender, mut questions) = mpsc::unbounded_channel::<Asked>();
     runtime.spawn(async move {

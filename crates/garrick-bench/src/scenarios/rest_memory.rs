@@ -55,8 +55,8 @@ const WARM_UP: u64 = 100_000;
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
-/// Number of operations for each byte of memory that may remain in use after them. The measurement
-/// waits for memory to be returned until no more than this remains.
+/// Number of operations for each byte of memory that may remain in use after them. When no more
+/// memory than this remains, the measurement stops waiting for memory to be returned.
 const OPS_A_BYTE: u64 = 10;
 
 /// Maximum time to wait until memory has been returned, and then until all actors have stopped.
@@ -177,8 +177,8 @@ fn left(
 }
 
 /// Measures the resident memory repeatedly, and returns the lowest value. Stops when the value is
-/// at most `enough`, or after [`PATIENCE`]. After a quick run, which `ops` indicates, stops after
-/// [`PATIENCE_QUICK`].
+/// at most `enough`, or after [`PATIENCE`]. If `ops` is at most [`OPS_QUICK_MAX`], the time limit
+/// is [`PATIENCE_QUICK`] instead.
 pub(super) fn lowest(enough: u64, ops: u64) -> Result<u64> {
     let is_quick = ops <= OPS_QUICK_MAX;
     let patience = if is_quick { PATIENCE_QUICK } else { PATIENCE };
