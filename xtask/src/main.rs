@@ -65,7 +65,7 @@ enum Task {
     Step { name: String, result: PathBuf },
     /// Build the documentation with warnings denied, and the site of the guides.
     Docs,
-    /// Build the documentation and the site of the guides, and look at the site in a browser.
+    /// Build the documentation and the site of the guides, and test the site in a browser.
     Site,
     /// Install the external tools that tests and `docs` call, if they are missing.
     Tools,
@@ -77,8 +77,8 @@ enum Task {
     Stress,
     /// Run the loom models of every crate that has any.
     Loom,
-    /// Compare the lock files of messages with the code, and with the commit at which the branch
-    /// left `main`, or that in `GARRICK_WIRE_LOCK_BASE`.
+    /// Compare the lock files of messages with the code, and with an older commit: the one in
+    /// `GARRICK_WIRE_LOCK_BASE`, or else the commit at which the branch left `main`.
     WireCheck,
     /// Build every example, and run it without arguments for at most 60 s.
     Examples,
@@ -86,7 +86,8 @@ enum Task {
     Bench,
     /// Check the comparison with `steady_state`, which has many dependencies, and run it briefly.
     Rivals,
-    /// Test the code for systems without Linux's calls: unit tests, stress tests and models.
+    /// Test the code for systems that lack Linux's system calls: unit tests, stress tests and
+    /// models.
     Portable,
     /// Make packages of all public crates, build each of them, and run the programs of the README
     /// with these packages, outside of the repository.
@@ -97,7 +98,8 @@ enum Task {
     Minimal,
     /// Check the licenses, the duplicates and the sources of all dependencies.
     Deny,
-    /// Compare the public crates with those of the last release, or of a given commit.
+    /// Search the public crates for breaking changes since the last release, or since a given
+    /// commit.
     Semver(steps::SemverOptions),
     /// Prepare a release: check everything, and print the commands that publish.
     Release(steps::ReleaseOptions),
@@ -107,16 +109,17 @@ enum Task {
     Soak,
     /// Run the stress tests under AddressSanitizer and LeakSanitizer.
     Sanitize,
-    /// Count the cache lines that more than one thread writes for each message, wake, gift and
-    /// claim.
+    /// Count the cache lines that several threads write when a message is sent, a worker is woken,
+    /// or an actor moves to another worker.
     Lines,
     /// Search the simulated programs for much longer than the tests do.
     Sim,
     /// Kill and crash journals much more often than the tests do, trace their system calls, and
-    /// measure them beside the raw disk.
+    /// compare their speed with that of the disk.
     Journal,
-    /// Simulate clusters with 1,000 seeds for each failure, and kill and stop their processes for a
-    /// minute. Or do the latter for long.
+    /// Simulate clusters with 1,000 seeds for each kind of failure. Then kill and stop the
+    /// processes of a real cluster for a minute. With `--soak`, only do the second part, for a
+    /// given time.
     Cluster(steps::ClusterOptions),
     /// Test the dashboard in a browser, and put its screenshots into the documentation.
     Pictures,
@@ -128,7 +131,7 @@ enum Task {
     Sample(steps::SampleOptions),
     /// Measure Garrick and other libraries, and put the table and the chart into the README.
     Why {
-        /// Do not measure. Draw the results of the last measurement.
+        /// Draw the results of the last measurement, instead of measuring.
         #[arg(long)]
         redraw: bool,
     },

@@ -10,8 +10,8 @@ use anyhow::{Result, bail};
 
 use crate::process::{Ended, Executable, Job, Watched, tests_passed};
 
-/// Time limit of a test program. Programs compile code and start browsers beside each other, so
-/// the limit is many times what a program takes.
+/// Time limit of a test program. Several programs run at the same time, and some compile code or
+/// start browsers. So the limit is many times the usual time of a program.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Names of test programs that start first, because they take longest.
@@ -57,8 +57,9 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
 ///
 /// # Errors
 ///
-/// Names each program that failed, ran no test harness to its end, or exceeded the time limit.
-/// All programs run, even after one has failed, so that one call shows all failures.
+/// The error names each program that failed, did not run its test harness to the end, or exceeded
+/// the time limit. All programs run, even after one has failed, so that one call shows all
+/// failures.
 pub(crate) fn run_tests(programs: &[Executable], variable: &'static str) -> Result<usize> {
     let libraries = libraries()?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -98,7 +99,8 @@ fn libraries() -> Result<PathBuf> {
     Ok(PathBuf::from(found.output.trim()))
 }
 
-/// Returns the call of a test program, with the folder and the environment that cargo gives it.
+/// Returns the command that runs a test program in the folder and with the environment that cargo
+/// would use.
 fn job(program: &Executable, libraries: &Path) -> Job {
     Job::new(&program.path)
         .folder(&program.folder)

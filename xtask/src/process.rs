@@ -17,13 +17,13 @@ use anyhow::{Context, Result, bail};
 /// Default time limit, enough for a cold build of everything on two shared cores.
 const LIMIT: Duration = Duration::from_secs(45 * 60);
 
-/// Time for a process to end after it is requested to, in seconds. Then it is killed.
+/// Number of seconds within which a process must end after a request to end. Then it is killed.
 const KILL_AFTER_S: u32 = 5;
 
 /// Exit status of `timeout` when it had to end the command.
 const TIMED_OUT: i32 = 124;
 
-/// Exit status of `timeout` when it had to kill the command. `SIGKILL` is the signal for that.
+/// Exit status of `timeout` when it had to kill the command by the signal `SIGKILL`.
 const KILLED: i32 = 128 + SIGKILL;
 const SIGKILL: i32 = 9;
 
@@ -62,15 +62,15 @@ pub(crate) struct Job {
 /// A program that cargo has built.
 #[derive(Debug, Clone)]
 pub(crate) struct Executable {
-    /// Name of its target.
+    /// Name of the program's target.
     pub(crate) name: String,
-    /// Name of its package.
+    /// Name of the program's package.
     pub(crate) package: String,
-    /// Absolute path of the folder of its package.
+    /// Absolute path of the package's folder.
     pub(crate) folder: PathBuf,
-    /// Kinds of its target: `example`, `bench` and so on.
+    /// Kinds of the program's target: `example`, `bench` and so on.
     pub(crate) kind: Vec<cargo_metadata::TargetKind>,
-    /// True if the program has the test harness of its target.
+    /// True if the program was built as a test, with the test harness.
     pub(crate) is_test: bool,
     /// Path of the program.
     pub(crate) path: PathBuf,
@@ -88,8 +88,8 @@ impl Job {
         }
     }
 
-    /// Creates a call of the same `cargo` that runs this program, so that nested calls use the same
-    /// toolchain.
+    /// Creates a command for the `cargo` that has started this program, so that nested calls use
+    /// the same toolchain.
     pub(crate) fn cargo(arguments: &[&str]) -> Self {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         Self::new(cargo).arguments(arguments)
@@ -204,8 +204,7 @@ impl Job {
         })
     }
 
-    /// Runs this call of `cargo`, which must be a build, and returns the programs that it has
-    /// built.
+    /// Runs this command, which must be a build by `cargo`. Returns the programs that were built.
     pub(crate) fn build(mut self) -> Result<Vec<Executable>> {
         self.announce();
         self.arguments

@@ -1,11 +1,12 @@
 //! Runs steps in stages, and prints a summary.
 //!
-//! All steps run, even after one has failed, so that one call shows all problems. `--fail-fast`
-//! begins no step after the first failure.
+//! All steps run, even after one has failed, so that one call shows all problems. With
+//! `--fail-fast`, no step begins after the first failure.
 //!
 //! The steps of a stage run at the same time, as many as the machine has cores. Each of them runs
-//! in a separate process, whose output is printed when it has ended. Until then, the output is in
-//! `target/xtask-logs`. If a stage has only one step, this process runs it and shows its output.
+//! in a separate process. The output of a process is printed when the process has ended. Until
+//! then, the output is in `target/xtask-logs`. If a stage has only one step, this process runs it
+//! and shows its output.
 
 use std::env;
 use std::fmt::Write as _;
@@ -137,8 +138,8 @@ fn run_in_child(step: Step, logs: &Path) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Runs a step for the process that has started this one, and writes the summary of the step or the
-/// reason of its failure to the file `told`.
+/// Runs a step in a process that another process of xtask has started. Writes the summary of the
+/// step, or the reason for its failure, to the file `told`.
 pub(crate) fn run_for_parent(workspace: &Workspace, step: Step, told: &Path) -> Result<ExitCode> {
     let (text, code) = match run_one(workspace, step).result {
         Ok(summary) => (summary, ExitCode::SUCCESS),

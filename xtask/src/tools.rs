@@ -17,9 +17,10 @@
 //! mdBook is built by cargo, into the target folder, because Debian has none.
 //!
 //! The NATS server is built by Go, because Debian's is too old: version 2.9.10 loses updates. It is
-//! installed into the target folder, too. Go from 1.21 on fetches the version of itself that the
-//! server needs. The Go of Debian 12 is older, and cannot even read the server's `go.mod`. There,
-//! this program fetches the newer Go in the same way: as a module, whose checksum Go checks.
+//! installed into the target folder, too. Go 1.21 and later versions can fetch the version of Go
+//! that the server needs. The Go of Debian 12 is older, and cannot even read the server's `go.mod`.
+//! On Debian 12, this program fetches a newer Go in the same way: as a module, whose checksum Go
+//! checks.
 //!
 //! Only missing tools are installed. A machine with all tools is not changed, and its user is not
 //! asked for a password. The package lists are fetched only if an installation fails. This happens
@@ -36,7 +37,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::Job;
 
-/// Time limit of an installation. The download of a browser has 100 MB.
+/// Time limit of an installation. The download of a browser, for example, has 100 MB.
 const INSTALL_LIMIT: Duration = Duration::from_secs(10 * 60);
 
 /// Command and flags before the subcommand of `apt-get`. It asks no questions, and waits for other
@@ -54,7 +55,7 @@ const APT: &[&str] = &[
 pub(crate) struct Tool {
     /// Name that is shown to users.
     name: &'static str,
-    /// Debian package that contains it.
+    /// Debian package that contains the tool.
     package: &'static str,
     /// Command that succeeds if the tool is installed.
     probe: &'static [&'static str],
@@ -122,7 +123,7 @@ pub(crate) const FOR_JOURNALS: &[Tool] = &[Tool {
     probe: &["strace", "--version"],
 }];
 
-/// Version of axe-core, which looks for pages that some people cannot use.
+/// Version of axe-core, which checks that pages are accessible to people with disabilities.
 const AXE: &str = "axe-core@4.14.1";
 
 /// Folder of tools in the target folder. Tests know the paths of the files in it.
@@ -134,10 +135,10 @@ const MDBOOK: &str = "0.5.4";
 /// Module and version of the NATS server.
 const NATS: (&str, &str) = ("github.com/nats-io/nats-server/v2", "v2.15.2");
 
-/// Module and version of the Go that builds the NATS server, if the installed one is too old.
+/// Module and version of the Go that builds the NATS server if the installed Go is too old.
 const GO: (&str, &str) = ("golang.org/toolchain", "v0.0.1-go1.26.8.linux-amd64");
 
-/// First version of Go that fetches another version of itself.
+/// First version of Go that can fetch other versions of Go.
 const GO_MIN: (u32, u32) = (1, 21);
 
 /// Installs axe-core into `target`, unless it is there, and returns a summary.
@@ -186,8 +187,7 @@ pub(crate) fn install_mdbook(target: &Path) -> Result<PathBuf> {
     install_cargo_with(target, ("mdbook", MDBOOK), &features)
 }
 
-/// Installs a program for developers of Rust into `target`, unless it is there, and returns its
-/// path.
+/// Installs a program by `cargo install` into `target`, unless it is there, and returns its path.
 pub(crate) fn install_cargo(target: &Path, program: (&str, &str)) -> Result<PathBuf> {
     install_cargo_with(target, program, &[])
 }
@@ -212,7 +212,8 @@ fn install_cargo_with(
     Ok(program)
 }
 
-/// Returns a Go that can build the NATS server: the installed one, or one that it fetches.
+/// Returns the path of a Go that can build the NATS server. If the installed Go is too old, fetches
+/// a newer one into `folder`.
 fn go(folder: &Path) -> Result<PathBuf> {
     let output = Command::new("go").arg("version").output()?;
     let told = String::from_utf8_lossy(&output.stdout);

@@ -38,12 +38,13 @@ pub(crate) struct Package {
     pub(crate) categories: usize,
     /// Folder of the package, relative to the root.
     pub(crate) dir: PathBuf,
-    /// Names of the dependencies of the package, without those of its tests.
+    /// Names of the dependencies that the package has, except for dependencies of its tests.
     pub(crate) dependencies: Vec<String>,
     /// Names of the dependencies that only the tests, examples and benchmarks of the package have.
     pub(crate) test_dependencies: Vec<String>,
     /// Members of the workspace that must be published before the package, and the versions that
-    /// the package asks for. A dependency of tests without a version is not published.
+    /// the package asks for. Dependencies of tests that have no version are left out, because they
+    /// are not published.
     pub(crate) siblings: Vec<(String, String)>,
     /// Names of the features of the package, without `default`.
     pub(crate) features: Vec<String>,

@@ -14,13 +14,13 @@ use crate::workspace::Workspace;
 /// Environment variable with the number of the active mutant.
 pub(super) const VARIABLE: &str = "GARRICK_MUTANT";
 
-/// Package to which the module with the function for all mutants is added.
+/// Package to which the module is added that tells all mutants whether they are active.
 const ASKED: &str = "garrick-core";
 
-/// Package that the tests need too. It is copied without changes.
+/// Package that the tests need too. It is copied without mutants.
 const KIT: &str = "garrick-testkit";
 
-/// Module that is added to this package.
+/// Source of the module that tells all mutants whether they are active.
 const MODULE: &str = r#"//! The active mutant.
 use std::sync::OnceLock;
 

@@ -28,8 +28,9 @@ const ENDLESS: &str = "Model exceeded maximum number of branches";
 /// Time limit of a quick model. Slower models run after the tests.
 const QUICK: Duration = Duration::from_secs(5);
 
-/// Factor of the original's time after which a model with a mutant counts as hanging. The model may
-/// have more orders to try than the original.
+/// Multiple of a model's time without a mutant. A model with a mutant counts as hanging if it takes
+/// longer than that. It may take longer than without a mutant, because it may have more orders to
+/// try.
 const TIMES_THE_BASELINE: u32 = 3;
 
 /// The result of running a mutant.
@@ -43,7 +44,7 @@ pub(super) enum Fate {
         preemptions: Option<u32>,
         hung: bool,
     },
-    /// All these trials passed.
+    /// No model or test has failed. The list contains the names of all trials that passed.
     Survived { faced: Vec<String> },
 }
 
@@ -52,7 +53,7 @@ pub(super) struct Judge<'a> {
     pub(super) programs: &'a Programs,
     /// Number of mutants to run at the same time.
     pub(super) jobs: usize,
-    /// Bounds on preemptions, one after another.
+    /// Bounds on preemptions, in the order in which they are tried.
     pub(super) preemptions: &'a [u32],
     /// True if only models that are quick without a mutant are run. In this case a survivor has not
     /// been run with all models.
@@ -68,7 +69,8 @@ pub(super) struct Judge<'a> {
 type Baseline = HashMap<Trial, Option<Duration>>;
 
 impl Judge<'_> {
-    /// Returns the fate of each of `mutants`, in their order.
+    /// Runs all `mutants`. Returns for each of them whether it was killed or has survived, in the
+    /// same order.
     pub(super) fn judge(&self, mutants: &[&Mutant]) -> Result<Vec<Fate>> {
         fs::create_dir_all(&self.logs)?;
         let mut fates: Vec<Option<Fate>> = vec![None; mutants.len()];
@@ -212,7 +214,7 @@ impl Judge<'_> {
 }
 
 impl Fate {
-    /// Returns the fate in one word.
+    /// Returns one word: killed or survived.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Killed { .. } => "killed",

@@ -62,8 +62,8 @@ pub(crate) struct Options {
     /// Number of mutants to run at a time.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Time limit of a model or test program in seconds. If three times its time without a mutant
-    /// is longer, that is its limit.
+    /// Minimum time limit of a model or test program, in seconds. The limit is three times the
+    /// program's time without a mutant, if this is longer.
     #[arg(long, default_value_t = 30, value_name = "SECONDS")]
     time_limit: u64,
     /// Try these bounds on preemptions in this order, until a mutant is killed.
@@ -188,7 +188,7 @@ impl Outcome {
         outcome
     }
 
-    /// Records the result of one mutant. A mutant that was not run has no fate.
+    /// Records the result of one mutant. `fate` is `None` if the mutant was not run.
     fn add(&mut self, id: &str, fate: Option<&Fate>, reason: Option<Reason>) {
         let verdict = match (fate, reason) {
             (Some(fate @ Fate::Killed { .. }), reason) => {

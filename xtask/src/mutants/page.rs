@@ -11,7 +11,7 @@ use crate::tidy::Violation;
 /// Path of the page, relative to the workspace.
 pub(super) const PATH: &str = "docs/mutants.md";
 
-/// The possible first words of a verdict, by which the sums count it.
+/// The possible first words of a verdict. The table of sums has a column for each of them.
 const WORDS: &[&str] = &["killed", "equivalent", "not modelled", SURVIVED, NOT_RUN];
 
 /// The verdict on a mutant that has survived without a reason.
@@ -34,6 +34,9 @@ The id of an ordering's mutant consists of its file, function, operation and cha
 of its file and a name. The verdict on a killed mutant contains the time of the model or test program that failed, on
 two shared cores. The verdict on any other mutant contains the reason why no test fails (from
 `xtask/src/mutants/reasons.rs`). The verdict `survived` marks a gap in the tests.
+
+In the tables, a *cell* is the memory block of one task. The *token* of a cell is the right to notify the worker that
+owns the cell. A *sponsor* is a group of workers, together with their threads.
 ";
 
 /// Parses the verdicts of a page.
@@ -63,7 +66,7 @@ pub(super) fn write(plan: &Plan, verdicts: &Verdicts) -> String {
     let mut page = INTRODUCTION.to_owned();
     let _ = writeln!(
         page,
-        "\nThis page is written by `cargo xtask mutants --write-docs`. Bounds on preemptions: {}, in this order.\n",
+        "\nThis page is written by `cargo xtask mutants --write-docs`. Bounds on the preemptions in a model: {}.\n",
         bounds.join(", then ")
     );
     let _ = writeln!(page, "| part | mutants | {} |", WORDS.join(" | "));

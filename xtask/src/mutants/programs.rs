@@ -12,7 +12,7 @@ use super::copied::VARIABLE;
 use super::plan::{Mutant, PACKAGES, short};
 use crate::process::{Executable, Job};
 
-/// Name for the unit tests of a crate.
+/// Name that stands for the unit tests of a crate.
 const UNIT: &str = "lib";
 
 /// Models that run the code of a part, in addition to the models in its own module. An entry
@@ -70,8 +70,8 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Builds the programs that `mutants` need, from the workspace at `src`, as `cargo xtask loom`
-    /// and `cargo test` would.
+    /// Builds the programs that `mutants` need, from the workspace at `src`, in the same way as
+    /// `cargo xtask loom` and `cargo test`.
     pub(super) fn build(folder: &Path, src: &Path, mutants: &[&Mutant]) -> Result<Self> {
         let mut programs = Self::default();
         let is_mutated = |package: &str| mutants.iter().any(|mutant| mutant.package == package);

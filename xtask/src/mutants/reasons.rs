@@ -59,20 +59,21 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         "steal/deque/shared.rs:counts-the-tail-before-the-done",
         Reason::Equivalent(
             "the caller, `verdict`, compares the marks before and after the check. A value that \
-             arrived between the two loads has changed a mark, or its send is still in progress. A \
-             value that was in the deque earlier lies below `done`",
+             arrived between the loads of the tail and of `done` has changed a mark, or its send \
+             is still in progress. A value that was in the deque earlier lies below `done`",
         ),
     ),
     (
         "steal/deque/stealer.rs:is-done-before-the-head-is-back",
         Reason::Equivalent(
-            "a thread that compares the two holds the lock, and `done` is the next value of the \
-             head. No other thread can notice the order, unless there is a panic in between",
+            "a thread that compares `head` and `done` holds the lock, and both get the same value. \
+             So no other thread can notice the order of the two stores, unless there is a panic \
+             between them",
         ),
     ),
     (
         "sched/remote.rs:claim:swap:AcqRel->Release",
-        Reason::Equivalent("the value that it swaps out is null, and no read depends on it"),
+        Reason::Equivalent("the swap returns null, and no read depends on this value"),
     ),
     ("sched/remote.rs:claim:swap:AcqRel->Acquire", REMOTES),
     ("sched/remote.rs:of:load:Acquire->Relaxed", REMOTES),
@@ -214,85 +215,89 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         "sched/runtime/sponsor/mod.rs:publishes-and-wakes-half",
         Reason::NotModelled(
             "nothing is lost: a worker that is awake claims the remaining cells before it sleeps. \
-             The mutant only takes more time until then, and no test measures this time",
+             The mutant only makes these cells wait longer, and no test measures this time",
         ),
     ),
 ];
 
 const REMOTES: Reason = Reason::NotModelled(
-    "loom's atomics cannot be in a static. One caller needs the order: `Ask::wait`, which has read a home from a cell \
-     that has just arrived there. No other check replaces the model",
+    "loom's atomics cannot be in a static. Only one caller needs the order: `Ask::wait`, which has \
+     read the home of a cell that has just arrived at this home. No other check replaces the model",
 );
 
-/// Two workers are not enough to notice the mutant.
+/// Reason for mutants that cannot be noticed with only two workers.
 const THREE_WORKERS: Reason = Reason::NotModelled(
-    "only three workers can notice: two workers send to each other while the third one checks. \
-     That is more than loom can explore. The proof in `runtime/sponsor/README.md` (the end) \
+    "only a program with three workers can notice the mutant: two workers send to each other while \
+     the third one checks. That is more than loom can explore. The proof in \
+     `runtime/sponsor/README.md` (the end) replaces the model",
+);
+
+/// Reason for mutants of the places in bounded mailboxes. Not only the orderings protect these
+/// places.
+const ROOM: Reason = Reason::NotModelled(
+    "models use a fence instead of SeqCst, and this fence also orders relaxed accesses. On x86-64, \
+     the locked instructions between the accesses (the unlock of the queue, the subtraction) are \
+     full barriers. So no test can notice the mutant. The argument at the top of `room/mod.rs` \
      replaces the model",
 );
 
-/// For places of a room, which are protected not only by their orderings.
-const ROOM: Reason = Reason::NotModelled(
-    "the fence that replaces SeqCst in models also orders a relaxed access, and on x86-64 the locked instructions in \
-     between (the line's unlock, the subtraction) are full barriers, so no test can notice. The argument at the head \
-     of `room/mod.rs` replaces the model",
-);
-
-/// For reads of the run queues of a worker during a turn.
+/// Reason for mutants of the code that reads a worker's run queues during a turn.
 const STOOD: Reason = Reason::NotModelled(
-    "the words of run queues and mailboxes are `std`'s in models too, because otherwise every \
-     model would explore their switches. The section on rescue in `sponsor/README.md` contains the \
-     argument (Q1 and Q4). The chaos test of tasks and `tests/rescue.rs` take this path, but run \
-     on processors that keep this order by themselves",
+    "run queues and mailboxes use the atomics of `std` in models, too. Otherwise every model would \
+     explore thread switches at each of their accesses. The section on rescue in \
+     `sponsor/README.md` contains the argument (Q1 and Q4). The chaos test of tasks and \
+     `tests/rescue.rs` use these accesses, but run on processors that keep the order by themselves",
 );
 
-/// For the name of the running cell.
+/// Reason for mutants of the word that names the running cell.
 const NAME: Reason = Reason::NotModelled(
-    "in a model the fence after the store gives the same order, because loom switches threads at no point between the \
-     two. In production there is no such fence. The pair is the usual one: the store releases the changes to other \
-     cells, the load acquires them",
+    "in a model, the fence after the store gives the same order, because loom never switches \
+     threads between the store and the fence. In production, there is no such fence. The two \
+     accesses are a usual pair: the store releases the changes to other cells, and the load \
+     acquires them",
 );
 
-/// For the light side of the fence around the name of the running cell.
+/// Reason for mutants of the compiler fence for the word that names the running cell.
 const LIGHT: Reason = Reason::NotModelled(
-    "models have `fence(SeqCst)` in its place, and the mutants of that fence are killed. The \
-     compiler keeps the order of the two accesses even without the fence (`core/fence.rs`), so no \
-     test of the program can notice",
+    "models use a `fence(SeqCst)` instead of the compiler fence, and the mutants of that \
+     `fence(SeqCst)` are killed. The compiler keeps the order of the two accesses even without a \
+     fence (`core/fence.rs`), so no test of the program can notice the mutant",
 );
 
-/// For the ticket of a turn that comes back.
+/// Reason for mutants of the ticket with which a blocked turn comes back to its worker.
 const TICKET: Reason = Reason::NotModelled(
-    "loom treats the store and the unpark after it as one step, which gives the order by itself. In production the \
-     waiter may see the store before the unpark. The pair is the usual one: the store releases the changes of the \
-     last sitter, the load acquires them",
+    "loom treats the store and the unpark after it as one step, which gives the order by itself. \
+     In production, the waiting thread may see the store before the unpark. The two accesses are a \
+     usual pair: the store releases the changes of the thread that last ran the worker, and the \
+     load acquires them",
 );
 
-/// For the timers of seats on which no thread sits.
+/// Reason for mutants of the timers of workers that no thread is running.
 const WATCH: Reason = Reason::NotModelled(
-    "models have no clock, and so no timers. The proof is in the section on seats of \
-     `sponsor/README.md`. `tests/timers.rs` fires timers of workers at which no thread sits",
+    "models have no clock, and therefore no timers. The proof is in the section on seats of \
+     `sponsor/README.md`. `tests/timers.rs` fires timers of workers that no thread is running",
 );
 
-/// For the timers of seats on which a thread sits.
+/// Reason for mutants of the timers of workers that a thread is running.
 const WATCHED: Reason = Reason::NotModelled(
-    "models have no clock, and so no timers. The proof is in the section on rescue of \
-     `sponsor/README.md`. `tests/late_timers.rs` fires timers of workers in a long turn",
+    "models have no clock, and therefore no timers. The proof is in the section on rescue of \
+     `sponsor/README.md`. `tests/late_timers.rs` fires timers of workers that are in a long turn",
 );
 
-/// Count of workers that have closed their cells.
+/// Reason for mutants of the count of workers that have closed their cells.
 const CLOSED: Reason = Reason::Equivalent(
-    "the waiting thread needs only the number, and no read depends on it. `awaited` waits for \
-     tokens that are out, and the ready stack acquires them. The thread that drops the last \
-     reference to a closed cell frees it. `admits` orders new cells",
+    "the waiting thread needs only the count, and no read depends on it. `awaited` waits for \
+     tokens that are out, and the ready stack acquires these tokens. The thread that drops the \
+     last reference to a closed cell frees the cell. `admits` orders new cells",
 );
 
-/// For mutants that loom cannot judge in any model.
+/// Reason for mutants that loom cannot judge in any model.
 pub(super) const SEQ_CST: Reason = Reason::NotModelled(
     "loom treats a SeqCst access as AcqRel. If a model needs a stronger order, it has a separate \
      fence next to the access, and this fence has its own mutant",
 );
 
-/// For mutants of fences that affect only the compiler, not the processor.
+/// Reason for mutants of fences that affect only the compiler, not the processor.
 pub(super) const COMPILER_FENCE: Reason = Reason::NotModelled(
     "loom has no compiler fences, and a compiler does not reorder accesses around the code that \
      switches between mutants. The table in `core/fence.rs` names the replacement, with a stress \

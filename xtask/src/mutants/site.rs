@@ -15,11 +15,11 @@ use crate::tidy::{Source, Violation, is_ident, is_punct};
 /// The type whose variants are orderings.
 const ORDERING: &str = "Ordering";
 
-/// The fence that replaces, in models, the sequential consistency of the accesses next to it. A
-/// model that fails without the fence would fail without that consistency.
+/// Name of the fence that models use next to accesses that must be sequentially consistent. A model
+/// that fails without this fence would fail without the consistency.
 const FENCE_FOR_LOOM: &str = "fence_for_loom";
 
-/// The file that contains this fence. Models use this file, but do not check it.
+/// Name of the file that defines [`FENCE_FOR_LOOM`]. Models use this file, but do not check it.
 const DOOR_TO_LOOM: &str = "prim.rs";
 
 /// An ordering that can be weakened.
@@ -32,7 +32,7 @@ pub(super) struct Site {
     pub(super) operation: String,
     pub(super) access: Access,
     pub(super) strength: Strength,
-    /// Byte range of the ordering's path.
+    /// Byte range of the ordering, with its path, such as `Ordering::Acquire`.
     pub(super) ordering: Range<usize>,
     /// Byte range of the whole call with its path, which is needed to omit a fence.
     pub(super) call: Range<usize>,
@@ -138,7 +138,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Records an ordering, number `nth` of its call.
+    /// Records an ordering. `nth` is its number among the orderings of the call, from 0.
     fn found(
         &mut self,
         trees: &[TokenTree],

@@ -1,4 +1,4 @@
-//! The table of contents: the index of the guides is also that of the site.
+//! The table of contents of the site, which is the index of the guides.
 
 use std::path::{Path, PathBuf};
 

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-/// Texts before a target.
+/// Texts that can precede the target of a link in Markdown or HTML.
 const BEFORE: &[&str] = &["](", " src=\"", " srcset=\"", " href=\""];
 
-/// A link, or the source of a picture.
+/// A link of a page, or a reference to a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link<'a> {
     /// Target as it is written: a path, an anchor, or both.
@@ -170,7 +170,8 @@ fn run(letters: &[u8]) -> usize {
     letters.iter().take_while(|letter| **letter == b'`').count()
 }
 
-/// Returns the path that `target` means on the page `page`. Both are relative to the root.
+/// Returns the path to which the link `target` on the page `page` leads. `page` and the returned
+/// path are relative to the root.
 pub(crate) fn resolve(page: &Path, target: &str) -> PathBuf {
     let mut resolved = page.parent().unwrap_or(Path::new("")).to_owned();
     for component in Path::new(target).components() {

@@ -1,4 +1,4 @@
-//! The copy of the reference in the site. Each of its pages gets a link back to the guides.
+//! The copy of the reference in the site. Each page of the copy gets a link back to the guides.
 
 use std::fs;
 use std::path::Path;
@@ -8,11 +8,12 @@ use anyhow::{Context, Result, ensure};
 /// Page of the reference that guides link to.
 const FRONT: &str = "garrick/index.html";
 
-/// Look of the link to the guides: in the corner of the window, so that nothing moves.
+/// Style of the link to the guides. The link is in a corner of the window, so that it moves no
+/// other part of the page.
 const STYLE: &str = "position: fixed; right: 1rem; bottom: 1rem; z-index: 9; padding: 0.5rem; \
     background: var(--sidebar-background-color)";
 
-/// Copies the reference in `from`, which `cargo doc` has written, to `to`.
+/// Copies the reference, which `cargo doc` has written, from the folder `from` to the folder `to`.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let front = from.join(FRONT);
     ensure!(

@@ -1,5 +1,5 @@
-//! The links of the finished site: each of them leads to a file of the site, and its anchor to an
-//! element of that file.
+//! Checks the links of the finished site. Each link must lead to a file of the site, and its anchor
+//! to an element of this file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -76,7 +76,8 @@ fn follow(pages: &BTreeMap<PathBuf, String>, exists: &dyn Fn(&Path) -> bool) -> 
     checked
 }
 
-/// Returns the values of the attribute `name`, which is given as it begins.
+/// Returns the values of an attribute in a page. `name` is the text before a value, such as
+/// ` href="`.
 fn values<'a>(page: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     page.split(name)
         .skip(1)

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// End of the name of the page of a file.
+/// Suffix of the name of a page that shows a file.
 pub(super) const OF_FILE: &str = ".html";
 
-/// End of the path of the page of a folder.
+/// Suffix of the path of a page that lists a folder.
 pub(super) const OF_FOLDER: &str = "/files.html";
 
 /// Returns a page with the text of a file.

@@ -37,7 +37,8 @@ const SOURCE: &str = "site-source";
 /// Folder of the reference in the site.
 const API: &str = "api";
 
-/// Builds the site with `mdbook`, a program. Returns a summary. The reference must have been built.
+/// Builds the site with the program at the path `mdbook`. Returns a summary. The reference must
+/// have been built.
 pub(crate) fn build(workspace: &Workspace, mdbook: &Path) -> Result<String> {
     let (site, folder) = (workspace.target.join(SITE), workspace.target.join(SOURCE));
     let pages = source::write(workspace, &folder, &site)?;

@@ -17,17 +17,17 @@ const FRONT: &str = "README.md";
 /// Name of a page that mdBook calls `index.md`.
 const README: &str = "README.md";
 
-/// Ends of the names of files that a browser shows by itself.
+/// Extensions of files that a browser can show.
 const SHOWN: &[&str] = &["png", "svg", "json"];
 
-/// Folder of the pages that are a part of the reference.
+/// Folder of the pages that are also a part of the reference.
 const RUSTDOC: &str = "crates/garrick-macros/src";
 
-/// End of the index of the guides in the site.
+/// Section that the site adds at the end of the index of the guides.
 const REFERENCE: &str =
     "\n## All items\n\n[`garrick`](../api/garrick/index.html): the reference of `cargo doc`\n";
 
-/// Additional rules for the look of the site: nothing is wider than a phone.
+/// Additional styles of the site, so that no page is wider than the screen of a phone.
 const STYLE: &str = "code { overflow-wrap: anywhere; }\n\
     pre > code { overflow-wrap: normal; }\n\
     .content img { height: auto; }\n";
@@ -45,7 +45,7 @@ enum Kind {
     Folder,
 }
 
-/// The input of mdBook while it is written.
+/// The input of mdBook, which is being written.
 struct Source<'a> {
     root: &'a Path,
     /// Folder of the pages.
@@ -175,7 +175,8 @@ impl Source<'_> {
     }
 }
 
-/// Returns the target of a link in the input of mdBook, for the same link in the repository.
+/// Returns the target that a link gets in the input of mdBook. `target` is the target of the link
+/// in the repository.
 fn adapt(target: &str, kind: Kind) -> String {
     match kind {
         Kind::Chapter => match target.strip_suffix(README) {
@@ -190,8 +191,8 @@ fn adapt(target: &str, kind: Kind) -> String {
     }
 }
 
-/// Returns a page of the reference as mdBook understands it: listings without a language are Rust,
-/// and headings are one level lower, because the page gets a title.
+/// Returns a page of the reference in the form that mdBook expects. Listings without a language are
+/// marked as Rust. Headings are moved one level down, because the page gets a title.
 fn without_rustdoc(text: &str) -> String {
     let mut adapted = String::new();
     let mut is_fenced = false;

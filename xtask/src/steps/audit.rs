@@ -1,4 +1,4 @@
-//! Steps that call tools of others: `cargo-deny` for licenses and duplicates of dependencies,
+//! Steps that call external tools: `cargo-deny` for licenses and duplicates of dependencies,
 //! `cargo-semver-checks` for changes that break users, and `cargo-fuzz`. The first two take minutes
 //! to install.
 
@@ -17,7 +17,7 @@ const DENY: (&str, &str) = ("cargo-deny", "0.20.2");
 const SEMVER: (&str, &str) = ("cargo-semver-checks", "0.51.0");
 const FUZZ: (&str, &str) = ("cargo-fuzz", "0.13.2");
 
-/// Fuzz targets: the folder of the crate, the name, and the length of an input in bytes.
+/// Fuzz targets: the folder of the crate, the name, and the maximum length of an input in bytes.
 const FUZZED: &[(&str, &str, u32)] = &[
     ("crates/garrick-cluster", "decode", 4096),
     ("crates/garrick-cluster", "entries", 1024),
@@ -39,7 +39,8 @@ pub(crate) struct FuzzOptions {
     seconds: u64,
 }
 
-/// Runs each fuzzer for the given time. Stops at the first input that fails, and tells its file.
+/// Runs each fuzzer for the given time. Stops at the first input that fails. The fuzzer prints the
+/// file that contains this input.
 pub(crate) fn fuzz(workspace: &Workspace, options: &FuzzOptions) -> Result<()> {
     let program = tools::install_cargo(&workspace.target, FUZZ)?;
     for (folder, target, length) in FUZZED {
@@ -58,8 +59,9 @@ pub(crate) fn fuzz(workspace: &Workspace, options: &FuzzOptions) -> Result<()> {
     Ok(())
 }
 
-/// Checks the licenses, the duplicates and the sources of all dependencies by `deny.toml`. Checks
-/// them against the database of known vulnerabilities if it can be fetched.
+/// Checks the licenses, the duplicates and the sources of all dependencies by the rules in
+/// `deny.toml`. Also searches the database of known vulnerabilities for the dependencies, if the
+/// database can be fetched.
 pub(super) fn deny(workspace: &Workspace) -> Result<String> {
     let program = tools::install_cargo(&workspace.target, DENY)?;
     let deny = |arguments: &[&str]| Job::new(&program).arguments(arguments);
@@ -86,7 +88,7 @@ pub(crate) struct SemverOptions {
 }
 
 /// Compares the public libraries with those of the last release, and fails if a change breaks users
-/// although the version does not say so.
+/// although the new version number does not announce this.
 pub(crate) fn semver(workspace: &Workspace, options: &SemverOptions) -> Result<()> {
     let Some(against) = baseline(options)? else {
         println!(

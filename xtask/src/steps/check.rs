@@ -9,9 +9,9 @@ use crate::tidy;
 use crate::tools;
 use crate::workspace::Workspace;
 
-/// Features that `ci` does not enable: the package, and the feature. The rival `steady_state` has
-/// as many dependencies as all other members of the workspace together. The step `rivals` checks
-/// the code of this feature.
+/// Features that `ci` does not enable, each with its package. The rival `steady_state` has as many
+/// dependencies as all other members of the workspace together. The step `rivals` checks the code
+/// of this feature.
 const WITHOUT: &[(&str, &str)] = &[("garrick-rivals", "steady")];
 
 /// Checks the project's own rules.
@@ -56,7 +56,7 @@ pub(super) fn docs(workspace: &Workspace) -> Result<String> {
     site::build(workspace, &mdbook)
 }
 
-/// Builds the documentation and the site, and looks at the site in a browser.
+/// Builds the documentation and the site, and tests the site in a browser.
 pub(super) fn site(workspace: &Workspace) -> Result<String> {
     tools::install_missing(tools::FOR_TESTS)?;
     let built = docs(workspace)?;

@@ -46,8 +46,8 @@ fn programs() -> Result<Vec<Executable>> {
         .build()
 }
 
-/// Builds every benchmark, and runs each briefly. Real measurements use the profile `measure`. It
-/// would only take time here, because every dependency would have to be built again.
+/// Builds every benchmark, and runs each briefly. Real measurements use the profile `measure`. This
+/// profile would only cost time here, because every dependency would have to be built again.
 pub(super) fn benches(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {

@@ -29,8 +29,8 @@ pub(crate) use release::{Options as ReleaseOptions, release};
 pub(crate) use sample::{Options as SampleOptions, sample};
 pub(crate) use verify::{ClusterOptions, cluster};
 
-/// The features that enable all commands of `garrick`, for a build of the whole workspace. Logs in
-/// databases are then tested in all crates.
+/// The features that enable all commands of `garrick`, for a build of the whole workspace. With
+/// these features, all crates are also tested with logs in databases.
 const FEATURES: &[&str] = &[
     "--features",
     "garrick/journal-sqlite,garrick/journal-nats,garrick-cli/bench,garrick-cli/cluster,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
@@ -109,7 +109,8 @@ pub(crate) const EXAMPLES: Step = Step {
     name: "examples",
     run: measure::examples,
 };
-/// A test of `garrick-cli` runs each scenario of the command, so `ci` needs no second run of them.
+/// The step that runs the benches, but not the scenarios of `garrick bench`. A test of
+/// `garrick-cli` already runs each of these scenarios.
 const BENCHES: Step = Step {
     name: "benches",
     run: measure::benches,

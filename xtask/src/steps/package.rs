@@ -35,7 +35,8 @@ const NEEDED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README
 /// Features of the facade in the project outside of the repository. They enable all its crates.
 const FEATURES: &str = r#"["cluster", "journal", "metrics", "otel", "secure", "sim", "telemetry", "tokio", "traces", "wire"]"#;
 
-/// Parts of Garrick, and a text that a program of the README contains for each of them.
+/// Parts of Garrick that the programs of the README must use. A program that contains the text next
+/// to a part uses this part.
 const SHOWN: &[(&str, &str)] = &[
     ("an actor", "#[garrick::actor]"),
     ("a supervised actor", ".supervised_by("),
@@ -153,7 +154,7 @@ fn run_outside(workspace: &Workspace, packages: &[&Package], unpacked: &Path) ->
     Ok(built.len())
 }
 
-/// A folder outside of the repository, which is removed in the end.
+/// A folder outside of the repository, which is removed when the value is dropped.
 struct Project(PathBuf);
 
 impl Project {
@@ -190,7 +191,8 @@ fn manifest(packages: &[&Package], unpacked: &Path) -> String {
     text
 }
 
-/// Returns the names of the packages that the facade needs, directly or not, and its own.
+/// Returns the name of the facade, and the names of all packages on which it depends, directly or
+/// indirectly.
 fn needed_by_facade<'a>(packages: &[&'a Package]) -> BTreeSet<&'a str> {
     let mut needed = BTreeSet::new();
     let mut left = vec![FACADE];

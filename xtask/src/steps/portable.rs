@@ -1,4 +1,4 @@
-//! Steps that build and test the code for systems without Linux's calls, on this machine.
+//! Steps that build and test, on this machine, the code for systems that lack Linux's system calls.
 //!
 //! `--cfg garrick_portable` selects this code on every system. So Linux can test it, although
 //! another system may still differ in what its standard library does.
@@ -10,13 +10,13 @@ use crate::parallel;
 use crate::process::{Ended, Job};
 use crate::workspace::Workspace;
 
-/// Flag of the compiler that selects the code for all systems.
+/// Flag of the compiler that selects the portable code, which makes no system calls of Linux.
 const FLAG: &str = "--cfg garrick_portable";
 
-/// Folder in the target folder.
+/// Folder for builds of the portable code, in the target folder.
 const FOLDER: &str = "portable";
 
-/// Packages that use the flag, or whose tests run much of such code.
+/// Packages that contain portable code, or whose tests run much of it.
 const PACKAGES: &[&str] = &[
     "garrick-actor",
     "garrick-cluster",
@@ -32,11 +32,12 @@ const PACKAGES: &[&str] = &[
     "garrick-tokio",
 ];
 
-/// Packages that `ci` tests. They contain the fences, and all other calls of the runtime.
+/// Packages that `ci` tests. They contain the fences, and all other places in which the runtime
+/// makes system calls.
 const IN_CI: &[&str] = &["garrick-core", "garrick-sched"];
 
-/// Targets that `garrick-core` refuses: conditions of the compiler that make it seem that code is
-/// compiled for such a target, and a part of the message.
+/// Targets that `garrick-core` refuses. Each entry consists of a `cfg` flag that imitates such a
+/// target, and of a part of the error message.
 const REFUSED: &[(&str, &str)] = &[
     (
         "target_pointer_width=\"32\"",
@@ -48,8 +49,8 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Tests the code for systems without Linux's calls: all tests of [`PACKAGES`], the stress tests,
-/// and the models. Checks that targets are refused.
+/// Tests the code for systems that lack Linux's system calls: all tests of [`PACKAGES`], the stress
+/// tests, and the models. Checks that `garrick-core` refuses the targets in [`REFUSED`].
 pub(super) fn portable(workspace: &Workspace) -> Result<String> {
     verify::tools_for_tests(workspace)?;
     refusals(workspace)?;
@@ -67,8 +68,8 @@ pub(super) fn portable(workspace: &Workspace) -> Result<String> {
     ))
 }
 
-/// Tests the unit tests of [`IN_CI`] with the code for all systems, and compiles this code of the
-/// other packages.
+/// Runs the unit tests of [`IN_CI`] with the portable code, and compiles the portable code of all
+/// [`PACKAGES`].
 pub(super) fn fallbacks(workspace: &Workspace) -> Result<String> {
     refusals(workspace)?;
     let mut check = in_folder(workspace, Job::cargo(&["check"]));

@@ -20,7 +20,7 @@ const ALWAYS: &[&str] = &[
 /// Packages that take long to build, and that no other package uses.
 const LEFT_OUT: &[&str] = &["garrick-examples", "garrick-rivals", "garrick-tests"];
 
-/// The checks that `ci` has and `ci --quick` has not.
+/// Text about the checks that `ci` runs, but `ci --quick` omits.
 pub(crate) const OMITTED: &str = "Not run: clippy of tests, of optional features, and of \
     garrick-rivals and the examples; tests in folders `tests`; unit tests of other unchanged \
     packages; stress tests; models; fallbacks for other systems; doc tests; rustdoc; examples; \

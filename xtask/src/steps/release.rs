@@ -26,7 +26,8 @@ pub(crate) struct Options {
 /// Checks that the workspace can be released, and prints the commands that publish it.
 ///
 /// # Errors
-/// Names all problems that can be found without a build, or else the problem of a package.
+/// The error names all problems that can be found without a build. If there are none, the error
+/// names the problem of a package.
 pub(crate) fn release(workspace: &Workspace, options: &Options) -> Result<()> {
     if !options.dry_run {
         bail!("this command uploads nothing: call it with `--dry-run`, and run what it prints");
@@ -78,8 +79,8 @@ fn problems(workspace: &Workspace, packages: &[&Package]) -> Result<Vec<String>>
     Ok(problems)
 }
 
-/// Returns the packages with another version, and the dependencies between packages that ask for
-/// another version.
+/// Returns a problem for each package whose version is not `version`, and for each dependency
+/// between packages that asks for another version.
 fn wrong_versions(version: &str, packages: &[&Package]) -> Vec<String> {
     let mut wrong = Vec::new();
     for package in packages {
@@ -98,7 +99,7 @@ fn wrong_versions(version: &str, packages: &[&Package]) -> Vec<String> {
     wrong
 }
 
-/// Returns a problem unless the list of changes has entries for the version.
+/// Returns a problem if the list of changes has no entries for the version.
 fn missing_changes(changes: &str, version: &str) -> Option<String> {
     let section = changes.split("\n## ").find_map(|section| {
         let rest = section.strip_prefix(&format!("[{version}]"))?;

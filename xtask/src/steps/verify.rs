@@ -23,22 +23,23 @@ const LOOM: &str = "loom";
 /// time.
 const LOOM_PREEMPTIONS_MAX: &str = "3";
 
-/// Number of seeds of each right program in the step `sim`.
+/// Number of seeds with which the step `sim` runs each correct program.
 const SIM_RIGHT: &str = "100000";
 
-/// Number of seeds of the program of all features in the step `sim`.
+/// Number of seeds with which the step `sim` runs the program that uses all features.
 const SIM_MIXED: &str = "10000";
 
-/// Number of seeds of each simulated program in the step `journal`. Each run has several crashes.
+/// Number of seeds with which the step `journal` runs each simulated program. Each run has several
+/// crashes.
 const JOURNAL_SEEDS: &str = "50000";
 
-/// Number of seeds of each simulated program in the step `cluster`.
+/// Number of seeds with which the step `cluster` runs each simulated program.
 const CLUSTER_SEEDS: &str = "1000";
 
 /// Number of seconds for which processes are killed and stopped in the step `cluster`.
 const CLUSTER_SECONDS: &str = "60";
 
-/// Time for the build of `garrick cluster soak`, and for its begin and end.
+/// Time limit for the build of `garrick cluster soak`, and for its start and end.
 const SOAK_BUILT_WITHIN: Duration = Duration::from_secs(30 * 60);
 
 /// Number of times that the processes of each test are killed in the step `journal`.
@@ -50,7 +51,7 @@ const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Environment variable that makes a test fail if a tool is missing.
 pub(super) const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
 
-/// Screenshots of the tests of the dashboard, and their names in `docs/images`.
+/// Screenshots that the dashboard's tests take, each with its name in `docs/images`.
 const PICTURES: &[(&str, &str)] = &[
     ("scale-45-1440.png", "dashboard.png"),
     ("scale-sheet.png", "dashboard-phone.png"),
@@ -131,9 +132,9 @@ pub(super) fn stress(workspace: &Workspace) -> Result<String> {
     })?)
 }
 
-/// Returns calls that run the stress tests, and build only test programs that contain some: a call
-/// for libraries and a call for test programs. In one call, cargo would build the libraries of all
-/// packages with tests.
+/// Returns two commands that run the stress tests: one for libraries, and one for test programs.
+/// The commands build only libraries and programs that contain stress tests. A single command would
+/// also build the unit tests of all packages that have such a test program.
 pub(super) fn stress_jobs(workspace: &Workspace, call: impl Fn() -> Job) -> Result<Vec<Job>> {
     let (libraries, programs): (Vec<_>, Vec<_>) = tidy::targets_that_mention(workspace, STRESS)
         .into_iter()
@@ -163,7 +164,8 @@ pub(super) fn loom(workspace: &Workspace) -> Result<String> {
     loom_with(workspace, "loom", "--cfg garrick_loom")
 }
 
-/// Runs the models of every crate with flags of the compiler, in a folder of the target folder.
+/// Runs the models of every crate, which are compiled with `flags`. `folder` is the folder of the
+/// builds in the target folder.
 pub(super) fn loom_with(workspace: &Workspace, folder: &str, flags: &str) -> Result<String> {
     let packages = tidy::packages_with_loom_tests(workspace);
     if packages.is_empty() {
@@ -183,7 +185,7 @@ pub(super) fn loom_with(workspace: &Workspace, folder: &str, flags: &str) -> Res
     Ok(format!("{tests} tests in {} crates", packages.len()))
 }
 
-/// Fails unless each of `crates` test programs ran a test.
+/// Fails unless there are `crates` test programs, and each of them ran a test.
 fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
     if passed.len() == crates && !passed.contains(&0) {
         return Ok(());
@@ -194,9 +196,9 @@ fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
     )
 }
 
-/// Searches the simulated programs for long: the right ones with [`SIM_RIGHT`] seeds each, and the
-/// program that must be the same in every process with [`SIM_MIXED`] seeds. Then runs the latter
-/// without optimization, and compares the runs.
+/// Searches the simulated programs for a long time: each correct program with [`SIM_RIGHT`] seeds,
+/// and the program `mixed` with [`SIM_MIXED`] seeds. The runs of `mixed` must be the same in every
+/// process. So the step then runs `mixed` again without optimization, and compares the runs.
 pub(super) fn sim(workspace: &Workspace) -> Result<String> {
     let hash = workspace.target.join("garrick-sim-mixed");
     if hash.exists() {
@@ -221,7 +223,7 @@ pub(super) fn sim(workspace: &Workspace) -> Result<String> {
 }
 
 /// Runs the tests of journals with many more crashes and kills, and the test that traces system
-/// calls. Then measures journals beside the raw disk.
+/// calls. Then measures journals, and compares them with plain writes to the disk.
 pub(super) fn journal(_: &Workspace) -> Result<String> {
     tools::install_missing(tools::FOR_JOURNALS)?;
     let journal = |command, flags: &[&str]| {
@@ -245,8 +247,9 @@ pub(crate) struct ClusterOptions {
     soak: Option<u64>,
 }
 
-/// Runs the simulations of clusters with many seeds, and the test of processes that are killed and
-/// stopped for [`CLUSTER_SECONDS`]. With the option `soak`, runs `garrick cluster soak` instead.
+/// Runs the simulations of clusters with many seeds. Also runs the test that kills and stops the
+/// processes of a cluster for [`CLUSTER_SECONDS`]. With the option `soak`, runs `garrick cluster
+/// soak` instead.
 pub(crate) fn cluster(workspace: &Workspace, options: &ClusterOptions) -> Result<String> {
     tools::install_nats(&workspace.target)?;
     if let Some(minutes) = options.soak {

@@ -13,22 +13,24 @@ use crate::workspace::{Package, Workspace};
 /// Name of a lock file, in the folder of its package.
 const FILE: &str = "wire.lock";
 
-/// Name of the test that the macro `lock!` of `garrick-wire` makes.
+/// Name of the test that the macro `lock!` of `garrick-wire` generates.
 const TEST: &str = "wire_lock";
 
-/// Environment variable with the commit with which the tests compare the files. The user can set
-/// it.
+/// Environment variable with the older commit. The tests compare the lock files with this commit.
+/// The user can set the variable.
 const BASE: &str = "GARRICK_WIRE_LOCK_BASE";
 
-/// Environment variable that makes the tests write the files. This step only compares them.
+/// Environment variable that makes the tests write the lock files. This step clears the variable,
+/// because it only compares the files.
 const WRITE: &str = "GARRICK_WIRE_LOCK";
 
-/// Branch of the releases. The commit at which the current branch left it is the default of
-/// [`BASE`].
+/// Branch of the releases. The default for [`BASE`] is the commit at which the current branch left
+/// this branch.
 const MAIN: &str = "main";
 
-/// Runs the tests of all lock files. Each compares its file with the code, and with the file at an
-/// older commit. Fails if a file of that commit is gone, or if a file has no test.
+/// Runs the tests of all lock files. Each test compares a lock file with the code, and with the
+/// same file at an older commit. Fails if a lock file of that commit no longer exists, or if a lock
+/// file has no test.
 pub(super) fn wire_check(workspace: &Workspace) -> Result<String> {
     let base = base()?;
     let mut folders = folders_now(workspace);
@@ -59,8 +61,9 @@ pub(super) fn wire_check(workspace: &Workspace) -> Result<String> {
     Ok(format!("{} lock files, beside {base}", packages.len()))
 }
 
-/// Returns the commit to compare with: the one in the environment, or the one at which the current
-/// branch left the main branch, or the current one. Returns `None` outside of a repository.
+/// Returns the commit to compare with. This is the commit in the environment variable [`BASE`], or
+/// else the one at which the current branch left the main branch, or else the current commit.
+/// Returns `None` outside of a repository.
 fn base() -> Result<Option<String>> {
     if let Some(base) = env::var(BASE).ok().filter(|base| !base.is_empty()) {
         return Ok(Some(base));
@@ -73,7 +76,8 @@ fn base() -> Result<Option<String>> {
     Ok(found.map(|commit| commit.trim().to_owned()))
 }
 
-/// Returns the files that differ from the commit of [`base`], and those that git does not know yet.
+/// Returns all files of the repository that differ from the commit that [`base`] returns, and new
+/// files that git does not track yet.
 pub(super) fn changed_files() -> Result<Vec<String>> {
     let Some(base) = base()? else {
         return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! Rule: the document `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` of the
-//! crates that may contain `unsafe` code, and no other rows.
+//! Rule: `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` in the crates that may
+//! contain `unsafe` code. The document has no other rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -40,11 +40,12 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-tests", 9),
 ];
 
-/// The crate that must build even if no other crate does. It uses no crate of the workspace, and no
-/// crate uses it.
+/// The crate that must build even if no other crate builds. It uses no other crate of the
+/// workspace, and no other crate uses it.
 const ALONE: &str = "xtask";
 
-/// The crate for the tests of all crates, including the crates on which it depends.
+/// The crate with tools for tests. The tests of all crates may use it, including the tests of
+/// crates on which it depends.
 const KIT: &str = "garrick-testkit";
 
 /// The crate of the macros, and the facade. Macros generate code that uses the facade, so the tests

@@ -213,20 +213,22 @@ impl Folder {
         }
     }
 
-    /// Returns the layer of the module that is called `name`, or that the name `name` comes from.
+    /// Returns the layer of a module. `name` is the name of the module, or a name that the file
+    /// re-exports from it.
     fn layer(&self, name: &str) -> Option<usize> {
         let position = |name: &str| self.order.iter().position(|module| module == name);
         position(name).or_else(|| position(self.aliases.get(name)?))
     }
 
-    /// Returns the module that is called `name`, or that the name `name` comes from.
+    /// Returns the name of a module. `name` is the name of the module, or a name that the file
+    /// re-exports from it.
     fn module(&self, name: &str) -> Option<&str> {
         self.layer(name).map(|layer| self.order[layer].as_str())
     }
 }
 
-/// Returns the words of a path from the crate root on. `modules` is the module of the file that
-/// contains the path. Returns `None` if the path leads out of the crate.
+/// Returns the words of a path, beginning at the crate root. `modules` is the path of the module
+/// whose file contains `path`. Returns `None` if the path leads out of the crate.
 fn from_root(path: &FoundPath, modules: &[String]) -> Option<Vec<String>> {
     if path.segments[0] == "crate" {
         return Some(path.segments[1..].to_vec());

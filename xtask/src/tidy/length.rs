@@ -104,7 +104,7 @@ mod tests {
         Source::parse(Path::new("a.rs"), &[], false, text.to_owned()).expect("valid Rust")
     }
 
-    /// Returns a function of `lines` lines.
+    /// Returns the source of a function with `lines` lines.
     fn function(lines: usize) -> String {
         format!(
             "fn long<'a>() -> A<{{ 1 }}> {{\n{}}}",

@@ -97,7 +97,7 @@ mod tests {
 
     const GUIDE: &str = "# Guide\n\n[up](../README.md#top) [here](#guide) [code](../src/lib.rs) [web](https://a.b/c)\n";
 
-    /// Checks a repository with an index, a guide and a README.
+    /// Returns the violations in a repository with an index, a guide and a README.
     fn check_guide(guide: &str, index: &str) -> Vec<String> {
         let read = |path: &Path| match path.to_str()? {
             "README.md" => Some("# Top\n".to_owned()),

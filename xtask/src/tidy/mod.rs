@@ -180,8 +180,9 @@ impl Findings {
         }
     }
 
-    /// Checks the rules that apply only to libraries: atomics, because only libraries are modelled
-    /// with loom, and the order of collections, because only their effects need a fixed order.
+    /// Checks the rules that apply only to libraries. The rule about atomics does so because only
+    /// libraries are modelled with loom. The rule about the order of collections does so because
+    /// only the effects of libraries need a fixed order.
     fn check_library(&mut self, package: &Package, sources: &[Source]) {
         for source in sources {
             self.violations

@@ -111,7 +111,8 @@ impl Tree {
     }
 }
 
-/// Returns `src/` for `src/lib.rs` and every other root, `a/` for `a/mod.rs`, `a/b/` for `a/b.rs`.
+/// Returns the folder of the modules that a file declares: `src/` for `src/lib.rs` and every other
+/// root, `a/` for `a/mod.rs`, `a/b/` for `a/b.rs`.
 fn folder_of_modules(source: &Source) -> PathBuf {
     let parent = source.path.parent().unwrap_or(Path::new(""));
     let stem = source.path.file_stem().unwrap_or_default();

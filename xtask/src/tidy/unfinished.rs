@@ -47,8 +47,8 @@ fn skipped(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violati
     })
 }
 
-/// Reports a call that makes a thread sleep. An actor may sleep by the clock of its world, which is
-/// a method call.
+/// Reports a call that makes the thread of a test sleep. A method called `sleep` is not reported,
+/// because an actor may sleep by a virtual clock.
 fn asleep(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violation> {
     let is_method = index > 0 && is_punct(trees.get(index - 1), '.');
     let sleep = is_ident(trees.get(index), "sleep")

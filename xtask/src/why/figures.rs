@@ -17,7 +17,8 @@ pub(super) struct Row {
     pub(super) title: &'static str,
     /// Unit of the figures: nanoseconds, bytes, or microseconds.
     pub(super) unit: &'static str,
-    /// Figures in the order of [`CONTENDERS`]. `None` for contenders that were not measured.
+    /// Figures of the contenders, in the order of [`CONTENDERS`]. `None` for contenders that were
+    /// not measured.
     pub(super) figures: Vec<Option<f64>>,
 }
 
@@ -121,8 +122,8 @@ impl Figures {
     }
 }
 
-/// Returns the 99th percentile of the lateness of messages in microseconds, from the table of
-/// latencies: for a contender with 2 workers, while another actor sleeps.
+/// Returns the 99th percentile of a contender's latencies in microseconds, from the table `tail`.
+/// The contender has 2 workers, and another actor sleeps during the measurement.
 fn p99(tail: &str, contender: &str) -> Option<f64> {
     tail.lines().find_map(|line| {
         let cells: Vec<&str> = line.split(['│', '┆', '|']).map(str::trim).collect();

@@ -14,13 +14,13 @@ use crate::workspace::Workspace;
 use chart::Shade;
 use figures::Figures;
 
-/// Line before the generated part of the README.
+/// Line of the README that precedes the generated part.
 const BEGIN: &str = "<!-- why: begin; `cargo xtask why` writes this -->";
 /// Folder of the measurement, in cargo's target folder, and names of the files in it.
 const FOLDER: &str = "why";
 const ROWS: &str = "rows.json";
 const TAIL: &str = "tail.txt";
-/// Line after the generated part.
+/// Line of the README that follows the generated part.
 const END: &str = "<!-- why: end -->";
 
 /// Measures, and writes the table and the charts.

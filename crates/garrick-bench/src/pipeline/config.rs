@@ -30,8 +30,8 @@ pub struct Config<'a> {
     pub mode: Mode,
     /// Number of slots of each channel.
     pub capacity: usize,
-    /// Time limit of the run in seconds. The run may stop earlier because of `beats`. `None` if
-    /// there is no time limit.
+    /// Time limit of the run in seconds. The run may stop earlier, after `beats` heartbeats. `None`
+    /// if there is no time limit.
     pub seconds: Option<f64>,
     /// True if all stages share one thread.
     pub one_core: bool,

@@ -13,7 +13,7 @@ pub enum Message {
     Value(u64),
 }
 
-/// The kind of a name, without the number.
+/// The kind of a FizzBuzz name: a [`Message`] without its number.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Fizz,
@@ -25,10 +25,11 @@ enum Kind {
 /// Number of consecutive numbers after which the kinds of FizzBuzz names repeat.
 const CYCLE: u64 = 15;
 
-/// `(2^64 - 1) / 15`, which is an integer.
+/// `(2^64 - 1) / 15`, which is an integer. The product of a number and this factor contains the
+/// number's remainder modulo 15.
 const FIFTEENTH: u64 = u64::MAX / CYCLE;
 
-/// Kinds of FizzBuzz names, for all numbers of one cycle and for the first number after the cycle.
+/// Kinds of the FizzBuzz names of 0 to 15: one whole cycle, and the first number of the next cycle.
 const KINDS: [Kind; 16] = {
     let mut kinds = [Kind::Value; 16];
     let mut number = 0;
@@ -66,7 +67,8 @@ impl Message {
         }
     }
 
-    /// Returns a word with a 1 in the bit field of the message's kind, and 0 in the other fields.
+    /// Returns a word with four bit fields, one for each kind of message. The field of this
+    /// message's kind contains 1, and the other fields contain 0.
     #[inline(always)]
     fn field(&self) -> u64 {
         match self {
@@ -78,9 +80,10 @@ impl Message {
     }
 }
 
-/// Number of bits in a sum that count the messages of one kind.
+/// Number of bits in each bit field of a sum. Each field counts the messages of one kind.
 const FIELD_BITS: u32 = 16;
-/// Maximum number of messages that a sum can count before one of its bit fields overflows.
+/// Maximum number of messages that one sum can count. With more messages, a bit field of the sum
+/// could overflow.
 const RUN_MAX: usize = u16::MAX as usize;
 
 /// The number of messages of each kind.
@@ -116,8 +119,8 @@ impl Counts {
     }
 }
 
-/// Returns the sum of the bit fields of all messages, computed without branches. No field overflows
-/// for up to [`RUN_MAX`] messages.
+/// Returns a word whose bit fields contain the number of messages of each kind. The word is
+/// computed without branches. No field overflows for up to [`RUN_MAX`] messages.
 ///
 /// The loop is unrolled by four by hand, because a loop over single messages takes twice as long.
 /// The function is not inlined, so that the compiler assigns the same registers for every caller.

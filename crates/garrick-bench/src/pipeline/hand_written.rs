@@ -8,16 +8,16 @@ use garrick_core::ring::{self, Consumer, Producer};
 
 use super::{Config, Counts, Message, Mode, Totals};
 
-/// Maximum size of a batch in bytes: an eighth of a second-level cache of 512 KiB. A graph has the
-/// same limit on a machine with such a cache.
+/// Maximum size of a batch in bytes: an eighth of a second-level cache of 512 KiB. A graph of
+/// stages has the same limit on a machine with a cache of this size.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
-/// Sends the numbers 0, 1, 2 and so on.
+/// Number of rounds between two checks of the clock.
 const ROUNDS: u32 = 16;
 
 /// Performs the pipeline's work in plain loops without stages: in one loop if `one_core` is set,
-/// and otherwise in two loops on two threads. Of the two loops, the first one generates and names
-/// the numbers, and the second one counts the names. The number of heartbeats is computed from the
-/// clock.
+/// and otherwise in two loops on two threads. Of the two loops, the first one generates the numbers
+/// and their names, and the second one counts the names. The number of heartbeats is computed from
+/// the clock.
 ///
 /// # Panics
 ///
@@ -56,7 +56,7 @@ struct Front {
     messages_out: Producer<Message>,
     /// Buffer for the worker's batches, in double-buffer mode.
     buffer: Option<Vec<u64>>,
-    /// Numbers generated so far.
+    /// Count of the numbers generated so far.
     generated: u64,
     /// Batch sizes of the generator and of the worker.
     batches: [usize; 2],
@@ -85,8 +85,8 @@ impl Front {
         }
     }
 
-    /// Generates a batch of numbers. Then names all numbers, or as many as there is room for in the
-    /// next ring. Returns the number of named numbers.
+    /// Generates a batch of numbers. Then converts numbers into names, until no number is left or
+    /// the next ring is full. Returns the count of new names.
     #[inline]
     fn round(&mut self) -> usize {
         let next = self.generated;
@@ -117,7 +117,7 @@ impl Front {
             .push_iter(buffer[..count].iter().map(call))
     }
 
-    /// Names the remaining numbers, and returns the total number of generated numbers.
+    /// Converts the remaining numbers into names. Returns the total count of generated numbers.
     fn finish(mut self) -> u64 {
         while self.values.readable() > 0 {
             if self.call() == 0 {
@@ -146,11 +146,12 @@ fn one_loop(
     (front.generated, counts)
 }
 
-/// Number of times that a thread checks a ring in vain before it yields its core.
+/// Number of times that a thread finds too few messages in a ring before it yields its core.
 const SPINS_MAX: u32 = 1 << 10;
 
-/// Counts messages until the ring is finished. The loop waits for a whole batch. Otherwise the two
-/// threads would pass a cache line back and forth for a few messages at a time.
+/// Counts messages until the ring is closed and empty. The loop waits for a whole batch of
+/// messages. If it took a few messages at a time, the two threads would often pass a cache line
+/// back and forth.
 fn log(mut messages: Consumer<Message>, batch: usize) -> Counts {
     let mut counts = Counts::default();
     let mut spins = 0;

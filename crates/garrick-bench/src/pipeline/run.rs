@@ -12,7 +12,7 @@ use super::{Config, Counts, Error, Mode, Snapshot, Totals, Traffic};
 const TICK: Duration = Duration::from_millis(100);
 /// Maximum number of beats that may wait for the worker.
 const BEATS_WAITING_MAX: usize = 1024;
-/// Indices of the channels, in the order of their creation.
+/// Indices of the three channels in a sample, in the order in which the channels are created.
 const VALUES: usize = 0;
 const BEATS: usize = 1;
 const MESSAGES: usize = 2;
@@ -162,8 +162,8 @@ fn snapshot(channels: &[ChannelSample], log: &GroupReader<4>, began: Instant) ->
     }
 }
 
-/// Returns the counts that the logger has published. The logger publishes its counts once per
-/// batch, so the loop of this function does not wait for long.
+/// Returns the counts that the logger has published. Tries again if the logger was publishing new
+/// counts meanwhile, which the logger does only once per batch.
 fn counts(log: &GroupReader<4>) -> Counts {
     loop {
         if let Ok([fizz, buzz, fizz_buzz, value]) = log.try_snapshot() {

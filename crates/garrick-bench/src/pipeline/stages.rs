@@ -5,10 +5,10 @@ use garrick_flow::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring, map_batch}
 
 use super::{Counts, Message};
 
-/// Divisor of the capacity: a stage whose output channel is full waits until a quarter of the slots
-/// are free. So the stage is woken less often, and works longer each time. A stage whose input
-/// channel is empty is woken by the first batch. Such a stage sleeps so briefly that its thread
-/// does not leave the core, because the sender is only a little ahead.
+/// Divisor of a channel's capacity: a stage whose output channel is full waits until a quarter of
+/// the slots are free. So the stage is woken less often, and works longer each time. In contrast, a
+/// stage whose input channel is empty is woken by the first batch. It sleeps so briefly that its
+/// thread does not leave the core.
 const FREE_PART: usize = 4;
 
 /// The generator, which sends the numbers 0, 1, 2 and so on.
@@ -123,7 +123,7 @@ impl Stage for Worker {
     }
 }
 
-/// Counters of a [`Logger`] as a group: fizz, buzz, both, neither.
+/// Group of the four counters that a [`Logger`] publishes, one for each kind of message.
 pub(super) type Log = Group<4>;
 
 /// Counts the names.

@@ -40,7 +40,7 @@ fn check(totals: &Totals) {
     assert_eq!(totals.counts, counts_of(totals.generated), "{totals:?}");
 }
 
-/// Largest number that has a correct name.
+/// Largest number for which [`Message::of`] returns the correct name.
 const LARGEST: u64 = (1 << 60) - 1;
 
 #[test]

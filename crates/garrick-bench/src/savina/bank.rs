@@ -1,5 +1,5 @@
-//! Bank transaction: a teller moves money between accounts. An account waits for the reply of the
-//! other account before it handles its next message.
+//! Bank transaction: a teller moves money between accounts. An account that sends money to another
+//! account waits for the reply before it handles its next message.
 //!
 //! ```text
 //!   Teller  -- Move(amount, to) -->  Account i  -- Deposit(amount) -->  Account j > i
@@ -120,7 +120,8 @@ struct Account {
 
 /// Messages of an [`Account`].
 enum ToAccount {
-    /// Takes this amount from the account, and deposits it in the given account.
+    /// Takes this amount from the account that receives the message, and deposits it in the given
+    /// account.
     Move(u64, Address<ToAccount>, Reply<()>),
     /// Adds this amount to the account.
     Deposit(u64, Reply<()>),

@@ -7,14 +7,15 @@
 //!        +-- Returned --- Customer <- Full -+  +---- Next ------+
 //! ```
 //!
-//! To create a customer, the factory draws 10 to 1,009 random numbers, which keeps it busy. The
-//! barber does the same for a haircut. The original's factory creates all customers while it
-//! handles one message. In Garrick, the messages of a turn are sent after the turn. So this factory
-//! creates one customer per turn and then sends itself a message. As a result, the barber can begin
-//! with the first customer at once.
+//! To simulate work, the factory draws 10 to 1,009 random numbers for each customer that it
+//! creates. The barber does the same for each haircut. The original's factory creates all customers
+//! while it handles one message. In Garrick, the messages of a turn are sent after the turn. So
+//! this factory creates one customer per turn and then sends itself a message. As a result, the
+//! barber can begin with the first customer at once.
 //!
 //! The run is correct if the barber has cut the hair of all customers, and each customer has
-//! reported that it is done. The number of visits must be the sum of customers and returns.
+//! reported that it is done. The number of visits to the room must equal the number of customers,
+//! plus the number of times that a customer has left and returned.
 
 use std::collections::VecDeque;
 
@@ -38,11 +39,11 @@ struct Size {
     customers: u64,
     /// Number of customers that can wait at the same time.
     chairs: usize,
-    /// Cost of creating a customer: the factory draws 10 random numbers, plus a random count of
-    /// them below this limit.
+    /// Limit for the cost of creating a customer: the factory draws 10 random numbers, and then a
+    /// random count of further numbers. This count is below the limit.
     make_cost: u32,
-    /// Cost of a haircut: the barber draws 10 random numbers, plus a random count of them below
-    /// this limit.
+    /// Limit for the cost of a haircut: the barber draws 10 random numbers, and then a random count
+    /// of further numbers. This count is below the limit.
     cut_cost: u32,
 }
 
@@ -59,7 +60,7 @@ const QUICK: Size = Size {
     ..STANDARD
 };
 
-/// Minimum number of random numbers for a customer or a haircut.
+/// Minimum count of random numbers that are drawn to create a customer or to cut a customer's hair.
 const COST_MIN: u32 = 10;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -73,7 +74,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BARBER, size, &params, barber)
 }
 
-/// The counts after the run.
+/// Counts of haircuts and visits in one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Day {
     /// Number of haircuts.
@@ -86,12 +87,13 @@ struct Day {
     visits: u64,
 }
 
-/// The factory, which creates customers. It sends customers that found no chair to the room again.
+/// The factory, which creates customers. If a customer found no chair, the factory sends the
+/// customer to the room again.
 struct Factory {
     size: Size,
     room: Address<ToRoom>,
     random: Random,
-    /// Customers created so far.
+    /// Count of the customers created so far.
     made: u64,
     day: Day,
 }

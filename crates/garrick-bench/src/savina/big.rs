@@ -9,9 +9,9 @@
 //! Each actor draws the target of a ping from its own generator, which has the actor's number as
 //! its seed. The target may be the actor itself.
 //!
-//! The run is correct if each actor has sent its pings, and each pong came from the last target. A
-//! plain loop draws the targets of all pings again. Each actor must have answered as many pings as
-//! this loop has drawn for it.
+//! The run is correct if each actor has sent its pings, and each pong came from the actor to which
+//! the last ping was sent. A plain loop draws the targets of all pings again. Each actor must have
+//! answered as many pings as this loop has drawn for it.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ struct Pinger {
     random: Random,
     /// Target of the last ping.
     expected: Option<u32>,
-    /// All actors, including this one. Empty before the message with the neighbors.
+    /// All actors, including this one. Empty until the message [`Message::Neighbors`] arrives.
     neighbors: Neighbors,
     sink: Address<ToSink>,
     reports: Reports<Tally>,

@@ -5,10 +5,10 @@
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer produces an item on request. The buffer's actor, the manager, requests the next item
-//! as soon as it has room. Each producer may be producing an item, so the manager keeps fewer items
-//! than the size of the buffer minus the number of producers. A consumer that has consumed an item
-//! reports that it is available.
+//! A producer produces an item on request. The manager, which is the actor that owns the buffer,
+//! requests another item only if the number of items in the buffer plus the number of producers is
+//! less than the size of the buffer. So there is room for all items that are being produced. A
+//! consumer that has consumed an item reports that it is available.
 //!
 //! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25,
 //! this function computes 2,500 random numbers and their logarithms. These computations take nearly
@@ -119,7 +119,7 @@ struct Manager {
 
 /// Messages of a [`Manager`].
 enum ToManager {
-    /// Passes an item and its producer.
+    /// Passes an item, and the address of its producer.
     Item(f64, Address<Produce>),
     /// Reports that this consumer has consumed its item.
     Available(Address<Consume>),
@@ -132,7 +132,7 @@ struct Producer {
     manager: Address<ToManager>,
     /// Number of items that have not been produced yet.
     left: u64,
-    /// Last item.
+    /// Item that was produced last.
     item: f64,
     cost: u32,
     share: Share,
@@ -145,7 +145,7 @@ struct Produce;
 /// Consumes items.
 struct Consumer {
     manager: Address<ToManager>,
-    /// Value computed from all items so far.
+    /// Value computed from all items consumed so far.
     state: f64,
     cost: u32,
     share: Share,

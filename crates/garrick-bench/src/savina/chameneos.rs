@@ -88,7 +88,7 @@ struct Mall {
     waiting: Option<Address<ToCreature>>,
     /// Number of creatures that have gone home.
     faded: u64,
-    /// Number of meetings of the creatures that have gone home.
+    /// Sum of the meetings of all creatures that have gone home.
     met: u64,
     reports: Reports<u64>,
 }
@@ -111,8 +111,8 @@ struct Creature {
 
 /// Messages of a [`Creature`].
 enum ToCreature {
-    /// Requests the creature to meet another creature, and to tell the other creature its new
-    /// color.
+    /// Requests a meeting with another creature, which has this color and this address. The
+    /// receiver of the request sends the new color to the other creature.
     Meet(Color, Address<ToCreature>),
     /// Reports the new color after a meeting.
     Changed(Color),

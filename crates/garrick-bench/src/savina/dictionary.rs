@@ -10,8 +10,8 @@
 //! read or write, and then the key and the value.
 //!
 //! The run is correct if each write was answered with the written value. The number of writes must
-//! be the number that the workers' generators draw. At the end, each value in the map must be a
-//! value that was written for its key, or the initial value if the key was never written.
+//! equal the number of writes that the workers' generators draw. At the end, each value in the map
+//! must be a value that was written for its key, or the initial value if the key was never written.
 
 use std::collections::HashMap;
 use std::mem;

@@ -10,8 +10,8 @@
 //! while the main thread is sending. The suite's harness waits on a latch that every actor counts
 //! down before it stops. This benchmark does the same.
 //!
-//! The run is correct if the latch has reached zero, and each worker has computed the result of a
-//! plain call.
+//! The run is correct if the latch has reached zero, and each actor has computed the same result as
+//! a plain function call.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -6,8 +6,8 @@
 //!           <------------------------- x -------                 <-- r x (1 - x) -
 //! ```
 //!
-//! The master sends all requests at once. So most messages to a series wait while the series waits
-//! for a reply, and the series must not begin with the next message before the reply. The original
+//! The master sends all requests at once. So most messages arrive at a series while it waits for a
+//! reply. The series must not handle these messages before it has received the reply. The original
 //! blocks a thread or stashes messages. Here a series is an [`AsyncActor`], whose messages wait
 //! while its handler awaits.
 //!
@@ -38,7 +38,8 @@ struct Size {
     series: usize,
     /// Rate of the first series.
     rate: f64,
-    /// Increment of start and rate from one series to the next.
+    /// Difference between the rates of one series and the next. The starts of the two series have
+    /// the same difference.
     increment: f64,
 }
 
@@ -115,7 +116,7 @@ enum ToSeries {
     Tell,
 }
 
-/// Computes terms with one rate.
+/// Computes terms of a series, all with the same rate.
 struct Computer {
     rate: f64,
 }

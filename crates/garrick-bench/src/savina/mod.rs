@@ -16,9 +16,9 @@
 //! Its time begins before the first actor is created. Its wall time ends with the last report. The
 //! original's time also includes the start and the shutdown of the actor system.
 //!
-//! The original's actors must each stop themselves, so the original sends a message for that to
-//! every actor at the end. Here the actors stop with their system, and only actors that have to
-//! report receive such a message. A wrong result is an error, and no time is reported.
+//! The original's actors must each stop themselves, so the original sends every actor a stop
+//! message at the end. Here the actors stop with their system, and only actors that have to report
+//! something receive a stop message. A wrong result is an error, and no time is reported.
 
 mod run;
 mod work;

@@ -56,7 +56,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&PHILOSOPHERS, size, &params, philosophers)
 }
 
-/// The counts after the run.
+/// Counts of meals and taken forks after one run.
 #[derive(Debug, Clone, PartialEq)]
 struct Table {
     /// Number of meals of each philosopher.

@@ -1,15 +1,16 @@
 //! Runs a benchmark of the suite on one or several workers, measures its time, and collects the
 //! reports of its actors.
 //!
-//! One worker is a [`Local`]. The thread that creates the actors also runs them, and its CPU time
-//! is measured. Several workers are a [`System`]. The actors run on the system's threads while the
-//! main thread is still creating actors and sending to them, and the CPU time of the whole process
-//! is measured.
+//! A benchmark with one worker runs on a [`Local`]. The thread that creates the actors also runs
+//! them, and its CPU time is measured. A benchmark with several workers runs on a [`System`], and
+//! the CPU time of the whole process is measured. The actors run on the system's threads while the
+//! main thread is still creating actors and sending to them.
 //!
-//! The time does not include the start of those threads. It includes the creation of the actors.
-//! Wall time ends with the last report. CPU time ends when the threads have exited. For a thread
-//! that is still running, the operating system reports a value that is some milliseconds old. The
-//! whole run of the shortest benchmark takes only some milliseconds.
+//! The measured time includes the creation of the actors, but not the start of the system's
+//! threads. Wall time ends with the last report. CPU time ends when the threads have exited. For a
+//! thread that is still running, the operating system reports a CPU time that is some milliseconds
+//! old. This would be too inaccurate, because the whole run of the shortest benchmark takes only
+//! some milliseconds.
 
 use std::fmt::Display;
 use std::sync::mpsc;
@@ -44,8 +45,9 @@ impl<R> Clone for Reports<R> {
     }
 }
 
-/// Returns the contenders for `scenario`, which call `run` with this size, with one worker and with
-/// two workers. `params` are shown next to their figures. Errors contain the name of the scenario.
+/// Returns two contenders for `scenario`: one with one worker, and one with two workers. Each
+/// contender calls `run` with `size` and its number of workers. `params` are shown next to the
+/// figures. Errors contain the name of the scenario.
 pub(super) fn ours<S: Copy + 'static>(
     scenario: &Scenario,
     size: S,
@@ -154,15 +156,15 @@ pub(super) fn agree<T: Copy + PartialEq + Display>(
     Err(format!("{what}: {found}, not {expected}").into())
 }
 
-/// Returns the decision of an actor after its sends. If `well` is true, all sends were accepted,
+/// Returns the result of a turn that has sent messages. If `well` is true, all sends were accepted,
 /// and the actor continues. Otherwise a receiver has stopped, so the actor fails, and the run
 /// reports the failure.
 pub(super) fn go_on(well: bool) -> Next {
     if well { Next::Continue } else { Next::Fail }
 }
 
-/// Returns the decision of an actor after its last sends. If `well` is true, all sends were
-/// accepted, and the actor stops. Otherwise the actor fails.
+/// Returns the result of an actor's last turn, which has sent messages. If `well` is true, all
+/// sends were accepted, and the actor stops. Otherwise the actor fails.
 pub(super) fn end(well: bool) -> Next {
     if well { Next::Stop } else { Next::Fail }
 }
@@ -179,7 +181,8 @@ pub(super) mod tests {
         checked.expect_err("it is wrong").to_string()
     }
 
-    /// Runs `begin`, and expects one report. The run must fail.
+    /// Returns the error text of a run that must fail. The run calls `begin`, and expects one
+    /// report.
     #[track_caller]
     fn wrong(workers: usize, begin: fn(&Handle, &Reports<u32>) -> Result<()>) -> String {
         refused(run(workers, 1, begin).map(|_| ()))

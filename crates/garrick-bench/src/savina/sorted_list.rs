@@ -9,8 +9,8 @@
 //! Each worker draws its requests from its own random number generator: first a number below 100,
 //! which selects the kind of request, and then the value. The list is singly linked, and each
 //! request traverses it from its head. After the last insert it contains about 16,000 values, so
-//! traversing it takes nearly all of the time. A search stops at the first larger value. A search
-//! of the original benchmark continues.
+//! traversing it takes nearly all of the time. A search stops at the first larger value. In the
+//! original benchmark, a search does not stop there.
 //!
 //! The run is correct if the list finally contains all inserted values, sorted. Each worker must
 //! have sent as many requests as its generator draws, and no worker may receive a smaller length

@@ -27,7 +27,7 @@ pub(super) const THREAD_RING: Scenario = Scenario {
 struct Size {
     /// Number of members of the ring.
     actors: u64,
-    /// Number of times that the token is sent on.
+    /// Number of times that the token is passed to the next member.
     hops: u64,
 }
 
@@ -49,7 +49,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 /// A member of the ring, which passes the token on.
 struct Member {
-    /// Next member of the ring. `None` before the message with its address.
+    /// Next member of the ring. `None` until the message with its address arrives.
     next: Option<Address<Message>>,
     /// Number of tokens received so far.
     tokens: u64,
@@ -66,9 +66,9 @@ enum Message {
     Token(u64),
     /// Stops all members of the ring.
     End {
-        /// Number of members that the message must still reach after its receiver.
+        /// Number of members that must still get this message after the receiver.
         left: u64,
-        /// Number of tokens that the earlier members have received.
+        /// Total number of tokens received by all members that have handled this message before.
         tokens: u64,
     },
 }

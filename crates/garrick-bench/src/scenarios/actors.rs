@@ -13,7 +13,8 @@ pub(crate) use garrick_measure::sent;
 pub(crate) const BURST: u64 = 256;
 
 thread_local! {
-    /// True if the systems that this thread starts have probes.
+    /// True if the systems that this thread starts have probes, which are counters for each type of
+    /// actor.
     static PROBES: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -57,13 +58,13 @@ pub(crate) fn worker(name: &str) -> Result<System> {
 pub(crate) struct Counter {
     /// Number of messages that have not arrived yet.
     left: u64,
-    /// Channel that is notified of the last message.
+    /// Channel that is notified when the last message has arrived.
     done: mpsc::Sender<()>,
 }
 
 impl Counter {
     /// Creates a counter that expects `count` messages. Returns the counter, and the channel that
-    /// is notified of the last message.
+    /// is notified when the last message has arrived.
     pub(crate) fn new(count: u64) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         (Self { left: count, done }, waiting)
@@ -94,7 +95,7 @@ impl Actor for Counter {
 
 /// An actor that passes a number on, decremented by one each time, until the number is 0.
 pub(crate) struct Relay {
-    /// Next relay. `None` before the message with its address.
+    /// Next relay. `None` until the message with its address arrives.
     next: Option<Address<Pass>>,
     /// Channel that is notified when the number is 0.
     done: mpsc::Sender<()>,
@@ -109,8 +110,8 @@ pub(crate) enum Pass {
 }
 
 impl Relay {
-    /// Creates a relay that passes the number on to `next`, or to an address that a later message
-    /// contains.
+    /// Creates a relay that passes the number on to `next`. If `next` is `None`, a later message
+    /// must contain the address of the next relay.
     pub(crate) fn new(next: Option<Address<Pass>>, done: mpsc::Sender<()>) -> Self {
         Self { next, done }
     }

@@ -38,11 +38,11 @@ pub(super) const ASK_ALL: Scenario = Scenario {
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_all)],
 };
 
-/// Selects [`Context::ask`].
+/// Value of `WAY` that selects [`Context::ask`].
 const PLAIN: u8 = 0;
-/// Selects [`Context::ask_within`] with a time limit of an hour.
+/// Value of `WAY` that selects [`Context::ask_within`], with a time limit of an hour.
 pub(super) const WITHIN: u8 = 1;
-/// Selects [`Context::ask_once`].
+/// Value of `WAY` that selects [`Context::ask_once`].
 const ONCE: u8 = 2;
 
 /// Number of questions that are asked at the same time.
@@ -84,7 +84,7 @@ pub(super) const CALL_CROWD: Scenario = Scenario {
     },
 };
 
-/// Number of workers that run the [`CALLED`] actors which many threads call.
+/// Number of workers that run the [`CALLED`] actors. Several threads call these actors.
 const WORKERS: usize = 2;
 const CALLED: u64 = 16;
 
@@ -169,7 +169,7 @@ fn ask<const WAY: u8>(ops: u64) -> Result<Measured> {
 
 /// An actor that asks [`ALL`] questions at the same time. After all answers, it asks again.
 struct AsksAll {
-    /// Actors that answer, with one entry for each question.
+    /// Actors to ask, with one entry for each of the [`ALL`] questions.
     answerers: Vec<Address<Question>>,
     /// Number of remaining rounds.
     left: u64,
@@ -215,7 +215,8 @@ fn ask_all(ops: u64) -> Result<Measured> {
     measured
 }
 
-/// Calls an actor. Not inlined, so that all scenarios measure the same code.
+/// Calls the actor `answerer` with `number`. Not inlined, so that all scenarios measure the same
+/// code.
 #[inline(never)]
 fn call(answerer: &Address<Question>, number: u64) -> std::result::Result<u64, NoReply> {
     answerer.call(|reply| Question(number, reply)).wait()
@@ -252,7 +253,7 @@ fn crowd(ops: u64, threads: u64) -> Result<Measured> {
     Ok(Measured::new(each * threads, watch.stop()))
 }
 
-/// Asks this many questions from a plain thread, one after another.
+/// Asks an actor `ops` questions from a plain thread, one after another.
 fn outside(
     ops: u64,
     ask: impl Fn(&Address<Question>, u64) -> std::result::Result<u64, NoReply>,

@@ -27,10 +27,10 @@ pub(super) const SWEPT: Swept = Swept {
     contenders: at,
 };
 
-/// Numbers of tasks to measure if the point does not set the number.
+/// Numbers of tasks to measure if the parameter `tasks` is not swept.
 const TASKS: [u64; 3] = [1, 64, 4_096];
 
-/// Numbers of workers to measure if the point does not set the number.
+/// Numbers of workers to measure if the parameter `workers` is not swept.
 const WORKERS: [u64; 2] = [1, 2];
 
 fn at(_: &Effort, point: &Point) -> Vec<Contender> {
@@ -67,7 +67,7 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 pub struct Askers {
     /// Number of tasks.
     tasks: u64,
-    /// Number of threads that run the tasks. If the actors run on other threads, they have the same
+    /// Number of threads that run the tasks. Actors that run on separate threads have the same
     /// number of threads.
     workers: usize,
 }
@@ -79,8 +79,8 @@ impl Askers {
     /// Minimum number of questions that each task asks.
     const EACH_MIN: u64 = 16;
 
-    /// Returns the groups of tasks to measure at `point`. If the point does not set the number of
-    /// `tasks` or `workers`, there is one group for each default number.
+    /// Returns one group for each combination of `tasks` and `workers` to measure at `point`. If
+    /// `point` has no value for one of these parameters, its default values are used.
     pub fn at(point: &Point) -> Vec<Self> {
         let one_or =
             |name, all: &[u64]| point.get(name).map_or(all.to_vec(), |number| vec![number]);
@@ -93,7 +93,7 @@ impl Askers {
         askers
     }
 
-    /// Returns the number of threads for the tasks. The actors must have the same number of
+    /// Returns the number of threads that run the tasks. The actors must run on the same number of
     /// threads.
     pub fn workers(&self) -> usize {
         self.workers
@@ -209,7 +209,8 @@ fn of_tasks(askers: Askers, asks: u64) -> Result<Measured> {
 /// A number, and a channel for its answer.
 type Asked = (u64, oneshot::Sender<u64>);
 
-/// Starts a task that answers. The task stops when its last sender is dropped.
+/// Starts a task that answers questions, and returns the sender for the questions. The task stops
+/// when the sender and all its clones have been dropped.
 fn answerer(runtime: &Runtime) -> mpsc::UnboundedSender<Asked> {
     let (sender, mut questions) = mpsc::unbounded_channel::<Asked>();
     runtime.spawn(async move {

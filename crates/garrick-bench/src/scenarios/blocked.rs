@@ -1,4 +1,4 @@
-//! One actor that blocks its worker while others are ready.
+//! One actor that blocks its worker while other actors are ready to run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
@@ -26,7 +26,7 @@ const WORKERS: usize = 2;
 /// Time for which the blocking actor blocks.
 const BLOCK: Duration = Duration::from_millis(200);
 
-/// Position of the blocking actor in the order of sending.
+/// Measured positions of the blocking actor, in the order in which the actors get their messages.
 const PLACES: [(&str, usize); 3] = [("first", 0), ("middle", ACTORS / 2), ("last", ACTORS - 1)];
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -42,7 +42,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     PLACES.into_iter().map(at).collect()
 }
 
-/// A ready actor.
+/// An actor that becomes ready to run when it gets its only message. One of these actors blocks.
 struct Ready {
     /// True for the actor that blocks.
     blocks: bool,

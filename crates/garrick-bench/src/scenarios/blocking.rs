@@ -1,4 +1,4 @@
-//! Turns that allow other actors to run while they block.
+//! Turns that block, and allow the other actors of their worker to run meanwhile.
 
 use std::sync::mpsc;
 
@@ -23,9 +23,9 @@ pub(super) const BLOCKING: Scenario = Scenario {
     },
 };
 
-/// An actor that blocks in each turn, and sends itself the next message.
+/// An actor that calls [`Context::blocking`] in each turn, and then sends itself the next message.
 struct Blocker {
-    /// Channel that is notified of the last turn.
+    /// Channel that is notified after the last turn.
     done: mpsc::Sender<()>,
 }
 

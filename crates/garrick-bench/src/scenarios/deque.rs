@@ -1,4 +1,5 @@
-//! The owner of the work-stealing deque, compared with a deque from which no thread can steal.
+//! Pushing and popping by the owner of a work-stealing deque, compared with a deque from which no
+//! thread can steal.
 
 use std::collections::VecDeque;
 use std::hint::black_box;

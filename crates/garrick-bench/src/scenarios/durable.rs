@@ -1,4 +1,4 @@
-//! Commands of durable actors, compared with the raw disk.
+//! Commands to durable actors, compared with plain writes to the same disk.
 
 use std::env;
 use std::fs::{self, File};
@@ -26,7 +26,7 @@ pub(super) const DURABLE: Scenario = Scenario {
 /// Size of an event in bytes.
 const PAYLOAD: usize = 128;
 
-/// Measured loads: the number of entities, and the number of clients of each entity.
+/// Measured loads: the number of durable actors, and the number of clients of each durable actor.
 const LOADS: [(u64, u64); 3] = [(1, 1), (1_000, 1), (1, 1_000)];
 
 fn contenders(_: &Effort) -> Vec<Contender> {

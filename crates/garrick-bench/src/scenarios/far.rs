@@ -56,7 +56,7 @@ struct Question(Reply<u64>);
 /// Name of the service of each node.
 const SERVICE: &str = "bench";
 
-/// A node on a system of one worker.
+/// A node of a cluster, and its actor system with one worker.
 struct Place {
     system: System,
     node: Node,
@@ -69,7 +69,7 @@ impl Place {
         Ok(Self { system, node })
     }
 
-    /// Spawns an actor, and offers it to the other node.
+    /// Spawns an actor, and offers it to the other node as a service.
     fn offer<A: Actor + Send>(&self, actor: A) -> Result<Address<A::Msg>>
     where
         A::Msg: Travels,

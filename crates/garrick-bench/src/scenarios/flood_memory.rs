@@ -50,8 +50,8 @@ pub(crate) enum When {
     Rest,
 }
 
-/// Sends this many messages in this process, and measures the growth of its resident memory per
-/// message.
+/// Sends this many messages in this process. Measures the growth of the process's resident memory
+/// per message.
 ///
 /// # Errors
 /// Fails if the system cannot start its thread, or if the operating system does not report the

@@ -64,21 +64,21 @@ impl Actor for Idler {
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}
 }
 
-/// Spawns idle actors in as many turns as its message requests.
+/// Spawns idle actors in several turns. Each message contains the number of remaining turns.
 pub(super) struct Crowd {
     /// The actor that was created last.
     last: Option<Address<()>>,
-    /// Channel that is notified of the last turn.
+    /// Channel that is notified after the last turn.
     done: mpsc::Sender<()>,
 }
 
 impl Crowd {
-    /// Creates a crowd that has not spawned actors yet.
+    /// Creates a crowd, which begins to spawn actors at its first message.
     pub(super) fn new(done: mpsc::Sender<()>) -> Self {
         Self { last: None, done }
     }
 
-    /// Returns the number of turns that spawn at least this many actors.
+    /// Returns the number of turns that are needed to spawn at least this many actors.
     pub(super) fn turns_for(actors: u64) -> u64 {
         actors.div_ceil(LITTER)
     }

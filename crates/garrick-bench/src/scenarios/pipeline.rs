@@ -15,7 +15,7 @@ pub(super) const PIPELINE: Scenario = Scenario {
     contenders,
 };
 
-/// Modes with their names on the command line.
+/// Modes of the pipeline's worker, each with its name on the command line.
 const MODES: [(&str, Mode); 2] = [
     ("zero-copy", Mode::ZeroCopy),
     ("double-buffer", Mode::DoubleBuffer),

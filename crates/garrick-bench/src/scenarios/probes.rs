@@ -1,5 +1,5 @@
-//! Costs of probes, which are counters for each type of actor: the same operation without and with
-//! probes, and a sample of the counters.
+//! Costs of probes, which are counters for each type of actor. Measures operations without and with
+//! probes, and reading the counters.
 
 use std::hint::black_box;
 use std::sync::mpsc;
@@ -90,7 +90,7 @@ fn pairs(row: &Scenario, effort: &Effort) -> Vec<Contender> {
         .collect()
 }
 
-/// Takes `ops` samples of a system with this number of actors.
+/// Reads all counters of a system `ops` times. The system has at least `actors` actors.
 fn sample(ops: u64, actors: u64) -> Result<Measured> {
     let system = System::builder().workers(WORKERS).probes(true).start()?;
     let (done, waiting) = mpsc::channel();

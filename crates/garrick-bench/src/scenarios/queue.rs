@@ -1,4 +1,5 @@
-//! The three queues with many senders, compared with the standard library's channel.
+//! The three queues of `garrick_steal` that allow many senders, compared with the standard
+//! library's channel.
 
 use std::hint::black_box;
 use std::thread;

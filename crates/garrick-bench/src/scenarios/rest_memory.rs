@@ -55,15 +55,15 @@ const WARM_UP: u64 = 100_000;
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
-/// Number of operations for each byte of memory that may remain in use. If no more memory remains,
-/// the measurement does not wait for further memory to be returned.
+/// Number of operations for each byte of memory that may remain in use after them. When no more
+/// memory than this remains, the measurement stops waiting for memory to be returned.
 const OPS_A_BYTE: u64 = 10;
 
-/// Maximum time to wait for memory to be returned and for actors to stop.
+/// Maximum time to wait until memory has been returned, and then until all actors have stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Maximum time to wait for memory to be returned after a quick run, and the maximum number of
-/// operations of a quick run.
+/// Maximum time to wait for memory to be returned after a quick run. A quick run has at most
+/// [`OPS_QUICK_MAX`] operations.
 const PATIENCE_QUICK: Duration = Duration::from_secs(1);
 const OPS_QUICK_MAX: u64 = 500_000;
 
@@ -97,7 +97,7 @@ fn asks(effort: &Effort) -> Vec<Contender> {
 ///
 /// # Errors
 /// Fails if the system cannot start its thread, if the operating system does not report the
-/// resident memory, or if actors are left.
+/// resident memory, or if some actors do not stop.
 pub(crate) fn timers_in_this_process(timers: u64, at_once: u64) -> Result<Measured> {
     let system = system()?;
     let actors = living(&system.handle());
@@ -117,7 +117,7 @@ pub(crate) fn timers_in_this_process(timers: u64, at_once: u64) -> Result<Measur
 ///
 /// # Errors
 /// Fails if the system cannot start its thread, if the operating system does not report the
-/// resident memory, or if actors are left.
+/// resident memory, or if some actors do not stop.
 pub(crate) fn asks_in_this_process(asks: u64) -> Result<Measured> {
     let system = system()?;
     let answerer = system.spawn(Answerer)?;
@@ -146,8 +146,8 @@ pub(crate) fn living(system: &Handle) -> u64 {
         .sum()
 }
 
-/// Runs `ops` operations, and measures how much memory remains in use after them. Fails if the
-/// number of actors afterwards is not `actors` again.
+/// Calls `work`, which performs `ops` operations, and measures how much more memory is in use
+/// afterwards. Fails if the system does not return to `actors` actors.
 fn left(
     system: &Handle,
     actors: u64,
@@ -176,9 +176,9 @@ fn left(
     Ok(measured)
 }
 
-/// Returns the lowest resident memory within [`PATIENCE`] after `ops` operations, or within
-/// [`PATIENCE_QUICK`] if there were few operations. Stops waiting as soon as the memory is at most
-/// `enough`.
+/// Measures the resident memory repeatedly, and returns the lowest value. Stops when the value is
+/// at most `enough`, or after [`PATIENCE`]. If `ops` is at most [`OPS_QUICK_MAX`], the time limit
+/// is [`PATIENCE_QUICK`] instead.
 pub(super) fn lowest(enough: u64, ops: u64) -> Result<u64> {
     let is_quick = ops <= OPS_QUICK_MAX;
     let patience = if is_quick { PATIENCE_QUICK } else { PATIENCE };

@@ -38,7 +38,7 @@ impl Actor for Mayfly {
     }
 }
 
-/// Spawns actors in as many turns as its message requests.
+/// Spawns actors in several turns. Each message contains the number of remaining turns.
 struct Spawner {
     /// Number of actors that are spawned per turn.
     litter: u64,

@@ -40,7 +40,8 @@ pub(crate) const TELL_ONE: Scenario = Scenario {
     },
 };
 
-/// Sends `burst` messages per turn, in as many turns as its message requests.
+/// Sends `burst` messages per turn, in several turns. Each message that it receives contains the
+/// number of remaining turns.
 pub(super) struct Teller {
     /// Actor that counts the messages.
     to: Address<u64>,
@@ -49,7 +50,7 @@ pub(super) struct Teller {
 }
 
 impl Teller {
-    /// Creates a teller that has not sent messages yet.
+    /// Creates a teller, which begins to send at its first message.
     pub(super) fn new(to: Address<u64>, burst: u64) -> Self {
         Self { to, burst }
     }

@@ -21,13 +21,13 @@ pub(super) const TELL_CROSS: Scenario = Scenario {
     },
 };
 
-/// Number of bursts that may be in flight. With this number, neither side waits until the other is
-/// woken.
+/// Number of bursts that may be in flight. With this number, neither side has to wait for the other
+/// side to wake up.
 const BURSTS_OPEN: u64 = 8;
 
 /// The sender. Every credit that it receives allows it to send one more burst.
 struct Teller {
-    /// Actor that counts the messages. `None` before the message with its address.
+    /// Actor that counts the messages. `None` until the message with its address arrives.
     to: Option<Address<u64>>,
     /// Number of bursts that have not been sent yet.
     left: u64,
@@ -70,7 +70,7 @@ struct Counter {
     teller: Address<ToTeller>,
     /// Number of messages that have not arrived yet.
     left: u64,
-    /// Channel that is notified of the last message.
+    /// Channel that is notified when the last message has arrived.
     done: mpsc::Sender<()>,
 }
 

@@ -59,7 +59,7 @@ fn contender(measure: impl Fn(u64) -> Result<Measured> + 'static) -> Vec<Contend
     vec![Contender::fitted("garrick", measure).with("burst", BURST)]
 }
 
-/// Counts messages in a future.
+/// Counts messages in an async handler.
 struct AsyncCounter(Counter);
 
 impl AsyncActor for AsyncCounter {
@@ -71,7 +71,7 @@ impl AsyncActor for AsyncCounter {
     }
 }
 
-/// Sends this many messages to the counter that `spawn` spawns as an actor.
+/// Measures sending at least `ops` messages to a counter. `spawn` turns the counter into an actor.
 fn by(ops: u64, spawn: impl FnOnce(&Local, Counter) -> Result<Address<u64>>) -> Result<Measured> {
     let turns = ops.div_ceil(BURST);
     let (counter, done) = Counter::new(turns * BURST);

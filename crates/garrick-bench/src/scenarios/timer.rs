@@ -20,20 +20,20 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Number of timers that are started in one turn.
 pub(super) const BURST: u64 = 64;
 
-/// Starts timers in some turns, and cancels all of them in the next turn.
+/// Starts timers in one or more turns, and cancels all of them in the turn after these.
 pub(super) struct Starter {
     timers: Vec<garrick::Timer>,
-    /// Number of timers that exist before all are cancelled.
+    /// Number of timers that are started before all of them are cancelled.
     at_once: usize,
     /// Number of remaining rounds.
     left: u64,
-    /// Channel that is notified of the last round.
+    /// Channel that is notified after the last round.
     done: mpsc::Sender<()>,
 }
 
 impl Starter {
     /// Returns a starter that starts and cancels `at_once` timers in each of `rounds` rounds. The
-    /// first message makes the starter begin.
+    /// starter begins at its first message.
     pub(super) fn new(at_once: u64, rounds: u64, done: mpsc::Sender<()>) -> Self {
         let at_once = at_once as usize;
         Self {

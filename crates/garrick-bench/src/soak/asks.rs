@@ -11,14 +11,14 @@ use super::part::{Outcome, Part, outcome, same};
 /// Number of questions that the actor asks in a round.
 const ASKS: u64 = 10_000;
 
-/// Number of questions that the actor has open at the same time.
+/// Number of the actor's questions that wait for an answer at the same time.
 const OPEN: u64 = 64;
 
 /// Length of the cycle of question kinds. In each cycle, one question is never answered, one is
 /// rejected, and one is answered close to its time limit.
 const KINDS: u64 = 64;
 
-/// Number of questions that the thread asks in a round, by each of its methods.
+/// Number of questions that the thread asks in a round, by each of three methods.
 const FROM_THREAD: u64 = 100;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -135,14 +135,14 @@ enum Msg {
     Answer(u64, std::result::Result<u64, NoReply>),
 }
 
-/// Outcomes of a round's questions, by kind.
+/// Counts of the questions of a round, for each kind of outcome.
 #[derive(Default)]
 struct Ends {
     right: u64,
     timed_out: u64,
     dropped: u64,
-    /// Number of outcomes that are wrong for the kind of question. The first wrong outcome is
-    /// stored.
+    /// Number of questions with an outcome that is wrong for their kind. `first_wrong` describes
+    /// the first of these outcomes.
     wrong: u64,
     first_wrong: Option<String>,
 }
@@ -202,7 +202,8 @@ impl Asker {
         cx.ask_within(limit, &self.oracle, question, convert);
     }
 
-    /// Checks the round and returns its outcome.
+    /// Checks the counts of the round. Returns the number of questions, or an error if a count is
+    /// wrong.
     fn checked(&self) -> Outcome {
         let ends = &self.ends;
         if let Some(wrong) = &ends.first_wrong {

@@ -16,7 +16,8 @@ const FLOOD: u64 = 300;
 /// Number of messages that the thread sends. The thread waits for room.
 const FROM_THREAD: u64 = 500;
 
-/// The behavior of each mailbox when it is full. The thread sends to the first mailbox.
+/// The behaviors of the mailboxes when they are full, one for each mailbox. The thread that starts
+/// the rounds sends to the first mailbox.
 const KINDS: [OnFull; 4] = [
     OnFull::Wait,
     OnFull::Fail,
@@ -113,8 +114,8 @@ enum Msg {
 struct Flooder {
     inlets: Vec<Address<Work>>,
     rounds: u64,
-    /// Number of messages that were returned in all rounds, for each mailbox. `handled` contains
-    /// the number of handled messages in the same form.
+    /// For each mailbox, number of messages that it returned to the sender, in all rounds.
+    /// `handled` contains the number of handled messages of each mailbox.
     returned: [u64; KINDS.len()],
     handled: [u64; KINDS.len()],
     reply: Option<Reply<Outcome>>,

@@ -100,7 +100,7 @@ impl Soak {
     /// Ends all work, and shuts the system down.
     ///
     /// # Errors
-    /// Fails if the system does not shut down in order, if an actor did not stop, or if a message
+    /// Fails if the system does not shut down cleanly, if an actor did not stop, or if a message
     /// was not handled. Also fails if an actor has panicked, or if an actor without a supervisor
     /// has returned an error.
     pub fn end(mut self) -> Result<()> {

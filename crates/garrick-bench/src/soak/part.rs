@@ -13,7 +13,7 @@ pub(super) type Outcome = std::result::Result<u64, String>;
 
 /// A kind of work that is performed in rounds, and checked after each round.
 pub(super) trait Part {
-    /// Returns the name of this kind of work, as tables show it.
+    /// Returns the name of this kind of work, which tables show.
     fn name(&self) -> &'static str;
 
     /// Starts a round.
@@ -37,7 +37,8 @@ pub(super) trait Part {
     }
 }
 
-/// Waits for the outcome of the `round`, which the main actor of a part reports.
+/// Waits until the main actor of a part reports the outcome of a round. `round` is the question to
+/// which this report is the answer.
 pub(super) fn outcome(round: Option<Ask<Outcome>>) -> Result<u64> {
     let round = round.ok_or("no round was started")?;
     let outcome = round

@@ -19,7 +19,7 @@ const FROM_THREAD: u64 = 200;
 pub(super) struct Spawns {
     nursery: Address<Msg>,
     round: Option<Ask<Outcome>>,
-    /// Receiver of the reports of the actors that the thread has created.
+    /// Receiver for the reports of all actors that the thread has created.
     greetings: Option<mpsc::Receiver<u64>>,
 }
 

@@ -24,12 +24,13 @@ pub(super) struct Supervised {
     children: Vec<Address<Msg>>,
     counts: Arc<Counts>,
     rounds: u64,
-    /// Questions to the children. Each child answers after all its other messages.
+    /// Questions to the children, one for each child. A child answers after it has handled all its
+    /// other messages.
     ends: Vec<Ask<()>>,
 }
 
-/// Counts of the children. The thread that drives the children reads them after all children have
-/// answered.
+/// Counts of created children and of handled messages. The thread that sends to the children reads
+/// the counts after all children have answered.
 #[derive(Default)]
 struct Counts {
     made: AtomicU64,

@@ -8,7 +8,7 @@ use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same, sum_below};
 
-/// Number of one-hour timers that the turn after their start cancels.
+/// Number of one-hour timers that are started in one turn and cancelled in a later turn.
 const FAR: u64 = 2_000;
 
 /// Number of timers that are cancelled in the turn that starts them.

@@ -34,7 +34,8 @@ pub(super) struct Waiting {
     waiters: Vec<Address<Order>>,
     /// Orders that are not answered yet, with their numbers.
     orders: Vec<(u64, Ask<u64>)>,
-    /// Receiver of the answers, which have passed through a mailbox with the capacity [`ROOM`].
+    /// Receiver for the answers of the waiters, which pass through a mailbox with the capacity
+    /// [`ROOM`].
     seen: mpsc::Receiver<u64>,
     sums: Option<mpsc::Receiver<u64>>,
 }

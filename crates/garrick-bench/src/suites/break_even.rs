@@ -16,9 +16,10 @@ pub(super) enum BreakEven {
 pub(super) struct Times {
     /// Amount of work in each operation.
     pub(super) load: f64,
-    /// Time of the contender that becomes relatively faster with more load.
+    /// Time of the first contender, which becomes faster relative to the second one as the load
+    /// grows.
     pub(super) one: f64,
-    /// Time of the other contender.
+    /// Time of the second contender.
     pub(super) other: f64,
 }
 
@@ -51,8 +52,8 @@ pub(super) fn break_even(times: &[Times]) -> Option<BreakEven> {
 mod tests {
     use super::*;
 
-    /// Returns the break-even point. At the loads 0, 10, 100 and 1000, the first contender is
-    /// slower by `lags`.
+    /// Returns the break-even point of a first contender that is slower by `lags`, at the loads 0,
+    /// 10, 100 and 1000.
     fn of(lags: [f64; 4]) -> BreakEven {
         let at = |(load, lag): (f64, f64)| Times {
             load,

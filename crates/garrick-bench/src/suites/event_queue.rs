@@ -172,8 +172,8 @@ struct Producers {
 }
 
 impl Producers {
-    /// Starts `count` threads. Each thread waits for `barrier` twice. Then it calls the closure
-    /// that `push` has created, `each` times.
+    /// Starts `count` threads. Each thread waits for `barrier` twice. Then it makes `each` calls of
+    /// the closure that `push` has returned.
     fn start<P: Fn(u64) + Send + 'static>(
         count: u64,
         each: u64,
@@ -208,8 +208,8 @@ impl Producers {
     }
 }
 
-/// Pops messages on this thread: the messages that are waiting at the start, and the messages that
-/// producers push.
+/// Measures how long this thread takes to pop all messages: the messages that are waiting at the
+/// start, and the messages that producers push meanwhile.
 fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;
@@ -238,7 +238,7 @@ struct Consumer {
     barrier: Option<Arc<Barrier>>,
     /// Number of messages that have not arrived yet.
     left: u64,
-    /// Channel that is notified of the last message.
+    /// Channel that is notified when the last message has arrived.
     done: mpsc::Sender<()>,
 }
 
@@ -262,7 +262,7 @@ impl Actor for Consumer {
     }
 }
 
-/// Floods an actor on a separate worker.
+/// Measures how long an actor on a separate worker takes to handle a flood of messages.
 fn flood_of_actor(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;
@@ -346,7 +346,7 @@ fn light<'a>(rows: Rows<'a>, queue: &str, threads: &str) -> Option<&'a Row> {
     rows.find("event-queue-light", "garrick", &params)
 }
 
-/// Reports the best of the three queues in each case.
+/// Reports which of the three queues was the fastest, for each kind of load.
 fn findings(rows: Rows<'_>) -> Vec<String> {
     let cases = [
         (

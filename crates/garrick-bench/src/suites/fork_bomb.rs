@@ -13,10 +13,11 @@ const DEPTHS: [u32; 10] = [5, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 /// Maximum depth in a quick run. It results in 131,071 actors.
 const DEPTH_QUICK: u32 = 16;
 
-/// Minimum depth of a tree that takes so long to grow that a measurement contains only this tree.
+/// Minimum depth of a large tree, which takes so long to grow that it is measured only a few times.
 const DEPTH_LARGE: u32 = 22;
 
-/// Maximum number of measurements of a large tree. The source uses a median of three, too.
+/// Maximum number of measurements of a large tree. The published figures are medians of three
+/// measurements, too.
 const ROUNDS_LARGE: usize = 3;
 
 const SIZES: Scenario = Scenario {
@@ -64,8 +65,8 @@ fn memory(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Creates a line for the time of an actor at one depth. On SBCL, this time was from `low` to
-/// `high`.
+/// Creates the line of the report for the time per actor, at one depth. On SBCL, a Lisp compiler,
+/// this time was between `low` and `high`.
 macro_rules! at_depth {
     ($depth:literal, $of:literal, $low:literal, $high:literal) => {
         Published {

@@ -8,13 +8,15 @@ use super::break_even::{BreakEven, Times, break_even};
 use super::{TACTORS, TACTORS_HERE};
 use crate::scenarios::fork_bomb::{Erfc, Load, Randoms, Wood};
 
-/// Depth of the trees whose leaves compute random numbers, as on SBCL.
+/// Depth of the trees whose leaves compute random numbers. The measurements on SBCL, a Lisp
+/// compiler, used the same depth.
 const DEPTH: u32 = 16;
 
 /// Depth of the trees whose leaves compute random numbers, in a quick run.
 const DEPTH_QUICK: u32 = 14;
 
-/// Depth of the trees whose leaves compute erfc. The source uses depths of up to 12.
+/// Depth of the trees whose leaves compute erfc, the complementary error function. The published
+/// measurements used depths of up to 12.
 const DEPTH_ERFC: u32 = 10;
 
 /// Depth of the trees whose leaves compute erfc, in a quick run.
@@ -69,8 +71,8 @@ fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contende
     .map(|contender| contender.with(name, count).with("depth", depth))
 }
 
-/// Creates a line for one load: the time of actors divided by the time of plain recursion. On SBCL,
-/// this ratio was from `low` to `high`.
+/// Creates the line of the report for one load: the time of actors divided by the time of plain
+/// recursion. On SBCL, a Lisp compiler, this ratio was between `low` and `high`.
 macro_rules! under {
     ($randoms:literal, $of:literal, $said:expr, $low:literal, $high:literal) => {
         Published {
@@ -184,7 +186,8 @@ fn times(rows: Rows<'_>, contender: &str) -> Vec<Times> {
     RANDOMS.into_iter().filter_map(at).collect()
 }
 
-/// Returns the time of a random number, computed from plain recursion with the largest load.
+/// Returns how long the computation of one random number takes. The time is derived from plain
+/// recursion without load and with the largest load.
 fn random_ns(rows: Rows<'_>) -> Option<f64> {
     let at = |randoms| {
         let row = rows.find("leaf-load", "recursion", &[("randoms", randoms)])?;

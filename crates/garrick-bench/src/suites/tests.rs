@@ -82,7 +82,7 @@ fn a_quick_run_needs_less_memory() {
     }
 }
 
-/// Returns the number of operations that each contender of a suite's own scenario reports.
+/// Returns the number of operations that each contender reports, in the named scenario of a suite.
 fn counts(name: &str, ops: u64) -> Vec<u64> {
     let scenario = scenarios().find(|scenario| scenario.name == name).unwrap();
     let measured = |mut contender: Contender| (contender.measure)(ops).unwrap().ops;

@@ -15,7 +15,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "arms-after-the-fence",
-        breaks: "the mover does not see the waiting thread, and the waiting thread does not see the move",
+        breaks: "a thread that begins to wait at the moment of an advance is not woken",
         file: "gate/mod.rs",
         find: "self.gate.wanted.store(target, Release);
                // SeqCst: pairs with the fences in `Mover::advance` and `Mover::close`; the mover
@@ -26,7 +26,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "advances-past-who-waits",
-        breaks: "a thread that waits for exactly this count is not woken",
+        breaks: "a thread that waits for exactly the new count is not woken",
         file: "gate/mod.rs",
         find: "wanted > self.count",
         put: "if MUTANT { wanted >= self.count } else { ORIGINAL }",
@@ -72,7 +72,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sleeps-without-a-look-at-the-token",
-        breaks: "a token that arrived before the sleep is lost",
+        breaks: "a wake-up token that arrives before the thread sleeps is lost",
         file: "park/mod.rs",
         find: "return self.take_token();",
         put: "if !MUTANT { ORIGINAL }",
@@ -80,7 +80,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "wakes-without-the-lock",
-        breaks: "a notification between the announcement and the sleep is lost",
+        breaks: "a notification that arrives between a thread's announcement of its sleep and the \
+                 sleep itself is lost",
         file: "park/mod.rs",
         find: "drop(self.lock());",
         put: "if !MUTANT { ORIGINAL }",
@@ -88,7 +89,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-up-without-a-look",
-        breaks: "a token at the deadline is lost",
+        breaks: "a wake-up token that arrives at the deadline is lost",
         file: "park/mod.rs",
         find: "self.state.swap(EMPTY, Acquire) == NOTIFIED",
         put: "(ORIGINAL) && !MUTANT",
@@ -96,7 +97,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "rings-twice",
-        breaks: "two rings of the bell are in progress, so one poll has nothing to do",
+        breaks: "a bell that is already ringing is rung again, so one poll has nothing to do",
         file: "bell/mod.rs",
         find: "if word & WOKEN == 0 {
                    word
@@ -108,7 +109,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "does-not-ring-at-the-end-of-a-poll",
-        breaks: "a wake during a poll is lost",
+        breaks: "a wake-up that arrives during a poll is lost",
         file: "bell/mod.rs",
         find: "(before | again) & WOKEN != 0 && before & RINGING == 0",
         put: "!MUTANT && ORIGINAL",

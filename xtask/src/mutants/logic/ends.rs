@@ -12,7 +12,7 @@ const BOUNDED: &[&str] = &["bounded"];
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "commits-and-undoes-the-action",
-        breaks: "the action of a turn that has committed believes that the turn was undone",
+        breaks: "the action at the end of a committed turn is told that the turn was undone",
         file: "runtime/at_end.rs",
         find: "publish: committed::<T>,",
         put: "publish: if MUTANT { undone::<T> } else { committed::<T> },",
@@ -20,7 +20,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "undoes-and-commits-the-action",
-        breaks: "the action of an undone turn believes that the turn has committed",
+        breaks: "the action at the end of an undone turn is told that the turn has committed",
         file: "runtime/at_end.rs",
         find: "refuse: undone::<T>,",
         put: "refuse: if MUTANT { committed::<T> } else { undone::<T> },",
@@ -28,7 +28,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "drops-the-action-and-calls-nothing",
-        breaks: "nobody learns how the turn has ended",
+        breaks: "the action at the end of a turn is not called",
         file: "runtime/at_end.rs",
         find: "let _ = quiet::call(|| method(&action));",
         put: "if !MUTANT { ORIGINAL }",
@@ -54,7 +54,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-back-the-place-of-a-message-of-a-turn",
-        breaks: "two messages have the same place",
+        breaks: "two messages occupy the same place of a bounded mailbox",
         file: "runtime/admission.rs",
         find: "unsafe { worker.stage.purse.add(room) };
                place.spend();",
@@ -64,7 +64,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-back-the-place-of-a-message-from-outside",
-        breaks: "two messages have the same place",
+        breaks: "two messages occupy the same place of a bounded mailbox",
         file: "runtime/admission.rs",
         find: "let pushed = self.push_admitted(message, false, |_| false)?;
                place.spend();",
@@ -74,7 +74,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "adds-a-place-and-counts-it-not",
-        breaks: "a turn that is undone keeps the place that its message had",
+        breaks: "after a turn was undone, the place of its message in the mailbox stays taken",
         file: "runtime/purse.rs",
         find: "last.taken += 1;
                self.left.set(last.left);",

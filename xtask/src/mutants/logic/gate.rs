@@ -3,13 +3,14 @@
 
 use super::Logic;
 
-/// Tests that should notice a message from outside that is handled too late.
+/// Tests that should notice that a message from a thread outside of the sponsor is handled too
+/// late.
 const STRANGERS: &[&str] = &["strangers"];
 
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "a-gate-stays-open",
-        breaks: "messages from strangers are accepted until the end",
+        breaks: "messages from threads outside of the sponsor are accepted until its end",
         file: "gate.rs",
         find: "self.set_open(false);",
         put: "if !MUTANT { ORIGINAL }",
@@ -17,7 +18,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "lets-go-of-the-gate-before-the-push",
-        breaks: "a message from a stranger is accepted after the workers have checked for the end",
+        breaks: "a message from a thread outside of the sponsor is accepted after the workers have \
+                 checked that no work is left",
         file: "runtime/address.rs",
         find: "if matches!(pass, Way::Refused) {
                    return Err(SendError(message));
@@ -33,7 +35,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-cell-from-another-sponsor-stands-before-the-gate",
-        breaks: "a message from a stranger is accepted after the workers have checked for the end",
+        breaks: "a message from a thread outside of the sponsor is accepted after the workers have \
+                 checked that no work is left",
         file: "runtime/sponsor/idle.rs",
         find: "cell.set_home(to.shared.queue_home());",
         put: "cell.set_home(if MUTANT { Home::NOBODY } else { to.shared.queue_home() });",
@@ -41,7 +44,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-cell-leaves-the-gate-before-it-is-closed",
-        breaks: "a message from a stranger is accepted, and dropped with the task",
+        breaks: "a message from a thread outside of the sponsor is accepted, but dropped with the \
+                 task that should handle it",
         file: "runtime/worker/end.rs",
         find: "let list = self.shut(cell);",
         put: "if MUTANT {
@@ -52,7 +56,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-answer-is-refused-at-the-gate",
-        breaks: "a task of an ending sponsor waits for an answer that was already given",
+        breaks: "a task of a sponsor that shuts down waits for an answer that was already given",
         file: "reply/answer.rs",
         find: "return drop(to.send_from_outside(message, true));",
         put: "return drop(to.send_from_outside(message, !MUTANT));",
@@ -60,7 +64,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-guest-goes-round-the-gate",
-        breaks: "a question from a stranger is answered after the end has begun",
+        breaks: "a question from a thread outside of the sponsor is answered although the sponsor \
+                 has begun to end",
         file: "runtime/sponsor/guest.rs",
         find: "|| is_refused(cell) {",
         put: "|| !MUTANT && is_refused(cell) {",

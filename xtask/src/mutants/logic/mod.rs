@@ -17,7 +17,7 @@ mod steal;
 pub(super) struct Logic {
     /// Name of the mutant. The id of the mutant is its file followed by this name.
     pub(super) name: &'static str,
-    /// Description of the broken step.
+    /// Description of the error that the mutant causes.
     pub(super) breaks: &'static str,
     /// File of the mutant, below the `src` of its crate.
     pub(super) file: &'static str,
@@ -28,8 +28,8 @@ pub(super) struct Logic {
     /// additional load could provide the order that another mutant removes.
     pub(super) put: &'static str,
     /// Test programs that should notice the mutant, besides the models of the module. `lib` stands
-    /// for the unit tests of the module. Any other entry is a name of `tests/`, optionally with
-    /// `::` and the name of the one test that needs to run.
+    /// for the unit tests of the module. Any other entry is the name of a file in `tests/`,
+    /// optionally followed by `::` and the name of the only test to run.
     pub(super) tests: &'static [&'static str],
 }
 

@@ -12,7 +12,7 @@ const BOUNDED: &[&str] = &["lib", "bounded"];
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "a-place-back-wakes-nobody",
-        breaks: "a sender waits forever for room",
+        breaks: "a place in a mailbox becomes free, but no waiting sender is woken",
         file: "runtime/room/mod.rs",
         find: "if self.give_back_quietly(count) {",
         put: "if self.give_back_quietly(count) && !MUTANT {",
@@ -20,7 +20,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "waits-without-a-second-look",
-        breaks: "a place that was given back before the wait is missed",
+        breaks: "a sender waits although a place became free just before",
         file: "runtime/room/mod.rs",
         find: "let ticket = self.senders.line.stand(waker_of_thread());
                if self.take_some(|_| 1) == 1 {",
@@ -30,7 +30,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "awaits-without-a-second-look",
-        breaks: "a place that was given back before the wait is missed",
+        breaks: "a sender waits although a place became free just before",
         file: "runtime/room/mod.rs",
         find: "if let Some(place) = self.try_take() {
                *ticket = None;",
@@ -40,8 +40,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "uses-a-place-up-and-wakes-nobody",
-        breaks: "a waiting sender continues only if it nudges the keeper itself, and waits forever \
-                 if there is no room then",
+        breaks: "when the receiver handles a message, it does not wake a sender that waits for \
+                 room",
         file: "runtime/room/mod.rs",
         find: "if self.senders.line.any() {
                    self.senders.line.wake_first();",
@@ -51,7 +51,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "waits-without-a-nudge",
-        breaks: "a sender that joins the line during the keeper's check is missed",
+        breaks: "a sender that begins to wait while the receiver checks for waiting senders is not \
+                 woken",
         file: "runtime/room/mod.rs",
         find: "nudge();",
         put: "if !MUTANT { ORIGINAL }",
@@ -59,7 +60,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "leaves-the-nudge-standing",
-        breaks: "the second waiting sender does not nudge the keeper",
+        breaks: "only the first waiting sender tells the receiver that it waits",
         file: "runtime/room/mod.rs",
         find: "self.keeper.is_nudged.swap(false, Acquire);",
         put: "ORIGINAL
@@ -68,7 +69,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-a-room-and-wakes-nobody",
-        breaks: "a sender waits forever for room in the mailbox of a stopping task",
+        breaks: "a sender waits forever for room in the mailbox of a task that has stopped",
         file: "runtime/room/mod.rs",
         find: "self.senders.line.wake_all();",
         put: "if !MUTANT { ORIGINAL }",
@@ -76,7 +77,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "undoes-a-turn-and-keeps-its-places",
-        breaks: "a mailbox fills up with messages that were never sent",
+        breaks: "after a turn was undone, the places that it took in a mailbox stay taken",
         file: "runtime/purse.rs",
         find: "self.freed.borrow_mut().give_back(room.room, room.taken);",
         put: "if !MUTANT { ORIGINAL }",
@@ -84,7 +85,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "keeps-the-places-that-a-turn-did-not-use",
-        breaks: "a mailbox fills up with messages that were never sent",
+        breaks: "places that a turn has taken in a mailbox, but has not used, stay taken",
         file: "runtime/purse.rs",
         find: "self.freed.borrow_mut().give_back(room.room, left);",
         put: "if !MUTANT { ORIGINAL }",
@@ -92,7 +93,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sends-to-a-bounded-cell-by-the-last-chain",
-        breaks: "messages to a bounded cell of another worker take no place",
+        breaks: "messages to a bounded mailbox of another worker take no places in the mailbox",
         file: "runtime/stage.rs",
         find: "if !cell.is_bounded() {
                self.out_cell.set(cell.0.as_ptr());",

@@ -31,7 +31,7 @@ const SHARES: &[&str] = &["fairness::full_mailboxes_are_handled_by_turns_256_mes
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "winds-up-while-a-turn-is-away",
-        breaks: "a seat ends although a turn has to come back to it",
+        breaks: "a worker ends although a blocked turn still has to come back to it",
         file: "runtime/sponsor/shutdown.rs",
         find: "if self.has_cells_elsewhere() {",
         put: "if !MUTANT && self.has_cells_elsewhere() {",
@@ -39,7 +39,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-turn-that-was-away-sends-by-mailboxes",
-        breaks: "messages that the turn sends overtake those that it carries",
+        breaks: "messages that a turn sends after it has blocked overtake messages that it sent \
+                 before",
         file: "runtime/worker/away.rs",
         find: "self.sends_at.set(Home::STRANGER);",
         put: "if !MUTANT { ORIGINAL }",
@@ -47,7 +48,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-cell-whose-turn-is-away-may-be-scheduled",
-        breaks: "two threads run one task",
+        breaks: "two threads run one task at the same time",
         file: "runtime/worker/away.rs",
         find: "cell.keep_scheduled(); self.stop_running();",
         put: "if !MUTANT { cell.keep_scheduled(); } self.stop_running();",
@@ -63,7 +64,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "newborns-of-a-turn-that-was-away-do-not-start",
-        breaks: "a task that receives no message never starts",
+        breaks: "a task that a turn spawned before it blocked does not start until it receives a \
+                 message",
         file: "runtime/worker/away.rs",
         find: "self.schedule(newborn);",
         put: "if !MUTANT { ORIGINAL }",
@@ -71,7 +73,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-timer-that-is-cancelled-goes-on",
-        breaks: "the message of a cancelled timer is kept until its time, and arrives",
+        breaks: "a cancelled timer keeps its message, and still sends it at its deadline",
         file: "runtime/worker/timers.rs",
         find: ".commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));",
         put: ".commit_cancelled(|timer| if !MUTANT { self.stage.keep_unsent(timer.take_out()) });",
@@ -91,7 +93,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-undone-turn-has-cancelled",
-        breaks: "an undone turn has an effect",
+        breaks: "a timer stays cancelled although the turn that cancelled it was undone",
         file: "runtime/worker/undo.rs",
         find: "self.stage.undo_cancelled();",
         put: "if !MUTANT { ORIGINAL }",
@@ -99,7 +101,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-undone-turn-keeps-a-place-in-the-wheel",
-        breaks: "the wheel grows with each undone turn",
+        breaks: "the timer wheel grows with each undone turn",
         file: "runtime/timer/mod.rs",
         find: "timer.undo();",
         put: "if !MUTANT { ORIGINAL }",
@@ -107,7 +109,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "timers-outlive-their-owner",
-        breaks: "a message arrives for an owner that has ended, and is kept until its time",
+        breaks: "a timer of a task that has ended keeps its message, and still fires",
         file: "runtime/turn.rs",
         find: "address.watch(move |_| owners::forget(owner));",
         put: "if !MUTANT { ORIGINAL }",
@@ -115,7 +117,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-timer-that-has-fired-stays-its-owner-s",
-        breaks: "the register of an owner grows with each timer",
+        breaks: "the register of a task's timers grows with each timer that has fired",
         file: "runtime/timer/mod.rs",
         find: "membership.end();",
         put: "if !MUTANT { ORIGINAL }",
@@ -131,7 +133,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "publishes-and-wakes-half",
-        breaks: "only speed: half as many workers are woken as the work needs",
+        breaks: "no error, but less speed: only half of the workers that the work needs are woken",
         file: "runtime/sponsor/mod.rs",
         find: "fn wake_some(&self, wanted: usize) {",
         put: "ORIGINAL let wanted = if MUTANT { wanted.div_ceil(2) } else { wanted };",
@@ -139,7 +141,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "publishes-and-wakes-nobody",
-        breaks: "cells that are given away wait until a worker happens to check the shared queue",
+        breaks: "no worker is woken for cells in the shared queue, so they wait until a worker \
+                 happens to check this queue",
         file: "runtime/sponsor/mod.rs",
         find: "fn wake_some(&self, wanted: usize) {",
         put: "ORIGINAL let wanted = if MUTANT { 0 } else { wanted };",
@@ -147,7 +150,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "leaves-the-shared-queue-open",
-        breaks: "cells in the shared queue at the end are never closed",
+        breaks: "cells that are in the shared queue when the sponsor ends are never closed",
         file: "runtime/sponsor/shutdown.rs",
         find: "while let Some(entry) = self.shared.claim() {",
         put: "while let Some(entry) = if MUTANT { None } else { self.shared.claim() } {",
@@ -155,7 +158,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "keeps-timers-at-the-end",
-        breaks: "timed messages of an ending sponsor are never dropped",
+        breaks: "when a sponsor ends, the messages of its timers are never dropped",
         file: "runtime/sponsor/shutdown.rs",
         find: "while let Some(mut timed) = self.pop_timed() {",
         put: "while let Some(mut timed) = if MUTANT { None } else { self.pop_timed() } {",
@@ -171,7 +174,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "awaited-is-not-waited-for",
-        breaks: "a worker ends before a token comes back to it",
+        breaks: "a worker ends before the token of one of its cells has come back",
         file: "runtime/sponsor/shutdown.rs",
         find: "self.awaited.get() == 0",
         put: "(MUTANT || ORIGINAL)",
@@ -179,7 +182,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "is-unreachable-with-the-token-out",
-        breaks: "a cell is freed one step early, at the end of its activation",
+        breaks: "a cell is freed at the end of its activation, although its token has not come \
+                 back",
         file: "runtime/worker/ready.rs",
         find: "cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()",
         put: "cell.settle() == Settled::Unreferenced && (MUTANT || cell.inbox_is_idle())",
@@ -187,7 +191,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "settles-with-the-token-out",
-        breaks: "a cell is freed one step early, when its last reference is dropped",
+        breaks: "a cell is freed when its last reference is dropped, although its token has not \
+                 come back",
         file: "runtime/worker/ready.rs",
         find: "if cell.inbox_is_idle() {",
         put: "if MUTANT || cell.inbox_is_idle() {",
@@ -195,7 +200,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-the-inbox-before-the-orphan-mark",
-        breaks: "a thread that drops a reference in the meantime retries until the mark is set",
+        breaks: "a thread that drops a reference meanwhile retries until the cell has the mark \
+                 ORPHAN",
         file: "runtime/worker/end.rs",
         find: "cell.orphan_refs();
                let left = cell.close();",
@@ -238,7 +244,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "one-under-the-limit",
-        breaks: "an activation handles one message less than the limit",
+        breaks: "an activation handles one message fewer than the limit",
         file: "runtime/worker/limits.rs",
         find: "left: max",
         put: "ORIGINAL - u32::from(MUTANT)",
@@ -246,7 +252,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "stages-without-a-reference",
-        breaks: "the receiver of a staged envelope may be freed before the delivery",
+        breaks: "the receiver of staged messages may be freed before they are delivered",
         file: "runtime/stage.rs",
         find: "cell.clone_foreign();
                self.set_dirty();
@@ -276,7 +282,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "undo-leaves-newborns",
-        breaks: "a task of an undone turn runs",
+        breaks: "a task that an undone turn has spawned runs",
         file: "runtime/worker/undo.rs",
         find: "for queue in [&self.old, &self.born] {",
         put: "for queue in [&self.old, if MUTANT { &self.old } else { &self.born }] {",
@@ -292,7 +298,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "undo-looks-at-the-mark-before-it-is-cleared",
-        breaks: "a cell that has sent to itself counts as being at its mailbox",
+        breaks: "after an undone turn, a cell that has sent a message to itself is treated as if \
+                 it were handling its mailbox",
         file: "runtime/worker/undo.rs",
         find: "let entries = self.unschedule(turn);
                let running = self.shown.get();
@@ -305,7 +312,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "undo-refuses-no-answer",
-        breaks: "an asker waits for an answer that was undone",
+        breaks: "an asker waits forever for an answer that was undone",
         file: "runtime/worker/undo.rs",
         find: "let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });",
         put: "if !MUTANT { ORIGINAL }",
@@ -322,7 +329,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "counts-no-dead-letters",
-        breaks: "unhandled messages are not counted",
+        breaks: "unhandled messages are not counted as dead letters",
         file: "runtime/worker/undo.rs",
         find: "self.shared.count_dead_letters(name, reason, count);",
         put: "if !MUTANT { ORIGINAL }",
@@ -330,7 +337,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sends-past-the-inbox",
-        breaks: "a message overtakes the messages in the inbox",
+        breaks: "a message overtakes earlier messages that are still in the inbox",
         file: "runtime/send.rs",
         find: "if !cell.inbox_is_idle_and_unbounded() {
                return self.send_out(cell, message);",
@@ -349,7 +356,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-token-names-no-cell",
-        breaks: "the owner does not know which cell's token came back",
+        breaks: "a worker gets a token back, but does not learn to which of its cells the token \
+                 belongs",
         file: "runtime/address.rs",
         find: "unsafe { (*chain.oldest).set_token_of(Some(cell)) };",
         put: "if !MUTANT { ORIGINAL }",
@@ -357,7 +365,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-answer-of-an-undone-turn-is-forgotten",
-        breaks: "an asker waits forever",
+        breaks: "an asker waits forever for an answer that an undone turn has given",
         file: "runtime/worker/undo.rs",
         find: "unsafe { (given.refuse)(given.slot) };",
         put: "if !MUTANT { ORIGINAL }",
@@ -365,7 +373,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "an-answer-is-published-before-its-turn-commits",
-        breaks: "the answer of an undone turn arrives",
+        breaks: "an answer arrives although the turn that gave it was undone",
         file: "reply/answer.rs",
         find: "Some(worker) => worker.stage.give(written.stage()),",
         put: "Some(_) if MUTANT => written.publish(), ORIGINAL",
@@ -373,7 +381,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-the-waker-and-calls-it-not",
-        breaks: "the asker is not woken for the answer",
+        breaks: "the arrival of an answer does not wake the asker",
         file: "reply/answer.rs",
         find: "waker.wake();",
         put: "if !MUTANT { ORIGINAL }",

@@ -1,12 +1,13 @@
 //! Logic mutants of the seats of `garrick-sched`. A seat is the state of a worker, and one thread
-//! at a time sits on it. The mutants break sitting down, leaving, waking and ending.
+//! at a time uses it. The mutants break taking and leaving a seat, waking and ending.
 
 use super::Logic;
 
 /// Tests that should notice a worker that sleeps too long, or a sponsor that ends too early.
 const REST: &[&str] = &["asks", "idle", "sponsors", "ends", "stress", "big"];
 
-/// Tests that should notice a guest that leaves too early.
+/// Tests that should notice that a guest leaves too early. A guest is a thread that waits for an
+/// answer, and meanwhile runs the worker of the task that it has asked.
 const CALLS: &[&str] = &["asks", "calls"];
 
 /// Tests that should notice a blocking turn that does not come back, or comes back incomplete.
@@ -15,7 +16,8 @@ const BLOCKING: &[&str] = &["blocking"];
 /// Tests that should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
-/// Tests that should notice a ready cell that waits for a long turn or destructor.
+/// Tests that should notice a ready task that waits behind a long turn or destructor of another
+/// task.
 const RESCUE: &[&str] = &["rescue", "lib"];
 
 pub(super) const MUTANTS: &[Logic] = &[
@@ -29,7 +31,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "parks-without-a-second-look",
-        breaks: "work that arrived before the announcement of sleep is left waiting",
+        breaks: "work that arrives just before a thread announces its sleep is left waiting",
         file: "runtime/sponsor/idle.rs",
         find: "let is_wanted = wanted() || self.shared.end_if_drained();",
         put: "let is_wanted = (!MUTANT && wanted()) || self.shared.end_if_drained();",
@@ -37,7 +39,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-push-wipes-the-mark-of-who-looks",
-        breaks: "no thread sits at a seat that received a push while a thread checked it",
+        breaks: "no thread runs a worker that received a message while a thread checked the worker \
+                 for work",
         file: "cell/ready.rs",
         find: "let mark = if is_free { 0 } else { seen.addr() & MARKS };",
         put: "let mark = if is_free || MUTANT { 0 } else { seen.addr() & MARKS };",
@@ -45,7 +48,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "keeps-a-seat-and-forgets-it",
-        breaks: "no thread ever sits at a seat that the last turn woke",
+        breaks: "no thread ever runs a worker that the last turn has woken",
         file: "runtime/worker/mod.rs",
         find: "self.next_seat.set(kept);",
         put: "if !MUTANT { ORIGINAL }",
@@ -53,7 +56,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gathers-over-what-others-have-sent",
-        breaks: "a seat is left although its ready stack is not empty",
+        breaks: "a thread leaves a worker although the worker's ready stack is not empty",
         file: "runtime/sponsor/keep.rs",
         find: "|| !other.remote().ready.take_only(carrier)",
         put: "|| (!other.remote().ready.take_only(carrier) && !MUTANT)",
@@ -61,7 +64,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "does-not-gather-and-forgets-the-seat",
-        breaks: "a cell waits forever if its seat has other work",
+        breaks: "a cell waits forever if its worker has other work, too",
         file: "runtime/sponsor/keep.rs",
         find: "self.crew.hand_over(kept.seat);",
         put: "if !MUTANT { ORIGINAL }",
@@ -69,7 +72,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "what-was-gathered-waits-for-a-destructor",
-        breaks: "a destructor waits forever for a cell that was on another seat",
+        breaks: "a destructor waits forever for a cell that its worker has taken over from another \
+                 worker",
         file: "runtime/sponsor/keep.rs",
         find: "if let Some(cell) = self.gathered.take() {",
         put: "if let Some(cell) = self.gathered.take().filter(|_| !MUTANT) {",
@@ -77,7 +81,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "cells-that-a-turn-has-scheduled-wait-for-its-destructors",
-        breaks: "a destructor waits forever for a task to which its turn has sent",
+        breaks: "a destructor waits forever for a task to which the same turn has sent a message",
         file: "runtime/sponsor/keep.rs",
         find: "if has_pushed {",
         put: "if has_pushed && !MUTANT {",
@@ -85,7 +89,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "nobody-looks-at-a-worker-that-runs-destructors",
-        breaks: "a destructor waits forever for a ready task, because no hand looks for stuck seats",
+        breaks: "a destructor waits forever for a ready task, because no thread checks whether the \
+                 worker is stuck",
         file: "runtime/sponsor/keep.rs",
         find: "self.crew.watch_ready(&self.shared);",
         put: "if !MUTANT { ORIGINAL }",
@@ -93,7 +98,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "cells-wait-for-the-destructor-of-a-task-that-stops",
-        breaks: "a destructor of a task that has stopped waits forever for a ready task",
+        breaks: "the destructor of a stopped task waits forever for a ready task",
         file: "runtime/worker/end.rs",
         find: "self.shown.name_drops();",
         put: "if MUTANT { self.forget_running() } else { ORIGINAL }",
@@ -101,7 +106,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "visits-that-outlast-their-loan-wait-for-the-owner",
-        breaks: "a cell whose visit outlasts the long turn waits behind the next long turn",
+        breaks: "a cell that another worker took during a long turn, and still runs at the end of \
+                 it, has to wait for the next long turn",
         file: "runtime/sponsor/rescue.rs",
         find: "if !matches!(self.told[place].1.outcome, Outcome::Done | Outcome::Later) {",
         put: "if MUTANT || !matches!(self.told[place].1.outcome, Outcome::Done | Outcome::Later) {",
@@ -109,7 +115,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "the-owner-waits-for-resumed-visits",
-        breaks: "a worker that winds up waits forever for a cell that was visited again",
+        breaks: "a worker that ends waits forever for a cell that another worker has taken a \
+                 second time",
         file: "runtime/worker/rescue.rs",
         find: "self.visited.get() + recalled.to_be_told - recalled.resumed;",
         put: "self.visited.get() + recalled.to_be_told - if MUTANT { 0 } else { recalled.resumed };",
@@ -117,7 +124,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "goes-without-a-look-at-what-is-shared",
-        breaks: "a cell in the shared queue waits while a hand is idle",
+        breaks: "a cell in the shared queue waits while a thread is idle",
         file: "runtime/sponsor/idle.rs",
         find: "if !is_wanted || !self.crew.retake(seat, Ready::sit) {",
         put: "if MUTANT || !is_wanted || !self.crew.retake(seat, Ready::sit) {",
@@ -125,7 +132,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-guest-leaves-work-behind",
-        breaks: "messages that a called task has sent are not handled",
+        breaks: "messages that a task sends while its caller's thread runs it are not handled",
         file: "runtime/sponsor/idle.rs",
         find: "if worker.has_something() || worker.closes.get() {",
         put: "if !MUTANT && (worker.has_something() || worker.closes.get()) {",
@@ -133,7 +140,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-guest-leaves-without-a-second-look",
-        breaks: "a cell in the shared queue waits forever, or the end never comes",
+        breaks: "a cell in the shared queue waits forever, or the sponsor never ends",
         file: "runtime/sponsor/idle.rs",
         find: "self.wants_hands() || crew.is_wanted_back(seat) || self.end_if_drained()",
         put: "!MUTANT && (ORIGINAL)",
@@ -149,7 +156,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "a-hand-that-works-does-not-ask-who-wants-its-seat-back",
-        breaks: "a turn that has blocked waits until its worker has no other work",
+        breaks: "a turn that has blocked does not continue until its worker has no other work",
         file: "runtime/sponsor/idle.rs",
         find: "signal.calls_back() && self.crew.is_wanted_back(self.seat())",
         put: "!MUTANT && ORIGINAL",
@@ -181,7 +188,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-over-without-a-reference",
-        breaks: "the last reference to a cell that was given away is dropped by another worker",
+        breaks: "a worker that does not own a cell drops the last reference to this cell",
         file: "runtime/sponsor/idle.rs",
         find: "if cell.local_refs() == 0 {",
         put: "if cell.local_refs() == 0 && !MUTANT {",
@@ -189,7 +196,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-away-with-the-token-out",
-        breaks: "a cell changes its home while a carrier is on its way to the old home",
+        breaks: "a cell moves to another worker while a message for it is on its way to the old \
+                 worker",
         file: "runtime/sponsor/idle.rs",
         find: "!cell.table().moves || !cell.try_hold()",
         put: "!cell.table().moves || (!cell.try_hold() && !MUTANT)",
@@ -197,7 +205,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "clears-the-home-before-references-are-shared",
-        breaks: "no known error: the token is held in the meantime",
+        breaks: "no known error, because the worker holds the token of the cell meanwhile",
         file: "runtime/sponsor/idle.rs",
         find: "cell.share_refs();
                cell.set_home(queue_home);
@@ -214,7 +222,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "puts-an-entry-before-those-that-are-lent",
-        breaks: "a ready cell is never run if a recovered task had cells lent just before",
+        breaks: "a ready cell is never run if other workers were allowed to run cells of its \
+                 worker just before",
         file: "runtime/worker/ready.rs",
         find: "self.end_loan();\n        let in_hand = self.in_hand.take();",
         put: "if !MUTANT { self.end_loan() }\n        let in_hand = self.in_hand.take();",

@@ -7,7 +7,7 @@ const UNIT: &[&str] = &["lib"];
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "pops-without-a-look-at-claims",
-        breaks: "owner and thief take the same value",
+        breaks: "the owner and a thief take the same value",
         file: "deque/worker.rs",
         find: "let head = self.shared.head.load(Relaxed);
                if (tail.wrapping_sub(head) as isize) < 0 {",
@@ -17,7 +17,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "looks-at-claims-before-the-tail-is-shown",
-        breaks: "owner and thief take the same value",
+        breaks: "the owner and a thief take the same value",
         file: "deque/worker.rs",
         find: "self.publish_tail(tail);
                self.fence.light();",
@@ -33,7 +33,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "contends-without-the-lock",
-        breaks: "owner and thief take the same value",
+        breaks: "the owner and a thief take the same value",
         file: "deque/worker.rs",
         find: "fn pop_under_lock(&self, tail: usize) -> Option<T> {
                    let guard = self.shared.lock();
@@ -54,7 +54,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "shrinks-its-claim-late",
-        breaks: "only speed: the owner waits for the copying",
+        breaks: "no error, but less speed: the owner waits until the thief has copied the values",
         file: "deque/stealer.rs",
         find: "self.guard.set_head(self.end);",
         put: "if !MUTANT { ORIGINAL }",
@@ -62,7 +62,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "is-done-before-the-head-is-back",
-        breaks: "`done` passes `head` for a moment",
+        breaks: "`done` is larger than `head` for a moment",
         file: "deque/stealer.rs",
         find: "self.guard.set_head(self.next);
                self.guard.set_done(self.next);",
@@ -86,7 +86,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "rings-no-doorbell",
-        breaks: "a dozing receiver is not woken",
+        breaks: "a push does not wake a sleeping receiver",
         file: "queue/banker.rs",
         find: "if head == dozing() {
                    self.shared.doorbell.ring();",
@@ -107,7 +107,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "rings-no-doorbell-chunked",
-        breaks: "a dozing receiver is not woken",
+        breaks: "a push does not wake a sleeping receiver",
         file: "queue/chunked/mod.rs",
         find: "if claimed.is_dozing() {",
         put: "if claimed.is_dozing() && !MUTANT {",
@@ -115,7 +115,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "drops-the-mark-when-it-grows",
-        breaks: "a receiver that dozes at the end of a chunk is not woken",
+        breaks: "a receiver that sleeps at the end of a chunk is not woken",
         file: "queue/chunked/mod.rs",
         find: "let next = Tail::new(fresh, class, 0).with_marks_of(tail);",
         put: "let next = Tail::new(fresh, class, 0);
@@ -134,7 +134,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "closes-without-a-last-look",
-        breaks: "the last values of senders that no longer exist are lost",
+        breaks: "the last values of dropped senders are lost",
         file: "queue/wait.rs",
         find: "return queue.try_pop().ok_or(PopTimeoutError::Closed);",
         put: "return if MUTANT { None } else { queue.try_pop() }.ok_or(PopTimeoutError::Closed);",
@@ -142,7 +142,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "steals-without-an-odd-mark",
-        breaks: "\"empty\" is returned while stolen values are in transit",
+        breaks: "a channel is reported as empty while a worker moves stolen values",
         file: "steal/hand.rs",
         find: "let mark = self.mark.begin();
                let stealer = &self.shared.places[victim].stealer;",
@@ -152,7 +152,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-its-share-without-an-odd-mark",
-        breaks: "\"empty\" is returned while values from the global queue are in transit",
+        breaks: "a channel is reported as empty while a worker moves values from the global queue \
+                 to its deque",
         file: "steal/hand.rs",
         find: "let mark = self.mark.begin();
                self.shared
@@ -166,7 +167,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "overflows-without-an-odd-mark",
-        breaks: "\"empty\" is returned while values are on their way to the global queue",
+        breaks: "a channel is reported as empty while a worker moves values from its deque to the \
+                 global queue",
         file: "steal/hand.rs",
         find: "let mark = self.mark.begin();
                let reserved = self.shared.global.reserve(self.half);",
@@ -176,7 +178,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "keeps-what-it-took-to-itself",
-        breaks: "a waiting receiver is not woken for values that a thief brought",
+        breaks: "a worker that takes several values at once does not wake another receiver for the \
+                 rest of them",
         file: "steal/hand.rs",
         find: "if is_more {",
         put: "if is_more && !MUTANT {",
@@ -184,7 +187,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sends-without-a-mark",
-        breaks: "\"empty\" is returned although a value arrived in the meantime",
+        breaks: "a channel is reported as empty although a value arrived during the check",
         file: "steal/hand.rs",
         find: "self.mark.came();",
         put: "if !MUTANT { ORIGINAL }",
@@ -192,7 +195,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-a-verdict-without-a-second-look-at-marks",
-        breaks: "\"empty\" is returned although a value arrived in the meantime",
+        breaks: "a channel is reported as empty although a value arrived during the check",
         file: "steal/shared.rs",
         find: "(self.places.iter().zip(&*marks)).all(|(place, mark)| place.mark.load() == *mark)",
         put: "(MUTANT || ORIGINAL)",
@@ -200,7 +203,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "gives-a-verdict-without-a-second-look-at-pushes",
-        breaks: "\"empty\" is returned although a value arrived in the global queue in the meantime",
+        breaks: "a channel is reported as empty although a value arrived in the global queue \
+                 during the check",
         file: "steal/shared.rs",
         find: "self.global.pushed() == pushed",
         put: "(MUTANT || ORIGINAL)",
@@ -208,7 +212,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "settles-before-the-heavy-fence",
-        breaks: "a channel counts as finished before a send in progress is seen",
+        breaks: "a channel counts as finished although a send is still in progress",
         file: "steal/shared.rs",
         find: "self.fence.heavy();
                // Release: pairs with the Acquire in `is_settled`. A thread that sees us
@@ -232,7 +236,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "answers-without-a-look",
-        breaks: "a value that arrives during a search is not received until the next value arrives",
+        breaks: "a value that arrives while a receiver searches for values is not received until \
+                 the next value arrives",
         file: "steal/bell.rs",
         find: "if has_work() {",
         put: "if !MUTANT && has_work() {",
@@ -240,8 +245,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "sleeps-without-a-last-look",
-        breaks: "a value that arrives before the sleep is not received until the next value \
-                 arrives",
+        breaks: "a value that arrives just before a receiver sleeps is not received until the next \
+                 value arrives",
         file: "steal/wait.rs",
         find: "if !is_disturbed() {",
         put: "if MUTANT || !is_disturbed() {",
@@ -249,8 +254,8 @@ pub(super) const MUTANTS: &[Logic] = &[
     },
     Logic {
         name: "takes-a-call-with-it",
-        breaks: "a wake-up is lost with a dropped future, although another future could receive \
-                 the value",
+        breaks: "if a woken future is dropped, its wake-up is not passed on to another future that \
+                 could receive the value",
         file: "steal/bell.rs",
         find: "let Some(place) = place else {
                    return woken;

@@ -1,4 +1,4 @@
-//! Work of a tree's leaves.
+//! Loads: the work that each leaf of a tree performs.
 
 use std::hint::black_box;
 

@@ -2,9 +2,10 @@
 //!
 //! The actors follow the TActors benchmark step by step. An inner actor creates its left child and
 //! sends to it. Then it creates its right child and sends to that child. Then it becomes an actor
-//! that waits for two answers, and later one that waits for one answer. These steps are 2 creates,
-//! 2 sends and a become. The first answer causes another become, and the second answer causes a
-//! send to the customer. A leaf sends to its customer at once.
+//! that waits for two answers. These steps are 2 creates, 2 sends and a become. The first answer
+//! causes another become: the actor now waits for one answer. The second answer causes a send to
+//! the customer, which is the actor that waits for this subtree. A leaf sends to its customer at
+//! once.
 //!
 //! ```text
 //!                   root                         depth n: 2^n - 1 inner actors, 2^n leaves
@@ -136,12 +137,12 @@ impl<L: Load> Wood<L> {
         }
     }
 
-    /// Grows the trees with two calls for each inner node.
+    /// Grows the trees without actors, by two recursive calls for each inner node.
     pub(crate) fn by_recursion(self) -> Measured {
         plain::recursion(self)
     }
 
-    /// Grows the trees with a boxed closure for each inner node.
+    /// Grows the trees without actors, by a boxed closure for each inner node.
     pub(crate) fn by_continuations(self) -> Measured {
         plain::continuations(self)
     }
@@ -156,18 +157,18 @@ fn nodes(depth: u32) -> u64 {
 enum Tree<L> {
     /// Waits for the message that makes it grow.
     Seed,
-    /// Waits for any two messages, and then sends to its customer.
+    /// Waits for two more messages, and then reports to the customer with this address.
     Two(Address<Message<L>>),
-    /// Waits for any message, and then answers the customer of the actor.
+    /// Waits for one more message, and then reports to the customer with this address.
     One(Address<Message<L>>),
-    /// Has sent to its customer, and is done.
+    /// Has reported to the customer, and is done.
     Done,
 }
 
 /// Messages of an actor of the tree.
 enum Message<L> {
-    /// Requests the actor to grow to this depth, or to perform the load if the depth is 0, and then
-    /// to report to the customer.
+    /// Requests a subtree of this depth, or the work of a leaf if the depth is 0. When it is done,
+    /// the actor reports to the customer with this address.
     Grow(Address<Message<L>>, u32, L),
     /// Reports that a child is done.
     Any,
@@ -212,13 +213,13 @@ struct Planter<L> {
     wood: Wood<L>,
     /// Number of trees that have not been grown yet.
     left: u64,
-    /// Channel that is notified of the last tree.
+    /// Channel that is notified when the last tree is complete.
     done: mpsc::Sender<()>,
 }
 
 impl<L: Load> Planter<L> {
-    /// Creates a planter that has not been started yet. Returns it with the channel that is
-    /// notified of the last tree.
+    /// Creates a planter, which starts at its first message. Returns the planter, and the channel
+    /// that is notified when the last tree is complete.
     fn new(wood: Wood<L>) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         let left = wood.trees;

@@ -8,7 +8,7 @@ use garrick_measure::{Clock, Measured, Stopwatch};
 
 use super::{Load, Wood};
 
-/// Makes two calls for each inner node. Each node counts itself.
+/// Grows the trees with two recursive calls for each inner node, and counts the nodes.
 pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {
     let seen = Cell::new(0);
     let watch = Stopwatch::start(Clock::Thread);
@@ -20,8 +20,8 @@ pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {
     measured
 }
 
-/// Calls itself for both children of an inner node. The function is not inlined into itself,
-/// because there would then be fewer calls than nodes.
+/// Grows a tree, and calls itself for both children of an inner node. The function is never
+/// inlined, so that there is one call for each node.
 #[inline(never)]
 fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     seen.set(seen.get() + 1);
@@ -32,13 +32,14 @@ fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     recurse(seen, depth - 1, load);
 }
 
-/// The rest of the work. A call performs a part of it and returns the remaining work.
+/// The remaining work. A call of the closure performs a part of this work and returns the rest, or
+/// `None` if no work is left.
 struct Continuation(Box<dyn FnOnce() -> Option<Continuation>>);
 
-/// Creates a boxed closure for each inner node. The closure is called when the node's left half is
-/// complete, and grows the right half. Continuations return to this loop instead of calling one
-/// another. Rust guarantees no tail calls, so a chain of two million calls would overflow the
-/// stack.
+/// Grows the trees with a boxed closure for each inner node. The closure is called when the left
+/// half of the node's tree is complete, and grows the right half. Each closure returns the next one
+/// to a loop, which calls it. If the closures called one another, a chain of two million calls
+/// would overflow the stack, because Rust guarantees no tail calls.
 pub(super) fn continuations<L: Load>(wood: Wood<L>) -> Measured {
     let seen = Rc::new(Cell::new(0));
     let watch = Stopwatch::start(Clock::Thread);

@@ -1,5 +1,5 @@
-//! Scenarios that show quadratic growth. The same work is measured at several sizes, and an
-//! operation should cost the same at each size.
+//! Scenarios that would reveal a cost that grows quadratically. The same work is measured at
+//! several sizes, and an operation should cost the same at each size.
 
 mod asks;
 mod children;
