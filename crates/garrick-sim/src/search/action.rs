@@ -26,7 +26,8 @@ pub trait Strategy<A: Action> {
 
     /// Records that the last chosen step, or the setup before the first step, has caused `action`.
     /// So `action` is enabled now, or will be enabled when the earlier actions of its chain have
-    /// happened. Called in the order of the causes, between the step and the next call of `choose`.
+    /// happened. Called after the step and before the next call of `choose`, in the order in which
+    /// the actions were caused.
     fn caused(&mut self, action: A) {
         let _ = action;
     }

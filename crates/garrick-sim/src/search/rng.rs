@@ -25,8 +25,8 @@ const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Rng(u64);
 
 impl Rng {
-    /// Creates a generator. The numbers of different seeds are unrelated, even if the seeds are
-    /// successive numbers.
+    /// Creates a generator. Generators with different seeds return unrelated numbers, even if the
+    /// seeds are successive.
     #[must_use]
     #[inline]
     pub fn new(seed: u64) -> Self {
