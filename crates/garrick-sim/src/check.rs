@@ -46,7 +46,7 @@ const SHRINK_RUNS: u64 = 5_000;
 /// and steps, unlike a time limit, have the same effect on machines of any speed.
 const SHRINK_STEPS: usize = 1_000_000;
 
-/// Time limit for shortening a failing run, for programs with slow steps.
+/// Time limit for shortening a failing run. Only programs with slow steps reach this limit.
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 
 /// The strategy PCT changes priorities at random steps whose index is below this constant. The
@@ -317,7 +317,7 @@ impl Sim {
     }
 }
 
-/// The execution of a check.
+/// The state of a check while it is executed.
 struct Runner<'a> {
     check: &'a Check,
     setup: &'a mut dyn FnMut(&mut Sim) -> Result<(), String>,
@@ -412,8 +412,8 @@ impl Runner<'_> {
         outcome
     }
 
-    /// Executes the run with the seed `seed` once more. Panics if it differs from the first run,
-    /// whose outcome is `first`.
+    /// Executes the run with the seed `seed` once more. Panics if this run differs from the first
+    /// run, whose outcome is `first`.
     fn compare(&mut self, seed: u64, first: &Outcome) {
         let second = self.run_seed(seed);
         if first.hash == second.hash {

@@ -18,8 +18,8 @@ use crate::search::Rng;
 /// Date at which simulations begin, in seconds since the epoch: 2026-01-01.
 const BEGAN_SECONDS: u64 = 1_767_225_600;
 
-/// A number that distinguishes the generators for the clocks of nodes from other generators with
-/// the same seed.
+/// A number that distinguishes the random generators for the clocks of nodes from other generators
+/// with the same seed.
 const AHEAD: u64 = 0x61_6865_6164;
 const DRIFT: u64 = 0x64_7269_6674;
 

@@ -15,7 +15,7 @@ pub struct Coverage {
     pairs: BTreeSet<(Message, Message)>,
     /// Pairs of a kind of message and a result: handled, undone, lost or repeated.
     outcomes: BTreeSet<(Message, Outcome)>,
-    /// Message that each task of the current run has handled last.
+    /// For each task of the current run, the last message that it has handled.
     last: HashMap<TaskName, Message>,
     /// Last seed whose run has added a new pair of messages or a new result.
     newest: Option<u64>,

@@ -38,7 +38,7 @@ pub struct Cut(pub String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Healed(pub String);
 
-/// A fact that was noted.
+/// A recorded fact, with the time and the step at which it was recorded.
 struct Noted {
     fact: Box<dyn Any + Send>,
     format: fn(&dyn Any) -> String,

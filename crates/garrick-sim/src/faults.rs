@@ -54,7 +54,7 @@ pub struct Partition {
     pub(crate) nodes: Vec<String>,
     /// Number of times that the partition may still begin.
     pub(crate) left: u32,
-    /// Time until the partition heals.
+    /// Range of the time after which the partition heals.
     pub(crate) lasts: Range<Nanos>,
     /// True if messages wait until the partition has healed. False if messages are lost.
     pub(crate) holds: bool,
@@ -93,9 +93,9 @@ struct Failing {
 #[derive(Debug)]
 pub(crate) struct Crashing {
     pub(crate) node: String,
-    /// Number of crashes that are left.
+    /// Number of times that the node may still crash.
     pub(crate) left: u32,
-    /// Time until the node starts again. `None` if the node stays down.
+    /// Range of the time after which the node starts again. `None` if the node stays down.
     pub(crate) restarts_after: Option<Range<Nanos>>,
 }
 

@@ -25,7 +25,7 @@ pub struct Report {
     pub cut: u64,
     /// Number of runs that were ended early, because they could only have repeated an earlier run.
     pub redundant: u64,
-    /// True if all orders were tried.
+    /// True if the check has tried all orders of the steps.
     pub complete: bool,
     /// Kinds of events that were seen. Only the runs of every eighth seed contribute to the
     /// coverage.

@@ -12,7 +12,7 @@ const STEPS: u32 = 10_000;
 
 /// Settings of the search of a check.
 ///
-/// The environment variable `GARRICK_SIM` has the form of a list of settings, separated by commas:
+/// The environment variable `GARRICK_SIM` contains a list of settings, separated by commas:
 ///
 /// | setting | meaning |
 /// | --- | --- |
@@ -35,7 +35,7 @@ pub(crate) enum Amount {
     Time(Duration),
 }
 
-/// The choice of a strategy.
+/// The strategy of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Choosing {

@@ -385,7 +385,7 @@ impl Sim {
     }
 }
 
-/// The interface for the execution of a run.
+/// Methods for the execution of a run.
 impl Sim {
     pub(crate) fn faults_and_links(&self) -> (&Faults, &Links) {
         (&self.faults, &self.links)

@@ -68,7 +68,7 @@ pub(super) struct Conditions<'r> {
     pub(super) in_turn: bool,
     pub(super) power: &'r mut Power,
     pub(super) draws: &'r mut Draws,
-    /// Receives the faults that happen.
+    /// The list to which the faults that happen are added.
     pub(super) faults: &'r mut Vec<DiskFault>,
     /// Total time that operations have taken.
     pub(super) taken: &'r mut Nanos,

@@ -152,7 +152,7 @@ impl DiskRule<'_> {
     }
 }
 
-/// The interface for the execution of a run.
+/// Methods for the execution of a run.
 impl Disks {
     pub(crate) fn new(seed: u64) -> Self {
         let room = Arc::new(Room::new(seed));
@@ -172,7 +172,7 @@ impl Disks {
         self.are_any.get()
     }
 
-    /// Returns the faults that have not been noted yet, oldest first.
+    /// Removes and returns the faults that were not recorded as facts yet, oldest first.
     pub(crate) fn take_faults(&self) -> Vec<DiskFault> {
         self.room.take_faults()
     }
@@ -246,7 +246,7 @@ pub(crate) struct FaultWatch {
 }
 
 impl FaultWatch {
-    /// Returns the faults that were not noted yet, oldest first.
+    /// Removes and returns the faults that were not recorded as facts yet, oldest first.
     pub(crate) fn take(&self) -> Vec<DiskFault> {
         self.room.take_faults()
     }

@@ -23,7 +23,7 @@ const DISKS: u64 = 0x64_6973_6b73;
 pub(super) struct Room {
     /// True if there are faults that were not recorded as facts yet.
     has_faults: AtomicBool,
-    /// True if a node has crashed at an operation since [`Room::lost`] was last called.
+    /// True if a node has crashed at a disk operation since [`Room::lost`] was last called.
     has_lost: AtomicBool,
     /// True while a turn is executed.
     in_turn: AtomicBool,
@@ -37,7 +37,7 @@ pub(super) struct State {
     /// The disks, by the names of their nodes.
     slots: BTreeMap<String, Slot>,
     draws: Draws,
-    /// Faults that were not noted yet.
+    /// Faults that were not recorded as facts yet.
     faults: Vec<DiskFault>,
     /// Time that operations have taken since [`Room::take_time`] was last called.
     taken: Nanos,
@@ -121,7 +121,7 @@ impl Room {
         lost.next().map(|(name, _)| name.clone())
     }
 
-    /// Returns the faults that were not noted yet, oldest first.
+    /// Removes and returns the faults that were not recorded as facts yet, oldest first.
     pub(super) fn take_faults(&self) -> Vec<DiskFault> {
         if !self.has_faults.load(Relaxed) {
             return Vec::new();

@@ -9,16 +9,16 @@ use crate::sim::Sim;
 
 use super::{Mode, set_offered};
 
-/// A number that distinguishes the generator for the earliest steps of crashes from other
+/// A number that distinguishes the random generator for the earliest steps of crashes from other
 /// generators with the same seed.
 const CRASHES: u64 = 0x63_7261_7368;
 
-/// A number that distinguishes the generator for the earliest steps of partitions from other
+/// A number that distinguishes the random generator for the earliest steps of partitions from other
 /// generators with the same seed.
 const CUTS: u64 = 0x6375_7473;
 
-/// A number that distinguishes the generator for the durations of outages from other generators
-/// with the same seed.
+/// A number that distinguishes the random generator for the durations of outages from other
+/// generators with the same seed.
 const LASTS: u64 = 0x6c_6173_7473;
 
 /// Before an outage may begin, the run must take a random number of steps, which is below this
@@ -117,7 +117,7 @@ impl Outages {
         }
     }
 
-    /// Offers the outages that may begin or end in step number `step` as choices.
+    /// Offers as choices the outages that may begin or end in step number `step`.
     #[inline]
     pub(super) fn offer(&self, sim: &mut Sim, mode: Mode, step: u32) {
         if !self.crashes.all.is_empty() || !self.cuts.all.is_empty() {

@@ -12,12 +12,13 @@ use crate::stage::is_stage;
 
 use super::receiver_of;
 
-/// A number that distinguishes the generator for delays from other generators with the same seed.
+/// A number that distinguishes the random generator for delays from other generators with the same
+/// seed.
 const DELAYS: u64 = 0x64_656c_6179;
 
 /// The times at which messages arrive, and the data from which they are computed.
 pub(super) struct Times {
-    /// Range of the delays of messages within a node.
+    /// Range of the delays of messages. The link between two nodes can have a different range.
     delay: Range<Nanos>,
     /// The messages of each pair of a sender and a receiver.
     pairs: HashMap<Choice, Pair>,

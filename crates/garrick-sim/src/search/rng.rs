@@ -1,9 +1,9 @@
-//! Pseudorandom numbers that depend on a seed only.
+//! Pseudorandom numbers that depend only on a seed.
 //!
 //! The generator is splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014). Numbers below a bound are made by Lemire's multiplication ("Fast
-//! random integer generation in an interval", 2019) without its rejection: a bound below 2^32
-//! shifts no probability by more than 2^-32.
+//! generators", OOPSLA 2014). Numbers below a bound are computed by Lemire's multiplication ("Fast
+//! random integer generation in an interval", 2019), but without the rejection step. For a bound
+//! below 2^32, this changes no probability by more than 2^-32.
 
 use garrick_core::random::mix;
 

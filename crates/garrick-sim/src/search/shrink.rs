@@ -8,7 +8,7 @@
 /// A list that has been made smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shrunk<T> {
-    /// The smallest list found that fails.
+    /// The smallest failing list that was found.
     pub list: Vec<T>,
     /// Number of runs that were made.
     pub runs: u64,

@@ -95,7 +95,7 @@ struct Replica<D: Data> {
     log: Log<D::Op>,
     /// Number of local updates.
     updates: u32,
-    /// Number of changes of the state.
+    /// Number of times that the state has changed.
     version: u32,
     /// For each replica, the newest version that it has confirmed.
     confirmed: [u32; REPLICAS],

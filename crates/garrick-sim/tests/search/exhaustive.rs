@@ -179,8 +179,8 @@ fn system() -> impl Generator<Value = Random> {
 /// Number of runs after which a search of a random system ends.
 const RUNS_MAX: u64 = 1_500;
 
-/// Compares what the tasks have seen in all plain orders with what they have seen in the runs that
-/// the reduction has left. Each partial order is explored exactly once.
+/// Searches a system with and without a reduction. Both searches must lead to the same messages and
+/// ticks at each task. With the reduction, no partial order may be explored twice.
 fn compare(system: &Random, reduction: Reduction, runs_max: u64) -> Statistics {
     let plain = Exhaustive::new(Reduction::Plain).with_runs_max(runs_max);
     let (plain, all) = explore(system, plain);

@@ -11,7 +11,7 @@ use crate::history::record::Call;
 /// Maximum number of operations in the drawing.
 const ROWS_MAX: usize = 16;
 
-/// Number of operations that the drawing always shows from the end of the prefix, because they
+/// Number of operations at the end of the prefix that the drawing always shows, because they
 /// explain the state after the prefix.
 const LAST_PLACED: usize = 3;
 

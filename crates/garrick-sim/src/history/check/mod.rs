@@ -1,4 +1,4 @@
-//! The search for an order of the operations of a history in which a model allows all results.
+//! The search for an order of a history's operations in which a model allows all results.
 //!
 //! The algorithm is the search of Wing and Gong ("Testing and verifying concurrent objects", 1993)
 //! with the memory of Lowe ("Testing for linearizability", 2017), as in the program Porcupine. The

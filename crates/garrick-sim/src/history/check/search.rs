@@ -9,8 +9,8 @@
 //! time, or none. So the search tries pending operations only after all others, and gives equal
 //! pending operations their places in the order of their invocations (see [`Remaining`]). If
 //! configurations differ only in pending operations, the search first tries the configurations with
-//! the fewest pending operations. Then it need not try those of the others that have the same state
-//! (see [`Seen`]).
+//! the fewest pending operations. Then it can skip all others that have the same state (see
+//! [`Seen`]).
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;

@@ -174,7 +174,7 @@ impl<A: Action> Exhaustive<A> {
         enabled.iter().position(|&action| Some(action) == wanted)
     }
 
-    /// Chooses the step in a state that is new.
+    /// Chooses the next step in a new state.
     fn extend(&mut self, enabled: &[A]) -> Option<usize> {
         if self.nodes.len() == self.path {
             self.nodes.push(Node::new());
