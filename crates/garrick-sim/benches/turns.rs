@@ -2,8 +2,9 @@
 //!
 //! `cargo bench -p garrick-sim` prints two tables. The first table shows the time of a turn, for
 //! different numbers of messages under way. Each message moves around a ring of actors. The second
-//! table shows how many times per second a program runs in which two actors ask a third one. All
-//! values are medians over the rounds, which measure both contenders alternately.
+//! table shows how many runs of a program take place per second. In this program, two actors ask a
+//! third one. All values are medians of several rounds. In each round, both contenders are
+//! measured.
 
 use std::env;
 use std::time::{Duration, Instant};

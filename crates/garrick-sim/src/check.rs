@@ -25,34 +25,36 @@ use crate::sim::Sim;
 use crate::trace::Trace;
 use crate::watchdog::Watchdog;
 
-/// Every seed that is a multiple of this number is run twice, to check that runs are deterministic.
+/// A run whose seed is a multiple of this number is executed twice, to check that runs are
+/// deterministic.
 const TWICE_EVERY: u64 = 64;
 
-/// Only every seed that is a multiple of this number contributes to the coverage, because recording
+/// Only runs whose seeds are multiples of this number contribute to the coverage, because recording
 /// a message takes longer than delivering it.
 const COVERED_EVERY: u64 = 8;
 
 /// Default time limit of a step.
 const STEP_TIME: Duration = Duration::from_secs(10);
 
-/// Number of times that a failing run is repeated.
+/// Number of times that a failing run is repeated, to check that all its repetitions are equal.
 const REPEATS: usize = 2;
 
-/// Maximum number of runs for shortening a failing run.
+/// Maximum number of runs that are made to shorten a failing run.
 const SHRINK_RUNS: u64 = 5_000;
 
-/// Maximum number of steps of all runs that shorten a failing run. With limits on runs and steps,
-/// the result is the same on machines of any speed.
+/// Maximum total number of steps in the runs that are made to shorten a failing run. Limits on runs
+/// and steps, unlike a time limit, have the same effect on machines of any speed.
 const SHRINK_STEPS: usize = 1_000_000;
 
-/// Time limit for shortening a failing run, for programs with slow steps.
+/// Time limit for shortening a failing run. Only programs with slow steps reach this limit.
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 
-/// The strategy PCT changes priorities at random steps below this number. The number is the same
-/// for all runs, so that a run depends only on its seed.
+/// The strategy PCT changes priorities at random steps whose index is below this constant. The
+/// constant is the same for all runs, so that a run depends only on its seed.
 const PCT_STEPS: u64 = 64;
 
-/// Distinguishes the random generator of faults from the random generator of the strategy.
+/// A number that makes the random generator of faults differ from the random generator of the
+/// strategy.
 const FAULTS: u64 = 0x6661_756c_7473;
 
 /// Environment variable with the settings of the search.
@@ -64,10 +66,10 @@ const MOVES_VARIABLE: &str = "GARRICK_SIM_CHOICES";
 
 /// The result of a setup: nothing, or an error that stops the check.
 pub trait Setup {
-    /// Returns the error as text.
+    /// Converts the error of the setup, if there is one, into a text.
     ///
     /// # Errors
-    /// Returns the text if the setup has failed.
+    /// Returns the text of the error if the setup has failed.
     fn into_result(self) -> Result<(), String>;
 }
 
@@ -235,14 +237,15 @@ impl Check {
         self
     }
 
-    /// Executes only the run of this seed.
+    /// Executes only the run with this seed.
     #[must_use]
     pub fn only(mut self, seed: u64) -> Self {
         self.only_seed = Some(seed);
         self
     }
 
-    /// Follows the choices in a file that an earlier check has written.
+    /// Makes the check repeat a single run. The choices of the run are in a file that an earlier
+    /// check has written.
     #[must_use]
     pub fn replay(mut self, path: impl Into<PathBuf>) -> Self {
         self.moves = Some(path.into());
@@ -314,7 +317,7 @@ impl Sim {
     }
 }
 
-/// The execution of a check.
+/// The state of a check while it is executed.
 struct Runner<'a> {
     check: &'a Check,
     setup: &'a mut dyn FnMut(&mut Sim) -> Result<(), String>,
@@ -357,7 +360,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Executes the run of a seed.
+    /// Executes the run with the seed `seed`.
     fn run_seed(&mut self, seed: u64) -> Outcome {
         let mut strategy = strategy_of(self.check.settings.strategy, seed, PCT_STEPS);
         strategy.begin();
@@ -379,7 +382,7 @@ impl Runner<'_> {
         sim
     }
 
-    /// Executes a run whose setup has the seed `seed`.
+    /// Sets up a run with the seed `seed`, and executes it. `driver` chooses the steps.
     fn run(&mut self, seed: u64, driver: Driver<'_>, trace: Option<&mut Trace>) -> Outcome {
         let is_search_of_all =
             matches!(driver, Driver::Search(..)) && self.check.settings.strategy == Choosing::All;
@@ -409,7 +412,8 @@ impl Runner<'_> {
         outcome
     }
 
-    /// Executes another run with the same seed. Panics if the two runs differ.
+    /// Executes the run with the seed `seed` once more. Panics if this run differs from the first
+    /// run, whose outcome is `first`.
     fn compare(&mut self, seed: u64, first: &Outcome) {
         let second = self.run_seed(seed);
         if first.hash == second.hash {
@@ -428,7 +432,7 @@ impl Runner<'_> {
         );
     }
 
-    /// Shortens a failing run, and writes the files about it.
+    /// Shortens a failing run, and writes the files that describe the failure.
     fn fail(mut self, seed: u64, outcome: Outcome, broken: Broken) -> Box<Failed> {
         let began = Instant::now();
         let (mut moves, then) = (outcome.moves, Then::after(&broken));
@@ -468,7 +472,7 @@ impl Runner<'_> {
         failed.write_files(self.check.folder.as_deref())
     }
 
-    /// Tries all orders, one after another.
+    /// Tries all orders of the steps, one after another.
     fn search_all(mut self) -> Result<Report, Box<Failed>> {
         let began = Instant::now();
         let runs_max = match self.check.settings.amount {
@@ -506,9 +510,9 @@ impl Runner<'_> {
     }
 
     /// Returns the method that reduces the number of runs in a search of all orders. The best
-    /// method compares pairs of steps that happened in a run. If crashes or partitions are
-    /// possible, the search uses sleep sets instead, because a run may contain no crash and no
-    /// partition.
+    /// method finds new orders only from the steps of earlier runs, so it would miss a crash that
+    /// no earlier run contains. So if crashes or partitions are possible, the search uses sleep
+    /// sets instead.
     fn reduction(&mut self, seed: u64) -> Reduction {
         let sim = self.set_up(seed);
         if sim.faults_and_links().0.have_outages() {
@@ -518,7 +522,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Follows the recorded choices in a file.
+    /// Executes one run that follows the recorded choices in a file.
     fn replay(mut self, path: &Path) -> Result<Report, Box<Failed>> {
         let text = fs::read_to_string(path)
             .unwrap_or_else(|error| panic!("{MOVES_VARIABLE}={}: {error}", path.display()));
@@ -545,9 +549,9 @@ impl Runner<'_> {
         }
     }
 
-    /// Follows `moves` in a run. If the run breaks the same property, returns the moves that were
-    /// made, without those that were not possible. Adds the number of moves that each run has made
-    /// to `steps`.
+    /// Executes one or two runs that follow `moves`, and adds the number of their steps to `steps`.
+    /// If each run breaks the same property as `broken`, returns those of the moves that were
+    /// possible.
     fn still_fails(
         &mut self,
         seed: u64,

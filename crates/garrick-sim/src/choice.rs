@@ -1,15 +1,15 @@
-//! The choices of a simulation as actions of a search.
+//! Makes the choices of a simulation usable as actions of a search.
 
 use garrick_sched::Choice;
 
 use crate::search::Action;
 use crate::stage;
 
-/// Number of the task that stands for all tasks of a run with a pipeline. Steps of stages are not
-/// independent, because stages may use the same channels.
+/// In a run with a pipeline, this number stands for all tasks. The steps of stages count as steps
+/// of one task, because they are not independent: stages may use the same channels.
 const ALL: u64 = 0;
 
-/// Marks the chains of choices that the simulation itself offers, such as crashes.
+/// Bit that is set in the chain of a choice that the simulation itself offers, such as a crash.
 const OTHER: u64 = 1 << 63;
 
 impl Action for Choice {

@@ -1,4 +1,4 @@
-//! The clock of a simulation, the clocks of its nodes, and their worlds.
+//! The clock of a simulation, and the clock and the world of each node.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,8 +18,8 @@ use crate::search::Rng;
 /// Date at which simulations begin, in seconds since the epoch: 2026-01-01.
 const BEGAN_SECONDS: u64 = 1_767_225_600;
 
-/// A number that distinguishes the generators for the clocks of nodes from other generators with
-/// the same seed.
+/// A number that distinguishes the random generators for the clocks of nodes from other generators
+/// with the same seed.
 const AHEAD: u64 = 0x61_6865_6164;
 const DRIFT: u64 = 0x64_7269_6674;
 
@@ -45,7 +45,8 @@ impl Clock {
     }
 }
 
-/// The clock of a node, which may be ahead of the clock of the simulation, and faster or slower.
+/// The clock of a node. It may be ahead of the clock of the simulation, and it may run faster or
+/// slower.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeClock {
     clock: Clock,
@@ -56,7 +57,8 @@ pub(crate) struct NodeClock {
 #[derive(Debug, Default)]
 struct Skew {
     ahead: AtomicU64,
-    /// Parts per million by which the clock is faster. Negative if it is slower.
+    /// Parts per million by which the clock of the node is faster than the clock of the simulation.
+    /// Negative if the clock of the node is slower.
     drift: AtomicI32,
 }
 
@@ -79,7 +81,8 @@ impl NodeClock {
         passed.saturating_add(self.skew.ahead.load(Relaxed))
     }
 
-    /// Returns the first time of the simulation at which the node has the time `time`.
+    /// Returns the earliest time of the simulation at which the clock of the node shows at least
+    /// `time`.
     pub(crate) fn to_simulation(&self, time: Nanos) -> Nanos {
         let passed = time.saturating_sub(self.skew.ahead.load(Relaxed));
         scaled(passed, MILLION as u64, self.rate(), u128::div_ceil)
@@ -103,8 +106,8 @@ fn scaled(time: Nanos, by: u64, of: u64, divide: fn(u128, u128) -> u128) -> Nano
 /// The clocks of the nodes. By default, all of these clocks show the time of the simulation.
 ///
 /// Timers and [`Context::now`](garrick_actor::Context::now) use the clock of their node. Delays of
-/// links, outages, `eventually` and the times in traces use the clock of the simulation. A node
-/// keeps its clock in a crash. Call these methods before the setup spawns actors.
+/// links, outages, `eventually` and the times in traces use the clock of the simulation. A crash
+/// does not change the clock of a node. Set the clocks before the setup spawns actors.
 ///
 /// # Examples
 /// ```
@@ -184,7 +187,7 @@ impl Clocks {
             .or_insert_with(|| NodeClock::new(clock.clone()))
     }
 
-    /// Returns the names of the nodes that have their own clocks.
+    /// Returns the names of all nodes for which a clock was created.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.of_nodes.keys().map(String::as_str)
     }

@@ -1,5 +1,5 @@
 //! Coverage: the pairs of messages that were handled one after the other, and the result of each
-//! message (handled, undone or lost).
+//! message (handled, undone, lost or repeated).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,9 +13,9 @@ use hashbrown::HashMap;
 pub struct Coverage {
     /// Pairs of messages that the same actor has handled one after the other.
     pairs: BTreeSet<(Message, Message)>,
-    /// Kinds of messages, each with a result: handled, undone or lost.
+    /// Pairs of a kind of message and a result: handled, undone, lost or repeated.
     outcomes: BTreeSet<(Message, Outcome)>,
-    /// Message that each task of the current run has handled last.
+    /// For each task of the current run, the last message that it has handled.
     last: HashMap<TaskName, Message>,
     /// Last seed whose run has added a new pair of messages or a new result.
     newest: Option<u64>,
@@ -39,7 +39,7 @@ impl Coverage {
         self.last.clear();
     }
 
-    /// Adds a step of the run with the seed `seed`. `to` is the receiver.
+    /// Adds a step of the run with the seed `seed`. `to` is the receiver of the message.
     pub(crate) fn add(
         &mut self,
         seed: u64,
@@ -69,14 +69,15 @@ impl Coverage {
         }
     }
 
-    /// Returns the number of pairs of messages that one actor has handled one after the other.
+    /// Returns the number of different pairs of messages that an actor has handled directly one
+    /// after the other.
     #[must_use]
     pub fn pairs(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Returns the number of different pairs of a kind of message and a result: handled, undone or
-    /// lost.
+    /// Returns the number of different pairs of a kind of message and a result: handled, undone,
+    /// lost or repeated.
     #[must_use]
     pub fn outcomes(&self) -> usize {
         self.outcomes.len()

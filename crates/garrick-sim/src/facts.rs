@@ -17,7 +17,7 @@ use crate::history::{Called, History, Returned};
 #[derive(Default)]
 pub struct Facts {
     all: Vec<Noted>,
-    /// Positions of the facts of each type.
+    /// For each type of fact, the positions of its facts in the list of all facts.
     by_type: HashMap<TypeId, Vec<u32>>,
 }
 
@@ -30,7 +30,7 @@ pub struct Crashed(pub String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restarted(pub String);
 
-/// A fact that the simulation itself notes: a partition has begun, which cuts these nodes off.
+/// A fact that the simulation itself notes: a partition has begun that cuts these nodes off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut(pub String);
 
@@ -38,7 +38,7 @@ pub struct Cut(pub String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Healed(pub String);
 
-/// A fact that was noted.
+/// A recorded fact, with the time and the step at which it was recorded.
 struct Noted {
     fact: Box<dyn Any + Send>,
     format: fn(&dyn Any) -> String,
@@ -130,7 +130,8 @@ impl Facts {
         });
     }
 
-    /// Returns the number of the step and the text of each fact whose position is at least `from`.
+    /// Returns the step number and the text of each fact, beginning with the fact at the position
+    /// `from`.
     pub(crate) fn texts(&self, from: usize) -> impl Iterator<Item = (u32, String)> {
         let facts = self.all[from..].iter();
         facts.map(|noted| (noted.step, (noted.format)(&*noted.fact)))

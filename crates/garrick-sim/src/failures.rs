@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A list of failures, oldest first.
 #[derive(Debug)]
 pub(crate) struct Failures<T> {
-    /// True if the list is not empty. Written under the lock.
+    /// True if the list is not empty. Written only while the list is locked.
     are_any: AtomicBool,
     list: Mutex<Vec<T>>,
 }

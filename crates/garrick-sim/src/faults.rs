@@ -10,7 +10,7 @@ use crate::chance::{check_per_mille, draws, nanos_of};
 use crate::search::Rng;
 
 /// Default probability, in per mille, that the connection from a crashed node to a receiver ends
-/// before the next message.
+/// before the next message arrives.
 const LOSES_SENT: u32 = 500;
 
 /// The turns that fail, the nodes that crash, and the partitions of the network, as returned by
@@ -21,7 +21,7 @@ pub struct Faults {
     pub(crate) crashes: Vec<Crashing>,
     pub(crate) partitions: Vec<Partition>,
     /// Probability, in per mille, that the connection from a crashed node to a receiver ends before
-    /// the next message.
+    /// the next message arrives.
     pub(crate) loses_sent: u32,
     /// Moment at which all faults end. `None` if they end with the run.
     pub(crate) end: Option<EndOfFaults>,
@@ -50,11 +50,11 @@ pub(crate) enum EndOfFaults {
 /// it.
 #[derive(Debug)]
 pub struct Partition {
-    /// Nodes on one side. All others are on the other side.
+    /// Names of the nodes on one side of the partition. All other nodes are on the other side.
     pub(crate) nodes: Vec<String>,
     /// Number of times that the partition may still begin.
     pub(crate) left: u32,
-    /// Time until the partition heals.
+    /// Range of the time after which the partition heals.
     pub(crate) lasts: Range<Nanos>,
     /// True if messages wait until the partition has healed. False if messages are lost.
     pub(crate) holds: bool,
@@ -93,9 +93,9 @@ struct Failing {
 #[derive(Debug)]
 pub(crate) struct Crashing {
     pub(crate) node: String,
-    /// Number of crashes that are left.
+    /// Number of times that the node may still crash.
     pub(crate) left: u32,
-    /// Time until the node starts again. `None` if the node stays down.
+    /// Range of the time after which the node starts again. `None` if the node stays down.
     pub(crate) restarts_after: Option<Range<Nanos>>,
 }
 
@@ -111,7 +111,8 @@ impl Faults {
         self.add(Some(type_name::<A>()), per_mille)
     }
 
-    /// Makes turns of all actors of the program fail, like [`Faults::turn_fails`].
+    /// Makes turns of all actors fail with a probability of `per_mille` / 1000, like
+    /// [`Faults::turn_fails`].
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -136,8 +137,8 @@ impl Faults {
     /// Makes a node crash up to `times` times. After each crash, the node starts again after a time
     /// in the range `after`. Replaces an earlier rule for the crashes of this node.
     ///
-    /// The node must have been opened by [`Sim::restarting`](crate::Sim::restarting), or it starts
-    /// without actors.
+    /// Open the node by [`Sim::restarting`](crate::Sim::restarting). Otherwise, the node starts
+    /// again without actors.
     pub fn crash_and_restart(
         &mut self,
         node: impl Into<String>,
@@ -147,7 +148,7 @@ impl Faults {
         self.add_crashes(node.into(), times, Some(nanos_of(&after)))
     }
 
-    /// Adds the rule for the crashes of a node, instead of an earlier one for this node.
+    /// Adds the rule for the crashes of a node. Replaces an earlier rule for this node.
     fn add_crashes(
         &mut self,
         node: String,
@@ -208,7 +209,8 @@ impl Faults {
     /// nothing is left to do.
     ///
     /// Use this method together with [`Sim::latency`](crate::Sim::latency). Without delays, time
-    /// passes only when the search chooses to fire a timer: see [`Faults::cease_after_steps`].
+    /// passes only when the search chooses to fire a timer. In this case, use
+    /// [`Faults::cease_after_steps`] instead.
     pub fn cease_after(&mut self, time: Duration) -> &mut Self {
         self.end = Some(EndOfFaults::Time(garrick_sched::nanos(time)));
         self
@@ -253,7 +255,7 @@ impl Faults {
         !self.crashes.is_empty() || !self.partitions.is_empty() || self.end.is_some()
     }
 
-    /// Returns true if there are faults.
+    /// Returns true if turns may fail or nodes may crash.
     pub(crate) fn are_any(&self) -> bool {
         !self.fails.is_empty() || !self.crashes.is_empty()
     }

@@ -14,7 +14,8 @@ use crate::run::{Move, Then};
 /// First line of a file that contains the choices of a run.
 const HEADER: &str = "garrick-sim choices 2";
 
-/// Writes files in `folder`, or in the default folder, and returns their folder.
+/// Writes the given files to `folder`, or to the default folder if `folder` is `None`. Returns the
+/// folder that was used.
 pub(crate) fn write(folder: Option<&Path>, files: &[(String, String)]) -> io::Result<PathBuf> {
     let folder = folder.map_or_else(default_folder, Path::to_path_buf);
     fs::create_dir_all(&folder)?;
@@ -39,7 +40,7 @@ fn default_folder() -> PathBuf {
     target.unwrap_or_else(env::temp_dir).join("garrick-sim")
 }
 
-/// Returns the name of a file about a failure.
+/// Returns the name of a file that describes a failure.
 pub(crate) fn name_of(check: &str, seed: u64, extension: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
     let check: String = check.chars().map(plain).collect();
@@ -59,14 +60,14 @@ pub(crate) fn parse_seed(text: &str) -> Option<u64> {
 pub(crate) struct Recorded {
     /// Seed of the run.
     pub(crate) seed: u64,
-    /// Hash of the types of the actors.
+    /// Hash of the names of all types of actors in the run.
     pub(crate) types: u64,
     pub(crate) moves: Vec<Move>,
     pub(crate) then: Then,
 }
 
-/// Returns a hash of the names of the types of actors in a run. It differs between most versions of
-/// a program.
+/// Returns a hash of the names of the types of actors in a run. The hash differs between most
+/// versions of a program.
 pub(crate) fn hash_of_types<'t>(types: impl Iterator<Item = &'t str>) -> u64 {
     let mut types: Vec<&str> = types.collect();
     types.sort_unstable();

@@ -16,7 +16,7 @@ use crate::search::Rng;
 /// never lost, and never arrives twice.
 #[derive(Debug, Default)]
 pub struct Links {
-    /// Rules for links, the most specific last. `None` in place of a name stands for all nodes.
+    /// Rules for links. In a rule, `None` in place of the name of a node stands for all nodes.
     rules: Vec<Link>,
 }
 
@@ -66,9 +66,9 @@ impl Link {
     }
 
     /// Delivers messages of type `M` a second time with a probability of `per_mille` / 1000. Real
-    /// links do this if they repeat messages until they are confirmed. The copy arrives after the
-    /// original, at once or at any later time. The copies of messages from one actor to another
-    /// stay in order. A copy may be lost, but is not copied again.
+    /// links do this if the sender repeats each message until its arrival is confirmed. The copy
+    /// arrives after the original, at once or at any later time. The copies of messages from one
+    /// actor to another stay in order. A copy may be lost, but is not copied again.
     ///
     /// `M` is the type of the messages of an actor ([`Actor::Msg`](garrick_actor::Actor::Msg)).
     /// Messages to async actors and to bounded mailboxes are not repeated.

@@ -16,7 +16,7 @@ use crate::property::Broken;
 pub struct Node {
     name: Rc<str>,
     handle: Handle,
-    /// The handle by which the stages of pipelines are spawned on this node.
+    /// The handle that spawns the stages of pipelines on this node.
     place: garrick_sched::Handle,
     stage_failures: Arc<Failures<Broken>>,
 }

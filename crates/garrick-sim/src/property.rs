@@ -11,7 +11,8 @@ use crate::facts::Facts;
 /// Function that returns true if a property holds.
 type Holds = Box<dyn FnMut(&Facts) -> bool>;
 
-/// Function that explains why a property that must hold at the end of the run does not hold.
+/// Function that checks a property at the end of the run. If the property does not hold, the error
+/// explains why.
 type Explains = Box<dyn FnOnce(&Facts) -> Result<(), String>>;
 
 /// Properties of a run.
@@ -179,7 +180,7 @@ fn check(name: &str, kind: Kind, holds: impl FnOnce() -> bool) -> Result<(), Bro
     })
 }
 
-/// Calls the code of a property. Returns the message if it panics.
+/// Calls the code of a property. If the code panics, returns the panic message as an error.
 fn caught<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     quiet::call(f).map_err(|panic| format!("the property panicked: {}", panic.message()))
 }

@@ -8,8 +8,8 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A guard that exists while the panics of this thread are not printed. A search makes thousands of
-/// turns fail. It prints the one failure that matters in its own report.
+/// A guard that keeps the panics of this thread from being printed. A search makes thousands of
+/// turns panic, but its report prints the one failure that matters.
 pub(crate) struct Quiet {
     before: bool,
 }

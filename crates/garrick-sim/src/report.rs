@@ -25,9 +25,10 @@ pub struct Report {
     pub cut: u64,
     /// Number of runs that were ended early, because they could only have repeated an earlier run.
     pub redundant: u64,
-    /// True if all orders were tried.
+    /// True if the check has tried all orders of the steps.
     pub complete: bool,
-    /// Kinds of messages that were seen. Only every eighth seed contributes to the coverage.
+    /// Kinds of events that were seen. Only the runs of every eighth seed contribute to the
+    /// coverage.
     pub coverage: Coverage,
     /// Hash of all choices, facts and times of all runs. Two checks with the same hash have made
     /// the same runs.
@@ -97,8 +98,8 @@ impl Failed {
         &self.moves
     }
 
-    /// Returns the number of steps of the shortest run, including the steps that follow from the
-    /// choices.
+    /// Returns the number of steps of the shortest run. This number includes the steps that the run
+    /// takes after the choices of [`Failed::moves`].
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps

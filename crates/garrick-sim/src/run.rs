@@ -38,8 +38,8 @@ pub struct Move {
 pub enum Then {
     /// The run ends.
     Ends,
-    /// The faults cease, and the run continues as long as properties that must become true have not
-    /// been true yet.
+    /// The faults cease. The run continues until each property that must become true has been true,
+    /// or until the time limits of these properties have passed.
     Calm,
     /// The run continues to its end, without further faults.
     GoesOn,
@@ -59,7 +59,8 @@ impl Then {
 /// Limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Maximum number of steps with faults. Also the maximum number of steps of the calm end.
+    /// Maximum number of steps with faults. Also the maximum number of steps in the part without
+    /// faults at the end of a run.
     pub(crate) steps_max: u32,
     /// True if each crash and each partition has a random step before which it cannot begin.
     /// Otherwise, most outages would begin early in the run, because they are always possible.
@@ -68,7 +69,7 @@ pub(crate) struct Limits {
     pub(crate) is_search_of_all: bool,
 }
 
-/// The part that chooses the steps of a run.
+/// The source of the steps of a run: a strategy or a list of moves.
 pub(crate) enum Driver<'a> {
     /// A strategy chooses the steps, and the generator chooses the faults.
     Search(&'a mut dyn Strategy<Choice>, Rng),
@@ -76,8 +77,8 @@ pub(crate) enum Driver<'a> {
     Follow {
         moves: &'a [Move],
         then: Then,
-        /// True if messages that are not in the list arrive at their times. Otherwise, they are
-        /// late.
+        /// True if messages whose delivery is not in the list arrive at their times. Otherwise,
+        /// these messages are late.
         is_punctual: bool,
     },
 }
@@ -237,7 +238,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Follows a list of moves. Other steps happen between the moves, at their times.
+    /// Follows a list of moves. Steps that are not in the list happen between the moves, at the
+    /// times at which they are due.
     fn follow_punctually(&mut self, moves: &[Move]) -> Result<(), Broken> {
         for next in moves {
             for _ in 0..self.limits.steps_max {
@@ -364,7 +366,7 @@ impl Execution<'_, '_> {
         });
     }
 
-    /// Takes the enabled choice at an index.
+    /// Executes the enabled choice at an index.
     fn take(&mut self, index: usize, fate: Fate) -> Result<(), Broken> {
         let (at, choice) = self.schedule.take(self.sim, index, fate);
         let step = self.moves.len() as u32;
@@ -429,7 +431,8 @@ impl Execution<'_, '_> {
         Some((about, label))
     }
 
-    /// Notes the faults of disks, and crashes the node that has crashed within the turn.
+    /// Records the faults of disks as facts. If a node has crashed at a disk operation of the turn,
+    /// drops the actors of this node.
     fn crash_lost_node(&mut self) {
         let lost = self.sim.disks.lost();
         self.sim.add_disk_faults();

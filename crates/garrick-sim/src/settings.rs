@@ -12,7 +12,7 @@ const STEPS: u32 = 10_000;
 
 /// Settings of the search of a check.
 ///
-/// The environment variable `GARRICK_SIM` has the form of a list of settings, separated by commas:
+/// The environment variable `GARRICK_SIM` contains a list of settings, separated by commas:
 ///
 /// | setting | meaning |
 /// | --- | --- |
@@ -28,26 +28,27 @@ pub struct Settings {
     pub(crate) strategy: Choosing,
 }
 
-/// Number of runs.
+/// Number of runs, or the time in which as many runs as possible are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Amount {
     Runs(u64),
     Time(Duration),
 }
 
-/// A strategy by name.
+/// The strategy of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Choosing {
-    /// A random walk for most seeds, PCT and POS for the others.
+    /// A random walk for every second seed, PCT or POS for the others.
     Portfolio,
     /// A random walk.
     Walk,
-    /// The strategy PCT, with this number of changes of priorities.
+    /// The strategy PCT with this depth, which is the number of ordering constraints that a bug may
+    /// need.
     Pct(u32),
     /// Partial-order sampling.
     Pos,
-    /// All orders. Of the orders that differ only in the order of independent steps, only one is
+    /// All orders. If orders differ only in the order of independent steps, only one of them is
     /// tried.
     All,
 }

@@ -43,8 +43,8 @@ pub struct Sim {
     /// Number of the current step.
     pub(crate) step: Rc<Cell<u32>>,
     nodes: Vec<Place>,
-    /// For each number that a node has had in the simulation, the index of this node. Numbers are
-    /// never reused.
+    /// For each number of a node in the simulation, the index of the node. A node gets a new number
+    /// at each start, and numbers are never reused.
     indices: Vec<usize>,
     pub(crate) properties: Properties,
     faults: Faults,
@@ -184,7 +184,8 @@ impl Sim {
         node
     }
 
-    /// Opens the node at an index. Returns its number in the simulation.
+    /// Opens a system for the node at an index. Returns the number of the system in the simulation,
+    /// and the node.
     fn open(&mut self, name: Rc<str>, index: usize) -> (usize, Node) {
         let seed = mix(self.seed ^ self.nodes.len() as u64);
         let world = Arc::new(SimWorld::new(self.clocks.of(&name).clone(), seed));
@@ -252,7 +253,7 @@ impl Sim {
     }
 
     /// Declares a property that must hold at the end of the run, like [`Sim::at_end`]. If the
-    /// property does not hold, the error of `check` explains why.
+    /// property does not hold, the error that `check` returns explains why.
     pub fn explained(
         &mut self,
         name: impl Into<String>,
@@ -351,7 +352,7 @@ impl Sim {
     }
 
     /// Returns the rules of the disks: their space, their speed and their faults. By default, the
-    /// only fault of a disk is that a crash loses unsynced data.
+    /// only fault of a disk is that a crash may lose unsynced data.
     pub fn disks(&mut self) -> &mut Disks {
         &mut self.disks
     }
@@ -375,15 +376,16 @@ impl Sim {
         self
     }
 
-    /// Allows actors and stages to fail by a panic or an error of their own code. By default, a
-    /// failure that the simulation has not caused breaks the run.
+    /// Allows actors and stages to fail by a panic or an error of their own code. By default, the
+    /// run counts as failed if an actor or a stage fails and the simulation has not caused this
+    /// failure.
     pub fn allow_failures(&mut self) -> &mut Self {
         self.allows_failures = true;
         self
     }
 }
 
-/// The interface for the execution of a run.
+/// Methods for the execution of a run.
 impl Sim {
     pub(crate) fn faults_and_links(&self) -> (&Faults, &Links) {
         (&self.faults, &self.links)
@@ -406,8 +408,8 @@ impl Sim {
         }
     }
 
-    /// Returns the tasks that were created, each with the name of its node if there are several
-    /// nodes.
+    /// Removes and returns the records of the tasks that were created. Each record has the name of
+    /// the task's node if there are several nodes.
     pub(crate) fn births_with_nodes(&mut self) -> Vec<(Birth, Option<String>)> {
         let births: Vec<Birth> = self.simulation.births().drain(..).collect();
         let has_several = self.nodes.len() > 1;
@@ -465,7 +467,8 @@ impl Sim {
         self.index_of(name).expect("the setup was checked")
     }
 
-    /// Returns the name of the node with a number in the simulation, even if it has crashed.
+    /// Returns the name of the node that has the given number in the simulation, even if this node
+    /// has crashed.
     pub(crate) fn name_of(&self, number: usize) -> &str {
         self.name_at(self.indices[number])
     }

@@ -42,8 +42,8 @@ pub(crate) fn is_stage(type_name: &str) -> bool {
     type_name == SIMULATED_STAGE
 }
 
-/// Returns an error if the choice at an index lets a task of another node wake a stage by a
-/// channel. `name_of` returns the names of nodes.
+/// Returns a failure if the choice at the index `at` would let a task of another node wake a stage
+/// through a channel. `name_of` returns the names of nodes.
 pub(crate) fn check_sender<'n>(
     simulation: &Simulation,
     at: usize,
@@ -62,14 +62,14 @@ pub(crate) fn check_sender<'n>(
     })
 }
 
-/// Returns the node of the sender if it is another node, and the receiver is a stage that is woken
-/// by a channel.
+/// Returns the node of the sender if a channel wakes a stage, and the sender is a task on another
+/// node than the stage.
 fn sender_on_another_node(about: &Circumstances) -> Option<usize> {
     let is_by_channel = is_stage(about.type_name) && about.kind == Some(WAKE);
     about.from.filter(|from| is_by_channel && *from != about.to)
 }
 
-/// Returns the property that the failure of the stage `name` breaks.
+/// Returns the broken property for a failure of the stage `name`.
 pub(crate) fn failed(name: &str, why: String) -> Broken {
     Broken {
         property: format!("stage {name}"),

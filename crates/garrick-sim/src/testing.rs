@@ -60,7 +60,7 @@ const NODE: &str = "kit";
 pub struct Kit {
     sim: Sim,
     node: Node,
-    /// Choices in the order in which they were caused.
+    /// Choices that have not been taken yet, in the order in which they were caused.
     queue: VecDeque<Choice>,
 }
 
@@ -146,7 +146,8 @@ impl Kit {
         panic!("the actors have run {TURNS_MAX} turns and still have messages");
     }
 
-    /// Returns the index of the possible choice that was caused first.
+    /// Returns the index of the next choice: among the choices that are possible now, the one that
+    /// was caused first.
     fn next(&mut self) -> Option<usize> {
         let choices = self.sim.simulation.choices();
         if choices.is_empty() {

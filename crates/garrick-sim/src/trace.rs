@@ -17,7 +17,7 @@ pub struct Trace {
     steps: Vec<Traced>,
     /// Display name of each task.
     names: HashMap<TaskName, String>,
-    /// Number of tasks of each type so far.
+    /// Number of tasks of each type that were created so far.
     counts: HashMap<String, u32>,
     /// Names of the nodes, by index.
     pub(crate) nodes: Vec<String>,
@@ -35,7 +35,7 @@ struct Traced {
     facts: Vec<String>,
 }
 
-/// Event of a step.
+/// The event that happens in a step.
 #[derive(Debug)]
 enum Happened {
     Starts(String),
@@ -251,7 +251,7 @@ impl Traced {
     }
 }
 
-/// Formats the trace as text, a line for each step.
+/// Formats the trace as text, with a line for each step and for each fact.
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, step) in self.steps.iter().enumerate() {
@@ -276,8 +276,8 @@ impl fmt::Display for Trace {
     }
 }
 
-/// Returns the kind of message that is delivered to a stage of a pipeline. Returns `None` for an
-/// actor, and for a request to stop.
+/// Returns the kind of message that is delivered to a stage of a pipeline. Returns `None` if the
+/// receiver is an actor, or if the message is a request to stop.
 fn kind_of_stage(about: &Circumstances) -> Option<&'static str> {
     about.kind.filter(|_| is_stage(about.type_name))
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use std::{process, thread};
 
-/// Number of checks within the time limit of a step. The watchdog notices an endless turn late by
-/// at most the limit divided by this number.
+/// Number of checks within the time limit of a step. The watchdog notices an endless turn with a
+/// delay of at most the time limit divided by this number.
 const LOOKS: u32 = 10;
 
 /// A guard that exists while the steps of a check are watched. If a step takes longer than the
@@ -20,7 +20,8 @@ pub(crate) struct Watchdog {
 #[derive(Default)]
 struct Watched {
     seed: AtomicU64,
-    /// Number of steps of all runs so far. Even between two runs, and odd within a run.
+    /// A number that grows with each step of a run, and at the end of a run. Odd within a run, and
+    /// even between two runs.
     steps: AtomicU64,
     /// Number of the step in the run.
     step: AtomicU64,

@@ -156,7 +156,7 @@ fn a_program_that_is_not_deterministic_is_found() {
     assert!(kept.contains("differ"), "{kept}");
 }
 
-/// Two actors race to be the first.
+/// Sets up three actors that race with each other: each sends its number to the same receiver.
 fn race(sim: &mut Sim) {
     struct First(Vec<u32>);
     impl Actor for First {

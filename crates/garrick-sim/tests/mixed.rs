@@ -1,4 +1,4 @@
-//! A program that uses most of what the actor crate has: its runs are the same in every process.
+//! A program that uses most features of the actor crate. Its runs are the same in every process.
 
 use std::env;
 use std::fs;
@@ -47,7 +47,7 @@ impl Actor for Desk {
     }
 }
 
-/// An actor that asks other actors, in each way in which an actor can ask.
+/// An actor that asks other actors in many different ways.
 struct Asker {
     desks: Vec<Address<Question>>,
     bounded: Address<u32>,
@@ -128,7 +128,7 @@ async fn walk(mut steps: Incoming<u32>, router: Router<Question>, name: &'static
     }
 }
 
-/// Spawns a desk that its supervisor restarts.
+/// Spawns a [`Desk`] that its supervisor restarts when it fails.
 fn supervised_desk(sim: &mut Sim, node: &Node) -> Address<Question> {
     let tree = Supervisor::new("office", Strategy::OneForOne)
         .intensity(20, Duration::from_secs(60))
@@ -154,7 +154,7 @@ fn bounded(node: &Node) -> Address<u32> {
     .unwrap()
 }
 
-/// Spawns an actor that keeps odd numbers until an even number arrives.
+/// Spawns an actor that stashes odd numbers until an even number arrives.
 fn stasher(node: &Node) -> Address<u32> {
     node.actor(behavior(|n: u32, cx| {
         if n % 2 == 1 {
@@ -169,7 +169,8 @@ fn stasher(node: &Node) -> Address<u32> {
     .unwrap()
 }
 
-/// Puts a time limit, a breaker, retries and a limiter in front of a desk.
+/// Puts a time limit, a breaker, retries and a limiter in front of a [`Desk`]. Returns the
+/// resulting service.
 fn service(node: &Node, desk: &Address<Question>) -> Address<Question> {
     let service = timeout(node.handle(), desk.clone(), Duration::from_millis(3));
     let service = node.spawn(breaker(service).failures(2)).unwrap();

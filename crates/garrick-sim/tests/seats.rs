@@ -1,4 +1,4 @@
-//! Supervised actors whose turns fail by choice of the simulation.
+//! Supervised actors whose turns the simulation makes fail.
 #![forbid(unsafe_code)]
 
 use std::time::Duration;

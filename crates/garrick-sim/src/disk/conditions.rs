@@ -1,5 +1,5 @@
-//! The conditions of an operation: the rule of its disk, and the random decisions about the
-//! operation.
+//! The conditions under which an operation on a disk runs: the rule of the disk, and the random
+//! decisions about the operation.
 
 use std::io;
 use std::thread;
@@ -24,18 +24,20 @@ const FNV_FACTOR: u64 = 0x100_0000_01b3;
 /// A number that distinguishes the random decisions about a crash from those about an operation.
 const CRASH: u64 = u64::MAX;
 
-/// The random decisions about the operations of all disks of a run.
+/// The random decisions about operations on all disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Draws {
     pub(super) seed: u64,
-    /// Number of random generators so far, for each disk, file and kind of operation.
+    /// Number of random generators that were created so far, for each combination of disk, file and
+    /// kind of operation.
     counts: HashMap<u64, u32>,
 }
 
 impl Draws {
-    /// Returns the generator for the next operation of a kind on a file. The generator depends only
-    /// on the seed, the names of the disk and the file, the kind, and the number of such operations
-    /// so far. So operations on other files do not change the generator.
+    /// Returns the random generator for the next operation of the kind `kind` on a file. The
+    /// generator depends only on the seed, the names of the disk and the file, the kind, and the
+    /// number of earlier operations of this kind on the file. So operations on other files do not
+    /// change the generator.
     fn next(&mut self, disk: &str, file: &str, kind: u64) -> Rng {
         let names = hash_text(hash_text(mix(self.seed), disk), file);
         let key = mix(names ^ mix(kind));
@@ -56,7 +58,7 @@ pub(super) fn hash_bytes(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash ^ FNV_BASIS, add)
 }
 
-/// The conditions of the operations on one disk.
+/// The conditions under which operations on one disk run.
 pub(super) struct Conditions<'r> {
     pub(super) disk: &'r str,
     pub(super) rule: Rule,
@@ -66,17 +68,18 @@ pub(super) struct Conditions<'r> {
     pub(super) in_turn: bool,
     pub(super) power: &'r mut Power,
     pub(super) draws: &'r mut Draws,
-    /// Receives the faults that happen.
+    /// The list to which the faults that happen are added.
     pub(super) faults: &'r mut Vec<DiskFault>,
     /// Total time that operations have taken.
     pub(super) taken: &'r mut Nanos,
 }
 
 impl Conditions<'_> {
-    /// Begins an operation on a file. Returns the generator for its decisions.
+    /// Begins an operation on a file. Returns the random generator for decisions about this
+    /// operation.
     ///
     /// # Errors
-    /// Returns an error if the node crashes instead.
+    /// Returns an error if the node crashes instead of executing the operation.
     pub(super) fn begin(&mut self, operation: Operation, file: &str) -> io::Result<Rng> {
         let mut rng = self.draws.next(self.disk, file, operation as u64);
         if let Some(slow) = self.rule.slow.as_ref().filter(|_| !self.is_calm) {
@@ -92,7 +95,7 @@ impl Conditions<'_> {
         Ok(rng)
     }
 
-    /// Begins an operation that may fail as a whole.
+    /// Begins an operation on a file, and decides at random whether the operation fails.
     ///
     /// # Errors
     /// Returns an error if the operation fails.
@@ -132,7 +135,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// Reports that an operation fails. Returns its error.
+    /// Reports that an operation fails. Returns the error of the operation.
     pub(super) fn fail(&mut self, operation: Operation, file: &str) -> io::Error {
         self.report(file, DiskEvent::Failed(operation));
         failed(self.disk, operation)

@@ -26,7 +26,7 @@ enum Change {
 pub(super) struct Damage {
     /// True if the lost part of a write may be replaced by other bytes in the file.
     pub(super) tears: bool,
-    /// True if a later change may survive an earlier one.
+    /// True if a later change may survive although an earlier one is lost.
     pub(super) reorders: bool,
     /// True if no change survives.
     pub(super) loses_all: bool,
@@ -35,8 +35,7 @@ pub(super) struct Damage {
 /// The bytes that a crash or a failed sync has lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Loss {
-    /// Number of written bytes that are lost, plus the number of changes of the length that are
-    /// lost.
+    /// Number of written bytes that are lost. A lost change of the file length counts as one byte.
     pub(super) bytes: usize,
     /// True if some of the lost bytes were replaced by other bytes.
     pub(super) is_torn: bool,
@@ -44,9 +43,9 @@ pub(super) struct Loss {
 
 /// The changes that reach the disk.
 enum Survivors {
-    /// The first changes, up to a number of bytes.
+    /// The first changes survive, up to this number of bytes.
     First(usize),
-    /// A random part of the changes. Each change survives or is lost at random.
+    /// Each change survives or is lost at random.
     Any,
 }
 
@@ -61,7 +60,7 @@ impl Content {
         &self.durable
     }
 
-    /// Writes bytes. A crash before the next sync loses them.
+    /// Writes bytes. A crash before the next sync may lose them.
     pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
         if !bytes.is_empty() {
             let bytes = bytes.to_vec();
@@ -69,7 +68,7 @@ impl Content {
         }
     }
 
-    /// Changes the length. A crash before the next sync undoes the change.
+    /// Changes the length of the file. A crash before the next sync may undo the change.
     pub(super) fn set_length(&mut self, length: usize) {
         if length != self.seen.len() {
             self.change(Change::Length(length));
@@ -88,21 +87,22 @@ impl Content {
         }
     }
 
-    /// Makes a random part of the changes durable, and drops the other changes forever, although
-    /// programs still see them.
+    /// Makes a random part of the pending changes durable, and drops the other changes. Programs
+    /// still see the dropped changes, but no later sync makes them durable.
     pub(super) fn fail_sync(&mut self, rng: &mut Rng) -> Loss {
         self.settle(rng, Damage::default())
     }
 
-    /// Loses a random part of the changes. From now on, programs see the bytes that are on the
-    /// disk.
+    /// Loses a random part of the pending changes. Afterwards, programs see only the bytes that are
+    /// on the disk.
     pub(super) fn crash(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
         let loss = self.settle(rng, damage);
         self.seen.clone_from(&self.durable);
         loss
     }
 
-    /// Makes the surviving changes durable.
+    /// Decides at random which pending changes survive, and makes them durable. Returns what was
+    /// lost.
     fn settle(&mut self, rng: &mut Rng, damage: Damage) -> Loss {
         let total = self.pending.iter().map(Change::weight).sum();
         let mut survivors = Survivors::draw(rng, total, damage);
@@ -124,8 +124,8 @@ impl Content {
 }
 
 impl Survivors {
-    /// Lets none, all, or a random part of the changes survive. Each of the three cases has the
-    /// same probability.
+    /// Decides at random whether none, all or a part of the changes survive. The three cases have
+    /// equal probabilities, unless `damage` says that all changes are lost.
     fn draw(rng: &mut Rng, total: usize, damage: Damage) -> Self {
         match rng.below(3) {
             _ if damage.loses_all => Self::First(0),
@@ -136,7 +136,7 @@ impl Survivors {
         }
     }
 
-    /// Returns how many bytes of the next change, which has `weight` bytes, survive.
+    /// Returns how many bytes survive of the next change, which has `weight` bytes.
     fn take(&mut self, rng: &mut Rng, weight: usize) -> usize {
         match self {
             Self::First(left) => {
@@ -189,7 +189,8 @@ impl Change {
     }
 }
 
-/// Writes bytes at a position. If the content is shorter than that, fills the gap with zeros.
+/// Writes bytes at a position. If the position is after the end of the content, fills the gap with
+/// zeros.
 fn put(content: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     let end = at + bytes.len();
     if content.len() < end {

@@ -15,8 +15,8 @@ use crate::chance::{check_per_mille, nanos_of};
 
 /// The disks of the nodes, as returned by [`Sim::disks`](crate::Sim::disks).
 ///
-/// A disk without a rule has no faults and no limit. But a crash of its node always loses unsynced
-/// data.
+/// A disk without a rule has no faults and no limit. But even then, a crash of its node may lose
+/// unsynced data.
 #[derive(Debug)]
 pub struct Disks {
     room: Arc<Room>,
@@ -152,7 +152,7 @@ impl DiskRule<'_> {
     }
 }
 
-/// The interface for the execution of a run.
+/// Methods for the execution of a run.
 impl Disks {
     pub(crate) fn new(seed: u64) -> Self {
         let room = Arc::new(Room::new(seed));
@@ -166,13 +166,13 @@ impl Disks {
         FaultWatch { room }
     }
 
-    /// Returns true if a node has a disk.
+    /// Returns true if any node has a disk.
     #[inline]
     pub(crate) fn are_any(&self) -> bool {
         self.are_any.get()
     }
 
-    /// Returns the faults that have not been noted yet, oldest first.
+    /// Removes and returns the faults that were not recorded as facts yet, oldest first.
     pub(crate) fn take_faults(&self) -> Vec<DiskFault> {
         self.room.take_faults()
     }
@@ -191,7 +191,7 @@ impl Disks {
         names.map(str::to_owned).collect()
     }
 
-    /// Crashes the disk of a node.
+    /// Crashes the disk of a node: unsynced data may be lost, and all open files become invalid.
     pub(crate) fn crash(&self, node: &str) {
         self.room.crash(node);
     }
@@ -212,8 +212,8 @@ impl Disks {
         self.room.state().set_at_risk(node, at_risk);
     }
 
-    /// Returns a node that has crashed at an operation of the last turn, and whose actors have not
-    /// crashed yet.
+    /// Returns the node that has crashed at a disk operation of the last turn, if there is one. The
+    /// actors of this node have not been dropped yet.
     pub(crate) fn lost(&self) -> Option<String> {
         self.room.lost()
     }
@@ -246,7 +246,7 @@ pub(crate) struct FaultWatch {
 }
 
 impl FaultWatch {
-    /// Returns the faults that were not noted yet, oldest first.
+    /// Removes and returns the faults that were not recorded as facts yet, oldest first.
     pub(crate) fn take(&self) -> Vec<DiskFault> {
         self.room.take_faults()
     }

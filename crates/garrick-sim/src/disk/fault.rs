@@ -38,7 +38,7 @@ pub enum DiskEvent {
         /// True if some of the lost bytes were replaced by other bytes.
         is_torn: bool,
     },
-    /// A crash has undone this change of the names, which was not synced.
+    /// A crash has undone this change of a file name, because the change was not synced.
     NameLost(Operation),
 }
 

@@ -14,9 +14,10 @@ use super::store::Store;
 /// The simulated disk of a node. [`Sim::disk`](crate::Sim::disk) returns it. A disk implements
 /// [`Files`].
 ///
-/// Clones are handles to the same disk. The disk survives a crash of its node, but loses unsynced
-/// data. While the node is down, all operations return an error, so that destructors of its actors
-/// write nothing. All operations on files that were opened before the crash return errors.
+/// Clones are handles to the same disk. The disk survives a crash of its node, but may lose
+/// unsynced data. While the node is down, all operations return an error, so that destructors of
+/// the node's actors write nothing. All operations on files that were opened before the crash
+/// return errors.
 ///
 /// An operation takes effect at once. If the turn fails later, nothing is undone, as on a real
 /// disk.

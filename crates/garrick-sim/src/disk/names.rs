@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::fault::Operation;
 use crate::search::Rng;
 
-/// Number of a file, in the order of their creation on the disk.
+/// Number of a file. Files are numbered in the order of their creation on the disk.
 pub(super) type FileId = u32;
 
-/// The names of the files.
+/// The names of the files of one disk.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// The names that programs see.
@@ -20,7 +20,7 @@ pub(super) struct Names {
     pending: Vec<Change>,
 }
 
-/// A change of the names.
+/// A change of a file name.
 #[derive(Debug, Clone)]
 enum Change {
     Create { name: String, file: FileId },
@@ -46,7 +46,7 @@ impl Names {
         self.change(Change::Create { name, file });
     }
 
-    /// Changes a name, which must exist.
+    /// Renames the file `from`, which must exist, to `to`.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         debug_assert!(self.find(from).is_some());
         if from != to {
@@ -55,7 +55,7 @@ impl Names {
         }
     }
 
-    /// Removes a name, which must exist.
+    /// Removes the name of a file, which must exist.
     pub(super) fn remove(&mut self, name: &str) {
         debug_assert!(self.find(name).is_some());
         let name = name.to_owned();
@@ -74,8 +74,8 @@ impl Names {
         }
     }
 
-    /// Loses the latest changes, and keeps the earlier ones. The number of kept changes is random,
-    /// or 0 if `loses_all` is true. Returns the operation and the name of each lost change.
+    /// Keeps a random number of the earliest pending changes, and loses the later ones. Keeps no
+    /// change if `loses_all` is true. Returns the operation and the name of each lost change.
     pub(super) fn crash(&mut self, rng: &mut Rng, loses_all: bool) -> Vec<(Operation, String)> {
         let kept = match rng.below(3) {
             _ if loses_all => 0,

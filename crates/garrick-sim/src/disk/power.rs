@@ -68,8 +68,8 @@ impl Power {
         self.state = State::On;
     }
 
-    /// Checks that operations are possible for a handle. `crashes` is the number of crashes before
-    /// the handle was created, or `None` for a handle that crashes do not make invalid.
+    /// Checks that operations through a handle are possible. `crashes` is the number of crashes
+    /// before the handle was created, or `None` for a handle that stays valid after a crash.
     ///
     /// # Errors
     /// Returns an error if the power is off, or if the handle was created before a crash.

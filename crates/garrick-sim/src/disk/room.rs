@@ -21,9 +21,9 @@ const DISKS: u64 = 0x64_6973_6b73;
 /// All disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Room {
-    /// True if there are faults that were not noted yet. Written under the lock.
+    /// True if there are faults that were not recorded as facts yet.
     has_faults: AtomicBool,
-    /// True if a node has crashed at an operation since [`Room::lost`] was last called.
+    /// True if a node has crashed at a disk operation since [`Room::lost`] was last called.
     has_lost: AtomicBool,
     /// True while a turn is executed.
     in_turn: AtomicBool,
@@ -37,7 +37,7 @@ pub(super) struct State {
     /// The disks, by the names of their nodes.
     slots: BTreeMap<String, Slot>,
     draws: Draws,
-    /// Faults that were not noted yet.
+    /// Faults that were not recorded as facts yet.
     faults: Vec<DiskFault>,
     /// Time that operations have taken since [`Room::take_time`] was last called.
     taken: Nanos,
@@ -64,10 +64,10 @@ impl Room {
     }
 
     /// Performs an operation on a disk. `crashes` is the number of crashes before the handle was
-    /// created, or `None` if crashes do not make the handle invalid.
+    /// created, or `None` if the handle stays valid after a crash.
     ///
     /// # Errors
-    /// Returns an error if the handle is not valid, and the error of the operation.
+    /// Returns an error if the handle is not valid, or if the operation fails.
     ///
     /// # Panics
     /// Unwinds if the node crashes at the operation.
@@ -109,7 +109,8 @@ impl Room {
         }
     }
 
-    /// Returns a node that has crashed at an operation, and whose actors have not crashed yet.
+    /// Returns the node that has crashed at a disk operation of the last turn, if there is one. The
+    /// actors of this node have not been dropped yet.
     pub(super) fn lost(&self) -> Option<String> {
         if !self.has_lost.load(Relaxed) {
             return None;
@@ -120,7 +121,7 @@ impl Room {
         lost.next().map(|(name, _)| name.clone())
     }
 
-    /// Returns the faults that were not noted yet, oldest first.
+    /// Removes and returns the faults that were not recorded as facts yet, oldest first.
     pub(super) fn take_faults(&self) -> Vec<DiskFault> {
         if !self.has_faults.load(Relaxed) {
             return Vec::new();
@@ -131,7 +132,7 @@ impl Room {
 }
 
 impl State {
-    /// Adds an empty disk, unless it exists.
+    /// Adds an empty disk for a node, unless the node has a disk already.
     pub(super) fn add(&mut self, disk: &str) {
         self.slots.entry(disk.to_owned()).or_default();
     }
@@ -160,7 +161,7 @@ impl State {
         self.is_calm = true;
     }
 
-    /// Makes all handles invalid.
+    /// Makes all handles of disks and files invalid, because the run is over.
     pub(super) fn end(&mut self) {
         self.is_over = true;
     }

@@ -3,7 +3,7 @@
 use garrick_sched::Nanos;
 use std::ops::Range;
 
-/// The rule of a disk.
+/// The rule of a disk: its space, its speed and its faults.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rule {
     /// Total length of all files at which the disk is full.

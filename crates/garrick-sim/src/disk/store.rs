@@ -17,7 +17,7 @@ const FILE_MAX: u64 = 1 << 30;
 pub(super) struct Store {
     names: Names,
     files: BTreeMap<FileId, Stored>,
-    /// Number of the next file.
+    /// Number that the next new file gets.
     next: FileId,
     is_locked: bool,
 }
@@ -25,7 +25,7 @@ pub(super) struct Store {
 /// A file.
 #[derive(Debug)]
 struct Stored {
-    /// The last name of the file.
+    /// The current name of the file. A removed file keeps its last name.
     name: String,
     content: Content,
 }
@@ -182,7 +182,7 @@ impl Store {
         Ok(())
     }
 
-    /// Loses unsynced data.
+    /// Crashes the disk: loses unsynced data, and releases the lock of the disk.
     pub(super) fn crash(&mut self, cx: &mut Conditions<'_>) {
         self.is_locked = false;
         for stored in self.files.values_mut() {
@@ -217,14 +217,15 @@ impl Store {
         self.names.iter().fold(hash, add)
     }
 
-    /// Returns an open file. A file is kept until the next crash, which invalidates all handles.
+    /// Returns an open file. Even a removed file is kept until the next crash, which invalidates
+    /// all handles.
     fn file(&mut self, file: FileId) -> &mut Stored {
         self.files
             .get_mut(&file)
             .expect("a file is kept until a crash")
     }
 
-    /// Returns the length to which a file may grow. `None` if the disk has no limit.
+    /// Returns the maximum length to which a file may grow, or `None` if the disk has no limit.
     fn space_for(&self, file: FileId, cx: &Conditions<'_>) -> Option<u64> {
         let others = self.names.iter().filter(|(_, other)| *other != file);
         let used: u64 = others.map(|(_, other)| self.length(other)).sum();
@@ -232,7 +233,8 @@ impl Store {
     }
 }
 
-/// Returns the number of bytes that can be written at a position.
+/// Returns how many of `bytes` can be written at the position `at`. `space` is the maximum length
+/// of the file.
 fn fitting(space: Option<u64>, at: u64, bytes: &[u8]) -> usize {
     let left = space.map_or(u64::MAX, |space| space.saturating_sub(at));
     bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX))

@@ -85,8 +85,8 @@ pub trait Model {
     ///
     /// Parts must be independent: the effect and the result of an operation depend only on earlier
     /// operations of its part. Then a history is linearizable if and only if the operations of each
-    /// part are linearizable. Checking the parts one after another is much faster. If an operation
-    /// of the history has no key, the history is checked as a whole.
+    /// part are linearizable. Checking one part after another is much faster than checking the
+    /// whole history. If an operation of the history has no key, the history is checked as a whole.
     ///
     /// Each part begins in the state [`init`](Self::init).
     fn key(&self, op: &Self::Op) -> Option<Self::Key> {
@@ -94,8 +94,8 @@ pub trait Model {
         None
     }
 
-    /// Returns the value that the operation would return in this state, if there is only one. Used
-    /// only in explanations.
+    /// Returns the value that the operation would return in this state, if only one value is
+    /// possible. Used only in explanations.
     fn answer(&self, state: &Self::State, op: &Self::Op) -> Option<Self::Ret> {
         let _ = (state, op);
         None
@@ -103,7 +103,7 @@ pub trait Model {
 }
 
 /// Specifies an object whose operations happen one at a time, and whose results follow from the
-/// earlier operations. Such an object is also a [`Model`].
+/// earlier operations. A type that implements `Sequential` also implements [`Model`].
 ///
 /// # Examples
 ///
@@ -148,7 +148,7 @@ pub trait Sequential {
     /// Returns the first state.
     fn init(&self) -> Self::State;
 
-    /// Changes the state as the operation does, and returns the result of the operation.
+    /// Applies the operation to the state, and returns the result of the operation.
     fn apply(&self, state: &mut Self::State, op: &Self::Op) -> Self::Ret;
 
     /// Returns the part of the object to which the operation belongs, or `None` if the operation

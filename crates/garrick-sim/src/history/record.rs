@@ -145,8 +145,8 @@ impl<Op, Ret> History<Op, Ret> {
         self.end(call, Outcome::Returned { time, ret });
     }
 
-    /// Records that an operation has failed, and has had no effect. If it is unknown whether the
-    /// operation has had an effect, for example after a timeout, then leave it pending.
+    /// Records that an operation has failed, and has had no effect. If you do not know whether the
+    /// operation has had an effect, for example after a timeout, leave the operation pending.
     ///
     /// # Panics
     /// Panics if the operation has already ended, or if the history has no such call.

@@ -1,4 +1,5 @@
-//! The choices of a run that can be taken now: any order, or the order of times.
+//! The choices that a run can take now. Messages arrive in any order, or in the order of their
+//! times.
 
 mod outages;
 mod times;
@@ -14,8 +15,8 @@ use crate::sim::Sim;
 use outages::Outages;
 use times::Times;
 
-/// A number that distinguishes the generators for lost, failing and repeated messages in a search
-/// of all orders from other generators with the same seed.
+/// A number that distinguishes the random generators for lost, failing and repeated messages from
+/// other generators with the same seed. Used only in a search of all orders.
 const FATES: u64 = 0x66_6174_6573;
 
 /// The mode of a run, which selects the choices that are offered.
@@ -33,8 +34,9 @@ pub(crate) enum Mode {
 
 /// The choices that can be taken now.
 ///
-/// Without times, these are all choices of the simulation. With times, these are the choices whose
-/// time has come. If there are no such choices, time passes until there are.
+/// If messages have no times, these are all choices of the simulation. If messages have times,
+/// these are the choices whose time has come. If there are no such choices, time passes until there
+/// are.
 pub(crate) struct Schedule {
     /// Times of the messages. `None` if any order is possible.
     times: Option<Times>,
@@ -43,7 +45,7 @@ pub(crate) struct Schedule {
     steps: u32,
     /// True if only some choices of the simulation can be taken now.
     is_filtered: bool,
-    /// Choices that can be taken now, if they are filtered.
+    /// The choices that can be taken now. Used only if `is_filtered` is true.
     enabled: Vec<Choice>,
     /// Index of each enabled choice among the choices of the simulation.
     indices: Vec<usize>,
@@ -67,7 +69,8 @@ impl Schedule {
     }
 
     /// Finds the choices that can be taken now. Calls `absorb` when choices may have been caused or
-    /// tasks may have been created. `absorb` must take the records of them out of the simulation.
+    /// tasks may have been created. `absorb` must remove the records of these choices and tasks
+    /// from the simulation.
     pub(crate) fn prepare(&mut self, sim: &mut Sim, mode: Mode, mut absorb: impl FnMut(&mut Sim)) {
         self.steps += 1;
         self.look(sim, mode, &mut absorb);
@@ -137,7 +140,7 @@ impl Schedule {
         self.filter(sim, mode);
     }
 
-    /// If only some of the choices can be taken now, finds them.
+    /// Finds the choices that can be taken now, if not all choices of the simulation can be taken.
     fn filter(&mut self, sim: &Sim, mode: Mode) {
         let are_any_held = self.outages.are_any_held(sim);
         let has_times = self.times.is_some() && mode != Mode::Following;
@@ -196,7 +199,8 @@ impl Schedule {
         true
     }
 
-    /// Returns the time of the next message, timer, end of an outage, or end of all faults.
+    /// Returns the time of the next event: a message, a timer, the end of an outage, or the end of
+    /// all faults.
     fn next(&self, sim: &Sim, mode: Mode) -> Option<Nanos> {
         let now = sim.clock.now();
         let of_messages = self.times.as_ref().and_then(|times| times.next(sim));
@@ -209,8 +213,8 @@ impl Schedule {
         next.into_iter().flatten().min()
     }
 
-    /// Takes the enabled choice at an index. Returns the choice, and its index among all choices of
-    /// the simulation.
+    /// Records that the enabled choice at an index is taken. Returns the choice, and its index
+    /// among all choices of the simulation.
     pub(crate) fn take(&mut self, sim: &Sim, index: usize, fate: Fate) -> (usize, Choice) {
         let at = self.index_of(index);
         let choice = sim.simulation.choices()[at];
@@ -236,8 +240,7 @@ impl Schedule {
         }
     }
 
-    /// Chooses at random what happens to the message of the enabled choice at an index: its
-    /// [`Fate`].
+    /// Chooses at random the [`Fate`] of the message that the enabled choice at an index delivers.
     pub(crate) fn draw(&self, sim: &Sim, rng: &mut Rng, index: usize) -> Fate {
         let (faults, links) = sim.faults_and_links();
         if !faults.are_any() && !links.are_any() {
@@ -262,9 +265,9 @@ impl Schedule {
         draw_fate(sim, &mut rng, &about)
     }
 
-    /// Returns `fate`, or [`Fate::Happens`] if the message of the enabled choice at an index cannot
-    /// be lost. This can happen if the crash or the partition that made the loss possible was left
-    /// out of the list of moves.
+    /// Returns `fate`, unless `fate` is the loss of a message that cannot be lost. In this case,
+    /// returns [`Fate::Happens`]. A loss is impossible, for example, if the crash that caused it
+    /// was left out of the list of moves.
     pub(crate) fn possible(&self, sim: &Sim, index: usize, fate: Fate) -> Fate {
         let at = self.index_of(index);
         if fate != Fate::Lost || self.is_cut_off(sim, at) {
@@ -279,13 +282,13 @@ impl Schedule {
         }
     }
 
-    /// Returns true if a partition loses the message of the choice at an index among all choices of
-    /// the simulation.
+    /// Returns true if a partition loses the message of a choice. `at` is the index of the choice
+    /// among all choices of the simulation.
     pub(crate) fn is_cut_off(&self, sim: &Sim, at: usize) -> bool {
         self.outages.cut_off(sim, at, false)
     }
 
-    /// Executes an event of the simulation.
+    /// Executes an event of the simulation itself, such as a crash.
     pub(crate) fn happen(&mut self, sim: &mut Sim, event: Event) {
         let (step, has_times) = (self.steps, self.times.is_some());
         match event {
@@ -306,15 +309,15 @@ fn advance(sim: &mut Sim) {
     }
 }
 
-/// Returns the nodes of a message between different nodes of the simulation.
+/// Returns the nodes of the sender and of the receiver of a message, if these are different nodes.
 fn remote_nodes(about: &Circumstances) -> Option<(usize, usize)> {
     let from = about.from.filter(|from| *from != about.to);
     from.filter(|_| about.is_message)
         .map(|from| (from, about.to))
 }
 
-/// Returns the probabilities, in per mille, that a message is lost by its link, and that it is lost
-/// because the node of its sender has crashed.
+/// Returns two probabilities in per mille: that the link loses a message, and that the message is
+/// lost because the node of its sender has crashed.
 fn losses(sim: &Sim, about: &Circumstances) -> [u32; 2] {
     let Some((from, to)) = remote_nodes(about) else {
         return [0; 2];
@@ -324,7 +327,7 @@ fn losses(sim: &Sim, about: &Circumstances) -> [u32; 2] {
     [of_link, u32::from(about.is_orphan) * faults.loses_sent]
 }
 
-/// Chooses at random what happens to the message of a step: its [`Fate`].
+/// Chooses at random the [`Fate`] of the message of a step.
 fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
     let (faults, links) = sim.faults_and_links();
     if losses(sim, about)

@@ -9,19 +9,20 @@ use crate::sim::Sim;
 
 use super::{Mode, set_offered};
 
-/// A number that distinguishes the generator for the steps of crashes from other generators with
-/// the same seed.
+/// A number that distinguishes the random generator for the earliest steps of crashes from other
+/// generators with the same seed.
 const CRASHES: u64 = 0x63_7261_7368;
 
-/// A number that distinguishes the generator for the steps of partitions from other generators with
-/// the same seed.
+/// A number that distinguishes the random generator for the earliest steps of partitions from other
+/// generators with the same seed.
 const CUTS: u64 = 0x6375_7473;
 
-/// A number that distinguishes the generator for the times of outages from other generators with
-/// the same seed.
+/// A number that distinguishes the random generator for the durations of outages from other
+/// generators with the same seed.
 const LASTS: u64 = 0x6c_6173_7473;
 
-/// The random number of the earliest step of an outage is below this limit.
+/// Before an outage may begin, the run must take a random number of steps, which is below this
+/// limit.
 const ONSET_STEPS: usize = 64;
 
 /// The outages of a run, in the order of their rules.
@@ -38,17 +39,17 @@ struct Rules {
     /// Generator for the earliest steps of the outages. `None` if they may begin at any step, as in
     /// a list of moves.
     onsets: Option<Rng>,
-    /// Number of the kind, which distinguishes the random times of the two kinds.
+    /// A number that makes the random durations of crashes differ from those of partitions.
     kind: u64,
 }
 
-/// The state of one rule.
+/// The state of the outage that one rule can cause.
 #[derive(Default)]
 struct Outage {
-    /// Number of the earliest step at which the outage may begin.
+    /// Number of the step after which the outage may begin.
     onset: u32,
     is_on: bool,
-    /// Time from which on the outage may end. `None` if it may end at any time.
+    /// The earliest time at which the outage may end. `None` if it may end at any time.
     ends_at: Option<Nanos>,
     /// Number of times that the outage has begun.
     times: u64,
@@ -69,7 +70,8 @@ impl Rules {
         }
     }
 
-    /// Begins an outage. `lasts` returns its random duration, if its duration is limited.
+    /// Begins an outage. `lasts` returns the random time at which the outage may end, or `None` if
+    /// it may end at any time.
     fn begin(
         &mut self,
         index: usize,
@@ -115,7 +117,7 @@ impl Outages {
         }
     }
 
-    /// Adds beginnings and ends of outages to the choices of step number `step`.
+    /// Offers as choices the outages that may begin or end in step number `step`.
     #[inline]
     pub(super) fn offer(&self, sim: &mut Sim, mode: Mode, step: u32) {
         if !self.crashes.all.is_empty() || !self.cuts.all.is_empty() {
@@ -198,7 +200,7 @@ impl Outages {
         self.cuts.end(index);
     }
 
-    /// Returns true if a partition holds messages now.
+    /// Returns true if a partition is in progress that makes messages wait.
     #[inline]
     pub(super) fn are_any_held(&self, sim: &Sim) -> bool {
         if self.cuts.on == 0 {
@@ -209,9 +211,9 @@ impl Outages {
         cuts.into_iter().any(|(cut, rule)| cut.is_on && rule.holds)
     }
 
-    /// Returns true if a partition stops the message of the choice at an index among all choices of
-    /// the simulation. If `holds` is true, only partitions that hold messages count. Otherwise,
-    /// only partitions that lose messages count.
+    /// Returns true if a partition stops the message of a choice. `at` is the index of the choice
+    /// among all choices of the simulation. If `holds` is true, only partitions that make messages
+    /// wait count. Otherwise, only partitions that lose messages count.
     #[inline]
     pub(super) fn cut_off(&self, sim: &Sim, at: usize, holds: bool) -> bool {
         self.cuts.on > 0 && self.is_separated(sim, at, holds)

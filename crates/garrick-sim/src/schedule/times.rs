@@ -12,16 +12,17 @@ use crate::stage::is_stage;
 
 use super::receiver_of;
 
-/// A number that distinguishes the generator for delays from other generators with the same seed.
+/// A number that distinguishes the random generator for delays from other generators with the same
+/// seed.
 const DELAYS: u64 = 0x64_656c_6179;
 
-/// Times of the messages.
+/// The times at which messages arrive, and the data from which they are computed.
 pub(super) struct Times {
-    /// Range of the delays of messages within a node.
+    /// Range of the delays of messages. The link between two nodes can have a different range.
     delay: Range<Nanos>,
-    /// Messages of each pair of a sender and a receiver.
+    /// The messages of each pair of a sender and a receiver.
     pairs: HashMap<Choice, Pair>,
-    /// Node of each task, by its number in the simulation.
+    /// For each task, the number of its node in the simulation.
     nodes: HashMap<TaskName, usize>,
     /// The stages of pipelines. They wake each other without a delay.
     stages: HashSet<TaskName>,
@@ -36,7 +37,7 @@ pub(super) struct Times {
 struct Pair {
     /// Number of messages of the pair so far.
     sent: u64,
-    /// Times at which the messages under way arrive, oldest first.
+    /// Arrival times of the messages that have not arrived yet, oldest message first.
     due: VecDeque<Nanos>,
 }
 

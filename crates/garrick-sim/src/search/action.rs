@@ -7,7 +7,8 @@ use std::hash::Hash;
 ///
 /// An action has the same value in every order of the steps. So a list of actions that was found in
 /// one run can be followed in another run. Messages of one sender to one receiver are delivered in
-/// order, so the action for "the oldest message of this pair" occurs once per message.
+/// order, so a single action stands for "the oldest message of this pair". This action occurs once
+/// for each message.
 pub trait Action: Copy + Eq + Ord + Hash + Debug + 'static {
     /// Returns the number of the task that the action changes. Two actions that change different
     /// tasks can be exchanged without any effect. Returns `None` if the action may change
@@ -26,7 +27,8 @@ pub trait Strategy<A: Action> {
 
     /// Records that the last chosen step, or the setup before the first step, has caused `action`.
     /// So `action` is enabled now, or will be enabled when the earlier actions of its chain have
-    /// happened. Called in the order of the causes, between the step and the next call of `choose`.
+    /// happened. Called after the step and before the next call of `choose`, in the order in which
+    /// the actions were caused.
     fn caused(&mut self, action: A) {
         let _ = action;
     }

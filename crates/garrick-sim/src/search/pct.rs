@@ -17,7 +17,8 @@ use super::action::{Action, Strategy};
 use super::rng::Rng;
 use garrick_core::random::mix;
 
-/// Default depth. Most known bugs have at most this depth.
+/// Default depth: the number of ordering constraints that a bug may need. Most known bugs need no
+/// more.
 const DEPTH: usize = 3;
 
 /// Expected number of steps of the first run, if the caller does not specify it.
@@ -37,8 +38,8 @@ struct Lowered {
 /// priorities at a few random steps.
 ///
 /// The first run depends on the seed of [`Pct::new`], the second one on the seed after it, and so
-/// on. The random steps are drawn up to the length of the longest earlier run. So repeating a run
-/// needs its seed and its [length](Pct::length).
+/// on. The random steps are drawn up to the length of the longest earlier run. To repeat a run, you
+/// need its seed and its [length](Pct::length).
 #[derive(Clone, Debug)]
 pub struct Pct {
     next_seed: u64,
@@ -91,7 +92,7 @@ impl Pct {
         self.length
     }
 
-    /// Begins the run of one seed.
+    /// Begins the run with the seed `seed`.
     pub(super) fn start(&mut self, seed: u64) {
         let mut rng = Rng::new(seed);
         self.next_seed = seed.wrapping_add(1);
@@ -104,7 +105,7 @@ impl Pct {
         }
     }
 
-    /// Begins the run of one seed with its own depth.
+    /// Begins the run with the seed `seed` and the depth `depth`.
     pub(super) fn start_deep(&mut self, seed: u64, depth: usize) {
         self.depth = depth;
         self.start(seed);
@@ -137,8 +138,9 @@ impl Pct {
         best
     }
 
-    /// Gives the chain a priority below all initial priorities. The changes of a run have different
-    /// priorities, in random order, because their steps are chosen in random order.
+    /// Gives the chain a priority below all initial priorities. Each change in a run assigns a
+    /// different priority. The changes assign their priorities in random order, because the steps
+    /// at which they happen are random.
     #[cold]
     fn lower(&mut self, chain: u64, change: usize) {
         let priority = change as u64 + 1;

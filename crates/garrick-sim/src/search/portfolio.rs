@@ -21,8 +21,8 @@ pub enum Plan {
     Pos,
 }
 
-/// Plans of successive seeds. Every second plan is a walk, because a walk is the best strategy for
-/// most bugs.
+/// The plans of successive seeds. Every second plan is a walk, because a walk is the best strategy
+/// for most bugs.
 const PLANS: [Plan; 8] = [
     Plan::Walk,
     Plan::Pct(3),
@@ -60,8 +60,8 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A strategy that chooses steps by one of several strategies, which depends on the seed of the
-/// run.
+/// A strategy that uses one of several strategies in each run. The seed of the run determines which
+/// one.
 ///
 /// The first run has the seed of [`Portfolio::new`], the second one has the seed after it, and so
 /// on. A run depends only on its seed and on the expected number of steps, not on earlier runs.

@@ -4,10 +4,11 @@
 //! random priority when it is enabled, and the enabled action of the highest priority is always the
 //! next. Then the enabled actions that race with it, because they change the same task, get new
 //! random priorities. So the partial orders of the steps are sampled more evenly than by a
-//! [walk](super::Walk): many orders of the same partial order do not make it more probable.
+//! [walk](super::Walk): a partial order does not become more probable because it contains many
+//! orders.
 //!
-//! A priority is a hash of the chain of the action and a number that belongs to the task. Each step
-//! that changes the task also changes this number to a new random one. So all actions that race
+//! A priority is a hash of the chain of the action and a random number that belongs to the task of
+//! the action. Each step that changes the task also replaces this number. So all actions that race
 //! with the step get new priorities. Thus there is no table of actions, only one of tasks.
 
 use super::action::{Action, Strategy};
@@ -16,8 +17,8 @@ use garrick_core::random::mix;
 use hashbrown::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A hasher that folds the product of a number and an odd constant. The hash is the same in every
-/// process.
+/// A hasher that multiplies a number by an odd constant, and combines the two halves of the
+/// product. The hash is the same in every process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fold(u64);
 
@@ -48,12 +49,13 @@ impl Hasher for Fold {
 pub struct Pos {
     next_seed: u64,
     rng: Rng,
-    /// Numbers of the tasks that steps have changed. The map is used only to look up tasks.
+    /// The random numbers of the tasks that steps have changed. The map is used only for lookups.
     draws: HashMap<u64, u64, BuildHasherDefault<Fold>>,
-    /// Number that stands for all tasks. It changes with steps that may have changed every task.
+    /// Random number that is part of the priorities for all tasks. A step that may have changed
+    /// every task replaces this number.
     draw_of_all: u64,
-    /// Number for actions that may change everything. It changes with each step, because each step
-    /// races with these actions.
+    /// Random number for the priorities of actions that may change everything. Each step replaces
+    /// this number, because each step races with these actions.
     draw_of_step: u64,
 }
 
@@ -70,7 +72,7 @@ impl Pos {
         }
     }
 
-    /// Begins the run of one seed.
+    /// Begins the run with the seed `seed`.
     pub(super) fn start(&mut self, seed: u64) {
         self.next_seed = seed.wrapping_add(1);
         self.rng = Rng::new(seed);
@@ -88,7 +90,8 @@ impl Pos {
         mix(action.chain() ^ draw)
     }
 
-    /// Returns the number of a task, which depends only on the task until a step changes it.
+    /// Returns the random number of a task. Until a step changes the task, the number depends only
+    /// on the task.
     #[inline]
     fn draw(&self, task: u64) -> u64 {
         let draw = self.draws.get(&task).copied();

@@ -12,11 +12,11 @@ pub struct Difference<A> {
     pub step: usize,
     /// Action of the first run, or `None` if the first run had ended before this step.
     pub expected: Option<A>,
-    /// Actions that are enabled in the replay. They are empty if the replay has ended.
+    /// Actions that were enabled in the replay at this step. Empty if the replay had already ended.
     pub enabled: Vec<A>,
 }
 
-/// A strategy that chooses the actions of an earlier run again, and reports the first one that
+/// A strategy that chooses the same actions as an earlier run, and reports the first action that
 /// cannot be taken.
 ///
 /// Every run replays the same list.
@@ -38,8 +38,8 @@ impl<A: Action> Replay<A> {
         }
     }
 
-    /// Ends the replay, and returns the first difference. A replay that ended too early differs as
-    /// well.
+    /// Ends the replay, and returns the first difference. A replay that ended too early also counts
+    /// as a difference.
     pub fn finish(&mut self) -> Option<Difference<A>> {
         if self.difference.is_none() && self.step < self.list.len() {
             self.differ(&[]);

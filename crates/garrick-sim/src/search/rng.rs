@@ -1,9 +1,9 @@
-//! Pseudorandom numbers that depend on a seed only.
+//! Pseudorandom numbers that depend only on a seed.
 //!
 //! The generator is splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014). Numbers below a bound are made by Lemire's multiplication ("Fast
-//! random integer generation in an interval", 2019) without its rejection: a bound below 2^32
-//! shifts no probability by more than 2^-32.
+//! generators", OOPSLA 2014). Numbers below a bound are computed by Lemire's multiplication ("Fast
+//! random integer generation in an interval", 2019), but without the rejection step. For a bound
+//! below 2^32, this changes no probability by more than 2^-32.
 
 use garrick_core::random::mix;
 
@@ -25,8 +25,8 @@ const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Rng(u64);
 
 impl Rng {
-    /// Creates a generator. The numbers of different seeds are unrelated, even if the seeds are
-    /// successive numbers.
+    /// Creates a generator. Generators with different seeds return unrelated numbers, even if the
+    /// seeds are successive.
     #[must_use]
     #[inline]
     pub fn new(seed: u64) -> Self {

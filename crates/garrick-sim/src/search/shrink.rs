@@ -8,7 +8,7 @@
 /// A list that has been made smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shrunk<T> {
-    /// The smallest list found that fails.
+    /// The smallest failing list that was found.
     pub list: Vec<T>,
     /// Number of runs that were made.
     pub runs: u64,
@@ -114,7 +114,8 @@ impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T,
 mod tests {
     use super::*;
 
-    /// Returns `None` unless the list contains three given numbers in this order.
+    /// Returns a copy of the list if it contains the numbers 90, 7 and 40 in this order. Otherwise,
+    /// returns `None`.
     fn in_order(list: &[u32]) -> Option<Vec<u32>> {
         let mut wanted = [90, 7, 40].iter().peekable();
         for number in list {

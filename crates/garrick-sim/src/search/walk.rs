@@ -28,7 +28,7 @@ impl Walk {
         }
     }
 
-    /// Begins the run of one seed.
+    /// Begins the run with the seed `seed`.
     pub(super) fn start(&mut self, seed: u64) {
         self.next_seed = seed.wrapping_add(1);
         self.rng = Rng::new(seed);

@@ -43,8 +43,8 @@ const REPEATS: &str = "GARRICK_SIM_REPEATS";
 const BEGINS: &str = "trace begins\n";
 const ENDS: &str = "trace ends\n";
 
-/// Returns the name of the calling test. Returns `None` if it runs on the main thread, which does
-/// not have the name of the test.
+/// Returns the name of the calling test. Returns `None` if the test runs on the main thread, which
+/// does not have the name of the test.
 fn name_of_test() -> Option<String> {
     let thread = thread::current();
     let name = thread.name().filter(|name| *name != "main");

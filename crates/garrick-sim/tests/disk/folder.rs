@@ -9,7 +9,7 @@ use garrick_actor::files::{File, Files, Folder};
 use garrick_sim::Check;
 use proptest::prelude::*;
 
-/// Number of names of files.
+/// Number of different file names.
 const NAMES: usize = 3;
 
 /// An operation on a folder. Names of files are numbers below [`NAMES`]. Handles are numbers that
@@ -48,7 +48,8 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Performs operations. Returns the result of each, and the contents of all files after it.
+/// Performs operations. Returns, for each operation, its result and the contents of all files after
+/// the operation.
 fn perform(files: &dyn Files, operations: &[Operation]) -> Vec<String> {
     let mut open = Vec::new();
     let each = operations.iter().map(|operation| {

@@ -1,5 +1,5 @@
-//! A store of keys and values writes each change to a log. If it acknowledges a change before the
-//! log is synced, a crash loses an acknowledged change.
+//! A store of keys and values that writes each change to a log. If it acknowledges a change before
+//! the log is synced, a crash loses an acknowledged change.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,5 @@
-//! Simulated disks in runs: planted mistakes of programs that keep files, and the rules of disks.
+//! Tests of simulated disks in runs: the search finds planted mistakes of programs that keep files,
+//! and disks follow their rules.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! A counter replaces its file at each change: it writes a new file and renames it. If it does not
-//! sync the names after the rename, a crash brings the old file back.
+//! A counter that replaces its file at each change: it writes a new file and renames this file. If
+//! it does not sync the names after the rename, a crash brings the old file back.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Confirmed(u8);
 #[derive(Debug)]
 struct Started(u8);
 
-/// The steps that a counter leaves out.
+/// The mistake that a counter makes when it saves its count.
 #[derive(Clone, Copy, PartialEq)]
 enum Mistake {
     None,

@@ -115,7 +115,7 @@ fn appends(sim: &mut Sim) -> Disk {
     disk
 }
 
-/// Lets a node crash once and start again.
+/// Adds the rule that a node crashes once and starts again.
 fn crash(sim: &mut Sim, node: &str) {
     let after = Duration::ZERO..Duration::from_secs(1);
     sim.faults().crash_and_restart(node, 1, after);
@@ -193,7 +193,8 @@ fn a_turn_that_is_undone_has_written_all_the_same() {
     report.unwrap_or_else(|failed| panic!("{failed}"));
 }
 
-/// Runs a program with faults of all kinds. Returns the files of all runs at their ends.
+/// Runs a program with faults of all kinds. Returns, for each run, its seed and the content of the
+/// file at the end of the run.
 fn contents(seeds: u64) -> Vec<(u64, Vec<u8>)> {
     let all = Rc::new(RefCell::new(Vec::new()));
     let check = Check::new("contents").seeds(seeds);

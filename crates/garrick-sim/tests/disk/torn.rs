@@ -1,5 +1,5 @@
-//! A log contains records, each of which is a length and a text. A reader that trusts the length of
-//! the last record mistakes the rest of a torn write for a record.
+//! A log that contains records, each of which consists of a length and a text. A reader that trusts
+//! the length of the last record mistakes the rest of a torn write for a record.
 
 use std::io;
 use std::sync::Arc;

@@ -19,7 +19,7 @@ const VALUES: u64 = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Keyed(u64, u64);
 
-/// The values of each key, in their order.
+/// The values of each key, in the order of their arrival.
 type ByKey = BTreeMap<u64, Vec<u64>>;
 
 fn by_key(values: impl Iterator<Item = Keyed>) -> ByKey {
@@ -119,8 +119,8 @@ fn timers_of_stages_fire_in_virtual_time() {
 #[derive(Debug)]
 struct Received(u64);
 
-/// Returns a graph with a stage that panics at the number 2. With a policy, it panics once and is
-/// restarted.
+/// Returns a graph with a stage that panics at the number 2. If there is a policy, the stage panics
+/// only once and is restarted.
 fn fragile(policy: Option<Restarts>) -> Graph {
     let mut graph = Graph::new();
     let (numbers, input) = graph.channel(2).unwrap();
@@ -294,7 +294,8 @@ fn a_loop_ends_in_every_order() {
     });
 }
 
-/// Two sources write to one list without a channel. So the search chooses the order of the values.
+/// Sets up two sources whose channels lead to the same stage. The search chooses which value this
+/// stage receives first.
 fn two_sources(sim: &mut Sim, is_right: bool) {
     let mut graph = Graph::new();
     let (outputs, inputs) = graph.bundle::<u64>(2, 2).unwrap();

@@ -9,7 +9,7 @@ use garrick_sim::{Check, Sim};
 
 use crate::{SEEDS, assert_found, assert_right};
 
-/// Number of orders of the batch.
+/// Number of orders in the batch.
 const ORDERS: u64 = 3;
 
 /// A fact: the total of the batch when it was closed.
@@ -47,7 +47,8 @@ impl Actor for Till {
     }
 }
 
-/// Sends the orders, and then closes the batch if `till` is given.
+/// Returns a source that sends the orders, and then closes the batch at the cash register `till`,
+/// if `till` is given.
 fn orders(
     mut output: Sender<u64>,
     till: Option<Address<Booking>>,
@@ -67,7 +68,7 @@ fn orders(
     }
 }
 
-/// Books the prices, and then closes the batch if `closes`.
+/// Returns a stage that books the prices, and then closes the batch if `closes` is true.
 fn book(
     mut input: Receiver<u64>,
     till: Address<Booking>,

@@ -9,7 +9,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// Number of numbers.
+/// Count of the numbers that the actor passes on.
 const NUMBERS: u64 = 4;
 
 /// A fact: the pipeline has received a number.

@@ -1,5 +1,5 @@
-//! Pipelines together with actors: messages under way, delays, links, crashes, the kit, and what is
-//! refused.
+//! Pipelines together with actors: messages under way, delays, links, crashes, the kit, and
+//! programs that are refused.
 
 use std::cell::RefCell;
 use std::pin::Pin;

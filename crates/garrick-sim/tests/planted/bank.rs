@@ -1,4 +1,5 @@
-//! Tellers read a balance, add to it, and write it. Two tellers at the same time lose a deposit.
+//! Tellers read a balance, add to it, and write it. If two tellers do this at the same time, a
+//! deposit is lost.
 
 use garrick_actor::{Actor, Address, Context, NoReply, Reply};
 use garrick_sim::Sim;

@@ -1,6 +1,6 @@
 //! Faults that cease. A client that repeats its request reaches the server in the end. A client
-//! that gives up after some tries does not reach it. A property counts only if it holds after the
-//! faults.
+//! that gives up after some tries does not reach it. A property that must become true counts only
+//! if it holds after the faults have ceased.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A mistake that occurs only if messages have times, among many messages that do not contribute to
-//! it.
+//! A mistake that occurs only if messages have times. Most messages of the program do not
+//! contribute to the mistake.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::{assert_found, find};
 #[derive(Debug)]
 struct Came(u32);
 
-/// An actor that sends each number, reduced by 1, to the next actor, and later to itself. Stops at
-/// 0.
+/// An actor that reduces each number by 1, sends the result to the next actor, and later sends it
+/// to itself. Ignores the number 0.
 struct Chatter(Option<Address<u32>>);
 
 impl Actor for Chatter {
@@ -29,7 +29,7 @@ impl Actor for Chatter {
     }
 }
 
-/// An actor that sends one message by a slow way, and a later message by a fast way.
+/// An actor that sends one message through the actor `slow`, and a later message directly.
 struct Source {
     goal: Address<u32>,
     slow: Address<u32>,

@@ -9,7 +9,7 @@ use garrick_sim::Sim;
 
 use crate::{assert_found, assert_right};
 
-/// Time of a lease in nanoseconds, by the clock of the server.
+/// Duration of a lease in nanoseconds on the clock of the server.
 const LEASE: u64 = 2_000_000_000;
 
 const PROPERTY: &str = "no client works with an old lock";
@@ -26,7 +26,7 @@ struct Works(u64);
 enum Version {
     /// The client believes that both clocks show the same time.
     SameTime,
-    /// The client counts the time of the lease from its request, by its own clock.
+    /// The client measures the time of the lease on its own clock, beginning with its request.
     SameRate,
     /// The client also gives up a quarter of the lease, because its clock may be slow.
     Cautious,
@@ -37,7 +37,7 @@ struct Server {
     ends_at: u64,
 }
 
-/// A request for the lock, with the time of the request by the client's clock.
+/// A request for the lock, with the time of the request on the client's clock.
 struct Request(Address<ToClient>, u64);
 
 impl Actor for Server {
@@ -66,7 +66,7 @@ struct Client {
     version: Version,
     /// Number of times that the client asks for the lock.
     tries: u32,
-    /// Number of the lock, and the end of the lease by the client's clock.
+    /// Number of the lock, and the end of the lease on the client's clock.
     lease: Option<(u64, u64)>,
 }
 

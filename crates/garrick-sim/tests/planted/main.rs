@@ -1,6 +1,6 @@
-//! Small programs with a planted bug each, and the same programs without it. The search must find
-//! each bug within 1,000 seeds, shorten it, and repeat it, and must not complain about the right
-//! versions.
+//! Small programs, each with a planted bug, and the same programs without the bug. The search must
+//! find each bug within 1,000 seeds, shorten the failing run, and repeat it. It must find nothing
+//! in the right versions.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -41,7 +41,7 @@ fn row(sim: &mut Sim) {
     third.send(9).unwrap();
 }
 
-/// Returns the sequences of facts with which the runs of a check have ended, and the report.
+/// Returns the different sequences of facts that the runs of a check have recorded, and the report.
 fn ends(check: &Check, faults: impl Fn(&mut Sim)) -> (BTreeSet<String>, garrick_sim::Report) {
     let ends = Rc::<RefCell<BTreeSet<String>>>::default();
     let report = check.run(|sim| {

@@ -1,4 +1,4 @@
-//! A replicated register that answers reads from the nearest replica returns old values.
+//! A replicated register returns old values if it answers reads from the nearest replica.
 
 use garrick_actor::{Actor, Address, Context, NoReply, Reply};
 use garrick_sim::Sim;

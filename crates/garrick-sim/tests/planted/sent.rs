@@ -42,7 +42,7 @@ impl Actor for Store {
     }
 }
 
-/// An actor that writes values of its incarnation when it starts.
+/// An actor that writes some values, together with the number of its incarnation.
 struct Writer {
     store: Address<Write>,
     incarnation: u32,

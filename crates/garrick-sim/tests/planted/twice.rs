@@ -41,7 +41,7 @@ impl Actor for Till {
     }
 }
 
-/// An actor that sends as many bookings as each message tells it.
+/// An actor whose messages are numbers. For each message, it sends that number of bookings.
 struct Shop(Address<Booking>);
 
 impl Actor for Shop {

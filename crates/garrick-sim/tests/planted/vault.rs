@@ -1,5 +1,5 @@
-//! A vault confirms a deposit, and keeps a copy of it on another node. If it confirms before the
-//! copy has arrived, a crash loses a confirmed deposit.
+//! A vault that confirms deposits, and keeps a copy of each deposit on another node. If it confirms
+//! a deposit before the copy has arrived, a crash loses a confirmed deposit.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A client that proposes commands one after another. It repeats each one, to one server after
-//! another, until a leader has applied it.
+//! A client that proposes commands one after another. It sends each command to one server after
+//! another, until a leader has applied the command.
 
 use std::time::Duration;
 

@@ -46,7 +46,7 @@ impl Log {
         self.get(index).map(|entry| entry.term)
     }
 
-    /// Returns up to `count_max` entries from an index on.
+    /// Returns up to `count_max` entries, beginning with the entry at `index`.
     pub(crate) fn from(&self, index: usize, count_max: usize) -> Vec<Entry> {
         let entries = self.0.iter().skip(index - 1);
         entries.take(count_max).copied().collect()
@@ -61,8 +61,8 @@ impl Log {
         self.0.starts_with(&other.0)
     }
 
-    /// Returns true if another log with these last entries is at least as up-to-date as this one
-    /// (section 5.4.1).
+    /// Returns true if another log, whose last entry has this term and index, is at least as
+    /// up-to-date as this one (section 5.4.1).
     pub(crate) fn is_behind_or_equal(&self, last_term: u64, last_index: usize) -> bool {
         (last_term, last_index) >= (self.last_term(), self.last_index())
     }

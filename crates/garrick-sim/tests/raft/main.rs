@@ -1,10 +1,11 @@
 //! The consensus algorithm Raft as actors. The simulation checks the five safety properties of the
 //! paper, and finds mistakes that are known from the paper and from practice.
 //!
-//! Servers and clients always set another timer, so all runs are cut off. No violation is missed,
-//! because the five properties are checked after each step.
+//! Servers and clients set new timers forever, so no run ends before it is cut off. No violation is
+//! missed, because the five properties are checked after each step.
 //!
-//! The searches for mistakes allow any order of messages, because they then have more to choose.
+//! The searches for mistakes allow any order of messages, because there are then more orders to
+//! try.
 
 #[path = "../common/mod.rs"]
 mod common;

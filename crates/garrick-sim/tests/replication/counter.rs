@@ -11,7 +11,7 @@ use crate::{assert_found, assert_right};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mistake {
     None,
-    /// A merge adds the numbers, so it is not idempotent.
+    /// A merge adds the numbers of both states, so it is not idempotent.
     AddsInMerge,
     /// A merge takes the numbers that have arrived last, so it is not commutative.
     TakesNewest,

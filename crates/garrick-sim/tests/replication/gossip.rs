@@ -24,13 +24,14 @@ const LOSS: u32 = 200;
 /// Time after which a state is sent again.
 const REPEATS_AFTER: Duration = Duration::from_millis(100);
 
-/// A program that repeats a message until it is confirmed ends only with a fair strategy. PCT may
-/// let time pass forever.
+/// A fair strategy. A program that repeats a message until it is confirmed ends only with such a
+/// strategy: PCT may let time pass forever.
 pub(crate) const FAIR: Choosing = Choosing::Walk;
 
 pub(crate) const SAME_STATES: &str = "same updates, equal states";
 
-/// The replica of an update, and the number of the update among those of the replica.
+/// The replica at which an update began, and the number of the update among the updates of this
+/// replica.
 pub(crate) type UpdateId = (usize, u32);
 
 /// A state-based CRDT.
@@ -94,7 +95,7 @@ struct Replica<D: Data> {
     log: Log<D::Op>,
     /// Number of local updates.
     updates: u32,
-    /// Number of changes of the state.
+    /// Number of times that the state has changed.
     version: u32,
     /// For each replica, the newest version that it has confirmed.
     confirmed: [u32; REPLICAS],
@@ -208,9 +209,9 @@ impl<D: Data> Actor for Replica<D> {
     }
 }
 
-/// Sets up replicas that begin with `data`, and gives each the updates of one list. Declares that
-/// replicas with the same updates have equal states, and that all replicas have all updates at the
-/// end.
+/// Sets up replicas that begin with `data`, and gives each replica the updates of one list.
+/// Declares that replicas with the same updates have equal states, and that all replicas have all
+/// updates at the end.
 pub(crate) fn replicate<D: Data>(sim: &mut Sim, data: &D, updates: [&[D::Op]; REPLICAS]) {
     let spawn = |id| {
         let replica = Replica::new(id, data.clone());
@@ -232,8 +233,8 @@ pub(crate) fn replicate<D: Data>(sim: &mut Sim, data: &D, updates: [&[D::Op]; RE
     });
 }
 
-/// Returns true if the newest state is equal to all earlier states with the same updates, of this
-/// replica and of others.
+/// Returns true if the newest state equals all earlier states with the same updates, on any
+/// replica.
 fn same_updates_equal_states<D: Data>(facts: &Facts) -> bool {
     let Some(new) = facts.last::<Held<D>>() else {
         return true;

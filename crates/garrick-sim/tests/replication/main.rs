@@ -4,7 +4,7 @@
 //! availability", OSDI 2004).
 //!
 //! Each system also has versions with a mistake. The search must find each mistake within 1,000
-//! seeds, shorten the run, and repeat it, and must not complain about the right versions.
+//! seeds, shorten the failing run, and repeat it. It must find nothing in the right versions.
 
 #[path = "../common/mod.rs"]
 mod common;

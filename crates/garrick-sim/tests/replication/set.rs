@@ -111,7 +111,8 @@ impl Data for Set {
     }
 }
 
-/// Returns the elements with an add that no remove has seen.
+/// Returns the elements that are in the set: those with at least one add that no remove has
+/// observed.
 fn elements_after(log: &Log<Op>) -> BTreeSet<Element> {
     let is_seen = |add: &UpdateId, element| {
         let mut updates = log.values();

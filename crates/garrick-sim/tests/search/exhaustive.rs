@@ -127,8 +127,8 @@ fn a_bound_of_steps_cuts_runs() {
     assert_eq!(statistics.coverage, Coverage::Everything);
 }
 
-/// At the bound of the first run, the message of the second sender has not arrived yet. But it
-/// could have arrived before the message of the first sender.
+/// When the first run reaches the maximum number of steps, the message of the second sender has not
+/// arrived yet. But this message could have arrived before the message of the first sender.
 #[test]
 fn what_is_enabled_at_the_bound_races_too() {
     for reduction in [Reduction::Source, Reduction::Optimal] {
@@ -141,7 +141,7 @@ fn what_is_enabled_at_the_bound_races_too() {
     }
 }
 
-/// Offers other actions in the second run.
+/// Offers different actions in the second run than in the first one.
 #[test]
 fn a_difference_ends_the_search() {
     let mut search = Exhaustive::new(Reduction::Plain);
@@ -179,8 +179,8 @@ fn system() -> impl Generator<Value = Random> {
 /// Number of runs after which a search of a random system ends.
 const RUNS_MAX: u64 = 1_500;
 
-/// Compares what the tasks have seen in all plain orders with what they have seen in the runs that
-/// the reduction has left. Each partial order is explored exactly once.
+/// Searches a system with and without a reduction. Both searches must lead to the same messages and
+/// ticks at each task. With the reduction, no partial order may be explored twice.
 fn compare(system: &Random, reduction: Reduction, runs_max: u64) -> Statistics {
     let plain = Exhaustive::new(Reduction::Plain).with_runs_max(runs_max);
     let (plain, all) = explore(system, plain);
@@ -202,7 +202,8 @@ fn compare(system: &Random, reduction: Reduction, runs_max: u64) -> Statistics {
     statistics
 }
 
-/// Wakeup trees miss results of this system if a sequence ends at the step that races.
+/// Checks a system in which wakeup trees would miss results if each sequence ended at the step that
+/// races.
 #[test]
 fn a_sequence_includes_the_steps_after_the_race() {
     let reactions = sparse(&[
@@ -221,7 +222,8 @@ fn a_sequence_includes_the_steps_after_the_race() {
     compare(&system, Reduction::Optimal, 20_000);
 }
 
-/// Wakeup trees miss results of this system if only the races of new steps are examined.
+/// Checks a system in which wakeup trees would miss results if only the races of new steps were
+/// examined.
 #[test]
 fn old_races_are_looked_at_in_each_run() {
     let reactions = sparse(&[

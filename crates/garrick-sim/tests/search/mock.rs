@@ -34,7 +34,7 @@ impl Action for Act {
 /// Messages that a task sends, with their receivers.
 pub(crate) type Sends = Vec<(usize, i64)>;
 
-/// A system of tasks. Each of its tasks is a number that its reactions change.
+/// A system of tasks. The state of each task is a number, which the reactions of the task change.
 pub(crate) trait System {
     /// Returns the states of the tasks before the first message.
     fn states(&self) -> Vec<i64>;

@@ -1,4 +1,5 @@
-//! Random strategies: how often they find planted bugs, and that a seed means the same everywhere.
+//! Tests of random strategies: how often they find planted bugs, and that a run depends only on its
+//! seed.
 
 use crate::mock::{Act, Outcome, run, run_once};
 use crate::systems::{Bank, Long, Rivals, Senders, Streams, Ticking};
@@ -14,7 +15,7 @@ fn arrivals(outcome: &Outcome) -> Vec<usize> {
     outcome.seen[0].iter().map(from).collect()
 }
 
-/// Counts how many of the runs with successive seeds find something.
+/// Counts in how many of `runs` runs with successive seeds the function `finds` returns true.
 fn count<T: Strategy<Act>>(
     mut strategy: T,
     runs: u64,
@@ -24,8 +25,8 @@ fn count<T: Strategy<Act>>(
     found.count() as u64
 }
 
-/// Number of steps of the system [`Rivals`] with four messages of each sender. There are four
-/// chains.
+/// Number of steps of the system [`Rivals`] with four messages of each sender. These steps belong
+/// to four chains.
 const RIVAL_STEPS: u64 = 10;
 
 /// Returns true if the messages of the system [`Rivals`] arrive from the senders `blocks`, in this
@@ -75,7 +76,7 @@ fn pct_takes_the_length_of_the_longest_earlier_run() {
     assert_eq!(pct.length(), 42);
 }
 
-/// Returns true if the message from the outside is overtaken by a chain of eight steps.
+/// Returns true if a chain of eight steps overtakes the message from the outside.
 fn is_overtaken<T: Strategy<Act>>(strategy: &mut T) -> bool {
     run(&Long(6), strategy).states[0] == -1
 }
@@ -87,9 +88,9 @@ fn pos_delays_an_action_that_races_with_none_of_many_steps() {
     assert!(found.abs_diff(1_000) < 150, "{found}");
 }
 
-/// The tick races with each of the four messages. So its priority is drawn again four times, and
-/// each time it must be the lower one of two. A constant priority would have to be the lowest one
-/// of five.
+/// The clock tick races with each of four messages, so its priority is drawn again after each
+/// message. To come last, the tick needs a lower priority than the next message four times. With a
+/// constant priority, the tick would only need the lowest of five priorities.
 #[test]
 fn pos_seldom_delays_an_action_that_races_with_all() {
     let is_last = |pos: &mut Pos| run(&Ticking(4), pos).steps.last() == Some(&Act::Tick);
@@ -145,7 +146,8 @@ fn each_strategy_finds_a_lost_update() {
     }));
 }
 
-/// Checks that the run of a seed does not depend on earlier runs, and that seeds differ.
+/// Checks that the run of a seed does not depend on earlier runs, and that different seeds lead to
+/// different runs.
 fn check_seeds<T: Strategy<Act>>(make: impl Fn(u64) -> T) {
     let mut strategy = make(0);
     let mut different = BTreeMap::new();

@@ -2,8 +2,8 @@
 
 use crate::mock::{OUTSIDE, Sends, System};
 
-/// Each sender is triggered by a message of its own, and then sends its number to one receiver,
-/// which is the task 0. The receiver appends the number to its state.
+/// A system of senders and one receiver, the task 0. Each sender gets one message, and then sends
+/// its number to the receiver, which appends the number to its state.
 pub(crate) struct Senders(pub(crate) usize);
 
 impl System for Senders {
@@ -27,8 +27,8 @@ impl System for Senders {
 const DEPOSIT: i64 = -1;
 const GET: i64 = -2;
 
-/// Each teller reads the balance, adds 1, and writes it. The account is the task 0. An update is
-/// lost if two tellers read the same balance.
+/// A system of tellers and one account, the task 0. Each teller reads the balance, adds 1, and
+/// writes the new balance. An update is lost if two tellers read the same balance.
 pub(crate) struct Bank(pub(crate) usize);
 
 impl System for Bank {
@@ -53,7 +53,7 @@ impl System for Bank {
     }
 }
 
-/// A system in which each of some receivers gets a number of messages from the outside. Nothing
+/// A system of several receivers. Each of them gets several messages from the outside, and nothing
 /// else happens.
 pub(crate) struct Streams {
     pub(crate) receivers: usize,
@@ -152,7 +152,8 @@ pub(crate) struct Reaction {
     pub(crate) sends: Vec<(usize, i64)>,
 }
 
-/// Number of states of a task, and of different messages, in a random system.
+/// Number of states that a task can have in a random system. It is also the number of different
+/// messages.
 pub(crate) const KINDS: usize = 3;
 
 /// Tasks with random reactions. Each message contains the number of further messages to which it

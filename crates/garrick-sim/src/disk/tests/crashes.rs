@@ -1,4 +1,4 @@
-//! Crashes, and the files that they leave.
+//! Tests of crashes, and of the files that exist after a crash.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

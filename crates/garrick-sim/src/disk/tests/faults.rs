@@ -1,4 +1,4 @@
-//! Faults of operations.
+//! Tests of disk operations that fail.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! Tests of disks without a run: each operation, each fault, and crashes.
+//! Tests of disks outside of a run: each operation, each fault, and crashes.
 
 mod crashes;
 mod faults;

@@ -1,4 +1,4 @@
-//! Operations without faults.
+//! Tests of disk operations without faults.
 
 use std::io::ErrorKind;
 

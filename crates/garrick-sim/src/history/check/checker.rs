@@ -7,8 +7,8 @@ use super::verdict::Verdict;
 use crate::history::model::Model;
 use crate::history::record::{Call, History};
 
-/// Maximum number of configurations that a check enters, unless
-/// [`Checker::configurations_max`] changes it.
+/// Default limit for a check: the number of configurations that it may enter.
+/// [`Checker::configurations_max`] changes the limit.
 pub const CONFIGURATIONS_MAX: usize = 1_000_000;
 
 /// A checker that compares histories with a model.
@@ -54,10 +54,10 @@ impl<'m, M: Model> Checker<'m, M> {
         self
     }
 
-    /// Searches for an order of the operations that the model allows.
+    /// Searches for an order of the operations in which the model allows all their results.
     ///
-    /// The verdict for a history is the same in every process. The limit applies to all parts
-    /// together, and small parts are checked first.
+    /// The verdict for a history is the same in every process. The limit of configurations applies
+    /// to all parts of the history together. Small parts are checked first.
     #[must_use]
     pub fn check(&self, history: &History<M::Op, M::Ret>) -> Verdict {
         let mut orders = Vec::new();
@@ -85,7 +85,7 @@ fn calls<M: Model>(part: &Part<'_, M>, order: &[usize]) -> Vec<Call> {
 }
 
 impl<Op, Ret> History<Op, Ret> {
-    /// Checks that the history is linearizable, with a [`Checker`] that has the usual limit.
+    /// Checks that the history is linearizable, with a [`Checker`] that has the default limit.
     #[must_use]
     pub fn check<M: Model<Op = Op, Ret = Ret>>(&self, model: &M) -> Verdict {
         Checker::new(model).check(self)

@@ -11,8 +11,8 @@ use crate::history::record::Call;
 /// Maximum number of operations in the drawing.
 const ROWS_MAX: usize = 16;
 
-/// Number of operations at the end of the prefix that are always in the drawing, because the state
-/// follows from them.
+/// Number of operations at the end of the prefix that the drawing always shows, because they
+/// explain the state after the prefix.
 const LAST_PLACED: usize = 3;
 
 /// Maximum number of characters of a value in the text.
@@ -22,8 +22,8 @@ const VALUE_CHARS_MAX: usize = 200;
 ///
 /// The search orders the operations one after another. The explanation describes the longest order
 /// that it has found, which is called the prefix. The prefix contains all operations that returned
-/// before [`operation`](Self::operation). This operation cannot be added. [`Display`](fmt::Display)
-/// prints the whole explanation.
+/// before [`operation`](Self::operation). This operation cannot be added to the order.
+/// [`Display`](fmt::Display) prints the whole explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     prefix: Vec<Call>,
@@ -37,7 +37,8 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns the explanation for a part whose order cannot be extended beyond a configuration.
+    /// Returns the explanation for a part of a history. `dead_end` is the configuration beyond
+    /// which the search could not extend the order.
     pub(super) fn new<M: Model>(
         model: &M,
         part: &Part<'_, M>,
@@ -79,8 +80,9 @@ impl Explanation {
         &self.state
     }
 
-    /// Returns the result that the operation should have had after the prefix, if the model knows
-    /// one that differs from the recorded result.
+    /// Returns the result that, according to the model, the operation should have returned after
+    /// the prefix. Returns `None` if the model knows no such result, or if the recorded result is
+    /// the same.
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         self.answer.as_deref()

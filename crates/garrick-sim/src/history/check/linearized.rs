@@ -1,19 +1,19 @@
 //! The set of the operations that have a place.
 //!
-//! An operation has a *place* if the search has put it into its order. The search remembers such
-//! sets. Operations that were invoked early usually also get their places early. So only a window
-//! of a bitset is remembered, from the first operation without a place to the last one with a
-//! place. If few operations overlap, the window is one word, regardless of the length of the
-//! history.
+//! An operation has a *place* if the search has put it into the order that it builds. The search
+//! remembers many such sets. Operations that were invoked early usually also get their places
+//! early. So only a window of a bitset is remembered, from the first operation without a place to
+//! the last one with a place. If few operations overlap, the window is one word, regardless of the
+//! length of the history.
 
 /// The set of the operations that already have a place in the order of the search.
 pub(super) struct Linearized {
     /// The number of operations of the part that have returned.
     split: usize,
-    /// The operations that have returned.
+    /// The operations of the set that have returned.
     returned: Bits,
-    /// The pending operations. They have a separate window, because pending operations without an
-    /// effect never get a place.
+    /// The pending operations of the set. They have a separate window, because pending operations
+    /// without an effect never get a place.
     pending: Bits,
 }
 
@@ -62,8 +62,8 @@ struct Bits {
     end: usize,
 }
 
-/// A compact copy of a set, for the memory of a search. Contains the words of a [`Bits`] from the
-/// first one that is not full to the last one that is not empty.
+/// A compact copy of a set, which a search keeps. Contains the words of a [`Bits`] from the first
+/// one that is not full to the last one that is not empty.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct Window {
     /// The number of words before the window. In all of these, every bit is set.
@@ -133,7 +133,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Returns the window of a set that was built without any removal.
+    /// Returns the window of a bitset to which the elements of `set` were added. Nothing was
+    /// removed from the bitset.
     fn window_of(set: &BTreeSet<usize>) -> Window {
         let mut bits = Bits::new(300);
         set.iter().for_each(|bit| bits.insert(*bit));

@@ -3,8 +3,8 @@
 
 /// A doubly linked ring of the numbers `0..nodes` and of an anchor, which is the number `nodes`.
 ///
-/// Elements must be put back in the reverse order of their removal. So each removed element still
-/// knows its neighbors.
+/// A removed element still knows its neighbors. Elements must be put back in the reverse order of
+/// their removal, so that these neighbors are correct.
 pub(super) struct Links {
     next: Vec<usize>,
     previous: Vec<usize>,

@@ -56,8 +56,8 @@ impl<'h, M: Model> Part<'h, M> {
     }
 }
 
-/// Splits a history into the parts of the object. Small parts come first, because most faults are
-/// found in small parts without much work.
+/// Splits a history into the parts of the object. Small parts come first, because they take little
+/// work and reveal most faults.
 pub(super) fn split<'h, M: Model>(model: &M, history: &'h HistoryOf<M>) -> Vec<Part<'h, M>> {
     let entries = || {
         let all = history.operations().iter().enumerate();
@@ -82,8 +82,8 @@ pub(super) fn split<'h, M: Model>(model: &M, history: &'h HistoryOf<M>) -> Vec<P
 ///
 /// Each operation is assumed to take effect at its invocation, or together with the operation
 /// before it in the order of its part, whichever is later. This time is before the return of the
-/// operation, because all operations before it in the order were invoked earlier. So sorting by
-/// these times keeps the order of operations that do not overlap.
+/// operation, because all operations before it in the order were invoked before that return. So
+/// sorting by these times keeps the order of operations that do not overlap.
 pub(super) fn merge<Op, Ret>(history: &History<Op, Ret>, orders: &[Vec<Call>]) -> Vec<Call> {
     let mut timed = Vec::with_capacity(history.len());
     for order in orders {

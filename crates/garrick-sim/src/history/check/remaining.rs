@@ -1,4 +1,5 @@
-//! The operations that have no place yet, and the candidates among them, which may come next.
+//! The operations that have no place in the order of the search yet, and the candidates among them:
+//! those that may come next.
 //!
 //! An operation may come next if no other remaining operation returned before it was invoked. The
 //! candidates are in the order of their invocations. Operations that have returned and pending
@@ -16,8 +17,8 @@ pub(super) struct Remaining {
     /// The events of the operations that have returned, in the order of time. The number `2 * n`
     /// stands for the invocation of operation `n`, and `2 * n + 1` for its return.
     events: Links,
-    /// The pending operations in the order of their invocations. The first one has the number 0
-    /// here, and the number `returned` in the part.
+    /// The pending operations in the order of their invocations. The operation with the number `n`
+    /// here has the number `returned + n` in the part.
     pending: Links,
     /// The times of the invocations of the pending operations.
     pending_since: Vec<usize>,
@@ -50,7 +51,7 @@ impl Remaining {
     }
 
     /// Returns the remaining operation that returned first. An operation that was invoked after
-    /// this return cannot come before it in an order.
+    /// this return must come later in the order.
     pub(super) fn first_to_return(&self) -> Option<usize> {
         let mut event = self.events.first();
         while let Some(number) = event.and_then(invocation) {

@@ -9,7 +9,7 @@
 //! time, or none. So the search tries pending operations only after all others, and gives equal
 //! pending operations their places in the order of their invocations (see [`Remaining`]). If
 //! configurations differ only in pending operations, the search first tries the configurations with
-//! the fewest pending operations. Then it need not try the others if the state is the same (see
+//! the fewest pending operations. Then it can skip all others that have the same state (see
 //! [`Seen`]).
 
 use std::cmp::Reverse;
@@ -37,7 +37,7 @@ pub(super) enum Found<S> {
 pub(super) struct DeadEnd<S> {
     /// The operations that have a place, in the order that the search has found.
     pub(super) prefix: Vec<usize>,
-    /// Of the operations without a place, the one that returned first.
+    /// The operation that returned first among those without a place.
     pub(super) blocked: usize,
     /// The state after the prefix.
     pub(super) state: S,
@@ -52,22 +52,22 @@ pub(super) struct Search<'a, M: Model> {
     remaining: Remaining,
     linearized: Linearized,
     seen: Seen<M::State>,
-    /// The levels below the present one. Each level above the lowest adds an operation that has
-    /// returned.
+    /// The levels below the present one. Each level above the lowest adds to the order one
+    /// operation that has returned.
     below: Vec<Level<M::State>>,
     level: Level<M::State>,
     /// The operation to try next.
     candidate: Option<usize>,
-    /// The number of pending operations that have a place.
+    /// The number of pending operations that have a place in the order.
     pending_placed: usize,
 }
 
-/// A level of the search: configurations that differ only in the pending operations that were
-/// placed after the last operation that has returned.
+/// A level of the search. All its configurations contain the same returned operations. They differ
+/// only in the pending operations that come after the last returned one in the order.
 struct Level<S> {
-    /// The last operation that has returned and has a place. There is none on the lowest level.
+    /// The last returned operation in the order. `None` on the lowest level.
     number: Option<usize>,
-    /// The present configuration.
+    /// The configuration that is being explored.
     present: Branch<S>,
     /// The configurations that were entered but not tried yet.
     waiting: VecDeque<Branch<S>>,
@@ -76,8 +76,7 @@ struct Level<S> {
 /// A configuration of one level of the search.
 struct Branch<S> {
     state: S,
-    /// The pending operations that were placed after the last operation that has returned, in
-    /// order.
+    /// The pending operations that come after the last returned operation in the order.
     pending: Vec<usize>,
 }
 
@@ -138,7 +137,8 @@ impl<'a, M: Model> Search<'a, M> {
         Found::Order(self.order())
     }
 
-    /// Gives the next place in the order to the candidate, if that leads to new configurations.
+    /// Puts the operation `number` next in the order, if this leads to new configurations.
+    /// Otherwise, continues with the next candidate.
     fn place(&mut self, number: usize) {
         let branch = |state| Branch {
             state,
@@ -159,7 +159,8 @@ impl<'a, M: Model> Search<'a, M> {
         self.candidate = self.remaining.first();
     }
 
-    /// Adds the configurations of this level that can be reached by adding a pending operation.
+    /// Adds to this level all configurations that result from putting one more pending operation
+    /// next in the order.
     fn place_pending(&mut self) {
         let mut candidate = self.remaining.first_pending();
         while let Some(number) = candidate {
@@ -172,8 +173,8 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    /// Enters all new configurations that can be reached by adding an operation. Returns their
-    /// states.
+    /// Enters all new configurations that result from putting the operation `number` next in the
+    /// order. Returns the states of these configurations.
     fn enter_after(&mut self, number: usize) -> Vec<M::State> {
         let operation = self.part.operation(number);
         let state = &self.level.present.state;
@@ -246,7 +247,8 @@ impl<'a, M: Model> Search<'a, M> {
         (time, self.below.len(), Reverse(self.pending_placed))
     }
 
-    /// Returns the present configuration, and `None` if all operations have a place.
+    /// Returns the present configuration, and `None` if all operations that have returned have a
+    /// place.
     fn dead_end(&self) -> Option<DeadEnd<M::State>> {
         Some(DeadEnd {
             prefix: self.order(),

@@ -5,14 +5,14 @@
 //! entered another one that has fewer pending operations and is otherwise equal: each sequence of
 //! steps that can follow the first configuration can also follow the other.
 //!
-//! This is correct even if the search has not come back from the other configuration yet. Suppose
-//! that a correct order exists but is not found. Then the search has come back from all
-//! configurations that it has entered, and from the empty one. Some of these configurations, for
-//! example the empty one, can be extended to a complete order. Choose the one that needs the fewest
-//! further operations for this. The search has tried the next of these operations. So it has
-//! entered the configuration after this operation, or one that can be extended by the same
-//! operations. But that configuration needs fewer operations than the chosen one, which is a
-//! contradiction.
+//! The search may skip a configuration even while it still explores the other one. Proof: suppose
+//! that a correct order exists, but the search ends without an order. Then the search has explored
+//! all configurations that it has entered, including the empty one. Some of them, for example the
+//! empty one, can be extended to a complete order. Choose the configuration that needs the fewest
+//! further operations. The search has tried the first of these operations. So it has entered the
+//! configuration after this operation, or another one that can be extended by the same further
+//! operations. But that configuration needs fewer further operations than the chosen one, which is
+//! a contradiction.
 
 use std::hash::Hash;
 
@@ -23,15 +23,15 @@ use super::linearized::{Linearized, Window};
 
 /// The configurations that a search has entered.
 pub(super) struct Seen<S> {
-    /// Maps the placed operations that have returned, and the state, to the sets of pending
-    /// operations that were placed with them. The map is only used for lookups, so the order of its
-    /// entries has no effect.
+    /// Maps a set of returned operations and a state to the sets of pending operations that were
+    /// entered together with them. The map is only used for lookups, so the order of its entries
+    /// has no effect.
     pending: HashMap<(Window, S), Sets>,
     /// The number of entered configurations.
     len: usize,
 }
 
-/// One or more sets. In most cases, there is only one.
+/// One or more sets of pending operations. In most cases, there is only one set.
 struct Sets {
     first: Window,
     others: Vec<Window>,

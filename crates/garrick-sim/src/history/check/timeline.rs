@@ -17,7 +17,7 @@ pub(super) struct Row {
     pub(super) note: String,
 }
 
-/// Draws one line for each operation. Times without any event in the rows take no space.
+/// Draws one line for each operation. Only times at which an operation begins or ends take space.
 pub(super) fn draw(rows: &[Row]) -> String {
     let times = times(rows);
     let bars: Vec<_> = rows.iter().map(|row| bar(row, &times)).collect();
@@ -34,7 +34,7 @@ pub(super) fn draw(rows: &[Row]) -> String {
     text
 }
 
-/// Returns the times of all events in order.
+/// Returns the times at which operations begin or end, in ascending order.
 fn times(rows: &[Row]) -> Vec<usize> {
     let events = rows.iter().flat_map(|row| [Some(row.invoked), row.ended]);
     let mut times: Vec<_> = events.flatten().collect();

@@ -20,9 +20,9 @@ pub enum Op<K, V> {
     CompareAndSwap {
         /// The key.
         key: K,
-        /// The value that is replaced, or `None` if the key must have no value.
+        /// The expected value, or `None` if the key must have no value.
         expected: Option<V>,
-        /// The value that replaces it.
+        /// The value that replaces the expected value.
         new: V,
     },
 }

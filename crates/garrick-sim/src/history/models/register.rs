@@ -14,9 +14,9 @@ pub enum Op<V> {
     Write(V),
     /// Replaces the value if it is the expected one. Returns [`Ret::Swapped`].
     CompareAndSwap {
-        /// The value that is replaced.
+        /// The expected value.
         expected: V,
-        /// The value that replaces it.
+        /// The value that replaces the expected value.
         new: V,
     },
 }

@@ -1,4 +1,4 @@
-//! The work of a check, counted in configurations.
+//! Tests of the number of configurations that a check enters.
 
 use super::execution::Execution;
 use super::oracle;
@@ -14,8 +14,8 @@ use crate::history::{Checker, Verdict};
 
 const OPERATIONS: usize = 10_000;
 
-/// Checks a long history in which few operations overlap. The limit shows that the search seldom
-/// goes back.
+/// Checks a long history in which few operations overlap. The limit of configurations shows that
+/// the search seldom takes an operation back.
 fn check_long<M: Sample>(crash_every: u64, configurations_max: usize) {
     let execution = Execution {
         clients: 4,
@@ -41,7 +41,7 @@ fn long_histories_take_few_configurations() {
     }
 }
 
-/// Many additions at the same time, whose sum is read wrongly.
+/// Many additions at the same time, followed by a read that returns a wrong sum.
 fn too_much() -> Script<Counter> {
     let mut script = Script::new(Counter);
     let add = |n: i64| (counter::Op::Add(1 << n), counter::Ret::Added);

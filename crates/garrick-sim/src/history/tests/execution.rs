@@ -89,7 +89,8 @@ impl<M: Sample> Object<M> {
         Client::Invoked(call)
     }
 
-    /// Ends the operation without an effect, which is sometimes known and sometimes not.
+    /// Ends the operation without an effect. Half of such operations are recorded as failed, and
+    /// the others stay pending.
     fn crash(&mut self, call: Call, number: u64) -> Client<M::Ret> {
         if number.is_multiple_of(2) {
             self.history.fail(call);
@@ -115,8 +116,9 @@ impl<M: Sample> Object<M> {
     }
 }
 
-/// Returns a copy of a history in which one operation has a different result. Returns `None` if the
-/// number leads to the same result, or to an operation that has not returned.
+/// Returns a copy of a history in which one operation has a different result. `number` selects the
+/// operation and its new result. Returns `None` if the operation has not returned, or if the new
+/// result equals the old one.
 pub(super) fn mutant<M: Sample>(history: &HistoryOf<M>, number: u64) -> Option<HistoryOf<M>> {
     let target = index(mix(number), history.len());
     let operation = &history.operations()[target];
@@ -134,7 +136,7 @@ pub(super) fn mutant<M: Sample>(history: &HistoryOf<M>, number: u64) -> Option<H
     }))
 }
 
-/// Records a history again, with other results.
+/// Returns a copy of a history with other results. `ret` returns the new result of an operation.
 fn copy<Op: Clone, Ret>(
     history: &History<Op, Ret>,
     ret: impl Fn(usize, &Ret) -> Ret,

@@ -1,4 +1,4 @@
-//! The explanations of failures.
+//! Tests of the explanations for histories that are not linearizable.
 
 use super::script::Script;
 use crate::history::models::register::{Op, Register, Ret};

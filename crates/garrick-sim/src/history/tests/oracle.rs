@@ -5,7 +5,7 @@ use crate::history::record::{Call, History};
 
 type HistoryOf<M> = History<<M as Model>::Op, <M as Model>::Ret>;
 
-/// Returns true if some order of the operations is a correct one.
+/// Returns true if at least one order of the operations is correct.
 pub(super) fn is_linearizable<M: Model>(model: &M, history: &HistoryOf<M>) -> bool {
     let calls: Vec<_> = (0..history.len()).map(Call::new).collect();
     permute(&mut Vec::new(), &calls, &mut |order| {
@@ -60,7 +60,7 @@ fn is_complete<M, R>(history: &History<M, R>, order: &[Call]) -> bool {
     })
 }
 
-/// Returns true if the order keeps the order in time of operations that do not overlap.
+/// Returns true if operations that do not overlap are in the order in which they happened.
 fn keeps_time<M, R>(history: &History<M, R>, order: &[Call]) -> bool {
     let operation = |call: &Call| &history.operations()[call.index()];
     order.iter().enumerate().all(|(index, later)| {

@@ -1,4 +1,5 @@
-//! Operations that have not ended may have had an effect. Operations that have failed had none.
+//! Tests of pending operations, which may have had an effect, and of failed operations, which had
+//! none.
 
 use super::script::Script;
 use crate::history::models::counter::{self, Counter};

@@ -1,4 +1,4 @@
-//! Random histories, compared with a check by definition.
+//! Tests with random histories. A simple check that tries all orders must come to the same verdict.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,8 @@ use crate::history::models::register::Register;
 use crate::history::models::set::Set;
 use crate::history::{History, Model, Verdict};
 
-/// Checks that a verdict is correct, and the evidence that it contains.
+/// Checks that the verdict for a history is correct, and that the evidence in the verdict is
+/// correct.
 #[track_caller]
 fn assert_correct<M: Model>(model: &M, history: &History<M::Op, M::Ret>) {
     let expected = oracle::is_linearizable(model, history);

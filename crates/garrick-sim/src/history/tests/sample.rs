@@ -10,7 +10,7 @@ use crate::history::models::queue::{self, Queue};
 use crate::history::models::register::{self, Register};
 use crate::history::models::set::{self, Set};
 
-/// A model of which random operations and results can be made.
+/// A model for which random operations and results can be created.
 pub(super) trait Sample: Model {
     fn model() -> Self;
 
@@ -21,7 +21,7 @@ pub(super) trait Sample: Model {
     fn ret(op: &Self::Op, number: u64) -> Self::Ret;
 }
 
-/// Values are small, so that they often occur twice.
+/// Returns a small value, so that equal values occur often.
 fn value(number: u64) -> u8 {
     u8::try_from(number % 3).expect("a small value")
 }
@@ -171,7 +171,7 @@ pub(super) struct Bag;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum BagOp {
     Put(u8),
-    /// Takes some element, and does not return it.
+    /// Takes an arbitrary element out of the set, and does not return the element.
     Discard,
     Contains(u8),
 }

@@ -1,5 +1,5 @@
-//! The cause of each step: the k-th occurrence of an action was caused by the k-th call that
-//! announced this action.
+//! The cause of each step. If an action occurs for the k-th time, its cause is the step that has
+//! announced the action for the k-th time.
 
 use crate::search::action::Action;
 
@@ -10,7 +10,7 @@ struct Pending<A> {
     cause: Option<usize>,
 }
 
-/// Announced actions of the current run, in the order of their causes.
+/// Announced actions of the current run, in the order in which they were announced.
 ///
 /// The list is short, because it contains only pending actions. So searching it from its start is
 /// fast enough.
@@ -30,12 +30,14 @@ impl<A: Action> Causes<A> {
         self.pending.clear();
     }
 
-    /// Records that a step, or the setup if there is no step, has caused the action.
+    /// Records that the step `cause` has caused the action. If `cause` is `None`, the setup has
+    /// caused the action.
     pub(super) fn announce(&mut self, action: A, cause: Option<usize>) {
         self.pending.push(Pending { action, cause });
     }
 
-    /// Returns the step that has caused the oldest pending occurrence of the action.
+    /// Returns the step that has caused the oldest pending occurrence of the action. Returns `None`
+    /// if the setup has caused it.
     pub(super) fn cause(&self, action: A) -> Option<usize> {
         let pending = self.pending.iter().find(|pending| pending.action == action);
         pending.and_then(|pending| pending.cause)

@@ -1,20 +1,20 @@
 //! Exhaustive search without stored states: each order of the steps is a run from the start.
 //!
-//! Orders that differ only in steps that commute have the same results. A class of such orders is
-//! called a partial order, and one run of each class is enough. The search goes depth-first and
-//! finds one run of each class by dynamic partial-order reduction: Abdulla, Aronis, Jonsson and
-//! Sagonas, "Optimal dynamic partial order reduction" (POPL 2014), and "Source sets: a foundation
-//! for optimal dynamic partial order reduction" (JACM 2017). At the end of a run, the search
-//! examines each pair of steps that race. The later step could also have run before the earlier
-//! step, after those steps between them that do not depend on the earlier step. If no run has shown
-//! this order, the search adds it to the sequences to explore from the state before the earlier
-//! step.
+//! Orders have the same results if they differ only in the order of steps that commute. A class of
+//! such orders is called a partial order, and one run of each class is enough. The search goes
+//! depth-first and finds one run of each class by dynamic partial-order reduction: Abdulla, Aronis,
+//! Jonsson and Sagonas, "Optimal dynamic partial order reduction" (POPL 2014), and "Source sets: a
+//! foundation for optimal dynamic partial order reduction" (JACM 2017). At the end of a run, the
+//! search examines each pair of steps that race. The later step could also have run before the
+//! earlier step, preceded by those steps between the two that do not depend on the earlier step. If
+//! no run has shown this order yet, the search adds it to the sequences to explore from the state
+//! before the earlier step.
 //!
 //! Sleep sets (Godefroid, "Partial-order methods for the verification of concurrent systems", 1996)
 //! keep the search from making a run whose partial order is known. The sequences to explore are
 //! wakeup trees. If they contain whole sequences, no run is redundant. In the algorithm with source
 //! sets, the trees contain only single actions. Then a run may reach a state in which all enabled
-//! actions sleep. Such a run is redundant, and is ended.
+//! actions are in the sleep set. Such a run is redundant, and is ended.
 //!
 //! The happens-before relation of [`order`] needs the cause of each step, which
 //! [`Strategy::caused`] reports.
@@ -42,7 +42,7 @@ use sequence::Sequence;
 pub enum Reduction {
     /// Explores every order.
     Plain,
-    /// Explores every partial order, but begins many runs that turn out to be redundant.
+    /// Explores every partial order by sleep sets, but begins many redundant runs.
     Sleep,
     /// Explores every partial order by source sets, and begins some redundant runs.
     Source,
@@ -56,7 +56,7 @@ pub enum Reduction {
 /// The system must be deterministic: the same choices must lead to the same enabled actions in the
 /// same order. The caller must report the cause of each action by [`Strategy::caused`]. A caller
 /// may end a run early, for example at a failure. The search then does not see the steps that would
-/// have followed, so it may miss orders that differ from this one only because of these steps.
+/// have followed in this run, so it may miss orders that only these steps would have revealed.
 ///
 /// # Examples
 /// ```
@@ -156,7 +156,8 @@ impl<A: Action> Exhaustive<A> {
         matches!(self.reduction, Reduction::Source | Reduction::Optimal)
     }
 
-    /// Ends the search, because a run did not reach the same state as the previous run.
+    /// Ends the search, because a run has not reached the same state as the previous run, although
+    /// it has taken the same steps.
     fn diverge(&mut self) -> Option<usize> {
         self.statistics.coverage = Coverage::Diverged(self.step);
         None
@@ -173,7 +174,7 @@ impl<A: Action> Exhaustive<A> {
         enabled.iter().position(|&action| Some(action) == wanted)
     }
 
-    /// Chooses the step in a state that is new.
+    /// Chooses the next step in a new state.
     fn extend(&mut self, enabled: &[A]) -> Option<usize> {
         if self.nodes.len() == self.path {
             self.nodes.push(Node::new());
@@ -209,7 +210,8 @@ impl<A: Action> Exhaustive<A> {
         self.step += 1;
     }
 
-    /// Ends a run at the bound of steps. The enabled actions race as if each of them came next.
+    /// Ends a run at the maximum number of steps. To find races, the search treats each enabled
+    /// action as if it were the next step.
     fn cut(&mut self, enabled: &[A]) {
         self.statistics.cut += 1;
         if !self.is_dynamic() {
@@ -223,8 +225,8 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Plans to reverse the races of the last run. Source sets need only the races of the new steps
-    /// of this run.
+    /// Plans to explore the opposite order of each race in the last run. With source sets, only the
+    /// races of new steps matter.
     fn analyse(&mut self) {
         let new = match self.reduction {
             Reduction::Plain | Reduction::Sleep => return,
@@ -236,7 +238,7 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Plans to reverse all races in which the given step is the later one.
+    /// Plans to explore the opposite order of each race in which the given step is the later one.
     fn reverse_all(&mut self, second: usize) {
         for index in 0..self.order.races(second).len() {
             let first = self.order.races(second)[index];

@@ -1,4 +1,4 @@
-//! A state on the path that is explored.
+//! A state on the path that is being explored.
 
 use super::order::commute;
 use super::tree::Tree;
@@ -25,9 +25,8 @@ impl<A: Action> Node<A> {
         }
     }
 
-    /// Fills the node of a new state, which follows the state `before`. An action that sleeps in
-    /// `before` also sleeps in the new state, unless the step between the two states has changed
-    /// the same task.
+    /// Fills the node of a new state, which follows the state `before`. An action in the sleep set
+    /// of `before` stays in the sleep set if it commutes with the step between the two states.
     pub(super) fn fill(&mut self, enabled: &[A], before: Option<&mut Self>) {
         self.enabled.clear();
         self.enabled.extend_from_slice(enabled);
@@ -42,7 +41,7 @@ impl<A: Action> Node<A> {
         }
     }
 
-    /// Plans to explore all enabled actions that do not sleep.
+    /// Plans to explore all enabled actions that are not in the sleep set.
     pub(super) fn add_all(&mut self) {
         for &action in &self.enabled {
             if !self.sleep.contains(&action) {
@@ -51,7 +50,7 @@ impl<A: Action> Node<A> {
         }
     }
 
-    /// Plans to explore the first enabled action that does not sleep.
+    /// Plans to explore the first enabled action that is not in the sleep set.
     pub(super) fn add_one(&mut self) {
         let mut enabled = self.enabled.iter();
         if let Some(&action) = enabled.find(|action| !self.sleep.contains(action)) {
@@ -65,7 +64,8 @@ impl<A: Action> Node<A> {
         first.is_some_and(|action| self.enabled.contains(&action) && !self.sleep.contains(&action))
     }
 
-    /// Ends the exploration of the first action. Returns true if there is another one to explore.
+    /// Ends the exploration of the first action. Returns true if there is another action to
+    /// explore.
     pub(super) fn advance(&mut self, is_reduced: bool) -> bool {
         if let Some(done) = self.tree.first() {
             self.tree.remove_first();

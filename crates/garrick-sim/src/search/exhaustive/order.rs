@@ -1,12 +1,13 @@
 //! Happens-before, and the races of a run.
 //!
-//! A step happens before a later one if it changes the same task, belongs to the same chain, or is
-//! its cause, or if there is a path of such pairs. Steps that may change everything are ordered
-//! with all others. The past of each step is a set of bits, one for each earlier step.
+//! A step happens before a later step if both change the same task, if both belong to the same
+//! chain, or if the first step is the cause of the later one. The relation is transitive. Steps
+//! that may change everything are ordered with all other steps. The past of each step is a set of
+//! bits, one for each earlier step.
 //!
-//! Two steps race if they change the same task, nothing is ordered between them, and the later one
-//! does not need the earlier one. A step needs its cause and its predecessor in its chain, and all
-//! steps before these. If two steps race, the later one could have come first.
+//! Two steps race if they change the same task, no other step is ordered between them, and the
+//! later step does not need the earlier one. A step needs its cause and its predecessor in its
+//! chain, and all steps before these. If two steps race, the later one could have come first.
 
 use crate::search::action::Action;
 

@@ -18,11 +18,12 @@ pub enum Coverage {
 /// Statistics of an exhaustive search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    /// Runs that have begun.
+    /// Number of runs that have begun.
     pub runs: u64,
-    /// Runs that were ended early, because they could only repeat what other runs have shown.
+    /// Number of runs that were ended early, because they could only repeat what other runs have
+    /// shown.
     pub redundant: u64,
-    /// Runs that were ended at the maximum number of steps.
+    /// Number of runs that were ended at the maximum number of steps.
     pub cut: u64,
     /// The part of the system that the search has explored.
     pub coverage: Coverage,

@@ -36,7 +36,8 @@ impl<A: Action> Tree<A> {
         self.branches.iter().map(|branch| branch.action)
     }
 
-    /// Takes out the subtree after the first action, and leaves a leaf in its place.
+    /// Removes and returns the subtree below the first action, so that the first action becomes a
+    /// leaf.
     pub(super) fn take_rest(&mut self) -> Self {
         let first = self.branches.first_mut();
         first.map_or_else(Self::new, |branch| {

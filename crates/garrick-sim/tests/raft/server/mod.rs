@@ -190,8 +190,8 @@ impl Server {
         self.timer = cx.start_timer(after, &cx.address(), Rpc::Timeout).ok();
     }
 
-    /// Writes the persistent state. The messages of a turn are sent at its end, so they never
-    /// contain a state that is not written.
+    /// Writes the persistent state. The messages of a turn are sent at the end of the turn, so they
+    /// never contain a state that has not been written.
     fn save(&self) {
         let mut state = self.state.clone();
         if self.has(Mutation::ForgetsVote) {

@@ -83,7 +83,8 @@ impl Server {
         self.send(to, Rpc::AppendEntries(request), cx);
     }
 
-    /// Takes over the entries of the leader, if both logs match up to the entry before them.
+    /// Takes over the entries of the leader, if both logs match up to the entry before these
+    /// entries.
     pub(super) fn answer_leader(&mut self, request: &AppendEntries, cx: &Context<'_, Rpc>) {
         let mut result = Err(request.previous);
         if self.enter(request.term, cx) {
@@ -103,7 +104,7 @@ impl Server {
         self.send(request.leader, Rpc::Appended(answer), cx);
     }
 
-    /// Returns true if the log matches that of the leader up to the new entries.
+    /// Returns true if the log matches the leader's log up to the new entries.
     fn has_previous(&self, request: &AppendEntries) -> bool {
         let term = self.state.log.term_at(request.previous);
         let is_same = term == Some(request.previous_term);

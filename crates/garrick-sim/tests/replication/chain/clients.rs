@@ -1,5 +1,5 @@
-//! Clients of a chain: a writer and a reader. When the chain changes, both repeat their requests
-//! that were not answered (van Renesse and Schneider, OSDI 2004, section 2).
+//! Clients of a chain: a writer and a reader. When the chain changes, both repeat the requests that
+//! have not been answered (van Renesse and Schneider, OSDI 2004, section 2).
 
 use std::collections::BTreeSet;
 

@@ -93,7 +93,7 @@ impl Living {
     }
 }
 
-/// The place of a replica in the table of living replicas. The destructor deletes it.
+/// The entry of a replica in the table of living replicas. The destructor removes the entry.
 struct Life {
     id: ReplicaId,
     living: Living,

@@ -6,7 +6,8 @@ use super::properties::{ALL_ACKNOWLEDGED, NOT_BACK, NOT_LOST, PREFIX, SEEN, STOR
 use super::{Mistake, chain};
 use crate::{assert_found, assert_right};
 
-/// All messages arrive sooner or later, so any strategy may be used.
+/// The strategy for chains. All messages of a chain arrive sooner or later, so any strategy can be
+/// used.
 const ANY: Choosing = Choosing::Portfolio;
 
 #[test]
