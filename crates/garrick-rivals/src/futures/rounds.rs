@@ -17,7 +17,7 @@ pub(super) struct Sizes {
     pub(super) tasks: usize,
     /// Number of rounds of each contender.
     pub(super) rounds: usize,
-    /// Number of rounds of each contender in which the polls of its actor are measured.
+    /// Number of additional rounds of each contender, in which the polls of its actor are measured.
     pub(super) rounds_of_load: usize,
 }
 
@@ -61,7 +61,7 @@ impl Round {
     }
 }
 
-/// The measurement of a round, which begins with the first task.
+/// A running measurement of a round. It begins when the first task is sent.
 pub(super) struct Timing {
     began: Instant,
     watch: Stopwatch,
@@ -102,7 +102,7 @@ pub(super) struct Measured {
     pub(super) pending_max: usize,
     pub(super) tasks: usize,
     pub(super) load: Load,
-    /// Number of rounds that `load` covers.
+    /// Number of rounds whose polls are added up in `load`.
     pub(super) rounds_of_load: usize,
 }
 

@@ -33,13 +33,13 @@ pub(super) struct Contender {
 
 /// Process that runs a contender.
 enum By {
-    /// A process of this program.
+    /// A process that runs this program.
     Us(fn(&Plan) -> std::result::Result<Outcome, Fault>),
-    /// A Java virtual machine: the program, and its first argument.
+    /// A Java virtual machine that runs this program, with this string as its first argument.
     Jvm(&'static Project, &'static str),
 }
 
-/// A contender whose program was built.
+/// A contender whose program has been built and can be run.
 pub(super) struct Ready {
     first: &'static str,
     /// The built Java program. `None` for a contender that runs in this program.

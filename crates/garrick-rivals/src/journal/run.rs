@@ -85,7 +85,7 @@ impl Run {
         }
     }
 
-    /// Returns the outcome, after all clients have ended.
+    /// Returns the outcome of the run. All clients must have ended.
     pub(super) fn outcome(&self, window: Window, stored: u64) -> Outcome {
         Outcome {
             window,
@@ -161,7 +161,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Returns an outcome of 200 commands in half a second. The measurement begins 1,000 seconds
-    /// after 1970.
+    /// after the start of the year 1970.
     pub(in crate::journal) fn sample() -> Outcome {
         let line = r#"{"commands":200,"began":1000.0,"ended":1000.5,"cpu_seconds":0.01,
                        "acknowledged":250,"stored":250}"#;

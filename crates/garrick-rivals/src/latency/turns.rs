@@ -10,7 +10,8 @@ pub(super) struct Contender<P, R> {
     pub(super) round: fn(&P) -> Result<R>,
 }
 
-/// The results of the rounds of each contender, with a row for each contender.
+/// The results of all rounds. Each entry contains the name of a contender and the results of its
+/// rounds.
 pub(super) type Rounds<R> = Vec<(&'static str, Vec<R>)>;
 
 /// Runs `rounds` rounds of each contender. Rotates the order, so that a contender does not always

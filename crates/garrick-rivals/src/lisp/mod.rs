@@ -21,7 +21,7 @@ use garrick_measure::{Contender, Effort, Measured, Point, Result, Section, Study
 
 use sbcl::{Loop, Sbcl};
 
-/// Subcommand of this study.
+/// The subcommand `fork-bomb-lisp`, which compares Garrick with a fork bomb in Lisp.
 pub(super) const FORK_BOMB_LISP: Study = Study {
     name: "fork-bomb-lisp",
     about: "A fork bomb of 65,535 actors, compared with the same fork bomb in Lisp; needs SBCL",

@@ -19,7 +19,7 @@ use garrick_measure::{Result, Section, Study};
 use comfy_table::{Table, presets};
 use wire::Wire;
 
-/// Subcommand of this study.
+/// The study of the secure socket, which is run by the subcommand `secure`.
 pub(super) const SECURE: Study = Study {
     name: "secure",
     about: "Frames through the secure socket, compared with the same cipher and HMAC in memory",

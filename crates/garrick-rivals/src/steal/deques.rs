@@ -37,8 +37,8 @@ fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u6
     }
 }
 
-/// Crossbeam's deques, with an injector for the overflow. A thread with more values than the Zig
-/// library's deques hold puts further values there.
+/// Crossbeam's deques, with an injector that all threads share. A thread puts a value into the
+/// injector if its own deque already holds as many values as fit into a deque of the Zig library.
 #[derive(Debug)]
 pub(super) struct CrossbeamDeque;
 
@@ -57,8 +57,9 @@ struct CrossbeamShared {
 }
 
 impl CrossbeamHand {
-    /// Searches in the order of the crate's documentation: first the injector, and then the other
-    /// threads. Repeats the search if one of these queues was busy.
+    /// Searches for a value in the order that the crate's documentation recommends: first in the
+    /// injector, and then in the deques of the other threads. Repeats the search if one of these
+    /// queues was busy.
     fn look(&self) -> Option<u64> {
         let others = || self.shared.stealers.iter().enumerate();
         iter::repeat_with(|| {
