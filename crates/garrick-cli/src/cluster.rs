@@ -60,8 +60,8 @@ pub(crate) struct Permissions {
     #[arg(long, value_name = "NAME")]
     cluster: String,
 
-    /// Name of the node. For an operator, any name that no node has, which is given to the other
-    /// commands by --as.
+    /// Name of the node. For an operator, any name that no node has. The operator passes this name
+    /// to the other commands by --as.
     #[arg(long, value_name = "NAME")]
     node: String,
 }

@@ -18,7 +18,7 @@ mod traffic;
 /// Maximum interval of the heartbeat: a day.
 const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
-/// Default number of beats, for a run of a minute.
+/// Default number of heartbeats. With the default interval, a run with this number takes a minute.
 const BEATS: u64 = 30_000;
 
 /// Maximum number of heartbeats. Even with one heartbeat per millisecond, more heartbeats would
@@ -116,7 +116,7 @@ impl Arguments {
         self.beats.unwrap_or(default)
     }
 
-    /// Returns the planned duration.
+    /// Returns the planned duration of the run.
     fn duration(&self) -> Duration {
         let beats = Duration::from_millis(self.rate.saturating_mul(self.beats()));
         self.seconds

@@ -100,7 +100,8 @@ pub use garrick_journal as journal;
 #[cfg(feature = "secure")]
 pub use garrick_secure as secure;
 
-/// A live view of a running process: its systems, actors and pipelines.
+/// A live view of the systems, actors and pipelines of a running process: a web page, metrics and
+/// events.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
 

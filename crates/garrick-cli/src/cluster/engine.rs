@@ -23,8 +23,9 @@ pub(super) const NAME: &str = "demo-server";
 pub(crate) struct Arguments {
     #[arg(long)]
     program: PathBuf,
-    /// File with the settings of the server. With this file, the server keeps its data when it
-    /// ends. Without it, the server has a folder of its own, which is removed at the end.
+    /// File with the settings of the server. If there is such a file, the server's data remain when
+    /// the server ends. Otherwise the server stores its data in a new folder, which is removed at
+    /// the end.
     #[arg(long)]
     config: Option<PathBuf>,
 }
@@ -154,7 +155,8 @@ impl Drop for Server {
     }
 }
 
-/// Writes the settings of a server on a free port to a new folder. Returns their file.
+/// Writes the settings of a server on a free port to a file in a new folder. Returns the path of
+/// this file.
 fn write_config(folder: &Path) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let (config, store) = (folder.join("server.conf"), folder.join("store"));

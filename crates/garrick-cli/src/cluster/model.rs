@@ -31,7 +31,7 @@ impl fmt::Debug for Op {
     }
 }
 
-/// The model: accounts whose balances are 0 at first.
+/// The model of the accounts: the balance of each account is 0 at first.
 pub(super) struct Accounts;
 
 impl Sequential for Accounts {
