@@ -22,9 +22,10 @@ const SHOWN_BYTES: usize = 32;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the journals with their events. Another process may have opened them.
+    /// List the journals, with the numbers of their oldest and newest events. Another process may
+    /// use the journals meanwhile.
     Ls(Place),
-    /// Print the events of a journal. Another process may have opened it.
+    /// Print the events of a journal. Another process may use the journal meanwhile.
     Show(Show),
     /// Read all events and saved states, and check them for damage.
     Verify(Place),

@@ -196,18 +196,18 @@ fn interrupt() {
 struct Progress {
     /// Bar on standard error. Nothing is drawn if standard error is not a terminal.
     bar: ProgressBar,
-    /// Time between two lines.
+    /// Time between two progress lines.
     interval: Duration,
-    /// Snapshot from which the last line was printed.
+    /// Snapshot from which the last progress line was printed.
     told: Snapshot,
 }
 
 impl Progress {
-    /// Number of lines in a run of medium length.
+    /// Number of progress lines that a run of medium length prints.
     const LINES: u32 = 12;
-    /// Minimum time between two lines.
+    /// Minimum time between two progress lines.
     const INTERVAL_MIN: Duration = Duration::from_secs(1);
-    /// Maximum time between two lines.
+    /// Maximum time between two progress lines.
     const INTERVAL_MAX: Duration = Duration::from_secs(10);
 
     fn new(duration: Duration) -> Self {

@@ -33,7 +33,7 @@ pub(crate) struct Detail {
     pub(crate) rate: Option<f64>,
 }
 
-/// Returns the details of `row` in `tab`.
+/// Returns the details of `row`, which is a row of the table `tab`.
 pub(crate) fn of(tab: Tab, row: &Row, snapshot: &Snapshot) -> Detail {
     let detail = match tab {
         Tab::Nodes => snapshot

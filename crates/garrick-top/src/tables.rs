@@ -169,8 +169,8 @@ const fn figure(title: &'static str, width: usize, rank: u8) -> Column {
     }
 }
 
-/// On a narrow screen, most other columns are dropped before those for failures, restarts and long
-/// turns.
+/// Columns of the table of stages and actors. On a narrow screen, the columns for failures,
+/// restarts and long turns are dropped later than most other columns.
 static NODES: &[Column] = &[
     text_column("NAME", 12, 0),
     text_column("KIND", 6, 8),

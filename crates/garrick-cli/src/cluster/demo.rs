@@ -64,7 +64,7 @@ pub(super) fn time(text: &str) -> std::result::Result<Duration, String> {
     })
 }
 
-/// The processes of a run.
+/// A run of the demonstration: its settings and its processes.
 struct Run<'a> {
     arguments: &'a Arguments,
     servers: Servers,
@@ -245,7 +245,7 @@ impl Run<'_> {
     }
 }
 
-/// Prints the counts, and checks the history.
+/// Prints how many calls were answered, and checks the history of the calls.
 fn verdict(calls: &Calls, kills: u64, was_stopped: bool) -> Ended {
     let (answered, unanswered) = (calls.answered, calls.unanswered);
     print(&format!(

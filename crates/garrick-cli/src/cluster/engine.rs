@@ -43,8 +43,8 @@ struct Server {
     folder: Option<PathBuf>,
 }
 
-/// Returns the path of the NATS server. `cargo xtask tools` installs it beside the folder of this
-/// program. Otherwise it is searched for in the folders of the variable `PATH`.
+/// Returns the path of the NATS server. `cargo xtask tools` installs the server beside the folder
+/// of this program. If the server is not there, searches the folders of the variable `PATH`.
 pub(super) fn find() -> Option<PathBuf> {
     let own = env::current_exe().unwrap_or_default();
     let tools = own.ancestors().nth(2).map(|target| target.join("tools"));
@@ -115,7 +115,7 @@ impl Drop for Engine {
     }
 }
 
-/// Runs a server until standard input ends. Prints its address.
+/// Runs a NATS server until standard input ends. Prints the address of the server.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let (config, folder) = match &arguments.config {
         Some(config) => (config.clone(), None),

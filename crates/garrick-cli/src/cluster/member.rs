@@ -28,7 +28,7 @@ const READY: &str = "joined";
 /// node remains reserved for some seconds.
 const JOIN_WITHIN: Duration = Duration::from_secs(30);
 
-/// Time limit for a connection that is closing to write its remaining data.
+/// Time limit for writing the remaining data of a connection that is being closed.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Time limit for a node to hand its shards over.

@@ -5,7 +5,7 @@ use std::fmt;
 use garrick_sim::history::models::bank::Ret;
 use garrick_sim::history::{History, Outcome, Sequential, Verdict};
 
-/// An operation of an account.
+/// An operation on an account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Op {
     /// Index of the account.

@@ -81,7 +81,7 @@ struct Faults {
     tried_again: u64,
 }
 
-/// The processes of a run.
+/// A run of the soak: its settings and its processes.
 struct Run {
     servers: Servers,
     cluster: String,

@@ -1,4 +1,5 @@
-//! The interface between the scenarios and the actor libraries, or their substitutes.
+//! The interface between the scenarios and the actor libraries. Tasks and threads without a library
+//! have the same interface.
 //!
 //! [`Framework`] has one implementation for each contender. The implementation contains one actor,
 //! its *host*, which is written as the library's documentation recommends. The work of a scenario's
@@ -34,8 +35,8 @@ pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
 pub(crate) enum Flow {
     /// The actor continues, and waits for more messages.
     Continue,
-    /// The actor ends, because no more messages will come. If a library stops an actor when its
-    /// last address is dropped, nothing has to be done.
+    /// The actor ends, because no more messages will come. Libraries that stop an actor when its
+    /// last address is dropped ignore this decision.
     Stop,
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn new_name() -> String {
     format!("counter {}", NAMES.fetch_add(1, Ordering::Relaxed))
 }
 
-/// An actor library.
+/// An actor library, or tasks or threads that take its place.
 pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Name in tables.
     const NAME: &'static str;
@@ -68,7 +69,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// True if the framework has bounded mailboxes. A sender waits while such a mailbox is full.
     const HAS_BOUNDED: bool;
 
-    /// Kinds of actors of the framework, besides the plain kind.
+    /// Kinds of actors that the framework has in addition to plain actors.
     const WAYS: &'static [Way] = &[];
 
     /// Address of an actor that plays the role `R`.

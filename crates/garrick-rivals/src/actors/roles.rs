@@ -64,7 +64,7 @@ fn say(done: &mut Option<oneshot::Sender<()>>) {
 pub(super) struct Relay<F: Framework> {
     /// Address of the next relay. `None` before the first message, and after the end.
     next: Option<F::Address<Self>>,
-    /// Sender of the report that 0 was reached. Only one of the relays has it.
+    /// Sender of the report that a token has reached 0. Only one of the relays has this sender.
     done: Option<oneshot::Sender<()>>,
 }
 

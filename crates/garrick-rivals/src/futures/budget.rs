@@ -51,7 +51,7 @@ pub(super) struct Burst {
 /// A future in a `FuturesUnordered`. Its polls are counted.
 struct Counted<F> {
     child: Pin<Box<F>>,
-    /// Number of polls of all futures in the set together.
+    /// Total number of polls of all futures in the set.
     polls: Arc<AtomicU64>,
 }
 

@@ -10,7 +10,7 @@ use super::load::{Load, Loads};
 /// Duration of the sleep of each task.
 pub(super) const DELAY: Duration = Duration::from_micros(10);
 
-/// The size of the benchmark.
+/// Numbers of tasks and rounds of the benchmark.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// Number of tasks in a round.
@@ -22,14 +22,14 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Sizes of the original benchmark.
+    /// Numbers of tasks and rounds of the original benchmark.
     pub(super) const FULL: Self = Self {
         tasks: 50_000,
         rounds: 100,
         rounds_of_load: 10,
     };
 
-    /// Sizes for a run of a few seconds.
+    /// Numbers of tasks and rounds for a run of a few seconds.
     pub(super) const QUICK: Self = Self {
         rounds: 10,
         rounds_of_load: 2,

@@ -22,7 +22,8 @@ fn rate(tasks: usize, time: Duration) -> String {
     format!("{:.3}M", tasks as f64 / time.as_secs_f64() / 1e6)
 }
 
-/// Returns the quantile `share` of the sorted `times`.
+/// Returns the quantile of the sorted `times` at `share`: the median for 0.5, and the maximum for
+/// 1.
 pub(super) fn quantile(times: &[Duration], share: f64) -> Duration {
     let last = times.len().saturating_sub(1);
     let place = (last as f64 * share).round() as usize;

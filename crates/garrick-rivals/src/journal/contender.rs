@@ -17,16 +17,16 @@ use super::{garrick, hand};
 /// Hidden first argument of a process that runs a contender.
 const CHILD: &str = "measure-journal";
 
-/// Maximum number of events that a writer commits together, as in Garrick.
+/// Maximum number of events that a writer commits together. Garrick has the same limit.
 const GROUP: usize = 4_096;
 
 /// Maximum number of lines to show of the output of a failed process.
 const LINES: usize = 3;
 
-/// A contender of the study.
+/// A contender of the study of journals.
 pub(super) struct Contender {
     pub(super) name: &'static str,
-    /// Method by which the contender makes a command durable.
+    /// Text for the table: the method by which the contender makes a command durable.
     pub(super) about: &'static str,
     by: By,
 }

@@ -8,7 +8,7 @@ use garrick::{Actor, Address, Context, NoReply, Reply, System};
 
 use super::run::{Fault, Outcome, PAYLOAD, Plan, Run};
 
-/// A counter that counts its events.
+/// A durable actor that counts its events.
 struct Counter;
 
 enum Command {
@@ -53,7 +53,7 @@ impl DurableActor for Counter {
     }
 }
 
-/// Asks a counter repeatedly, one command at a time.
+/// An actor that sends commands to a counter, and waits for each answer before the next command.
 struct Client {
     counter: Address<Command>,
     run: Arc<Run>,

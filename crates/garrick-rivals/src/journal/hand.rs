@@ -88,7 +88,7 @@ async fn answer(
     }
 }
 
-/// Asks an entity repeatedly, one command at a time.
+/// Sends commands to an entity, and waits for each answer before the next command.
 async fn ask(commands: mailbox::UnboundedSender<Command>, run: Arc<Run>) {
     loop {
         let (reply, answer) = oneshot::channel();

@@ -86,7 +86,7 @@ struct Java {
     compiles: bool,
 }
 
-/// A program that was built.
+/// A Java program that has been built and can be run.
 #[derive(Debug)]
 pub(super) struct Program {
     java: PathBuf,

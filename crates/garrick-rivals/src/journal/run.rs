@@ -1,4 +1,4 @@
-//! A run of one contender: its size, the state that its clients share, and its outcome.
+//! A run of one contender: its parameters, the state that its clients share, and its outcome.
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,7 @@ pub(super) const PAYLOAD: usize = 128;
 /// An error that can move between threads.
 pub(super) type Fault = Box<dyn Error + Send + Sync>;
 
-/// The size of a run.
+/// The parameters of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     /// Number of entities. Each entity has one command in progress.
@@ -37,7 +37,7 @@ pub(super) struct Run {
     is_over: AtomicBool,
 }
 
-/// The figures that the clients have measured, without the figures of the disk.
+/// The measured part of a run: its begin and end, its commands, and its CPU time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Window {
     /// Number of commands that were acknowledged within the measurement.
@@ -68,7 +68,7 @@ impl Run {
         !self.is_over.load(Relaxed)
     }
 
-    /// Measures the clients, which are already running, and then tells them to end.
+    /// Measures the clients, which are already sending commands. After that, tells them to end.
     pub(super) fn measure(&self, plan: &Plan) -> Window {
         thread::sleep(plan.warm_up);
         let before = self.acknowledged.load(Relaxed);

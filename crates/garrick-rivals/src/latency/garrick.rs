@@ -17,7 +17,7 @@ use garrick_measure::Result;
 use super::peers::{BLOCKING_THREADS, Blocks, Peer};
 use crate::actors::framework::{Flow, Framework, Role};
 
-/// The library, as a framework.
+/// The library Garrick, as a framework.
 #[derive(Debug)]
 pub(super) struct Garrick;
 

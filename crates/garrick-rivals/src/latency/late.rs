@@ -163,7 +163,7 @@ impl Plan {
     }
 }
 
-/// The results of the messages.
+/// The measured lateness of the messages. The actors record it, and the driver reads it.
 #[derive(Debug)]
 struct Notes {
     /// Lateness of each measured message, in nanoseconds. The receiver of the message writes it,

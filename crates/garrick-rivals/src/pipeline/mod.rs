@@ -1,5 +1,5 @@
-//! The FizzBuzz pipeline, as stages of Garrick and as actors of the crate `steady_state`, which is
-//! its origin.
+//! The FizzBuzz pipeline from a lesson of the crate `steady_state`. It is measured as stages of
+//! Garrick, and as actors of `steady_state`.
 //!
 //! ```text
 //!   generator --- u64 ---> worker --- Message ---> logger

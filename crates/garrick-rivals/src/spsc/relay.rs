@@ -109,7 +109,7 @@ fn take_all(ops: u64, mut take: impl FnMut(&mut Tally)) -> Tally {
     tally
 }
 
-/// One end of a ring, which determines the task of a thread.
+/// One end of a ring: a thread sends into it, or takes from it.
 enum Half<S, T> {
     Send(S),
     Take(T),

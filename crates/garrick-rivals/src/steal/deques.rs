@@ -126,7 +126,7 @@ impl Team for CrossbeamDeque {
     }
 }
 
-/// St3's deques. They are bounded, so half of the values of a full deque go to crossbeam's
+/// St3's deques, which are bounded. If a deque is full, half of its values move to crossbeam's
 /// injector.
 #[derive(Debug)]
 pub(super) struct St3;

@@ -116,7 +116,8 @@ fn measure(contender: &Contender, plan: Plan) -> Measured {
     }
 }
 
-/// Returns the quantile `share` of the sorted `times`.
+/// Returns the quantile of the sorted `times` at `share`: the median for 0.5, and the maximum for
+/// 1.
 fn quantile(times: &[Duration], share: f64) -> Duration {
     let place = (times.len().saturating_sub(1) as f64 * share).round() as usize;
     times.get(place).copied().unwrap_or_default()
