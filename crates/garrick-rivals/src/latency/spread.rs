@@ -143,7 +143,8 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
     Ok(checked(&plan, heard.recv()?, &watch))
 }
 
-/// Stops the stopwatch, and returns the elapsed time.
+/// Stops the stopwatch, and returns the elapsed time. Asserts that `turns` is the expected number
+/// of turns.
 fn checked(plan: &Plan, turns: u64, watch: &Stopwatch) -> Span {
     let span = watch.stop();
     assert_eq!(turns, plan.children as u64 * plan.turns, "no turn is lost");
