@@ -17,7 +17,8 @@ use super::{garrick, hand};
 /// Hidden first argument of a process that runs a contender.
 const CHILD: &str = "measure-journal";
 
-/// Maximum number of events that a writer commits together. Garrick has the same limit.
+/// Maximum number of events that a writer commits together. Garrick commits at most as many turns
+/// together.
 const GROUP: usize = 4_096;
 
 /// Maximum number of lines to show of the output of a failed process.

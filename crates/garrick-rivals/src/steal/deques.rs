@@ -37,8 +37,8 @@ fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u6
     }
 }
 
-/// Crossbeam's deques, with an injector that all threads share. The deque of a thread holds at most
-/// as many values as a deque of the Zig library. Further values of the thread go to the injector.
+/// Crossbeam's deques, which grow when they are full. All threads share an injector, which they
+/// also search, but which never contains a value.
 #[derive(Debug)]
 pub(super) struct CrossbeamDeque;
 
