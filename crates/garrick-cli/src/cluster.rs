@@ -36,8 +36,9 @@ pub(crate) enum Command {
     /// Run a bank on several processes of this machine, kill them while they work, and check the
     /// results.
     Demo(demo::Arguments),
-    /// Run a bank on three processes and three NATS servers of this machine, kill and pause them at
-    /// random for an hour, and check each answer, the total, and the resources of the processes.
+    /// Run a bank on three processes and three NATS servers of this machine, and kill and pause
+    /// them at random for an hour. Check each answer, the total, and the resources of the
+    /// processes.
     Soak(soak::Arguments),
     /// Show the members and the kinds of entities of a cluster.
     Status(status::Arguments),
@@ -60,8 +61,8 @@ pub(crate) struct Permissions {
     #[arg(long, value_name = "NAME")]
     cluster: String,
 
-    /// Name of the node. For an operator, any name that no node has, which is given to the other
-    /// commands by --as.
+    /// Name of the node. For an operator, any name that no node has. The operator passes this name
+    /// to the other commands by --as.
     #[arg(long, value_name = "NAME")]
     node: String,
 }

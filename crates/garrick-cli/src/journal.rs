@@ -22,9 +22,10 @@ const SHOWN_BYTES: usize = 32;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the journals with their events. Another process may have opened them.
+    /// List the journals, with the numbers of their oldest and newest events. Another process may
+    /// use the journals meanwhile.
     Ls(Place),
-    /// Print the events of a journal. Another process may have opened it.
+    /// Print the events of a journal. Another process may use the journal meanwhile.
     Show(Show),
     /// Read all events and saved states, and check them for damage.
     Verify(Place),
@@ -104,8 +105,8 @@ fn options() -> Options {
     Options::new().progress(move |progress| bar.show(progress))
 }
 
-/// Returns the error for a path that leads to a file. This build cannot read such a log, because it
-/// does not contain SQLite.
+/// Returns the error for the path of a file. This build does not contain SQLite, so it cannot read
+/// a log in a file.
 #[cfg(not(feature = "sqlite"))]
 fn refuse(file: &Path) -> Ended {
     let file = file.display();
@@ -116,7 +117,7 @@ fn refuse(file: &Path) -> Ended {
     ))
 }
 
-/// Reads the log in a folder. Returns the error for the user if there is none.
+/// Reads the log in a folder. Returns a message for the user if the folder contains no log.
 fn inspect(place: &Place) -> Result<std::result::Result<(SegmentLog, Opened), Ended>> {
     let (log, opened) = options().inspect(files(&place.folder)?)?;
     if log.segments() == 0 {
@@ -126,7 +127,8 @@ fn inspect(place: &Place) -> Result<std::result::Result<(SegmentLog, Opened), En
     Ok(Ok((log, opened)))
 }
 
-/// Returns an additional line of output if the end of the log is torn.
+/// Returns an additional line of output if the last group of events in the log is incomplete
+/// (torn). Otherwise returns an empty string.
 fn torn(opened: &Opened) -> String {
     opened.torn.as_ref().map_or_else(String::new, |torn| {
         format!(
@@ -157,7 +159,8 @@ fn ls(place: &Place) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
-/// Returns a table of journals, with their oldest and their newest events, and their number.
+/// Returns a table with the oldest and the newest event of each journal. The last line contains the
+/// number of journals.
 fn list<'n>(journals: impl Iterator<Item = (&'n str, u64, u64)>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -290,7 +293,7 @@ impl Flaws {
     }
 }
 
-/// Returns the line about a log without damage.
+/// Returns the line that is printed for a log without damage.
 fn whole(journals: usize, events: u64, saved: u64) -> String {
     format!(
         "{journals} journals with {events} events and {saved} saved states are as they were written."

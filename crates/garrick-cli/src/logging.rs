@@ -30,8 +30,8 @@ pub(crate) fn start() -> Result<bool, String> {
     Ok(!wanted.is_empty())
 }
 
-/// Returns the filter for `wanted`, the text of the variable. Spans and their fields cannot be
-/// selected, because the code that matches them takes longer to compile than the rest of logging.
+/// Returns the filter for `wanted`, the text of the variable. A filter cannot select spans or their
+/// fields, because the code for this takes longer to compile than the rest of logging.
 fn filter(wanted: &str) -> Result<Targets, String> {
     if wanted.is_empty() {
         return Ok(Targets::new().with_default(LevelFilter::WARN));

@@ -18,7 +18,7 @@ mod traffic;
 /// Maximum interval of the heartbeat: a day.
 const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
-/// Default number of beats, for a run of a minute.
+/// Default number of heartbeats. With the default interval, a run with this number takes a minute.
 const BEATS: u64 = 30_000;
 
 /// Maximum number of heartbeats. Even with one heartbeat per millisecond, more heartbeats would
@@ -116,7 +116,7 @@ impl Arguments {
         self.beats.unwrap_or(default)
     }
 
-    /// Returns the planned duration.
+    /// Returns the planned duration of the run.
     fn duration(&self) -> Duration {
         let beats = Duration::from_millis(self.rate.saturating_mul(self.beats()));
         self.seconds
@@ -196,18 +196,18 @@ fn interrupt() {
 struct Progress {
     /// Bar on standard error. Nothing is drawn if standard error is not a terminal.
     bar: ProgressBar,
-    /// Time between two lines.
+    /// Time between two progress lines.
     interval: Duration,
-    /// Snapshot from which the last line was printed.
+    /// Snapshot from which the last progress line was printed.
     told: Snapshot,
 }
 
 impl Progress {
-    /// Number of lines in a run of medium length.
+    /// Number of progress lines that a run of medium length prints.
     const LINES: u32 = 12;
-    /// Minimum time between two lines.
+    /// Minimum time between two progress lines.
     const INTERVAL_MIN: Duration = Duration::from_secs(1);
-    /// Maximum time between two lines.
+    /// Maximum time between two progress lines.
     const INTERVAL_MAX: Duration = Duration::from_secs(10);
 
     fn new(duration: Duration) -> Self {

@@ -7,8 +7,8 @@ use garrick_bench::Soak;
 use garrick_measure::commands::{Ended, print};
 use garrick_measure::{Result, Stop, provenance, resident_bytes, units};
 
-/// Minutes after which all memory pools have reached their final size. Later values of resident
-/// memory are compared with the value at that time.
+/// Minutes after which all memory pools have reached their final size. The resident memory at this
+/// time is compared with later values.
 const SETTLED_MIN: u64 = 2;
 
 /// Maximum number of minutes: a month.
@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(SETTLED_MIN + 1..=MINUTES_MAX))]
     minutes: u64,
 
-    /// Stop after this number of rounds instead, and do not check memory. A round is a fixed amount
-    /// of work of each kind.
+    /// Stop after this number of rounds, without a time limit, and do not check memory. A round is
+    /// a fixed amount of work of each kind.
     #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = value_parser!(u64).range(1..=ROUNDS_MAX))]
     rounds: Option<u64>,
 
@@ -96,7 +96,7 @@ fn line(minute: u64, resident: u64, soak: &Soak) -> String {
     )
 }
 
-/// Returns a summary of the work of each part.
+/// Returns a text that summarizes what each part of the soak has done.
 fn summary(soak: &Soak) -> String {
     let mut lines = vec![format!(
         "{} rounds, all with correct results:",
@@ -109,8 +109,8 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// Resident memory after the memory pools had reached their final size, and the latest resident
-/// memory. Each value comes with its minute.
+/// Two values of resident memory, each with its minute: the value when the memory pools had reached
+/// their final size, and the latest value.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,

@@ -301,7 +301,8 @@ fn scaled(json: &str, factor: f64) -> String {
     report.to_string()
 }
 
-/// Accepts a doubtful row, because on a busy machine the exit code alone is not reliable.
+/// Compares a run with slower and faster copies of its own results. The verdict "doubtful" is
+/// accepted, too, because the machine may be busy.
 #[test]
 fn a_run_is_compared_with_one_of_before() {
     let folder = Folder::new("compare");

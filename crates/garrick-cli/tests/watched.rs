@@ -83,7 +83,7 @@ impl Drop for Pipeline {
     }
 }
 
-/// Returns the snapshot of `garrick top` at `address`, once messages have passed through all
+/// Returns the snapshot of `garrick top` at `address`, after messages have passed through all
 /// stages.
 #[track_caller]
 fn look(address: &str) -> Snapshot {

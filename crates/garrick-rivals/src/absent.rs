@@ -1,4 +1,4 @@
-//! The subcommand `journal`, in a build of the program that does not contain this study.
+//! The subcommand `journal` of programs that are built without the feature `journal`.
 
 use clap::{Arg, Command};
 use garrick_measure::commands::{Ended, Subcommand};

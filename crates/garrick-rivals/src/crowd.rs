@@ -8,14 +8,15 @@ use garrick_measure::{Clock, Result, Stopwatch};
 /// Threads that wait to start together. Each thread returns a result.
 #[derive(Debug)]
 pub(crate) struct Crowd<R> {
-    /// Barrier for the threads and the measuring thread. They wait for each other twice: when all
-    /// threads are ready, and to start.
+    /// Barrier for the threads and the measuring thread. All of them wait at it twice. After the
+    /// first wait, all threads are ready. After the second one, they begin to work.
     barrier: Arc<Barrier>,
     threads: Vec<thread::JoinHandle<R>>,
 }
 
 impl<R: Send + 'static> Crowd<R> {
-    /// Starts `count` threads. The body of each thread is created from its number.
+    /// Starts `count` threads, which are numbered from 0. `body` receives the number of a thread,
+    /// and returns the function that this thread runs.
     pub(crate) fn gather<F: FnOnce() -> R + Send + 'static>(
         count: u64,
         mut body: impl FnMut(u64) -> F,
@@ -34,9 +35,9 @@ impl<R: Send + 'static> Crowd<R> {
         Ok(Self { barrier, threads })
     }
 
-    /// Releases the threads, and starts the measurement. The measurement includes the time to wake
-    /// them. If the clock were started after the release, the threads could have done all their
-    /// work before this thread gets a core again.
+    /// Starts the stopwatch, and then releases the threads. So the measurement includes the time to
+    /// wake them. If the stopwatch were started after the release, the threads could have done all
+    /// their work before this thread runs again.
     pub(crate) fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);

@@ -75,7 +75,7 @@ static STUDIES: &[Study] = &[
     lisp::FORK_BOMB_LISP,
 ];
 
-/// Studies with their own flags.
+/// Studies that are subcommands with their own flags.
 static MORE: &[Subcommand] = &[JOURNAL];
 
 fn main() -> ExitCode {

@@ -9,13 +9,14 @@ use garrick_telemetry::{
 use crate::tables::{Row, Tab, clusters, fill, journals, longest, metrics};
 use crate::values::{Mark, Value};
 
-/// Maximum number of turns listed for a sponsor. No line has room for more.
+/// Maximum number of running turns that are listed for a sponsor (a thread pool). No line has room
+/// for more.
 const TURNS_MAX: usize = 4;
 
-/// Smallest share of a core that is worth a mention.
+/// Smallest share of a core that the details mention.
 const BUSY_MIN: f64 = 0.05;
 
-/// Details of a row.
+/// Details of the selected row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Detail {
     /// Name of the row.
@@ -26,13 +27,13 @@ pub(crate) struct Detail {
     /// Text about the remarkable actors of a group, such as the one with the longest mailbox. The
     /// text is shown only on a high screen.
     pub(crate) outstanding: String,
-    /// Name of a share, the share, and text to show next to it.
+    /// A share to draw as a bar: its label, the share, and a text to show next to it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
     /// Messages or turns per second.
     pub(crate) rate: Option<f64>,
 }
 
-/// Returns the details of `row` in `tab`.
+/// Returns the details of `row`, which is a row of the table `tab`.
 pub(crate) fn of(tab: Tab, row: &Row, snapshot: &Snapshot) -> Detail {
     let detail = match tab {
         Tab::Nodes => snapshot
@@ -154,7 +155,8 @@ fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     words.join("; ")
 }
 
-/// Returns a text about how long messages have waited.
+/// Returns a text with the median, the 99th percentile and the maximum of the times that messages
+/// have waited.
 fn waited(waits: Option<&Histogram>) -> String {
     let of = |waits: &Histogram| Some((waits.p50?, waits.p99?, waits.max?));
     waits

@@ -30,8 +30,9 @@ pub(crate) enum Word {
     },
 }
 
-/// Passes a snapshot of a process to `tell` every `interval`, and notifies `tell` of each loss of
-/// the connection. Stops when `tell` returns false. Blocks on the network and between attempts.
+/// Passes a snapshot of a process to `tell` every `interval`. Calls `tell` also for each loss of
+/// the connection. Stops when `tell` returns false. Blocks while it reads from the network, and
+/// between two attempts to connect.
 pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word) -> bool) {
     let mut wait = WAIT_MIN;
     loop {
@@ -51,7 +52,8 @@ pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word
     }
 }
 
-/// Reports the snapshots of one connection until the receiver is dropped.
+/// Passes the snapshots of one connection to `tell`. Returns an error when the connection is lost.
+/// Returns `Ok` when `tell` returns false.
 fn follow(
     client: &Client,
     interval: Duration,
@@ -81,7 +83,7 @@ fn follow(
     Ok(())
 }
 
-/// State of the reports about one connection.
+/// Number and position of the snapshots that were reported for one connection.
 #[derive(Debug, Default)]
 struct Told {
     /// Number of reported snapshots.
@@ -91,8 +93,8 @@ struct Told {
 }
 
 impl Told {
-    /// Makes `snapshot` safe to show and reports it, unless it has already been reported. Returns
-    /// false if the receiver has been dropped.
+    /// Reports `snapshot` unless it has already been reported. Before that, makes its texts safe to
+    /// show. Returns false if the receiver has been dropped.
     fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Word) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;

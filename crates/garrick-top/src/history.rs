@@ -4,7 +4,8 @@ use std::collections::{HashMap, VecDeque};
 
 use garrick_telemetry::{HistoryReport, Snapshot};
 
-/// Maximum number of rates kept per row, which is one for each column of the widest screen.
+/// Maximum number of rates that are kept per row. A graph shows one rate per column, and no screen
+/// has more columns.
 const RATES_MAX: usize = 256;
 
 /// Maximum number of rows whose rates are kept. The rates of all rows take at most 20 MB.
@@ -30,8 +31,8 @@ impl History {
         }
     }
 
-    /// Adds the rates that the process has recorded, with one point per second, before the rates
-    /// that are already known here.
+    /// Inserts the rates that the process has recorded, one per second, before the rates that are
+    /// already in this history.
     pub(crate) fn begin(&mut self, report: &HistoryReport) {
         for series in report.series.iter().filter(|series| is_rate(&series.probe)) {
             if self.rates.len() >= ROWS_MAX && !self.rates.contains_key(&series.id) {
@@ -52,7 +53,7 @@ impl History {
     }
 }
 
-/// Returns true if the graph of a row shows the values named `probe`.
+/// Returns true if the values named `probe` are those that the graph of a row shows.
 fn is_rate(probe: &str) -> bool {
     matches!(probe, "rate" | "turn_rate")
 }

@@ -18,7 +18,7 @@ use crate::{draw, text};
 /// Maximum number of news items in the queue. While the queue is full, senders block.
 const NEWS_MAX: usize = 16;
 
-/// News for the screen.
+/// News that can change the screen.
 enum News {
     /// News from the process.
     Word(Word),
@@ -28,7 +28,7 @@ enum News {
     Resized,
     /// A signal requests to exit.
     Ended,
-    /// A required thread has stopped, for this reason.
+    /// A required thread has stopped. The string is the reason.
     Broken(String),
 }
 
@@ -67,8 +67,8 @@ pub(crate) fn run(client: Client, interval: Duration) -> Result<()> {
     show(&mut screen.0, &mut state, &news, Theme::wanted())
 }
 
-/// Starts a thread that runs `run` to send news. When `run` returns or panics, the thread sends the
-/// reason.
+/// Starts a thread that runs `run`, which sends news. When `run` returns or panics, the thread
+/// sends the reason for its end.
 fn start(
     name: &'static str,
     told: SyncSender<News>,
@@ -129,7 +129,8 @@ fn show(
     }
 }
 
-/// Waits until something has to be drawn, and handles all news that has arrived by then.
+/// Waits for news until the screen must be drawn again or the program must quit. Handles all news
+/// that has arrived by then.
 fn wait(state: &mut State, news: &Receiver<News>) -> Result<Next> {
     let mut next = Next::Rest;
     while next == Next::Rest {

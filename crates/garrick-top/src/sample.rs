@@ -8,7 +8,7 @@ use garrick_telemetry::{
     Pipeline, Process, Snapshot, SponsorStatus, State,
 };
 
-/// The FizzBuzz pipeline, and a group of actors.
+/// Returns a snapshot of a process with the FizzBuzz pipeline and a group of actors.
 pub(crate) fn snapshot() -> Snapshot {
     Snapshot {
         sequence: 7,
@@ -70,7 +70,7 @@ pub(crate) fn snapshot() -> Snapshot {
     }
 }
 
-/// Returns the snapshot of `snapshot`, with added metrics that the process itself records.
+/// Returns the same snapshot as [`snapshot`], with added metrics that the process itself records.
 pub(crate) fn with_metrics() -> Snapshot {
     let metric = |name: &str, kind, help: &str, series| Metric {
         name: name.into(),
@@ -115,8 +115,8 @@ pub(crate) fn with_metrics() -> Snapshot {
     }
 }
 
-/// Returns the snapshot of `with_metrics` with one addition: a node of a cluster. Another member of
-/// the cluster was removed, and the link to it is down.
+/// Returns the same snapshot as [`with_metrics`], with an added node of a cluster. Another member
+/// of the cluster was removed, and the link to this member is down.
 fn with_cluster() -> Snapshot {
     let member = |name: &str| MemberStatus {
         id: format!("m {name}"),
@@ -187,7 +187,8 @@ fn with_cluster() -> Snapshot {
     }
 }
 
-/// Returns the snapshot of `with_metrics` with two additions: a journal, and a node of a cluster.
+/// Returns the same snapshot as [`with_metrics`], with an added journal and an added node of a
+/// cluster.
 pub(crate) fn with_all() -> Snapshot {
     Snapshot {
         journals: vec![JournalStatus {

@@ -12,7 +12,7 @@ use crate::tables::{Column, Row, Tab};
 /// Maximum length of the filter.
 const FILTER_MAX: usize = 60;
 
-/// Current snapshot and recent rates.
+/// The current snapshot, and the recent rates of its rows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scene {
     pub(crate) snapshot: Snapshot,
@@ -30,7 +30,7 @@ pub(crate) enum Link {
     },
 }
 
-/// View of one table.
+/// The sort order, the cursor and the scroll position of one table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     /// Index of the column by which the rows are sorted. The flag is true if the largest value
@@ -44,7 +44,7 @@ pub(crate) struct View {
     pub(crate) first: usize,
 }
 
-/// Reaction to a key or news.
+/// Result of the handling of a key or of news.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Next {
     /// Nothing has changed, so the screen is not drawn.
@@ -182,7 +182,7 @@ impl State {
         Next::Draw
     }
 
-    /// Closes the filter or the help. If neither is open, exits the program.
+    /// Closes the filter or the help, if one of them is open. Otherwise exits the program.
     fn back(&mut self) -> Next {
         match self.mode {
             Mode::Browse => return Next::Quit,
@@ -210,8 +210,8 @@ impl State {
         id.clone_into(&mut view.cursor_id);
     }
 
-    /// Sorts by the column that is `step` columns to the right. The original order of the snapshot
-    /// counts as one more column, between the last column and the first.
+    /// Changes the sort order to the column that is `step` columns to the right. The order of the
+    /// snapshot counts as one more column, between the last column and the first.
     fn sort(&mut self, step: isize) {
         let columns = self.tab.columns();
         let view = &mut self.views[self.tab as usize];
@@ -246,8 +246,8 @@ impl State {
         self.move_to(found.unwrap_or(*cursor));
     }
 
-    /// Records that `page` rows fit, and returns the index of the first of them. The selected row
-    /// is always among them.
+    /// Records that `page` rows fit on the screen. Returns the index of the first row to draw. The
+    /// selected row is always among the drawn rows.
     pub(crate) fn scroll(&mut self, page: usize) -> usize {
         self.page = page.max(1);
         let (page, rows) = (self.page, self.rows.len());

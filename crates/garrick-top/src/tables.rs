@@ -82,10 +82,10 @@ impl Tab {
         }
     }
 
-    /// Returns the index of the column by which rows are sorted by default, the largest values
+    /// Returns the index of the column by which the rows are sorted by default, largest values
     /// first. The column shows the load of stages, actors, sponsors, journals and links, the fill
-    /// of channels, and the number of entities. `None` for alerts, metrics and members, whose rows
-    /// stay in the order of the snapshot.
+    /// of channels, or the number of entities. Returns `None` for alerts, metrics and members,
+    /// because their rows are not sorted by default.
     pub(crate) fn load_column(self) -> Option<usize> {
         let title = match self {
             Self::Nodes => "BUSY",
@@ -169,8 +169,8 @@ const fn figure(title: &'static str, width: usize, rank: u8) -> Column {
     }
 }
 
-/// On a narrow screen, most other columns are dropped before those for failures, restarts and long
-/// turns.
+/// Columns of the table of stages and actors. On a narrow screen, the columns for failures,
+/// restarts and long turns are dropped later than most other columns.
 static NODES: &[Column] = &[
     text_column("NAME", 12, 0),
     text_column("KIND", 6, 8),

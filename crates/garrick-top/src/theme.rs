@@ -45,7 +45,7 @@ impl Theme {
         }
     }
 
-    /// Returns the style of a bar or a line.
+    /// Returns the style of bars, graphs and states that show `mark`.
     pub(crate) fn bar(self, mark: Mark) -> Style {
         match mark {
             Mark::Ok => self.colored(Color::Green),

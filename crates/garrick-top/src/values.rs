@@ -20,9 +20,9 @@ pub(crate) enum Value {
     Bytes(u64),
     /// Events per second.
     Rate(f64),
-    /// Share of a whole, from 0 to 1 or more.
+    /// Share of a whole, usually from 0 to 1. It can also be greater than 1.
     Share(f64),
-    /// Share of a whole, shown with a bar.
+    /// Share of a whole, which is shown as a bar with a percentage.
     Bar(f64),
     /// Any other number.
     Number(f64),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// Formats the value for a page, with all digits of a count, and without bars.
+    /// Formats the value for plain text, with all digits of a count, and without bars.
     pub(crate) fn full(&self) -> String {
         match self {
             Self::None => "-".to_owned(),
@@ -107,7 +107,7 @@ const BAR_COLUMNS: usize = 5;
 /// Width of a bar with its percentage.
 pub(crate) const BAR_WIDTH: usize = BAR_COLUMNS + 5;
 
-/// Partial blocks, by eighths of a column.
+/// Characters that fill a column of the terminal partially, from zero to seven eighths.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// Returns a bar with a width of `columns`, of which `share` is filled.
@@ -119,7 +119,7 @@ pub(crate) fn bar(share: f64, columns: usize) -> String {
     full + &"·".repeat(rest)
 }
 
-/// Formats a share in four columns, or more if it is out of range.
+/// Formats a share as a percentage with at least four characters.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:3.0}%", share * 100.0)
 }

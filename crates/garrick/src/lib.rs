@@ -82,17 +82,18 @@ pub use garrick_macros::durable;
 /// Small standard actors, such as relays, races, serializers and retries.
 pub use garrick_actor::behaviors;
 
-/// Pipelines of stages over zero-copy channels.
+/// Pipelines: stages that exchange messages through zero-copy channels.
 pub use garrick_flow as flow;
 
 /// A work-stealing channel for plain threads.
 pub use garrick_steal::steal;
 
-/// Actors on many nodes: addresses, replies and watches that lead to other nodes.
+/// Actors on many nodes. Addresses, replies and watches can lead to actors on other nodes.
 #[cfg(feature = "cluster")]
 pub use garrick_cluster as cluster;
 
-/// Durable actors: actors whose turns commit when their events are on disk.
+/// Durable actors, whose state survives the end of the process. A turn of a durable actor commits
+/// when its events are on disk.
 #[cfg(feature = "journal")]
 pub use garrick_journal as journal;
 
@@ -100,12 +101,12 @@ pub use garrick_journal as journal;
 #[cfg(feature = "secure")]
 pub use garrick_secure as secure;
 
-/// A live view of a running process: its systems, actors and pipelines.
+/// A live view of the systems, actors and pipelines of a running process: a web page, metrics and
+/// events.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
 
-/// Simulation of systems, which searches for an order of events or a fault that makes a program
-/// fail.
+/// Simulation, which searches for an order of events, or for a fault, that makes a program fail.
 #[cfg(feature = "sim")]
 pub use garrick_sim as sim;
 

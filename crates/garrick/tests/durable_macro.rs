@@ -66,7 +66,7 @@ where
         })
     }
 
-    /// Asks this actor for its words, and passes the answer on.
+    /// Stores two words, and then replies with the number of all words.
     fn relay(&self, to: Reply<usize>, cx: &mut Context<'_, WordsMsg<T>>) {
         let this = WordsHandle::new(cx.address());
         this.put_both([T::default(), T::default()]).unwrap();

@@ -1,5 +1,5 @@
-//! Tests that internal tasks of the library are not shown among the actors of the program, and that
-//! their messages are not counted as dead letters.
+//! Tests that the library's internal tasks are not listed as actors of the program, and that their
+//! messages are not counted as dead letters.
 
 use std::sync::mpsc;
 use std::time::Duration;

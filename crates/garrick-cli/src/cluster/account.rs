@@ -1,4 +1,4 @@
-//! Accounts of the demonstration: durable entities.
+//! The bank accounts of the cluster demonstrations. Each account is a durable entity.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,27 +13,29 @@ pub(super) const ACCOUNT: Kind<Order> = Kind::new("account");
 #[derive(Wire)]
 #[wire(name = "garrick.demo.Order", context = Carrier)]
 pub(super) enum Order {
-    /// Adds cents, and returns the balance.
+    /// Adds cents to the account, and replies with the new balance.
     Deposit { cents: u64, reply: Reply<u64> },
-    /// Takes cents, and returns the balance. Returns `None` if there are not enough.
+    /// Takes cents from the account, and replies with the new balance. If the balance is too small,
+    /// takes nothing and replies with `None`.
     Withdraw {
         cents: u64,
         reply: Reply<Option<u64>>,
     },
-    /// Returns the balance.
+    /// Replies with the balance.
     Balance(Reply<u64>),
 }
 
 /// An account, whose state is its balance in cents.
 #[derive(Clone)]
 pub(super) struct Account {
-    /// The account forgets each deposit whose number is divisible by this one.
+    /// If this is `Some(n)`, every `n`th deposit of the process is not recorded. The demonstration
+    /// uses this to test its check of the results.
     forget: Option<u64>,
-    /// Number of deposits so far to all accounts of the process.
+    /// Number of deposits so far. All accounts of the process share this counter.
     deposits: Arc<AtomicU64>,
 }
 
-/// An event, which records the new balance.
+/// The event of an account, which contains the new balance.
 pub(super) struct Balance(u64);
 
 impl Account {
@@ -44,8 +46,8 @@ impl Account {
         }
     }
 
-    /// Returns true if the account must forget the next deposit. Forgotten deposits show whether
-    /// the check of the results finds errors.
+    /// Counts a deposit. Returns true if this deposit must not be recorded, to test the check of
+    /// the results.
     fn forgets(&self) -> bool {
         let number = self.deposits.fetch_add(1, Relaxed) + 1;
         self.forget.is_some_and(|each| number.is_multiple_of(each))

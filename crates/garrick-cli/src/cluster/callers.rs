@@ -22,8 +22,9 @@ use super::servers::Servers;
 /// Name of the node through which the threads call the accounts.
 const NAME: &str = "callers";
 
-/// Number of threads that call accounts. The next constant is the number of accounts.
+/// Number of threads that call accounts.
 const CALLERS: u64 = 8;
+/// Number of accounts.
 const ACCOUNTS: usize = 12;
 
 /// Time between two calls of a thread.
@@ -41,16 +42,16 @@ struct Shared {
     silence: Mutex<Silence>,
 }
 
-/// For each account, the time of its last answer. Also the longest time that any account has taken
-/// between two answers.
+/// The time of the last answer of each account, and the longest time between two answers of the
+/// same account.
 struct Silence {
     last: Vec<Instant>,
     longest: Duration,
 }
 
 impl Silence {
-    /// Returns the longest time that any account has been silent so far. This includes accounts
-    /// that have never answered.
+    /// Returns the longest time for which an account has not answered. The time since the last
+    /// answer of each account counts, too.
     fn until_now(&self) -> Duration {
         let silent = self.last.iter().map(Instant::elapsed);
         silent.fold(self.longest, Duration::max)
@@ -73,7 +74,7 @@ pub(super) struct Callers {
 pub(super) struct Calls {
     pub(super) answered: u64,
     pub(super) unanswered: u64,
-    /// Longest time for which an account that was called did not answer.
+    /// Longest time for which an account gave no answer although it was called.
     pub(super) silence: Duration,
     pub(super) history: History<Op, Ret>,
     /// Sum of all balances at the end, in cents. `None` if an account did not answer.

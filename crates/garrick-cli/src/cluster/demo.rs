@@ -23,7 +23,7 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 /// Name of the observer that reads which shards the nodes own.
 const OBSERVER: &str = "observer";
 
-/// Maximum number of seconds.
+/// Maximum value of the option `--seconds`.
 const SECONDS_MAX: u64 = 24 * 60 * 60;
 
 #[derive(Debug, Args)]
@@ -35,9 +35,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u8).range(1..=16))]
     nodes: u8,
 
-    /// Time between two kills of a process, such as 5s or 500ms. The node with the most shards is
-    /// killed, if another one has joined, or if there is only one. Others take its shards over
-    /// after about 6 s. 0s kills none.
+    /// Time between two kills of a process, such as 5s or 500ms. 0s kills none. The node with the
+    /// most shards is killed, unless no other node has joined. After about 6 s, other nodes take
+    /// over the shards of the killed node.
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
     kill_every: Duration,
 
@@ -45,7 +45,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = value_parser!(u64).range(1..=SECONDS_MAX))]
     seconds: u64,
 
-    /// Make the accounts of each node forget each Nth deposit, to see that the check finds it.
+    /// Make the accounts of each node forget every Nth deposit, to see that the check of the
+    /// results finds this error.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     forget: Option<u64>,
 }
@@ -63,7 +64,7 @@ pub(super) fn time(text: &str) -> std::result::Result<Duration, String> {
     })
 }
 
-/// The processes of a run.
+/// A run of the demonstration: its settings and its processes.
 struct Run<'a> {
     arguments: &'a Arguments,
     servers: Servers,
@@ -130,7 +131,7 @@ pub(super) fn unused_name() -> String {
     format!("demo-{}-{}", now.as_millis(), std::process::id())
 }
 
-/// Starts a server if the user has not named one, and prints a message about this.
+/// Starts a NATS server, unless the user has named one. Prints which server is used.
 fn engine_of(arguments: &Arguments) -> Result<std::result::Result<Option<Engine>, Ended>> {
     let durable = "The accounts are durable: their journals are on";
     if arguments.servers.are_named() {
@@ -179,9 +180,9 @@ impl Run<'_> {
         self.are_ready()
     }
 
-    /// Returns the node to kill, which is the one with the most shards, and the number of its
-    /// shards. Returns `None` if no other node has joined, or if the joined nodes own no shards
-    /// yet.
+    /// Returns the index of the node to kill, which is the node with the most shards, and the
+    /// number of its shards. Returns `None` if no other node has joined, or if the joined nodes own
+    /// no shards yet.
     fn victim(&self) -> Result<Option<(usize, usize)>> {
         let ready = || (0..self.members.len()).filter(|number| self.members[*number].is_ready());
         if ready().count() < self.members.len().min(2) {
@@ -233,7 +234,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns an error if a process has ended although nothing has killed it.
+    /// Returns an error if a process has ended that the demonstration has not killed.
     fn all_run(&mut self) -> Result<()> {
         for member in &mut self.members {
             if let Some(status) = member.ended()? {
@@ -244,7 +245,7 @@ impl Run<'_> {
     }
 }
 
-/// Prints the counts, and checks the history.
+/// Prints how many calls were answered, and checks the history of the calls.
 fn verdict(calls: &Calls, kills: u64, was_stopped: bool) -> Ended {
     let (answered, unanswered) = (calls.answered, calls.unanswered);
     print(&format!(

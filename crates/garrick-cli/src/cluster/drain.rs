@@ -61,8 +61,8 @@ fn member<'a>(overview: &'a Overview, node: &str) -> Option<&'a MemberOverview> 
     members.find(|member| member.name.as_str() == node)
 }
 
-/// Waits until the membership of the node has ended. Each check waits for the next heartbeat of a
-/// member.
+/// Waits until the node has left the cluster, but at most for the time `limit`. Each check waits
+/// for the next heartbeat of a member.
 fn wait(
     observer: &NatsObserver,
     drained: &MemberOverview,

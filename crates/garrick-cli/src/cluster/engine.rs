@@ -23,8 +23,9 @@ pub(super) const NAME: &str = "demo-server";
 pub(crate) struct Arguments {
     #[arg(long)]
     program: PathBuf,
-    /// File with the settings of the server. With this file, the server keeps its data when it
-    /// ends. Without it, the server has a folder of its own, which is removed at the end.
+    /// File with the settings of the server. If there is such a file, the server's data remain when
+    /// the server ends. Otherwise the server stores its data in a new folder, which is removed at
+    /// the end.
     #[arg(long)]
     config: Option<PathBuf>,
 }
@@ -42,8 +43,8 @@ struct Server {
     folder: Option<PathBuf>,
 }
 
-/// Returns the path of the NATS server. `cargo xtask tools` installs it beside the folder of this
-/// program. Otherwise it is searched for in the folders of the variable `PATH`.
+/// Returns the path of the NATS server. `cargo xtask tools` installs the server beside the folder
+/// of this program. If the server is not there, searches the folders of the variable `PATH`.
 pub(super) fn find() -> Option<PathBuf> {
     let own = env::current_exe().unwrap_or_default();
     let tools = own.ancestors().nth(2).map(|target| target.join("tools"));
@@ -114,7 +115,7 @@ impl Drop for Engine {
     }
 }
 
-/// Runs a server until standard input ends. Prints its address.
+/// Runs a NATS server until standard input ends. Prints the address of the server.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let (config, folder) = match &arguments.config {
         Some(config) => (config.clone(), None),
@@ -154,7 +155,8 @@ impl Drop for Server {
     }
 }
 
-/// Writes the settings of a server on a free port to a new folder. Returns their file.
+/// Writes the settings of a server on a free port to a file in a new folder. Returns the path of
+/// this file.
 fn write_config(folder: &Path) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let (config, store) = (folder.join("server.conf"), folder.join("store"));

@@ -6,24 +6,26 @@ use super::member::Member;
 use super::observed::table;
 use super::usage::Usage;
 
-/// Number of bytes by which memory may grow, in addition to a quarter, before the growth counts as
-/// a leak. Some growth is normal, because allocators keep freed memory, and threads begin to use
-/// their memory at different times.
+/// Growth of memory that is allowed in addition to a quarter of the memory, in bytes. A larger
+/// growth counts as a leak. Some growth is normal, because allocators keep freed memory, and
+/// threads begin to use their memory at different times.
 const MEMORY_MORE: u64 = 16 << 20;
 
-/// Number of additional threads and of additional open files that do not count as a leak. For
-/// example, a connection to a server may be in the process of being replaced.
+/// Number of additional threads that do not count as a leak.
 const THREADS_MORE: u64 = 2;
+/// Number of additional open files that do not count as a leak. For example, a connection to a
+/// server may be in the process of being replaced.
 const FILES_MORE: u64 = 4;
 
 /// Name of this process in the table.
 const OWN: &str = "callers";
 
-/// Resources of the processes that run until the end.
+/// Resources of processes at the first count and at the end of the run.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     early: Vec<Counted>,
-    /// Resources at the end, of the processes in `early` that still run.
+    /// Resources at the end of the run. Contains only processes that are also in `early` and still
+    /// run.
     late: Vec<Counted>,
 }
 
@@ -35,7 +37,7 @@ struct Counted {
 }
 
 impl Watched {
-    /// Returns true if the first count of the resources is done.
+    /// Returns true if the resources have been counted for the first time.
     pub(super) fn is_counted(&self) -> bool {
         !self.early.is_empty()
     }
@@ -82,8 +84,8 @@ impl Watched {
         table.to_string()
     }
 
-    /// Returns a description of the first process that has grown too much. If there is no process
-    /// to compare, returns a message about that.
+    /// Returns a description of the first process whose resources have grown too much. If no
+    /// process was counted twice, returns a message about this problem.
     pub(super) fn grown(&self) -> Option<String> {
         if self.pairs().next().is_none() {
             return Some("no process has lived long enough to be compared".to_owned());
@@ -103,7 +105,7 @@ impl Watched {
     }
 }
 
-/// Returns the resource that has grown too much, if there is one.
+/// Returns the name of the resource that has grown too much, if there is one.
 fn grown(early: Usage, late: Usage) -> Option<&'static str> {
     let too_many = [
         ("memory", late.memory, early.memory * 5 / 4 + MEMORY_MORE),

@@ -27,16 +27,17 @@ use super::servers::Servers;
 /// Name of the node through which the threads call the accounts.
 const NAME: &str = "ledger";
 
-/// Number of accounts, and of threads.
+/// Number of accounts. A separate thread calls each account.
 const ACCOUNTS: u64 = 12;
 
 /// Time between two calls of a thread.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Time for which a thread repeatedly asks for the final balance of its account.
+/// Time limit for the final balance of an account. Within this limit, a thread asks until it gets
+/// an answer.
 const LAST_WITHIN: Duration = Duration::from_secs(60);
 
-/// Counts of all threads.
+/// Counters that all calling threads share.
 #[derive(Default)]
 struct Counts {
     answered: AtomicU64,
@@ -227,7 +228,8 @@ impl Owner {
         Ok(())
     }
 
-    /// Asks for the balance repeatedly for the given time, until there is an answer.
+    /// Asks for the balance repeatedly until there is an answer. Returns `None` if there is no
+    /// answer within the time `limit`.
     fn balance_within(&mut self, limit: Duration) -> Option<u64> {
         let until = Instant::now() + limit;
         while Instant::now() < until {
@@ -247,7 +249,8 @@ impl Owner {
     }
 }
 
-/// Chooses an action by a random number.
+/// Returns a random action: a deposit, a withdrawal or a question for the balance. `chance` is a
+/// random number.
 fn action(chance: u64) -> Action {
     let cents = (chance >> 40) % 100 + 1;
     match chance & 3 {
@@ -257,7 +260,8 @@ fn action(chance: u64) -> Action {
     }
 }
 
-/// Returns the answer of an account, and its balance after the call.
+/// Returns the answer that an account with the balance `balance` must give to `action`, and its
+/// balance after that.
 fn expected(balance: u64, action: Action) -> (Ret, u64) {
     let after = match action {
         Action::Deposit(cents) => Some(balance + cents),

@@ -28,18 +28,18 @@ const READY: &str = "joined";
 /// node remains reserved for some seconds.
 const JOIN_WITHIN: Duration = Duration::from_secs(30);
 
-/// Time limit for a connection that is closing to write its remaining data.
+/// Time limit for writing the remaining data of a connection that is being closed.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Time limit for a node to hand its shards over.
 const DRAIN_WITHIN: Duration = Duration::from_secs(20);
 
-/// Time limit for a process to end after its node was told to leave. The next constant is the time
-/// between two checks.
+/// Time limit for a process to end after its node was told to leave.
 const END_WITHIN: Duration = Duration::from_secs(30);
+/// Time between two checks whether the process has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Number of workers of the process. All processes share one machine.
+/// Number of workers of the process. It is small because all processes share one machine.
 const WORKERS: usize = 1;
 
 /// Number of shards of the accounts.
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
-/// A running process of a member, which this process has started.
+/// A process with a member of the cluster. The current process has started it.
 pub(super) struct Member {
     pub(super) name: String,
     child: Child,
@@ -112,7 +112,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Starts a process.
+    /// Starts a process that runs a member.
     pub(super) fn start(
         name: &str,
         cluster: &str,
@@ -157,7 +157,7 @@ impl Member {
         self.is_ready.load(SeqCst)
     }
 
-    /// Returns the number of the process.
+    /// Returns the process ID of the member.
     pub(super) fn process(&self) -> u32 {
         self.child.id()
     }
@@ -200,7 +200,7 @@ impl Member {
     }
 }
 
-/// Tells all nodes to leave.
+/// Tells one node after another to leave, and waits for the end of its process.
 pub(super) fn end_all(members: &mut [Member]) -> Result<()> {
     for member in members {
         let status = member.end()?;

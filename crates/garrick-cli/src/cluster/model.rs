@@ -5,7 +5,7 @@ use std::fmt;
 use garrick_sim::history::models::bank::Ret;
 use garrick_sim::history::{History, Outcome, Sequential, Verdict};
 
-/// An operation of an account.
+/// An operation on an account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Op {
     /// Index of the account.
@@ -31,7 +31,7 @@ impl fmt::Debug for Op {
     }
 }
 
-/// The model: accounts whose balances are 0 at first.
+/// The model of the accounts: the balance of each account is 0 at first.
 pub(super) struct Accounts;
 
 impl Sequential for Accounts {

@@ -9,7 +9,7 @@ use garrick_cluster::nats::{NatsError, NatsObserver};
 
 use super::servers::Servers;
 
-/// Time without a heartbeat after which other members remove a member.
+/// Time after which the other members remove a member that sends no heartbeats.
 const SILENT: Duration = Duration::from_secs(5);
 
 /// Flags of a command that looks at a cluster.

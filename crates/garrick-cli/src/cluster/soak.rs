@@ -25,8 +25,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time limit for the servers to elect leaders, and for all nodes to join.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 
-/// Time after which resources are counted first. If half of the run is shorter, they are counted
-/// after half of the run.
+/// Time after which the resources are counted for the first time. In a run that is shorter than
+/// twice this time, they are counted after half of the run.
 const COUNT_AFTER: Duration = Duration::from_secs(120);
 
 /// Maximum time in seconds for which a server is down or a node is paused. The minimum is one
@@ -72,7 +72,7 @@ impl Fault {
     }
 }
 
-/// Number of faults, and number of times that a node could not join at once.
+/// Numbers of the faults so far, and how often a node could not join at once.
 #[derive(Default)]
 struct Faults {
     killed: u64,
@@ -81,7 +81,7 @@ struct Faults {
     tried_again: u64,
 }
 
-/// The processes of a run.
+/// A run of the soak: its settings and its processes.
 struct Run {
     servers: Servers,
     cluster: String,
@@ -257,7 +257,7 @@ impl Run {
         Ok(())
     }
 
-    /// Prints the results, and returns whether they are right.
+    /// Prints the results. Returns an error if they are wrong.
     fn verdict(&self, totals: &Totals) -> Ended {
         let (answered, unanswered) = (totals.answered, totals.unanswered);
         let faults = &self.faults;

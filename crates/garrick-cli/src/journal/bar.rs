@@ -34,7 +34,8 @@ impl Bar {
         self.show_at(progress, self.began.elapsed(), ProgressDrawTarget::stderr);
     }
 
-    /// Shows the progress `after` this time. `target` returns the place where the bar is drawn.
+    /// Shows the progress after the time `after` has passed. `target` returns the place where the
+    /// bar is drawn.
     fn show_at(
         &self,
         progress: Progress,
@@ -71,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the reports about the opening of a log that is slightly larger than 3 MiB.
+    /// Returns all reports of progress while a log of slightly more than 3 MiB is opened.
     fn reports() -> Vec<Progress> {
         let folder = format!("garrick-cli-bar-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);

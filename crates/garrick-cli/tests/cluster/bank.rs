@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 use super::cluster;
 use super::server::Server;
 
-/// Starts a server with a user for each of these names in the cluster `bank`, and a user for a
-/// stranger, who has no permissions. The passwords are the names.
+/// Starts a NATS server with a user for each of `names`, who has the permissions for a node in the
+/// cluster `bank`. Another user, `stranger`, has no permissions. The password of each user is the
+/// user's name.
 pub(super) fn serve(names: &[&str]) -> Option<Server> {
     let user = |name: &&str| {
         let arguments = ["permissions", "--cluster", "bank", "--node", name];

@@ -7,8 +7,8 @@ use std::process::{self, Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 
-/// Path of the program, from the folder for temporary files in the target folder. The command
-/// `cargo xtask tools` installs it there.
+/// Path at which `cargo xtask tools` installs the NATS server, relative to the folder
+/// `CARGO_TARGET_TMPDIR`.
 const PROGRAM: &str = "../tools/nats-server";
 
 /// A NATS server on a free port, with its own storage. The server ends with the test.
@@ -18,7 +18,8 @@ pub(super) struct Server {
     address: String,
 }
 
-/// Returns the path of the program. CONTRIBUTING describes when the program may be missing.
+/// Returns the path of the NATS server. If it is missing, returns `None`, or panics if the
+/// environment variable `GARRICK_TOOLS` is set.
 pub(super) fn program() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(PROGRAM);
     if path.exists() {
@@ -34,8 +35,8 @@ pub(super) fn program() -> Option<PathBuf> {
 }
 
 impl Server {
-    /// Starts a server. `config` is added to its configuration. Returns `None` if the program is
-    /// missing and optional.
+    /// Starts a NATS server. `config` is added to its configuration. Returns `None` if the server
+    /// is not installed and may be missing.
     pub(super) fn start(config: &str) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let program = program()?;

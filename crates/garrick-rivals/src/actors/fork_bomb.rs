@@ -1,5 +1,5 @@
-//! The fork bomb of `garrick bench`, step by step: a binary tree of actors that grows, and reports
-//! back to its root.
+//! The fork bomb of `garrick bench`: a binary tree of actors that grows step by step. Each actor
+//! reports to its parent how many actors its subtree has.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;
@@ -18,8 +18,8 @@ pub(crate) const FORK_BOMB: Scenario = Scenario {
     contenders,
 };
 
-/// Depth of the tree. The rivals' actors are all alive when the last leaf is created, and take up
-/// to 8 KiB each.
+/// Depth of the tree. The depth is limited by memory: when the last leaf is created, all actors of
+/// a rival are still alive, and each of them takes up to 8 KiB.
 const DEPTH: u32 = 16;
 
 const DEPTH_QUICK: u32 = 12;

@@ -1,4 +1,5 @@
-//! The interface between the scenarios and the actor libraries, or their substitutes.
+//! The interface between the scenarios and the actor libraries. Tasks and threads without a library
+//! have the same interface.
 //!
 //! [`Framework`] has one implementation for each contender. The implementation contains one actor,
 //! its *host*, which is written as the library's documentation recommends. The work of a scenario's
@@ -23,8 +24,9 @@ pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
     /// True if the role blocks its thread. Some libraries must know this in advance.
     const BLOCKS: bool = false;
 
-    /// Handles one message. If the handlers of a framework are plain functions, its `tell` and
-    /// `spawn` are ready at once, so this future is ready at once, too.
+    /// Handles one message. In frameworks with synchronous handlers, the futures of `tell` and
+    /// `spawn` are ready at their first poll. So the future of this method is ready at its first
+    /// poll, too.
     fn receive(&mut self, message: Self::Message) -> impl Future<Output = Flow> + Send;
 }
 
@@ -33,8 +35,8 @@ pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
 pub(crate) enum Flow {
     /// The actor continues, and waits for more messages.
     Continue,
-    /// The actor ends, because no more messages will come. If a library stops an actor when its
-    /// last address is dropped, nothing has to be done.
+    /// The actor ends, because no more messages will come. Libraries that stop an actor when its
+    /// last address is dropped ignore this decision.
     Stop,
 }
 
@@ -59,7 +61,7 @@ pub(crate) fn new_name() -> String {
     format!("counter {}", NAMES.fetch_add(1, Ordering::Relaxed))
 }
 
-/// An actor library.
+/// An actor library, or tasks or threads that take its place.
 pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Name in tables.
     const NAME: &'static str;
@@ -67,17 +69,18 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// True if the framework has bounded mailboxes. A sender waits while such a mailbox is full.
     const HAS_BOUNDED: bool;
 
-    /// Kinds of actors of the framework, besides the plain kind.
+    /// Kinds of actors that the framework has in addition to plain actors.
     const WAYS: &'static [Way] = &[];
 
-    /// Address of an actor in a role.
+    /// Address of an actor that plays the role `R`.
     type Address<R: Role<Self>>: Clone + Send + Sync + 'static;
 
     /// Address of an actor that answers a number with the next number.
     type Answerer: Send + Sync + 'static;
 
-    /// Runs `driver` as a task besides the actors. With one worker, the driver and the actors run
-    /// on this thread. Otherwise they run on `workers` other threads, if the framework allows it.
+    /// Runs the future `driver` as a task of the framework's runtime, like the actors. With one
+    /// worker, the driver and the actors run on this thread. Otherwise they run on `workers` other
+    /// threads, if the framework allows it.
     fn run<T: Send + 'static>(
         workers: usize,
         driver: impl Future<Output = T> + Send + 'static,
@@ -85,14 +88,16 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
         run_on_tokio(workers, driver)
     }
 
-    /// Spawns an actor, with a mailbox for `bound` messages or an unbounded mailbox.
+    /// Spawns an actor that plays `role`. Its mailbox has the capacity `bound`, or is unbounded if
+    /// `bound` is `None`.
     fn spawn<R: Role<Self>>(
         role: R,
         bound: Option<usize>,
     ) -> impl Future<Output = Self::Address<R>> + Send;
 
-    /// Spawns an actor in one of its [`WAYS`](Self::WAYS), with an unbounded mailbox. The second
-    /// returned value keeps everything alive that the actor needs.
+    /// Spawns an actor of the kind `way`, with an unbounded mailbox. Only the kinds in
+    /// [`WAYS`](Self::WAYS) are possible. The second returned value keeps everything alive that the
+    /// actor needs.
     fn spawn_in_way<R: Role<Self>>(
         way: Way,
         role: R,
@@ -116,10 +121,10 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
         message: R::Message,
     ) -> impl Future<Output = ()> + Send;
 
-    /// Spawns an actor that answers.
+    /// Spawns an actor that answers each number with the next number.
     fn answerer() -> impl Future<Output = Self::Answerer> + Send;
 
-    /// Asks the answerer, and waits for the answer.
+    /// Asks the actor `answerer` for the number after `number`, and waits for the answer.
     fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64> + Send;
 
     /// Runs tasks in parallel to the driver, each on a free worker or on a new thread.
@@ -136,8 +141,8 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
 }
 
 /// Runs `driver` on a tokio runtime: on the calling thread for one worker, otherwise on `workers`
-/// other threads. The driver is a task like the actors, because tokio would wake a future passed to
-/// `block_on` through a system call for polling.
+/// other threads. The driver is spawned as a task, like the actors. A future that is passed to
+/// `block_on` directly would be slower, because tokio wakes it by a system call.
 pub(crate) fn run_on_tokio<T: Send + 'static>(
     workers: usize,
     driver: impl Future<Output = T> + Send + 'static,

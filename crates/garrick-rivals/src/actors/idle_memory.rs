@@ -25,14 +25,14 @@ pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     contenders,
 };
 
-/// Hidden first argument of a command that creates a crowd. The next arguments are a framework's
-/// name and a number of actors.
+/// Hidden first argument of a process that creates a crowd of idle actors. The next arguments are
+/// the name of a framework and the number of actors.
 const CHILD: &str = "measure-idle-memory";
 
 /// Panic message if the system does not report the resident memory.
 const STATM: &str = "the system reports resident memory";
 
-/// Number of actors that are spawned before other actors run.
+/// Number of actors that are spawned before the spawned actors get time to run.
 const LITTER: u64 = 64;
 
 /// A function that creates idle actors in this process, and measures the growth of the process.
@@ -60,7 +60,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     CROWDS.map(contender).into()
 }
 
-/// Creates a crowd in a fresh process.
+/// Creates a crowd of idle actors in a new process, and returns the measurement of their memory.
 fn in_child(name: &str, actors: u64) -> Result<Measured> {
     let output = Command::new(env::current_exe()?)
         .args([CHILD, name, &actors.to_string()])
@@ -72,7 +72,8 @@ fn in_child(name: &str, actors: u64) -> Result<Measured> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Creates a crowd if this process was started by [`in_child`]. Returns `None` otherwise.
+/// Creates a crowd of idle actors if this process was started by [`in_child`]. Returns `None`
+/// otherwise.
 pub(crate) fn child() -> Option<ExitCode> {
     let mut arguments = env::args().skip(1);
     if arguments.next()? != CHILD {
@@ -91,7 +92,8 @@ pub(crate) fn child() -> Option<ExitCode> {
     })
 }
 
-/// Creates the crowd that `words` describe, and returns the measurement as JSON.
+/// Creates the crowd of idle actors that `words` describe: the name of a framework, and the number
+/// of actors. Returns the measurement as JSON.
 fn made_of(words: &[String]) -> Result<String> {
     let [name, actors] = words else {
         return Err(format!("{CHILD} takes a name and a number of actors").into());

@@ -6,9 +6,10 @@
 //! [`framework::Framework`]. The module `frameworks` contains its implementations, and the module
 //! `roles` the actors' work.
 //!
-//! With Garrick, the sender, asker or spawner is an actor. With the rivals, it is a task of the
-//! runtime. Such a task continues without sending a message to itself. With one worker, everything
-//! runs on one thread, except in the contender `threads`. CPU time covers the whole process.
+//! With Garrick, the code that sends, asks or spawns is an actor. With the rivals, this code is a
+//! task of the runtime. Such a task continues without sending a message to itself. With one worker,
+//! everything runs on one thread, except in the contender `threads`. CPU time covers the whole
+//! process.
 
 pub(crate) mod framework;
 mod roles;
@@ -62,7 +63,7 @@ const BOUND: usize = 1024;
 /// Maximum number of messages that may wait in unbounded mailboxes at once.
 const FLOOD_MAX: u64 = 1 << 18;
 
-/// Returns Garrick's own contenders of a scenario of `garrick bench`.
+/// Returns the contenders of a scenario of `garrick bench` that are called `garrick`.
 fn ours(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
     let all = garrick_bench::contenders(scenario, effort, point);
     all.into_iter()
@@ -70,12 +71,12 @@ fn ours(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
         .collect()
 }
 
-/// Starts a stopwatch for the whole process.
+/// Starts a stopwatch for the wall time, and for the CPU time of the whole process.
 fn watch() -> Stopwatch {
     Stopwatch::start(Clock::Process)
 }
 
-/// Sends `bursts` bursts of `burst` messages to a counter.
+/// Sends `bursts` times `burst` messages to a counter. Yields after each burst.
 async fn send<F: framework::Framework>(to: &F::Address<roles::Counter>, bursts: u64, burst: u64) {
     for _ in 0..bursts {
         for number in 0..burst {

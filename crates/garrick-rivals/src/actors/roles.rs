@@ -50,7 +50,8 @@ impl<F: Framework> Role<F> for Counter {
     }
 }
 
-/// Reports to the driver, if it is still waiting.
+/// Sends the report to the driver. Does nothing if the report was already sent, or if the driver no
+/// longer waits for it.
 fn say(done: &mut Option<oneshot::Sender<()>>) {
     if let Some(done) = done.take() {
         // A driver that has failed is no longer waiting.
@@ -63,7 +64,7 @@ fn say(done: &mut Option<oneshot::Sender<()>>) {
 pub(super) struct Relay<F: Framework> {
     /// Address of the next relay. `None` before the first message, and after the end.
     next: Option<F::Address<Self>>,
-    /// Sender of the report that 0 was reached. Only one of the relays has it.
+    /// Sender of the report that a token has reached 0. Only one of the relays has this sender.
     done: Option<oneshot::Sender<()>>,
 }
 
@@ -74,7 +75,7 @@ pub(super) enum Pass<F: Framework> {
     /// Token with the number of hops left.
     Token(u64),
     /// Request to drop the address of the next relay, because the token has reached its end.
-    /// Otherwise the ring would keep itself alive.
+    /// Without this request, the relays of a ring would keep each other alive.
     End,
 }
 
@@ -179,7 +180,8 @@ impl Drop for Mayfly {
 /// An actor that stays idle after one message. Its state is about 8 bytes: the address of the idler
 /// created before it.
 pub(super) struct Idler<F: Framework> {
-    /// Address of the previous idler, which keeps it alive. Never read.
+    /// Address of the idler that was created before this one. The address keeps that idler alive,
+    /// and is never read.
     _before: Option<F::Address<Self>>,
 }
 
@@ -200,34 +202,38 @@ impl<F: Framework> Role<F> for Idler<F> {
 
 /// An actor of a fork bomb, in its current state. The module `fork_bomb` describes the protocol.
 pub(super) enum Tree<F: Framework> {
-    /// The actor that gets the answer of the root, and reports the number of actors in the tree.
+    /// The actor to which the root reports the number of actors in the tree. It passes this number
+    /// on to the driver.
     Customer(Option<oneshot::Sender<u64>>),
     /// A new actor, which waits for the message that tells it to grow.
     Seed,
-    /// An inner actor that waits for two answers, and then answers its customer.
+    /// An inner actor that waits for the answers of its two children. Then it answers its customer,
+    /// the actor with this address.
     Two(F::Address<Self>),
-    /// An inner actor that has received one of its two answers, with this count, and waits for the
-    /// second one.
+    /// An inner actor that has received the answer of one child, and waits for the other answer.
+    /// Contains the address of its customer, and the number of actors in the child's subtree.
     One(F::Address<Self>, u64),
-    /// An actor that has answered.
+    /// An actor that has done its part, and will get no more messages.
     Spent,
 }
 
 /// A message to an actor of the tree.
 pub(super) enum Growth<F: Framework> {
-    /// Request to grow, and then to answer the customer.
+    /// Request to grow a subtree of the given depth, and then to report its size to the customer.
     Grow {
-        /// Address of the receiver, to which its children answer.
+        /// Address of the actor that receives this request. Its children send their answers to this
+        /// address.
         me: F::Address<Tree<F>>,
         customer: F::Address<Tree<F>>,
         depth: u32,
     },
-    /// Report that a child is done. The subtree of the child has this number of actors.
+    /// Report that a child is done, with the number of actors in the child's subtree.
     Answer(u64),
 }
 
 impl<F: Framework> Tree<F> {
-    /// Creates an actor, and makes it grow to `depth` for `customer`.
+    /// Creates an actor, and tells it to grow a subtree of depth `depth` and to report to
+    /// `customer`.
     pub(super) async fn plant(customer: F::Address<Self>, depth: u32) {
         let me = F::spawn(Self::Seed, None).await;
         let grow = Growth::Grow {

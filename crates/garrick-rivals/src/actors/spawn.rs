@@ -18,7 +18,8 @@ pub(crate) const SPAWN: Scenario = Scenario {
 /// Number of actors that are spawned before the spawner yields.
 const LITTER: u64 = 64;
 
-/// Maximum number of actors. If actors are threads, all of them may be alive at the same time.
+/// Maximum number of actors in a measurement. The number is limited because each actor may be a
+/// thread, and all of them may be alive at the same time.
 const SPAWNED_MAX: u64 = 4096;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {

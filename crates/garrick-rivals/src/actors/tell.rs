@@ -63,7 +63,8 @@ impl Actor for Counter {
     }
 }
 
-/// Measures sends to a bounded mailbox of Garrick, by a future that waits for room.
+/// Measures a future that sends to a bounded mailbox of Garrick, and waits while the mailbox is
+/// full.
 fn tell_bounded(ops: u64) -> Result<Measured> {
     let ops = ops.div_ceil(BURST) * BURST;
     let local = Local::new()?;

@@ -43,7 +43,7 @@ async fn bursts(ops: u64, mut burst: impl FnMut()) -> Measured {
     measured(count * BURST, &watch)
 }
 
-/// Measures a tokio task whose sleeps are polled once and dropped.
+/// Measures a tokio task that starts sleeps, polls each of them once, and drops them all.
 fn sleeps(ops: u64) -> Result<Measured> {
     run_on_tokio(1, async move {
         bursts(ops, || {
@@ -59,7 +59,8 @@ fn sleeps(ops: u64) -> Result<Measured> {
     })
 }
 
-/// Measures ractor. Each of its delayed messages is a task, which is aborted to cancel the message.
+/// Measures delayed messages of ractor. Each of them is a tokio task, which is aborted to cancel
+/// the message.
 fn ractor(ops: u64) -> Result<Measured> {
     Ractor::run(1, async move {
         let (counter, _done) = Counter::new(1);

@@ -37,21 +37,21 @@ pub(super) const SIZES: &[usize] = &[1_000, 4_000, 16_000];
 /// Duration of each sleep, long enough for all sleeps to begin before the first one ends.
 const DELAY: Duration = Duration::from_millis(20);
 
-/// The result of one burst.
+/// The result of one burst of sleeps that are due at the same time.
 #[derive(Debug)]
 pub(super) struct Burst {
     pub(super) name: &'static str,
     pub(super) children: usize,
-    /// Total number of polls.
+    /// Total number of polls of the sleeps.
     pub(super) polls: u64,
-    /// CPU time of the thread.
+    /// CPU time of the thread for the whole burst.
     pub(super) cpu: Duration,
 }
 
-/// A future in the set, whose polls are counted.
+/// A future in a `FuturesUnordered`. Its polls are counted.
 struct Counted<F> {
     child: Pin<Box<F>>,
-    /// Number of polls of all futures in the set together.
+    /// Total number of polls of all futures in the set.
     polls: Arc<AtomicU64>,
 }
 
@@ -64,7 +64,7 @@ impl<F: Future> Future for Counted<F> {
     }
 }
 
-/// Waits for a set of `children` futures.
+/// Creates `children` futures by `child`, waits for all of them, and counts their polls.
 async fn wait_for<F: Future>(children: usize, polls: Arc<AtomicU64>, child: impl Fn() -> F) {
     let counted = |_| Counted {
         child: Box::pin(child()),
@@ -115,7 +115,8 @@ fn burst(name: &'static str, children: usize, run: impl FnOnce(usize, Arc<Atomic
     }
 }
 
-/// Measures a burst of each size for each kind of task.
+/// Measures bursts of sleeps of all given sizes: for an async actor, for a tokio task, and for a
+/// tokio task without a budget.
 pub(super) fn measure(sizes: &[usize]) -> Vec<Burst> {
     let of_size = |children: &usize| {
         [

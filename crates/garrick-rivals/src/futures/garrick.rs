@@ -23,8 +23,8 @@ async fn one(cx: &AsyncContext<Instant>, sent: Instant) -> Instant {
     sent
 }
 
-/// Runs the actor. Each poll receives the messages that the mailbox provides for this poll, and
-/// then checks which tasks are done.
+/// Runs the actor. Each poll first takes all messages that the mailbox yields in this poll, and
+/// then reports the tasks that are done.
 async fn actor(
     mut mailbox: Incoming<Instant>,
     results: Address<Instant>,

@@ -24,7 +24,8 @@ pub(super) struct Load {
     pub(super) waiting: Duration,
 }
 
-/// The sum of the loads of several futures. The futures run one after another.
+/// The counts and times of the polls of several futures, added up. The futures run one after
+/// another.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
     /// The sums, which the wrappers of the futures write and the table reads.
@@ -44,7 +45,8 @@ impl Loads {
 /// State that a measured future shares with its waker.
 #[derive(Debug, Default)]
 struct Tap {
-    /// End of the last poll, time of the first wake since then, and the outer waker.
+    /// End of the last poll, time of the first wake after that poll, and the waker of the outer
+    /// future.
     state: Mutex<(Option<Instant>, Option<Instant>, Option<Waker>)>,
 }
 

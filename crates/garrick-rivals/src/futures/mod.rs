@@ -47,7 +47,7 @@ const CONTENDERS: [Contender; 5] = [
     },
 ];
 
-/// Subcommand of this study.
+/// The study of async actors, which is run by the subcommand `async`.
 pub(super) const ASYNC: Study = Study {
     name: "async",
     about: "Async actors compared with tokio's: latency, throughput, load, and the cost of tokio's \
@@ -93,7 +93,8 @@ fn in_all(tasks: usize, round: &Round) -> Measured {
     Measured::new(tasks as u64, span)
 }
 
-/// Returns the measurement of the median task, with the latency of this task as the wall time.
+/// Returns a measurement of one task. Its wall time is the median latency of the tasks in the
+/// round, and its CPU time is their mean CPU time.
 fn of_one(tasks: usize, round: &Round) -> Measured {
     let mut latencies = round.latencies.clone();
     latencies.sort_unstable();

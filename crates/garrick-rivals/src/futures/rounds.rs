@@ -10,26 +10,26 @@ use super::load::{Load, Loads};
 /// Duration of the sleep of each task.
 pub(super) const DELAY: Duration = Duration::from_micros(10);
 
-/// The size of the benchmark.
+/// Numbers of tasks and rounds of the benchmark.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// Number of tasks in a round.
     pub(super) tasks: usize,
     /// Number of rounds of each contender.
     pub(super) rounds: usize,
-    /// Number of rounds of each contender in which the polls of its actor are measured.
+    /// Number of additional rounds of each contender, in which the polls of its actor are measured.
     pub(super) rounds_of_load: usize,
 }
 
 impl Sizes {
-    /// Sizes of the original benchmark.
+    /// Numbers of tasks and rounds of the original benchmark.
     pub(super) const FULL: Self = Self {
         tasks: 50_000,
         rounds: 100,
         rounds_of_load: 10,
     };
 
-    /// Sizes for a run of a few seconds.
+    /// Numbers of tasks and rounds for a run of a few seconds.
     pub(super) const QUICK: Self = Self {
         rounds: 10,
         rounds_of_load: 2,
@@ -61,7 +61,7 @@ impl Round {
     }
 }
 
-/// The measurement of a round, which begins with the first task.
+/// A running measurement of a round. It begins when the first task is sent.
 pub(super) struct Timing {
     began: Instant,
     watch: Stopwatch,
@@ -102,7 +102,7 @@ pub(super) struct Measured {
     pub(super) pending_max: usize,
     pub(super) tasks: usize,
     pub(super) load: Load,
-    /// Number of rounds that `load` covers.
+    /// Number of rounds whose polls are added up in `load`.
     pub(super) rounds_of_load: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The three tables of the original benchmark, and the CPU times in addition.
+//! The three tables of the original benchmark. CPU times have been added to them.
 
 use std::time::Duration;
 
@@ -17,12 +17,13 @@ fn time(time: Duration) -> String {
     format!("{time:.2?}")
 }
 
-/// Returns the rate in millions of tasks per second, for `tasks` tasks in this time.
+/// Returns the rate in millions of tasks per second, if `tasks` tasks take the time `time`.
 fn rate(tasks: usize, time: Duration) -> String {
     format!("{:.3}M", tasks as f64 / time.as_secs_f64() / 1e6)
 }
 
-/// Returns the quantile `share` of the sorted `times`.
+/// Returns the quantile of the sorted `times` at `share`: the median for 0.5, and the maximum for
+/// 1.
 pub(super) fn quantile(times: &[Duration], share: f64) -> Duration {
     let last = times.len().saturating_sub(1);
     let place = (last as f64 * share).round() as usize;
@@ -82,7 +83,7 @@ pub(super) fn throughput(measured: &[Measured]) -> Table {
     table
 }
 
-/// Returns the table of the cost of the actor's polls per round.
+/// Returns the table that shows what the polls of each actor cost per round.
 pub(super) fn load(measured: &[Measured]) -> Table {
     let mut table = table(&[
         "actor",
@@ -115,7 +116,8 @@ pub(super) fn load(measured: &[Measured]) -> Table {
     table
 }
 
-/// Returns the table of the cost of futures whose sleeps are due at the same time.
+/// Returns the table that shows what it costs to wait for many sleeps that are due at the same
+/// time.
 pub(super) fn bursts(bursts: &[Burst]) -> Table {
     let mut table = table(&["task", "sleeps", "polls", "of them in vain", "CPU a sleep"]);
     for burst in bursts {

@@ -30,7 +30,8 @@ async fn task(sent: Instant) -> Instant {
 }
 
 impl Ends {
-    /// Updates the maximum number of tasks in flight with the current number `count`.
+    /// Raises the recorded maximum number of tasks in flight to `count`, unless it is already
+    /// larger.
     fn pending(&mut self, count: usize) {
         self.round.pending_max = self.round.pending_max.max(count);
     }

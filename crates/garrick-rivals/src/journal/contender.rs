@@ -17,29 +17,30 @@ use super::{garrick, hand};
 /// Hidden first argument of a process that runs a contender.
 const CHILD: &str = "measure-journal";
 
-/// Maximum number of events that a writer commits together, as in Garrick.
+/// Maximum number of events that a writer commits together. Garrick commits at most as many turns
+/// together.
 const GROUP: usize = 4_096;
 
 /// Maximum number of lines to show of the output of a failed process.
 const LINES: usize = 3;
 
-/// A contender of the study.
+/// A contender of the study of journals.
 pub(super) struct Contender {
     pub(super) name: &'static str,
-    /// Method by which the contender makes a command durable.
+    /// Text for the table: the method by which the contender makes a command durable.
     pub(super) about: &'static str,
     by: By,
 }
 
 /// Process that runs a contender.
 enum By {
-    /// A process of this program.
+    /// A process that runs this program.
     Us(fn(&Plan) -> std::result::Result<Outcome, Fault>),
-    /// A Java virtual machine: the program, and its first argument.
+    /// A Java virtual machine that runs this program, with this string as its first argument.
     Jvm(&'static Project, &'static str),
 }
 
-/// A contender whose program was built.
+/// A contender whose program has been built and can be run.
 pub(super) struct Ready {
     first: &'static str,
     /// The built Java program. `None` for a contender that runs in this program.

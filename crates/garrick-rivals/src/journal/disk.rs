@@ -59,8 +59,8 @@ pub(super) fn file_system(folder: &Path) -> String {
     type_of(&mounts, &folder).unwrap_or("unknown").to_owned()
 }
 
-/// Returns the type of the file system that contains `folder`: the mount point with the longest
-/// path counts.
+/// Returns the type of the file system that contains `folder`. Of the mount points above `folder`,
+/// the one with the longest path is the nearest, and determines the type.
 fn type_of<'a>(mounts: &'a str, folder: &Path) -> Option<&'a str> {
     let mounted = mounts.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);

@@ -1,4 +1,4 @@
-//! Garrick's durable actors.
+//! The contender that uses Garrick's durable actors.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -8,7 +8,7 @@ use garrick::{Actor, Address, Context, NoReply, Reply, System};
 
 use super::run::{Fault, Outcome, PAYLOAD, Plan, Run};
 
-/// A counter that counts its events.
+/// A durable actor that counts its events.
 struct Counter;
 
 enum Command {
@@ -53,14 +53,14 @@ impl DurableActor for Counter {
     }
 }
 
-/// Asks a counter repeatedly, one command at a time.
+/// An actor that sends commands to a counter, and waits for each answer before the next command.
 struct Client {
     counter: Address<Command>,
     run: Arc<Run>,
     ended: Sender<Result<(), NoReply>>,
 }
 
-/// The answer to a client.
+/// The answer of a counter, as a message to the client that has asked.
 struct Answer(Result<u64, NoReply>);
 
 impl Client {
@@ -68,7 +68,8 @@ impl Client {
         cx.ask(&self.counter, Command::Add, Answer);
     }
 
-    /// Notifies the thread that waits for the end of the run, if the thread is still waiting.
+    /// Tells the main thread that this client has ended. Does nothing if the main thread no longer
+    /// waits.
     fn end(&self, ended: Result<(), NoReply>) {
         let _ = self.ended.send(ended);
     }
@@ -91,7 +92,7 @@ impl Actor for Client {
     }
 }
 
-/// Measures a run.
+/// Runs durable actors and their clients as planned, and measures them.
 pub(super) fn run(plan: &Plan) -> Result<Outcome, Fault> {
     let run = Arc::new(Run::default());
     let system = System::new()?;
@@ -114,7 +115,7 @@ pub(super) fn run(plan: &Plan) -> Result<Outcome, Fault> {
     Ok(run.outcome(window, stored(plan)?))
 }
 
-/// Opens the journal again, and returns the sum of the counts.
+/// Opens the journal again, and returns the sum of the counts of all counters.
 fn stored(plan: &Plan) -> Result<u64, Fault> {
     let system = System::new()?;
     let (journal, counters) = open(&system, plan)?;

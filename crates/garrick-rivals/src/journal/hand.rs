@@ -23,13 +23,14 @@ struct Command {
     reply: oneshot::Sender<u64>,
 }
 
-/// A request to the writer.
+/// A request to the writer, the thread that commits the events of all entities.
 struct Append {
     event: Event,
     durable: oneshot::Sender<()>,
 }
 
-/// Measures a run in which the writer commits at most `most` events together.
+/// Runs hand-written entities and their clients, and measures them. The writer commits at most
+/// `most` events together.
 pub(super) fn run<E: Engine>(plan: &Plan, most: usize) -> Result<Outcome, Fault> {
     let run = Arc::new(Run::default());
     let mut engine = E::open(&plan.folder)?;
@@ -87,7 +88,7 @@ async fn answer(
     }
 }
 
-/// Asks an entity repeatedly, one command at a time.
+/// Sends commands to an entity, and waits for each answer before the next command.
 async fn ask(commands: mailbox::UnboundedSender<Command>, run: Arc<Run>) {
     loop {
         let (reply, answer) = oneshot::channel();

@@ -21,7 +21,7 @@ pub(super) struct Project {
     why: &'static str,
     /// Arguments for `java`.
     flags: &'static [&'static str],
-    /// Paths and texts of the program's files.
+    /// Path and content of each of the program's files.
     files: &'static [(&'static str, &'static str)],
 }
 
@@ -77,7 +77,7 @@ pub(super) static CAJUN: Project = Project {
     ],
 };
 
-/// An installed Java.
+/// An installed version of Java.
 #[derive(Debug, Clone, PartialEq)]
 struct Java {
     home: PathBuf,
@@ -86,7 +86,7 @@ struct Java {
     compiles: bool,
 }
 
-/// A program that was built.
+/// A Java program that has been built and can be run.
 #[derive(Debug)]
 pub(super) struct Program {
     java: PathBuf,
@@ -172,14 +172,14 @@ fn maven(source: &Path, java: &Java) -> Result<()> {
     Err(format!("Maven cannot build it: {}", why.join(" ")).into())
 }
 
-/// Returns the first installed Java that runs the project.
+/// Returns the first installed Java that can run the project.
 fn chosen<'a>(project: &Project, installed: &'a [Java]) -> Result<&'a Java> {
     let runs = |java: &&Java| project.java.contains(&java.version);
     let found = installed.iter().find(runs);
     found.ok_or_else(|| missing(project, installed, "").into())
 }
 
-/// Returns the first installed Java that compiles the project.
+/// Returns the first installed Java that can compile the project.
 fn compiler<'a>(project: &Project, installed: &'a [Java]) -> Result<&'a Java> {
     let compiles = |java: &&Java| java.compiles && java.version >= *project.java.start();
     let found = installed.iter().find(compiles);

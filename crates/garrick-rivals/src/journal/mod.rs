@@ -39,7 +39,7 @@ use contender::{CONTENDERS, Contender};
 
 pub(crate) use contender::child;
 
-/// Subcommand of this study.
+/// The subcommand `journal`, which measures durable commands per second.
 pub(super) const JOURNAL: Subcommand = Subcommand { command, run };
 
 const QUICK: &str = "quick";

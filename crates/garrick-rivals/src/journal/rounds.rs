@@ -1,4 +1,5 @@
-//! The rounds of the study. Each row is compared with the raw disk.
+//! The rounds of the study of journals. The raw disk is measured before and after each measurement
+//! of a contender.
 
 use std::io;
 use std::path::Path;
@@ -14,7 +15,7 @@ use super::strace::Syncs;
 /// Numbers of entities to measure. Each entity has one command in progress.
 const ENTITIES: [usize; 3] = [1, 32, 1_000];
 
-/// The size of the study.
+/// The number of rounds of the study, and the durations of its measurements.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     pub(super) rounds: usize,
@@ -52,7 +53,7 @@ pub(super) struct Round {
     pub(super) outcome: Outcome,
 }
 
-/// The rounds of a contender with a number of entities.
+/// All rounds of one contender with one number of entities. They are one row of the table.
 pub(super) struct Row {
     pub(super) contender: &'static Contender,
     pub(super) entities: usize,
@@ -61,7 +62,7 @@ pub(super) struct Row {
     pub(super) syncs: Option<Syncs>,
 }
 
-/// The results of the study.
+/// The results of the study of journals.
 pub(super) struct Results {
     pub(super) rows: Vec<Row>,
     /// Contenders that could not be measured, with the reasons.
@@ -75,26 +76,27 @@ pub(super) struct Study<'a> {
     pub(super) contenders: &'a [&'static Contender],
     pub(super) sizes: Sizes,
     pub(super) folder: &'a Path,
-    /// True if the syncs are counted, in separate runs.
+    /// True if the syncs of each contender are counted in an additional run.
     pub(super) traces: bool,
 }
 
 impl Round {
-    /// Returns the mean rate of the raw disk.
+    /// Returns the rate of the raw disk: the mean of its rates before and after the contender's
+    /// run.
     pub(super) fn raw_mean(&self) -> f64 {
         let [before, after] = self.raw;
         (before + after) / 2.0
     }
 
-    /// Returns the commands per second, divided by the rate of the raw disk.
+    /// Returns the contender's commands per second, divided by the rate of the raw disk.
     pub(super) fn ratio(&self) -> f64 {
         self.outcome.commands_per_second() / self.raw_mean()
     }
 }
 
 impl Study<'_> {
-    /// Measures all rows. `show` is called for each finished measurement. When `stop` is set, the
-    /// results so far are returned.
+    /// Measures all rows of the table, and calls `show` after each measurement. When `stop` is set,
+    /// the method returns the results so far.
     pub(super) fn measure(&self, stop: &Stop, mut show: impl FnMut(&str)) -> Result<Results> {
         let mut results = Results {
             rows: Vec::new(),
@@ -206,7 +208,7 @@ impl Study<'_> {
     }
 }
 
-/// Returns the message of an error, after a text that identifies the row.
+/// Returns an error message: a text that identifies the row, and the message of the error.
 fn named(row: &Row, why: &dyn std::error::Error) -> String {
     format!(
         "{} with {} entities: {why}",

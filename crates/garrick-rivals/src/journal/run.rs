@@ -1,4 +1,4 @@
-//! A run of one contender: its size, the state that its clients share, and its outcome.
+//! A run of one contender: its parameters, the state that its clients share, and its outcome.
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,7 @@ pub(super) const PAYLOAD: usize = 128;
 /// An error that can move between threads.
 pub(super) type Fault = Box<dyn Error + Send + Sync>;
 
-/// The size of a run.
+/// The parameters of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     /// Number of entities. Each entity has one command in progress.
@@ -37,7 +37,7 @@ pub(super) struct Run {
     is_over: AtomicBool,
 }
 
-/// The figures that the clients have measured, without the figures of the disk.
+/// The measured part of a run: its begin and end, its commands, and its CPU time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Window {
     /// Number of commands that were acknowledged within the measurement.
@@ -68,7 +68,7 @@ impl Run {
         !self.is_over.load(Relaxed)
     }
 
-    /// Measures the clients, which are already running, and then tells them to end.
+    /// Measures the clients, which are already sending commands. After that, tells them to end.
     pub(super) fn measure(&self, plan: &Plan) -> Window {
         thread::sleep(plan.warm_up);
         let before = self.acknowledged.load(Relaxed);
@@ -85,7 +85,7 @@ impl Run {
         }
     }
 
-    /// Returns the outcome, after all clients have ended.
+    /// Returns the outcome of the run. All clients must have ended.
     pub(super) fn outcome(&self, window: Window, stored: u64) -> Outcome {
         Outcome {
             window,
@@ -161,7 +161,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Returns an outcome of 200 commands in half a second. The measurement begins 1,000 seconds
-    /// after 1970.
+    /// after the start of the year 1970.
     pub(in crate::journal) fn sample() -> Outcome {
         let line = r#"{"commands":200,"began":1000.0,"ended":1000.5,"cpu_seconds":0.01,
                        "acknowledged":250,"stored":250}"#;

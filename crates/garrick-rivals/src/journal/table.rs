@@ -1,4 +1,4 @@
-//! The outputs of the study.
+//! The table and the JSON text that show the results of the study of journals.
 
 use comfy_table::{CellAlignment, Table, presets};
 use garrick_measure::provenance;

@@ -1,4 +1,4 @@
-//! Questions that tokio tasks, which are not actors, ask actors.
+//! Benchmark of questions that tokio tasks ask actors.
 
 use std::sync::Arc;
 

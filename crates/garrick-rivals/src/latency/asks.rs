@@ -1,4 +1,4 @@
-//! Questions that plain threads, which are not workers, ask actors.
+//! Benchmark of questions that plain threads ask actors.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::turns::{Contender, in_turns, median};
 use crate::actors::framework::Framework;
 use crate::actors::frameworks::Tasks;
 
-/// The plan of a round.
+/// The parameters of a round of questions.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     /// Number of threads that run the actors.

@@ -11,17 +11,17 @@ use super::peers::Peer;
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// The number of turns of one actor. Only this actor writes the counter, which has a separate cache
-/// line.
+/// Counter of the turns of one actor. Only this actor writes the counter. Each counter has a
+/// separate cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Count(AtomicU64);
 
-/// The state that the busy actors share with their observers.
+/// The counters of turns that the busy actors share with the code that observes them.
 #[derive(Debug)]
 pub(super) struct Turns {
     counts: Box<[Count]>,
-    /// True once the actors must stop.
+    /// Set to true to stop the actors.
     over: AtomicBool,
 }
 
@@ -34,14 +34,15 @@ impl Turns {
             .collect()
     }
 
-    /// Returns the largest number of turns that one actor has run since the counts in `before`.
+    /// Returns how many turns the fastest actor has run since `before`. `before` contains the
+    /// earlier count of each actor.
     pub(super) fn most_since(&self, before: &[u64]) -> u64 {
         let turns = self.all().into_iter().zip(before);
         turns.map(|(now, before)| now - before).max().unwrap_or(0)
     }
 }
 
-/// A busy actor.
+/// An actor that always has a message: in each turn it works, and sends itself the next message.
 pub(super) struct Busy<F: Peer> {
     number: usize,
     work: Work,
@@ -55,7 +56,7 @@ pub(super) struct Busy<F: Peer> {
 
 /// A message to a [`Busy`].
 pub(super) enum Turn<F: Peer> {
-    /// Address of the receiver itself.
+    /// The first message, which contains the address of the actor that receives it.
     Begin(F::Address<Busy<F>>),
     Again,
 }
@@ -96,7 +97,7 @@ pub(super) struct Company {
 }
 
 impl Company {
-    /// Creates `count` actors from outside, and starts them.
+    /// Creates `count` busy actors from a thread outside of the framework, and starts them.
     pub(super) async fn gather<F: Peer>(count: usize, work: Work) -> Self {
         let turns = Arc::new(Turns {
             counts: iter::repeat_with(Count::default).take(count).collect(),

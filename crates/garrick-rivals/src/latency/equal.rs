@@ -11,7 +11,7 @@ use super::told;
 use super::turns::{Contender, in_turns, median};
 use super::work::Work;
 
-/// The plan of a round.
+/// The parameters of a round.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     actors: usize,

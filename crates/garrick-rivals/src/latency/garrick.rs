@@ -1,4 +1,4 @@
-//! Garrick as one of the frameworks, so that it plays the same roles as the rivals.
+//! Garrick as one of the frameworks, so that its actors play the same roles as those of the rivals.
 //!
 //! A role sends through addresses, not through its context. In a turn, both kinds of sends are
 //! staged in the same way. A role creates actors through the handle of the system of its thread.
@@ -17,12 +17,12 @@ use garrick_measure::Result;
 use super::peers::{BLOCKING_THREADS, Blocks, Peer};
 use crate::actors::framework::{Flow, Framework, Role};
 
-/// The library, as a framework.
+/// The library Garrick, as a framework.
 #[derive(Debug)]
 pub(super) struct Garrick;
 
 thread_local! {
-    /// The system whose actors this thread runs, or on which it creates actors.
+    /// The system to which this thread belongs as a worker, or on which this thread creates actors.
     static HERE: RefCell<Option<Handle>> = const { RefCell::new(None) };
     /// The time for which the running actor has requested to block.
     static BLOCKS: Cell<Option<Duration>> = const { Cell::new(None) };

@@ -14,19 +14,19 @@ use super::turns::Contender;
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// Actors or messages that take a long time.
+/// A disturbance of the measured actors by other actors, or by messages that take a long time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// No additional actors and no long work.
+    /// No disturbance: there are no additional actors, and no messages that take a long time.
     Nothing,
     /// One additional actor, which repeatedly sleeps.
     Sleeper,
     /// One additional actor, which repeatedly works.
     Spinner,
-    /// Some of the measured messages, which work for a long time.
+    /// No additional actors, but some of the measured messages take a long time.
     Heavy,
-    /// This number of additional actors, which sleep at the same time by the method for blocking
-    /// work.
+    /// The given number of additional actors, which sleep at the same time. They use the method
+    /// that their library recommends for blocking work.
     Blockers(usize),
 }
 
@@ -53,7 +53,7 @@ impl Trouble {
         }
     }
 
-    /// Returns the job of the additional actors, and its interval.
+    /// Returns the job of each additional actor, and the interval between two jobs.
     fn job(self) -> Option<(Job, Duration)> {
         match self {
             Self::Nothing | Self::Heavy => None,
@@ -76,7 +76,7 @@ const HEAVY: Duration = Duration::from_millis(5);
 /// Time limit for the last message.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
-/// The plan of a round.
+/// The parameters of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub(super) actors: usize,
@@ -163,7 +163,7 @@ impl Plan {
     }
 }
 
-/// The results of the messages.
+/// The measured lateness of the messages. The actors record it, and the driver reads it.
 #[derive(Debug)]
 struct Notes {
     /// Lateness of each measured message, in nanoseconds. The receiver of the message writes it,
@@ -238,14 +238,14 @@ impl<F: Blocks> Role<F> for Blocker {
 /// The lateness of the messages of a round, sorted.
 pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
-    /// Lateness of the sends. The driver causes this lateness, and not the framework.
+    /// Lateness of the sends. It is caused by the driver, not by the framework.
     pub(super) sent: Vec<Duration>,
     /// Largest lateness of a completed job of the additional actors.
     pub(super) in_the_way: Duration,
     pub(super) span: Span,
 }
 
-/// Returns a contender for plans without blocking actors.
+/// Returns a contender for plans in which no additional actors block.
 pub(super) fn contender<F: Peer>() -> Contender<Plan, Round> {
     Contender {
         name: F::NAME,

@@ -1,5 +1,5 @@
-//! Latency: late messages, starved actors, unequal shares of time, work that stays on one core, and
-//! asks from outside.
+//! The study of latency: late messages, starved actors, unequal shares of time, work that stays on
+//! one core, and questions from threads outside of the framework.
 //!
 //! The roles are written once, for the frameworks of `actors`. The driver is a plain thread outside
 //! of the framework. So the `workers` threads run only actors:
@@ -42,7 +42,7 @@ use garrick_measure::{Section, Study};
 /// Time limit for waits that might never end.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// Subcommand of this study.
+/// The study of latency, which is run by the subcommand `latency`.
 pub(super) const LATENCY: Study = Study {
     name: "latency",
     about: "Late messages, starved actors, unequal shares of time, idle cores and asks from \

@@ -1,5 +1,5 @@
-//! Two measurements: a pair of actors that can only work alternately, on more workers than they can
-//! use, and a chain of many stages.
+//! Benchmarks of a pair of actors that can only work alternately, and of a chain of many stages.
+//! The pair also runs on two workers, although it can use only one of them at a time.
 
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::turns::{Contender, in_turns, median, shown};
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// The shape of the communication.
+/// The actors that communicate, and the code that creates them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// Two actors, created by the driver.
@@ -49,32 +49,32 @@ struct Plan {
     workers: usize,
     /// Working time of a turn.
     grain: Duration,
-    /// Number of turns of the pair, or number of values that go through the chain.
+    /// Number of turns of the pair, or number of values that are sent through the chain.
     values: u64,
 }
 
-/// A member of a pair, or a stage of a chain.
+/// One of two actors that exchange messages, or a stage of a chain.
 struct Link<F: Peer> {
     work: Work,
-    /// Address of the next link. `None` before it is known, after the end, and always in the last
-    /// stage of a chain.
+    /// Address of the other actor of the pair, or of the next stage. `None` before this address is
+    /// known, after the end, and always in the last stage of a chain.
     next: Option<F::Address<Self>>,
-    /// Number of values that the last stage of a chain has not received yet.
+    /// Number of values that have not arrived yet. Only the last stage of a chain uses this number.
     left: u64,
-    /// Sender of the report of the last turn. `None` after the end. The driver waits until all
+    /// Sender for the report of the last turn. `None` after the end. The driver waits until all of
     /// these senders have been dropped.
     done: Option<Sender<()>>,
 }
 
 /// A message to a [`Link`].
 enum Pass<F: Peer> {
-    /// Address of the next link.
+    /// Address of the actor to which the receiver sends from now on.
     Next(F::Address<Link<F>>),
     /// Token with the number of passes left.
     Token(u64),
     /// Value that goes through the chain.
     Value(u64),
-    /// Request to pass this request on to the next link, and then to drop its address.
+    /// Request to send this request to the next actor, and then to drop the address of that actor.
     End,
 }
 
@@ -147,7 +147,8 @@ impl<F: Peer> Role<F> for Link<F> {
 /// An actor that creates a pair of actors, or a chain of stages.
 struct Maker<F: Peer> {
     plan: Plan,
-    /// Sender for the reports of the new actors. `None` after they have been created.
+    /// Sender that the new actors will clone for their reports. `None` after the actors have been
+    /// created.
     done: Option<Sender<()>>,
     /// Sender of the address of a chain's first stage.
     first: Option<Sender<F::Address<Link<F>>>>,

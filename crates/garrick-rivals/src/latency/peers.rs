@@ -1,4 +1,4 @@
-//! Frameworks whose driver runs outside of them, on a plain thread.
+//! A trait for frameworks whose driver runs outside of them, on a plain thread.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
@@ -56,12 +56,12 @@ pub(super) trait Peer: Framework {
         Self::spawn(role, None)
     }
 
-    /// Creates, from outside, an actor that answers.
+    /// Creates, from outside, an actor that answers each number with the next number.
     fn place_answerer() -> impl Future<Output = Self::Answerer> + Send {
         Self::answerer()
     }
 
-    /// Asks from a plain thread, and waits for the answer.
+    /// Asks an actor from a plain thread, and waits for the answer.
     fn ask_and_wait(answerer: &Self::Answerer, number: u64) -> u64 {
         // The thread is inside tokio's `block_on`, so its asks would use up tokio's budget. Without
         // budget, the future would be woken endlessly.
@@ -88,7 +88,7 @@ impl Peer for Tasks {}
 impl Peer for Xtra {}
 
 thread_local! {
-    /// The threads on which this thread starts actors.
+    /// The threads on which actors can be started.
     static ARBITERS: RefCell<Vec<Arbiter>> = const { RefCell::new(Vec::new()) };
     /// The number of actors started so far.
     static PLACED: Cell<usize> = const { Cell::new(0) };

@@ -170,8 +170,8 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
     Ok(span)
 }
 
-/// Returns the value for `number`. The values look random, and do not show the order of the
-/// numbers.
+/// Returns a value that is computed from `number`. The values look random, so sorting them is real
+/// work.
 fn value(number: u64) -> u64 {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> (u64::BITS - STAGES)

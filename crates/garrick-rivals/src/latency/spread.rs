@@ -19,7 +19,7 @@ use crate::actors::framework::{Flow, Role};
 
 const WORKERS: usize = 2;
 
-/// The amount of work, and the number of actors.
+/// The amount of work, and the number of actors that share it.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     children: usize,
@@ -84,13 +84,13 @@ impl<F: Peer> Role<F> for Parent {
     }
 }
 
-/// A child of the parent. It does a part of its work in each turn.
+/// A child of a [`Parent`]. Each of its turns does a part of its work.
 struct Child<F: Peer> {
     work: Work,
     turns: u64,
     had: u64,
-    /// Addresses of this actor and its parent. `None` before the first turn and after the last
-    /// turn.
+    /// The addresses of this actor and of its parent. `None` before the first turn and after the
+    /// last turn.
     family: Option<(F::Address<Self>, F::Address<Parent>)>,
 }
 
@@ -143,14 +143,15 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
     Ok(checked(&plan, heard.recv()?, &watch))
 }
 
-/// Returns the elapsed time, and checks the number of turns.
+/// Stops the stopwatch, and returns the elapsed time. Asserts that `turns` is the expected number
+/// of turns.
 fn checked(plan: &Plan, turns: u64, watch: &Stopwatch) -> Span {
     let span = watch.stop();
     assert_eq!(turns, plan.children as u64 * plan.turns, "no turn is lost");
     span
 }
 
-/// Does the work of all turns without a break.
+/// Does the work of all turns of one actor without a break. Returns the number of turns.
 fn at_a_stretch(plan: &Plan) -> u64 {
     let work = Work::of(plan.grain);
     iter::repeat_n(work, plan.turns as usize)
@@ -217,7 +218,7 @@ fn rayon_scope(plan: &Plan) -> Result<Span> {
     Ok(checked(plan, heard.into_iter().sum(), &watch))
 }
 
-/// Contenders without actors.
+/// Contenders that do the work without actors.
 const OTHERS: [Contender<Plan, Span>; 3] = [
     Contender {
         name: "tokio tasks, yield_now",
@@ -238,14 +239,14 @@ fn contenders() -> Vec<Contender<Plan, Span>> {
     actors.chain(OTHERS).collect()
 }
 
-/// Pairs of a number of actors and the milliseconds of work of each actor.
+/// Measured cases: a number of actors, and the milliseconds of work that each of them does.
 const WORK: [(usize, u64); 4] = [(2, 200), (3, 200), (8, 50), (100, 10)];
-/// Microseconds of a turn.
+/// Durations of a turn, in microseconds.
 const GRAINS: [u64; 3] = [10, 100, 2_000];
 /// Milliseconds of work that are divided among the actors of map-reduce.
 const MAPPED: u64 = 200;
 
-/// Returns all plans, with their names.
+/// Returns the name and the parameters of each measurement.
 fn plans(quick: bool) -> Vec<(String, Plan)> {
     let part = if quick { 5 } else { 1 };
     let with_grain = |grain: u64| {

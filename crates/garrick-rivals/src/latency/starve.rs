@@ -14,7 +14,7 @@ use super::work::Work;
 use super::{WAIT_MAX, told};
 use crate::actors::framework::{Flow, Role};
 
-/// The plan of a round: the number of busy actors, and the time limit for the other actors.
+/// The parameters of a round: the number of busy actors, and the time limit for the other actors.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     busy: usize,
@@ -24,7 +24,7 @@ struct Plan {
 const WORKERS: usize = 2;
 /// Working time of a turn of a busy actor.
 const TURN: Duration = Duration::from_millis(1);
-/// Number of actors that are idle until each of them gets a message.
+/// Number of actors that are idle until they get a message. Each of them gets one.
 const IDLERS: usize = 20;
 
 /// An idle actor, which reports the arrival of its message.

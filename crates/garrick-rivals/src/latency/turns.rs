@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use garrick_measure::{Result, Span};
 
-/// A contender that runs rounds.
+/// A contender, with the function that runs one of its rounds.
 pub(super) struct Contender<P, R> {
     pub(super) name: &'static str,
     pub(super) round: fn(&P) -> Result<R>,
 }
 
-/// The results of the rounds of each contender, with a row for each contender.
+/// The results of all rounds. Each entry contains the name of a contender and the results of its
+/// rounds.
 pub(super) type Rounds<R> = Vec<(&'static str, Vec<R>)>;
 
 /// Runs `rounds` rounds of each contender. Rotates the order, so that a contender does not always
@@ -43,7 +44,8 @@ pub(super) fn median<R, T: PartialOrd + Copy + Default>(
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
-/// Returns the quantile `share` of the sorted `times`.
+/// Returns the quantile of the sorted `times` at `share`: the median for 0.5, and the maximum for
+/// 1.
 pub(super) fn quantile(times: &[Duration], share: f64) -> Duration {
     let place = (times.len().saturating_sub(1) as f64 * share).round() as usize;
     times.get(place).copied().unwrap_or_default()

@@ -2,11 +2,11 @@
 //! actors.
 //!
 //! TActors' author describes his fork bomb and his event loops, but does not publish the code.
-//! `fork_bomb.lisp` follows this description for the compiler SBCL, with everything that makes it
-//! fast: no checks, one queue, one thread, no mailboxes, and no other thread that could send. The
-//! program has two event loops. The *staged* loop follows the description: it delays the effects of
-//! a behavior until the behavior returns. The *unstaged* loop is faster: it applies the effects at
-//! once, and undoes them after an error.
+//! `fork_bomb.lisp` follows this description for the compiler SBCL, with everything that makes the
+//! program fast: no checks, one queue, one thread, no mailboxes, and no other thread that could
+//! send. The program has two event loops. The *staged* loop follows the description: it delays the
+//! effects of a behavior until the behavior returns. The *unstaged* loop is faster: it applies the
+//! effects at once, and undoes them after an error.
 //!
 //! All contenders grow the same trees of 65,535 actors. An inner actor creates two actors, sends to
 //! each, becomes twice, and answers. A leaf answers. SBCL's queue grows a tree level by level, and
@@ -21,7 +21,7 @@ use garrick_measure::{Contender, Effort, Measured, Point, Result, Section, Study
 
 use sbcl::{Loop, Sbcl};
 
-/// Subcommand of this study.
+/// The subcommand `fork-bomb-lisp`, which compares Garrick with a fork bomb in Lisp.
 pub(super) const FORK_BOMB_LISP: Study = Study {
     name: "fork-bomb-lisp",
     about: "A fork bomb of 65,535 actors, compared with the same fork bomb in Lisp; needs SBCL",
@@ -31,7 +31,7 @@ pub(super) const FORK_BOMB_LISP: Study = Study {
     }],
 };
 
-/// The size of the benchmark.
+/// The size of the trees, and the numbers of trees and rounds.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
     /// Depth of the trees, which have 2^(depth+1)-1 actors.
@@ -66,7 +66,7 @@ enum Grower {
 }
 
 impl Grower {
-    /// Runs a round.
+    /// Runs a round of the contender, and returns its measurement.
     fn round(&mut self, sbcl: &mut Sbcl, sizes: Sizes) -> Result<Measured> {
         match self {
             Self::Lisp(by) => {

@@ -169,7 +169,8 @@ mod tests {
         assert!(error.to_string().contains("exited"), "{error}");
     }
 
-    /// Starts SBCL if it is installed. Only this study and its tests need it.
+    /// Starts SBCL if it is installed. Otherwise returns `None`, and prints that the test is
+    /// skipped.
     fn sbcl() -> Option<Sbcl> {
         Sbcl::start()
             .inspect_err(|error| eprintln!("passed over: {error}"))

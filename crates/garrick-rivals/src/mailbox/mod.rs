@@ -54,14 +54,14 @@ pub(crate) const FOUR_PRODUCERS: Scenario = Scenario {
     contenders: |_: &Effort| contenders(Work::Threads { producers: 4 }),
 };
 
-/// Number of values in a batch on one thread.
+/// Number of values that are offered together, and then taken together, when one thread does both.
 const BATCH: u64 = 4096;
 
 /// Maximum number of values that threads offer in a repetition. All of them may wait at the same
 /// time.
 const FLOOD_MAX: u64 = 1 << 20;
 
-/// The side to measure when both sides are on one thread.
+/// The operation to measure, if the same thread offers values and takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Offer,
@@ -69,7 +69,7 @@ enum Side {
 }
 
 impl Side {
-    /// Returns the time span of the measured side: `offered` or `taken`.
+    /// Returns the time span of the measured operation: `offered` or `taken`.
     fn of(self, offered: Span, taken: Span) -> Span {
         match self {
             Self::Offer => offered,
@@ -78,7 +78,7 @@ impl Side {
     }
 }
 
-/// Work to do with each queue.
+/// A measurement that is done with each queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
     OneSide(Side),

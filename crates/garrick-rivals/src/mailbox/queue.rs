@@ -11,8 +11,8 @@ use super::{BATCH, Side};
 use crate::crowd::Crowd;
 
 /// Maximum number of times that the consumer spins on an empty queue. After that, the consumer
-/// yields its core before each further attempt. A consumer can wait in this way for every queue,
-/// but not every queue can park it.
+/// yields its core before each further attempt. This way of waiting works with every queue, whereas
+/// only some queues can park their consumer.
 const SPINS_MAX: u32 = 64;
 
 /// Fills a queue and empties it, batch by batch. Measures either the filling or the emptying.

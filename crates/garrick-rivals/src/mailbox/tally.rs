@@ -3,7 +3,8 @@
 /// Number of bits of a value that contain its number. The bits above identify its producer.
 const NUMBER_BITS: u32 = 40;
 
-/// Returns the value of `producer` with the number `number`, which starts at 0.
+/// Returns a value that contains the index of its producer and its own number. The numbers of each
+/// producer start at 0.
 #[inline]
 pub(super) fn value(producer: u64, number: u64) -> u64 {
     producer << NUMBER_BITS | number

@@ -1,5 +1,5 @@
-//! The FizzBuzz pipeline, as stages of Garrick and as actors of the crate `steady_state`, which is
-//! its origin.
+//! The FizzBuzz pipeline from a lesson of the crate `steady_state`. It is measured as stages of
+//! Garrick, and as actors of `steady_state`.
 //!
 //! ```text
 //!   generator --- u64 ---> worker --- Message ---> logger
@@ -40,7 +40,7 @@ enum Mode {
     DoubleBuffer,
 }
 
-/// The plan of a pipeline.
+/// The parameters of a pipeline.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     mode: Mode,
@@ -91,8 +91,8 @@ fn contenders(_: &Effort) -> Vec<Contender> {
     contenders
 }
 
-/// Creates a contender whose pipelines are run by `run`. `run` returns the counts of the logger,
-/// and the time.
+/// Creates a contender whose pipelines are run by the function `run`. This function returns the
+/// counts of the logger, and the duration of the run.
 fn by(name: &'static str, plan: Plan, run: fn(Plan) -> Result<(Counts, Span)>) -> Contender {
     Contender::fitted(name, move |messages| {
         let (counts, span) = run(Plan { messages, ..plan })?;
@@ -113,7 +113,7 @@ fn expected(messages: u64) -> Counts {
     }
 }
 
-/// Starts a stopwatch for the whole process.
+/// Starts a stopwatch for the wall time, and for the CPU time of the whole process.
 fn watch() -> Stopwatch {
     Stopwatch::start(Clock::Process)
 }

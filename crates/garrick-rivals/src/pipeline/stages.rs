@@ -1,4 +1,4 @@
-//! Garrick's stages.
+//! The stages of Garrick's FizzBuzz pipeline.
 
 use std::sync::mpsc::{self, Sender};
 
@@ -8,13 +8,15 @@ use garrick_measure::{Result, Span};
 
 use super::{Mode, Plan, watch};
 
-/// Divisor of the capacity. If the output is full, the worker sleeps until this part of the slots
-/// is free. So the worker is woken less often, and works longer each time.
+/// Divisor of the output's capacity. If the output is full, the worker sleeps until `capacity /
+/// FREE_PART` slots are free. So the worker is woken less often, and works longer each time.
 const FREE_PART: usize = 4;
-/// Divisor of the capacity. If the output is full, the generator sleeps until this part of the
-/// slots is free. Then the generator fills this part before the worker has used up the rest.
+/// Divisor of the output's capacity. If the output is full, the generator sleeps until `capacity /
+/// GENERATOR_FREE_PART` slots are free. Then the generator fills these slots before the worker has
+/// taken the remaining numbers.
 const GENERATOR_FREE_PART: usize = 2;
-/// Divisor of the capacity. The logger sleeps until this part of the slots of its input is full.
+/// Divisor of the input's capacity. The logger sleeps until `capacity / FULL_PART` slots of its
+/// input are full.
 const FULL_PART: usize = 8;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
@@ -77,7 +79,7 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     Ok((counts, span))
 }
 
-/// Reports the counts, and ends the logger.
+/// Reports the counts of the logger, and ends this stage.
 fn end(done: &Sender<Counts>, counts: Counts) -> Wait {
     // The receiver is waiting for the counts.
     let _ = done.send(counts);

@@ -16,10 +16,10 @@ use steady_state::{
 
 use super::{Mode, Plan, watch};
 
-/// Time limit for the shutdown, after the last message was counted.
+/// Time limit for the shutdown after the last message has been counted.
 const END: Duration = Duration::from_secs(10);
 
-/// The result of an actor.
+/// The result that an actor returns when it ends.
 type Ended = std::result::Result<(), Box<dyn Error>>;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
@@ -117,9 +117,9 @@ async fn work(
     Ok(())
 }
 
-/// Returns true if no more messages will come. Calls `is_closed_and_empty` twice, because one call
-/// first checks that the channel is empty, and then that it is closed. A message that is sent
-/// between these two checks would be lost.
+/// Returns true if no more messages will come. `is_closed_and_empty` first checks that the channel
+/// is empty, and then that it is closed. A message that is sent between these two checks would be
+/// lost, so this function calls `is_closed_and_empty` twice.
 fn is_over(channel: &mut impl RxCore) -> bool {
     channel.is_closed_and_empty() && channel.is_closed_and_empty()
 }

@@ -13,7 +13,7 @@ use garrick_measure::Result;
 /// Number of sealed bytes after which the buffer is reused, as if its contents had been sent.
 const SEALED_BYTES_MAX: usize = 64 << 10;
 
-/// Measures from the start of both threads until both are done.
+/// Measures a round, from the start of the two threads to the time when both are done.
 pub(super) fn round(suite: Suite, payload: &Bytes, frames: usize) -> Result<Duration> {
     let (mut says, mut hears) = sessions(suite)?;
     let (mut other, _) = sessions(suite)?;
@@ -58,7 +58,7 @@ pub(super) fn round(suite: Suite, payload: &Bytes, frames: usize) -> Result<Dura
     Ok(span)
 }
 
-/// Returns both sides of a connection.
+/// Returns the sessions of both sides of a connection.
 fn sessions(suite: Suite) -> Result<(Session, Session)> {
     let key = PreSharedKey::random()?;
     let client = Greeting::new(key.clone(), suite, Role::Client, 1 << 20)?;

@@ -19,7 +19,7 @@ use garrick_measure::{Result, Section, Study};
 use comfy_table::{Table, presets};
 use wire::Wire;
 
-/// Subcommand of this study.
+/// The study of the secure socket, which is run by the subcommand `secure`.
 pub(super) const SECURE: Study = Study {
     name: "secure",
     about: "Frames through the secure socket, compared with the same cipher and HMAC in memory",
@@ -29,7 +29,7 @@ pub(super) const SECURE: Study = Study {
     }],
 };
 
-/// The size of the benchmark.
+/// The number and the size of the rounds.
 #[derive(Clone, Copy)]
 struct Sizes {
     rounds: usize,
@@ -55,7 +55,7 @@ const SUITES: [(&str, Suite); 2] = [
 /// Sizes of the payloads, in bytes.
 const PAYLOADS: [usize; 3] = [1 << 10, 16 << 10, 256 << 10];
 
-/// The medians over the rounds.
+/// The medians of all rounds with one hash function and one payload size.
 struct Row {
     suite: &'static str,
     payload_bytes: usize,

@@ -15,8 +15,8 @@ use garrick::{Actor, Address, Context, Incoming, Next, Reply, System, behavior};
 use garrick_measure::Result;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Maximum number of frames that wait to be written, and maximum number of frames that wait at the
-/// receiver.
+/// Maximum number of frames that wait to be written. The same limit applies to frames that wait at
+/// the receiver.
 const FRAMES_MAX: u32 = 256;
 
 /// The result that an actor reports to its creator.
@@ -69,7 +69,7 @@ impl Wire {
         })
     }
 
-    /// Measures from the first frame to the last.
+    /// Measures a round, from the first frame sent to the last frame received.
     pub(super) fn round(&self, payload: &Bytes, frames: usize) -> Result<Duration> {
         let bytes = frames * payload.len();
         let arrived = self.receiver.ask(|reply| Hears::Await(bytes, reply));
@@ -81,15 +81,16 @@ impl Wire {
     }
 }
 
-/// The state that both sides share.
+/// The key and the hash function that both sides of a connection use.
 struct Link {
     key: PreSharedKey,
     suite: Suite,
 }
 
 impl Link {
-    /// Creates an actor that opens a stream and then the connection, so that the stream is
-    /// registered with the driver of the actor's worker. The returned receiver receives the result.
+    /// Creates an actor that first opens a stream and then the connection. The actor opens the
+    /// stream itself, so that the stream is registered with the driver of the actor's worker. The
+    /// returned receiver gets the result.
     fn join(
         &self,
         system: &System,

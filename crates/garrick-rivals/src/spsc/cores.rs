@@ -10,14 +10,14 @@ const CORES: &str = "/sys/devices/system/cpu";
 /// Two cores for two threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cores {
-    /// Name of the relation between the cores.
+    /// Name of the relation between the cores, for the table.
     pub(super) name: &'static str,
     /// Numbers of the cores. `None` if the system chooses the cores.
     numbers: Option<[usize; 2]>,
 }
 
 impl Cores {
-    /// Any two cores, which the system chooses.
+    /// No particular cores: the system chooses the cores of the two threads.
     pub(super) const ANY: Self = Self {
         name: "any",
         numbers: None,
@@ -44,7 +44,7 @@ struct Core {
 }
 
 impl Core {
-    /// Reads the system's description of a core in a folder.
+    /// Reads the system's description of a core from the folder of this core.
     fn read(folder: &Path, number: usize) -> Option<Self> {
         let core = folder.join(format!("cpu{number}"));
         let siblings = numbers(&core.join("topology/thread_siblings_list"))?;
@@ -68,7 +68,7 @@ impl Core {
     }
 }
 
-/// Returns the folder of the highest level of cache.
+/// Returns the folder that describes the highest level of cache.
 fn last_cache(caches: &Path) -> Option<PathBuf> {
     let level = |cache: &PathBuf| -> Option<u32> {
         let level = fs::read_to_string(cache.join("level")).ok()?;

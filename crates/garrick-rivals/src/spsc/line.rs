@@ -1,7 +1,7 @@
 //! The yardstick: two threads that pass one cache line back and forth.
 //!
-//! No data can get from one core to another faster than this cache line. If each number waits for
-//! the previous one, a ring takes at least as long per number.
+//! No data can get from one core to another faster than this cache line. So if each number is sent
+//! only after the previous one has arrived, no ring can be faster.
 
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -25,7 +25,7 @@ struct Line {
     transfers: AtomicU64,
 }
 
-/// Transfers a line `ops` times from one thread to the other.
+/// Passes a cache line back and forth between two threads, `ops` times in total.
 pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
     let line = Arc::<Line>::default();
     let crowd = Crowd::gather(2, |side| {
@@ -50,7 +50,7 @@ pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
     Ok(Measured::new(ops, span))
 }
 
-/// Waits until it is this thread's `turn`, and passes the line on.
+/// Waits until it is this thread's `turn`, and then passes the line on.
 #[inline]
 fn pass(line: &Line, turn: u64) {
     let mut wait = Wait::default();

@@ -10,7 +10,7 @@ use super::tally::Tally;
 use super::wait::Wait;
 use crate::crowd::Crowd;
 
-/// A ring with two halves that transfers numbers one at a time.
+/// A ring with a sending half and a receiving half. It transfers numbers one at a time.
 pub(super) trait Ring: 'static {
     type Sender: Send + 'static;
     type Receiver: Send + 'static;
@@ -32,12 +32,12 @@ pub(super) trait Batches: Ring {
     /// many as there is room for.
     fn try_send_batch(sender: &mut Self::Sender, numbers: Range<u64>) -> u64;
 
-    /// Adds at most `max` of the oldest numbers in place to `tally`, and frees their slots
-    /// together.
+    /// Takes at most `max` of the oldest numbers. Adds them to `tally` in place, and frees their
+    /// slots together.
     fn take_batch(receiver: &mut Self::Receiver, max: usize, tally: &mut Tally);
 }
 
-/// Sends and takes numbers one at a time.
+/// Measures a ring whose numbers are sent and taken one at a time.
 pub(super) fn single<R: Ring>(cores: Cores, ops: u64) -> Result<Measured> {
     let send = move |sender: &mut R::Sender| send_each::<R>(sender, ops);
     relay::<R>(cores, ops, send, move |receiver| {
@@ -49,7 +49,8 @@ pub(super) fn single<R: Ring>(cores: Cores, ops: u64) -> Result<Measured> {
     })
 }
 
-/// Sends numbers one at a time, and takes all available numbers at once.
+/// Measures a ring whose numbers are sent one at a time. The receiver takes all available numbers
+/// together.
 pub(super) fn taken_together<R: Batches>(cores: Cores, ops: u64) -> Result<Measured> {
     let send = move |sender: &mut R::Sender| send_each::<R>(sender, ops);
     relay::<R>(cores, ops, send, move |receiver| {
@@ -57,7 +58,7 @@ pub(super) fn taken_together<R: Batches>(cores: Cores, ops: u64) -> Result<Measu
     })
 }
 
-/// Sends and takes up to `batch` numbers at a time.
+/// Measures a ring whose numbers are sent and taken in batches of up to `batch` numbers.
 pub(super) fn batched<R: Batches>(cores: Cores, batch: usize, ops: u64) -> Result<Measured> {
     let send = move |sender: &mut R::Sender| {
         send_all(ops, |first| {
@@ -91,7 +92,7 @@ fn send_all(ops: u64, mut send: impl FnMut(u64) -> u64) {
     }
 }
 
-/// Takes `ops` numbers by calls of `take`, which adds the available numbers to a tally.
+/// Takes `ops` numbers by calls of `take`. Each call adds the available numbers to a tally.
 #[inline]
 fn take_all(ops: u64, mut take: impl FnMut(&mut Tally)) -> Tally {
     let mut tally = Tally::default();
@@ -108,7 +109,7 @@ fn take_all(ops: u64, mut take: impl FnMut(&mut Tally)) -> Tally {
     tally
 }
 
-/// One end of a ring, which determines the task of a thread.
+/// One end of a ring: a thread sends into it, or takes from it.
 enum Half<S, T> {
     Send(S),
     Take(T),

@@ -1,18 +1,18 @@
-//! The waiting of both sides, which is the same for every ring.
+//! The way in which the sender and the receiver wait. It is the same for every ring.
 
 use std::hint;
 use std::thread;
 
 /// Maximum number of spins of a thread that waits for the other one. After that, the thread yields
 /// its core before each further attempt. If the two threads run on separate cores, the other thread
-/// always makes progress earlier. If they share a core, the other thread may be waiting for this
-/// core.
+/// makes progress before this number of spins is reached. If they share a core, the other thread
+/// may be waiting for this core.
 const SPINS_MAX: u32 = 256;
 
-/// The wait of a thread between two successful attempts.
+/// A thread's wait for the next successful attempt.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
-    /// Number of failed attempts.
+    /// Number of failed attempts since the last successful one.
     spins: u32,
 }
 
@@ -28,7 +28,7 @@ impl Wait {
         }
     }
 
-    /// Ends the wait.
+    /// Ends the wait after a successful attempt.
     #[inline]
     pub(super) fn end(&mut self) {
         self.spins = 0;

@@ -59,7 +59,7 @@ impl Team for Ours {
     }
 }
 
-/// Crossbeam's channel with this capacity, or unbounded for 0.
+/// Crossbeam's channel with the capacity `CAPACITY`. The channel is unbounded if `CAPACITY` is 0.
 #[derive(Debug)]
 pub(super) struct Crossbeam<const CAPACITY: usize>;
 

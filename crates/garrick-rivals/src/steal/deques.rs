@@ -37,8 +37,8 @@ fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u6
     }
 }
 
-/// Crossbeam's deques, with an injector for the overflow. A thread with more values than the Zig
-/// library's deques hold puts further values there.
+/// Crossbeam's deques, which grow when they are full. All threads share an injector, which they
+/// also search, but which never contains a value.
 #[derive(Debug)]
 pub(super) struct CrossbeamDeque;
 
@@ -57,8 +57,9 @@ struct CrossbeamShared {
 }
 
 impl CrossbeamHand {
-    /// Searches in the order of the crate's documentation: first the injector, and then the other
-    /// threads. Repeats the search if one of these queues was busy.
+    /// Searches for a value in the order that the crate's documentation recommends: first in the
+    /// injector, and then in the deques of the other threads. Repeats the search if one of these
+    /// queues was busy.
     fn look(&self) -> Option<u64> {
         let others = || self.shared.stealers.iter().enumerate();
         iter::repeat_with(|| {
@@ -125,7 +126,7 @@ impl Team for CrossbeamDeque {
     }
 }
 
-/// St3's deques. They are bounded, so half of the values of a full deque go to crossbeam's
+/// St3's deques, which are bounded. If a deque is full, half of its values move to crossbeam's
 /// injector.
 #[derive(Debug)]
 pub(super) struct St3;

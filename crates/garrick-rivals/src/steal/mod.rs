@@ -81,7 +81,7 @@ pub(crate) const IMBALANCED: Scenario = Scenario {
 /// Maximum number of values in one repetition. All of them may wait at the same time.
 const VALUES_MAX: u64 = 1 << 21;
 
-/// Returns all contenders whose threads both send and receive.
+/// Returns all contenders in which each thread both sends and receives.
 fn by_workers(batch: u64) -> Vec<Contender> {
     let mut contenders = Vec::new();
     for workers in [1, 2, 4, 8] {

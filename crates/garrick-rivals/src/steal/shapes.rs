@@ -5,12 +5,12 @@ use garrick_measure::{Measured, Result, Stopwatch};
 use super::team::Team;
 use crate::crowd::Crowd;
 
-/// Number of which the number of operations is a multiple in every shape. So all contenders of a
-/// scenario perform the same number of operations.
+/// Maximum number of threads. In every shape, the number of operations is a multiple of this
+/// number. So all contenders of a scenario perform the same number of operations.
 const THREADS_MAX: u64 = 8;
 
-/// Number of which the number of operations is a multiple in uneven shapes. In these, one thread
-/// sends four fifths of the values, and one or seven other threads send the last fifth.
+/// Divisor of the number of operations in uneven shapes. In these shapes, one thread sends four
+/// fifths of the values, and one or seven other threads send the last fifth.
 const UNEVENLY: u64 = 5 * 7;
 
 /// The count and sum of the values that one thread has received.
@@ -27,7 +27,7 @@ impl Received {
         self.sum += value;
     }
 
-    /// Receives until nothing is left.
+    /// Receives values until all senders have ended and no value is left.
     fn drain<T: Team>(&mut self, hand: &mut T::Hand) {
         while let Some(value) = T::recv(hand) {
             self.add(value);

@@ -5,7 +5,7 @@ pub(super) trait Team: 'static {
     /// Handle of one thread.
     type Hand: Send + 'static;
 
-    /// Creates `members` handles. Only the first `senders` of them will send.
+    /// Creates `members` handles. Only the first `senders` of these handles will be used to send.
     fn open(members: u64, senders: u64) -> Vec<Self::Hand>;
 
     /// Sends a value.

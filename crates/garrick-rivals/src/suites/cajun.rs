@@ -5,7 +5,7 @@ use garrick_measure::{Effort, Figure, Here, Point, Published, Rows, Scenario, Su
 use super::{microseconds, millions_a_second, ours};
 use crate::{mailbox, tasks};
 
-/// Creates a scenario that is the same as one of `garrick bench`.
+/// Creates a scenario that has the same contenders as one of `garrick bench`.
 macro_rules! of_bench {
     ($name:literal, $operation:literal) => {
         Scenario {
@@ -142,7 +142,8 @@ pub(super) const CAJUN: Suite = Suite {
     ..Suite::PLAIN
 };
 
-/// Returns the time of actors divided by the time of the fastest contender without actors.
+/// Returns the time that actors take, divided by the time that the fastest contender without actors
+/// takes.
 fn slowdown(rows: Rows<'_>, scenario: &str) -> Option<f64> {
     let without = ["threads", "pool", "rayon"];
     let fastest = without
@@ -153,7 +154,7 @@ fn slowdown(rows: Rows<'_>, scenario: &str) -> Option<f64> {
     Some(actors.wall.median / baseline)
 }
 
-/// Returns the time to offer a message to one of Garrick's queues, in nanoseconds.
+/// Returns how long it takes to offer a message to one of Garrick's queues, in nanoseconds.
 fn offer(rows: Rows<'_>, queue: &str) -> Option<f64> {
     let row = ours(rows, "mailbox-offer", &[("queue", queue)])?;
     Some(row.wall.median)

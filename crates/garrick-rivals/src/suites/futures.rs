@@ -5,7 +5,8 @@ use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 use super::{microseconds, millions_a_second, ours};
 use crate::futures::{LATENCY, THROUGHPUT};
 
-/// Creates a line in millions of tasks per second, for an actor of the source.
+/// Creates a line of the suite: the throughput of an actor of the original benchmark, in millions
+/// of tasks per second.
 macro_rules! throughput {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
@@ -21,7 +22,8 @@ macro_rules! throughput {
     };
 }
 
-/// Creates a line for the median latency of a task in microseconds, for an actor of the source.
+/// Creates a line of the suite: the median latency of a task for an actor of the original
+/// benchmark, in microseconds.
 macro_rules! latency {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
@@ -80,7 +82,8 @@ pub(super) const ASYNC: Suite = Suite {
     findings: best,
 };
 
-/// Returns the name of the best of tokio's actors.
+/// Returns two sentences that compare Garrick's actor with the best of the actors on tokio: one
+/// about throughput, and one about latency.
 fn best(rows: Rows<'_>) -> Vec<String> {
     let theirs = [
         "RandomSelectActor",

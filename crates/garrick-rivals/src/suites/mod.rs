@@ -16,12 +16,12 @@ pub(crate) static SUITES: &[Suite] = &[
     futures::ASYNC,
 ];
 
-/// Returns millions of operations per second of wall time.
+/// Returns the operations per second of wall time, in millions.
 fn millions_a_second(row: &Row) -> f64 {
     1e3 / row.wall.median
 }
 
-/// Returns microseconds of wall time per operation.
+/// Returns the wall time per operation in microseconds.
 fn microseconds(row: &Row) -> f64 {
     row.wall.median / 1e3
 }

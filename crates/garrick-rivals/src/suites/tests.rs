@@ -36,7 +36,7 @@ fn row(scenario: &str, contender: &Contender) -> Row {
     serde_json::from_value(row).expect("it is a row")
 }
 
-/// Returns the lines of a suite for rows of all its contenders. All rows have the same times.
+/// Returns the lines of a suite. Each contender has a row, and all rows have the same times.
 fn beside(name: &str) -> Beside {
     let suite = SUITES.iter().find(|suite| suite.name == name).unwrap();
     let rows = suite.scenarios.iter().flat_map(|scenario| {

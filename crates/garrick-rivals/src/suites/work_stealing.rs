@@ -1,12 +1,13 @@
-//! The suite of BeamDequeChannel: threads that only send or only receive, and threads that do both.
+//! The suite of BeamDequeChannel. Some of its threads only send or only receive, and others do
+//! both.
 
 use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 
 use super::{millions_a_second, ours};
 use crate::steal;
 
-/// Creates a line in millions of items per second, for Garrick's row in `$scenario` with these
-/// parameters.
+/// Creates a line of the suite: the throughput of Garrick's row in `$scenario` with these
+/// parameters, in millions of items per second.
 macro_rules! items {
     ($of:literal, $said:expr, $here:expr, $scenario:literal, $($name:literal = $value:literal),+) => {
         Published {

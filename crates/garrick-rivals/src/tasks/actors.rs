@@ -1,4 +1,4 @@
-//! Tasks done by actors.
+//! Crews that use actors to do tasks.
 
 use garrick::{Actor, Address, Ask, Context, Next, Reply, System};
 use garrick_measure::Result;
@@ -100,7 +100,7 @@ impl Actor for Foreman {
     }
 }
 
-/// Crew with a new actor for each task.
+/// Crew that creates a new actor for each task.
 #[derive(Debug)]
 pub(super) struct Created {
     system: System,
@@ -121,8 +121,8 @@ impl Crew for Created {
     }
 }
 
-/// Crew with a new actor for each task. Another actor creates these actors, and replies when all
-/// have answered.
+/// Crew that creates a new actor for each task, by another actor. That actor replies when all tasks
+/// have been answered.
 #[derive(Debug)]
 pub(super) struct Gathered {
     _system: System,
@@ -206,8 +206,8 @@ fn ask(actor: &Address<Reply<u64>>) -> Ask<u64> {
     actor.ask(|reply| reply)
 }
 
-/// Adds up the answers. Waits for the last ask first, because the other answers have usually
-/// arrived by then. So the caller sleeps once instead of at each ask.
+/// Adds up the answers. Waits for the last answer first, because the other answers have usually
+/// arrived by then. So the caller sleeps once instead of once per answer.
 fn wait_for(asks: Vec<Ask<u64>>) -> Result<u64> {
     let mut sum = 0;
     for ask in asks.into_iter().rev() {

@@ -1,4 +1,4 @@
-//! The interface of crews, which do tasks.
+//! The interface of crews. A crew uses actors, threads or pools to do tasks.
 
 use garrick_measure::{Clock, Measured, Result, Stopwatch};
 
@@ -14,7 +14,7 @@ pub(super) trait Crew: Sized {
 }
 
 /// Measures batches of `tasks` tasks each. Before the measurement, the crew is created and does one
-/// batch.
+/// batch as a warm-up.
 pub(super) fn measure<C: Crew>(tasks: u64, batches: u64) -> Result<Measured> {
     let mut crew = C::hire()?;
     let mut sum = crew.batch(tasks)?;

@@ -1,4 +1,4 @@
-//! Tasks done by threads.
+//! Crews that use threads or pools to do tasks.
 
 use std::sync::mpsc;
 use std::thread;

@@ -79,7 +79,7 @@ fn tell(told: &Sender<Vec<Duration>>, late: Vec<Duration>) {
     told.send(late).expect("the receiver has not been dropped");
 }
 
-/// Runs a sleeper, and the additional load of the plan, until the sleeper reports.
+/// Runs a sleeper together with the additional load of the plan, until the sleeper reports.
 fn run(system: &System, plan: Plan, begin: impl FnOnce(Sender<Vec<Duration>>)) -> Vec<Duration> {
     let (told, heard) = mpsc::channel();
     match plan.load {
@@ -129,7 +129,7 @@ impl Actor for Sleeper {
     }
 }
 
-/// An actor of a crowd. In each turn, it works, and sends itself the next message.
+/// One of many busy actors. In each turn, it works, and sends itself the next message.
 struct Busy;
 
 impl Actor for Busy {

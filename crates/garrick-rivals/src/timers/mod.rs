@@ -38,7 +38,7 @@ impl Load {
     }
 }
 
-/// The number and duration of the sleeps, and the other load on the thread.
+/// The number and duration of the sleeps, and the additional load on the thread.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     delay: Duration,
@@ -46,16 +46,16 @@ struct Plan {
     load: Load,
 }
 
-/// Number of other actors in a crowd.
+/// Number of busy actors or tasks that share the thread with the sleeper.
 const CROWD: usize = 64;
 /// Number of messages that are sent at a time to the flooded mailbox.
 const FLOOD: usize = 1_024;
-/// Working time of each turn of the crowd, and of each message of the flood.
+/// Working time of each turn of a busy actor, and of each message of the flood.
 const WORK: Duration = Duration::from_micros(1);
 
 /// Durations of the sleeps.
 const DELAYS: [Duration; 2] = [Duration::from_micros(10), Duration::from_micros(500)];
-/// Number of sleeps of each kind.
+/// Number of sleeps of each duration.
 const SLEEPS: usize = 2_000;
 const SLEEPS_QUICK: usize = 300;
 
@@ -116,7 +116,8 @@ fn measure(contender: &Contender, plan: Plan) -> Measured {
     }
 }
 
-/// Returns the quantile `share` of the sorted `times`.
+/// Returns the quantile of the sorted `times` at `share`: the median for 0.5, and the maximum for
+/// 1.
 fn quantile(times: &[Duration], share: f64) -> Duration {
     let place = (times.len().saturating_sub(1) as f64 * share).round() as usize;
     times.get(place).copied().unwrap_or_default()
@@ -150,7 +151,7 @@ fn table(measured: &[Measured]) -> Table {
     table
 }
 
-/// Subcommand of this study.
+/// The study of timers, which is run by the subcommand `timers`.
 pub(super) const TIMERS: Study = Study {
     name: "timers",
     about: "How late sleepers wake: Garrick's timers and tokio's, on threads with other work and without",

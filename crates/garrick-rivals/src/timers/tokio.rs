@@ -32,7 +32,7 @@ pub(super) fn task(plan: Plan) -> Vec<Duration> {
     })
 }
 
-/// Runs a task of a crowd of busy tasks.
+/// Runs one of the busy tasks, which works and yields repeatedly.
 async fn busy() {
     loop {
         work();
@@ -40,7 +40,7 @@ async fn busy() {
     }
 }
 
-/// Runs the task whose channel is never empty.
+/// Runs a busy task whose channel is never empty.
 async fn flooded() {
     let (give, mut take) = mpsc::unbounded_channel();
     let flood = || (0..FLOOD).for_each(|_| give.send(()).expect("the channel is open"));

@@ -1,6 +1,6 @@
-//! Garrick's simulation, and other libraries that search for wrong orders, on the same planted
-//! bugs. Each library must find each bug. This command prints the tables, without the messages of
-//! the contenders about each failure:
+//! Garrick's simulation, compared with other libraries that search for bugs. All libraries search
+//! the same programs, in which bugs were planted, and each library must find each bug. This command
+//! prints the tables, without the libraries' messages about failures:
 //!
 //! ```sh
 //! cargo test -p garrick-rivals --test simulation -- --nocapture --test-threads 1 2> /dev/null

@@ -51,7 +51,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Makes searches with different seeds. `find` gets the first seed of a search.
+    /// Searches several times. Each search is a call of `find` with the seed of its first run.
     ///
     /// # Panics
     /// Panics if one of the searches does not find the bug.
@@ -76,7 +76,8 @@ impl Row {
         }
     }
 
-    /// Repeats a search that has no seed. The search need not find the bug.
+    /// Repeats a search without a seed, and keeps the median time. The row is empty if the bug is
+    /// not found.
     pub(crate) fn same(
         program: Program,
         (contender, search, unit): (&'static str, &'static str, &'static str),
@@ -94,7 +95,7 @@ impl Row {
         }
     }
 
-    /// Returns the row.
+    /// Returns this row unchanged, after a check that the bug was found.
     ///
     /// # Panics
     /// Panics if the bug was not found.
@@ -113,7 +114,8 @@ impl Row {
         self
     }
 
-    /// Returns the row of the same searches with other times.
+    /// Returns a copy of this row with another name of the search, and with the given times instead
+    /// of the measured ones.
     pub(crate) fn with_times(&self, search: &'static str, times: &[Duration]) -> Self {
         let with_time = |(found, time): (&Found, &Duration)| Found {
             after: found.after,

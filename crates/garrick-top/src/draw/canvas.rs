@@ -70,7 +70,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// Returns line number `index` of `area`. Returns an empty area for a line below it.
+/// Returns line number `index` of `area`. Returns an empty area if `area` has fewer lines.
 pub(super) fn row(area: Rect, index: u16) -> Rect {
     Rect {
         y: area.y.saturating_add(index),

@@ -14,7 +14,7 @@ use crate::values::{Mark, bar, percent};
 /// Width of the label of a bar or graph.
 const LABEL: u16 = 18;
 
-/// Height of the details on a low screen, without a line for the remarkable actors.
+/// Height of the details on a low screen. They have no line for the remarkable actors there.
 const HEIGHT_LOW: u16 = 4;
 
 /// Number of vertical steps of the graph of rates. The widget of the graph takes only whole

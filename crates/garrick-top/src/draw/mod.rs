@@ -21,14 +21,14 @@ use crate::state::State;
 use crate::theme::Theme;
 use canvas::Canvas;
 
-/// Minimum width of the terminal. In a smaller one, only a message is shown: the terminal is too
-/// small.
+/// Minimum width of the terminal. In a narrower terminal, only a message is shown: the terminal is
+/// too small.
 const COLUMNS_MIN: u16 = 60;
-/// Minimum height of the terminal. In a smaller one, only a message is shown: the terminal is too
-/// small.
+/// Minimum height of the terminal. In a lower terminal, only a message is shown: the terminal is
+/// too small.
 const LINES_MIN: u16 = 15;
 
-/// Minimum height of the screen for the full height of the details.
+/// Minimum height of a screen on which the details are shown with all their lines.
 const LINES_TALL: u16 = 24;
 
 /// Draws `state`, and records in `state` how many rows fit on the screen.

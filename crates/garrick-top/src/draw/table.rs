@@ -8,7 +8,8 @@ use crate::tables::{Column, Row};
 use crate::text;
 use crate::values::Value;
 
-/// Width before the first column. It contains the cursor, the sign of the row's mark, and a blank.
+/// Width of the space before the first column. It contains the cursor, the sign of the row's mark,
+/// and a blank.
 const MARGIN: usize = 4;
 
 /// A column that fits on the screen.

@@ -5,7 +5,8 @@ use garrick_telemetry::{KindStatus, LinkState, LinkStatus, MemberState, MemberSt
 use super::{Column, Row, figure, text_column};
 use crate::values::{Mark, Value};
 
-/// On a narrow screen, the columns that show trouble stay longest, in all tables of this file.
+/// Columns of the table of members. On a narrow screen, the columns that show trouble are dropped
+/// last. This is true for all tables of this file.
 pub(super) static MEMBERS: &[Column] = &[
     text_column("MEMBER", 12, 0),
     text_column("STATE", 9, 0),

@@ -5,7 +5,8 @@ use garrick_telemetry::{JournalPhase, JournalStatus};
 use super::{Column, Row, figure, text_column};
 use crate::values::{Mark, Value};
 
-/// On a narrow screen, the columns that show trouble stay longest.
+/// Columns of the table of journals. On a narrow screen, the columns that show trouble are dropped
+/// last.
 pub(super) static COLUMNS: &[Column] = &[
     text_column("JOURNAL", 12, 0),
     text_column("PHASE", 9, 2),

@@ -15,10 +15,10 @@ pub(super) static COLUMNS: &[Column] = &[
     figure("P99", 8, 4),
 ];
 
-/// A series and its metric.
+/// A series of values, with the metric to which it belongs.
 pub(crate) type Own<'a> = (&'a Metric, &'a MetricSeries);
 
-/// Returns all series.
+/// Returns all series of all metrics in `snapshot`.
 pub(crate) fn all(snapshot: &Snapshot) -> impl Iterator<Item = Own<'_>> {
     let metrics = snapshot.metrics.iter();
     metrics.flat_map(|metric| metric.series.iter().map(move |series| (metric, series)))
@@ -65,7 +65,8 @@ fn labels(series: &MetricSeries) -> String {
     labels.join(", ")
 }
 
-/// Returns a value of `metric`. If the metric's name ends in `_seconds`, the value is a time.
+/// Converts `value` into a cell of the table. If the metric's name ends in `_seconds`, the cell
+/// shows a time.
 fn measured(metric: &Metric, value: f64) -> Value {
     if metric.name.ends_with("_seconds") {
         Value::Time(value)

@@ -1,7 +1,7 @@
 //! actix. Handlers are plain functions, and actors belong to the thread on which they were started.
 //!
-//! `do_send` ignores the bound of a mailbox, and `send` awaits the end of the handler. So there is
-//! no bounded tell to measure.
+//! `do_send` ignores the bound of a mailbox, and `send` awaits the end of the handler. So actix has
+//! no send that only waits for room in a bounded mailbox.
 
 use std::future::{Future, ready};
 
@@ -12,7 +12,7 @@ use garrick_measure::Result;
 
 use crate::actors::framework::{Framework, Kept, Role, Way};
 
-/// The library, as a [`Framework`].
+/// The library actix, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Actix;
 

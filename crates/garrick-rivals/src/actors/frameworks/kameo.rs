@@ -1,7 +1,7 @@
 //! kameo. Handlers are futures, mailboxes are bounded or unbounded, and actors stop when their last
 //! reference is dropped.
 //!
-//! `.send().await` does the same as `.await`, but does not put the request into a box.
+//! On a request, `.send().await` does the same as `.await`, but does not box the request.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use ::kameo::message::{Context, Message};
 
 use crate::actors::framework::{Framework, Kept, Role, Way, new_name};
 
-/// The library, as a [`Framework`].
+/// The library kameo, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Kameo;
 

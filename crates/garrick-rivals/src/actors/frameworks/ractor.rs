@@ -7,7 +7,7 @@ use ::ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, call};
 
 use crate::actors::framework::{Flow, Framework, Kept, Role, Way, new_name};
 
-/// The library, as a [`Framework`].
+/// The library ractor, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Ractor;
 
@@ -43,7 +43,7 @@ impl<R: Role<Ractor>> Actor for Host<R> {
 /// An actor that answers a number with the next number.
 struct Answerer;
 
-/// A question to an [`Answerer`], with the port for the answer.
+/// A question to an [`Answerer`]: a number, and the reply port for the next number.
 pub(crate) struct Question(u64, RpcReplyPort<u64>);
 
 impl Actor for Answerer {

@@ -1,8 +1,9 @@
 //! Threads with channels of the crate crossbeam, instead of an actor library. The thread ends when
 //! its last sender is dropped. A question contains a channel for one answer.
 //!
-//! In the other frameworks, a driver is a future that waits. Here, the calls of the driver block,
-//! so the driver is ready at each poll, except while it waits for the end of the run.
+//! In the other frameworks, the driver is a future that returns `Pending` while it waits. Here, the
+//! calls in the driver block their thread instead. The driver returns `Pending` only while it waits
+//! for the end of the run.
 
 use std::future::{Future, ready};
 use std::thread;

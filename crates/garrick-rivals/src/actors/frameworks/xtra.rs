@@ -5,7 +5,7 @@ use ::xtra::{Actor, Address, Context, Handler, Mailbox};
 
 use crate::actors::framework::{Framework, Role, Way};
 
-/// The library, as a [`Framework`].
+/// The library xtra, as a [`Framework`].
 #[derive(Debug)]
 pub(crate) struct Xtra;
 

@@ -10,7 +10,7 @@ use crate::journal::run::Fault;
 
 pub(in crate::journal) struct Fjall {
     database: Database,
-    /// Events by entity and number.
+    /// The stored events. The key of an event consists of its entity and its number.
     events: Keyspace,
 }
 

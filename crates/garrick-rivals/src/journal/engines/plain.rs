@@ -1,5 +1,5 @@
-//! Store of events in one file, to which groups of events are appended. A store of durable events
-//! needs at least this work.
+//! Store of events in one file, to which groups of events are appended. Every store of durable
+//! events must do at least this work.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ const RECORD: usize = 8 + 8 + PAYLOAD + 4;
 
 pub(in crate::journal) struct Plain {
     file: File,
-    /// The events of a group, encoded.
+    /// The encoded events that are written together.
     buffer: Vec<u8>,
     /// For each entity, the number of its events when the file was opened.
     counts: HashMap<u64, u64>,

@@ -8,7 +8,7 @@ use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use super::{Engine, Event};
 use crate::journal::run::Fault;
 
-/// Events by entity and number.
+/// The table of events. The key of an event consists of its entity and its number.
 const EVENTS: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("event");
 
 pub(in crate::journal) struct Redb(Database);

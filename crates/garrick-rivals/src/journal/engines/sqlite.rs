@@ -1,4 +1,5 @@
-//! SQLite with a write-ahead log that is synced at each commit (`synchronous=FULL`).
+//! Store of events in SQLite, with a write-ahead log that is synced at each commit
+//! (`synchronous=FULL`).
 
 use std::path::Path;
 

@@ -9,7 +9,8 @@ use shuttle::{Config, FailurePersistence, Runner};
 
 use crate::row::{self, Found, Program, RUNS_MAX, Row};
 
-/// Number of steps whose order matters in the bugs that PCT is tuned to find.
+/// Parameter of the search PCT. It is tuned to find bugs that depend on the order of this number of
+/// steps.
 const DEPTH: usize = 3;
 
 /// Returns the rows of random orders, of PCT, and of all orders.
