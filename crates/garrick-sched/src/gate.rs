@@ -67,8 +67,8 @@ pub(crate) struct Pass {
 }
 
 impl Gate {
-    /// Returns true if this process has a gate. The result may be wrong only for a thread that has
-    /// no address of a task behind a gate.
+    /// Returns true if this process has a gate. The result is reliable if the calling thread has an
+    /// address of a task whose sponsor has a gate.
     #[inline]
     pub(crate) fn are_any() -> bool {
         with_gates(|gates| gates.load(Relaxed) != 0)

@@ -82,8 +82,8 @@ const fn stride<M>() -> usize {
     }
 }
 
-/// Returns the number of messages of type `M` that fit into an envelope of the size with the index
-/// `step`.
+/// Returns how many messages of type `M` fit into an envelope. `step` is the index of the
+/// envelope's size.
 const fn capacity<M>(step: u8) -> u16 {
     let count = pool::envelope_room(step) / stride::<M>();
     if count > u16::MAX as usize {
@@ -150,7 +150,8 @@ pub(crate) unsafe fn open_sealed<N>(note: *mut Envelope) -> N {
     }
 }
 
-/// Returns a pointer to the message in `slot`, or to the end of the slots.
+/// Returns a pointer to the message in `slot`, or to the end of the slots if `slot` is the
+/// capacity.
 ///
 /// # Safety
 /// The requirements of [`put`] apply. In addition, `slot` is at most the capacity.

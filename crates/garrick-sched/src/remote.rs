@@ -40,8 +40,8 @@ pub(crate) struct Remote {
     /// True if a push to the ready stack must wake a thread that checks for stuck workers, even
     /// though a thread runs this worker.
     is_unwatched: AtomicBool,
-    /// Number of questions that must still be sent before a thread that asks may run the worker
-    /// itself again.
+    /// Number of further questions that must be sent on the ordinary path. After that, a thread
+    /// that asks a question may again run the worker itself.
     spared: AtomicUsize,
     /// The gate of this worker's cells, which can refuse messages from threads outside of the
     /// sponsor. Null if there is none.
@@ -286,8 +286,8 @@ impl Remote {
         self.has_guests.load(Relaxed)
     }
 
-    /// Returns true if a thread that waits for an answer may probably run this worker now.
-    /// Subtracts 1 from `spared` if it is not 0.
+    /// Returns true if a thread that waits for an answer is probably allowed to run this worker
+    /// now. If `spared` is not 0, subtracts 1 from it and returns false.
     pub(crate) fn welcomes_guests(&self) -> bool {
         if !self.has_guests() {
             return false;

@@ -348,7 +348,8 @@ impl RunQueue {
     }
 
     /// Reads the next entry in the range `stood`. Stops at the entry of the running cell `runs`.
-    /// Called by other threads. The worker must not take the entry during the call.
+    /// Called by threads that do not run the worker. The worker must not take the entry during the
+    /// call.
     pub(crate) fn read_stood(&self, stood: &mut Stood, runs: *const Header) -> Option<Entry> {
         if stood.len() == 0 {
             return None;

@@ -30,7 +30,8 @@ pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 /// worker of the current turn. It is untyped because its type belongs to a layer above.
 pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 
-/// Functions of a door. There is one static table per type.
+/// Functions of a door: a cell whose address leads to a function instead of a task. There is one
+/// static table per type of door.
 pub(crate) struct DoorTable {
     /// Moves the message out of the memory behind the pointer, and passes it to the door. If the
     /// door refuses the message, moves the message back and returns false.
@@ -65,7 +66,7 @@ pub(crate) struct DoorTable {
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
 }
 
-/// Functions of a kind of task. There is one static table per type.
+/// Functions of one type of task. There is one static table per type.
 pub(crate) struct Table {
     /// Runs one activation. If the slot pointer is not null, first moves the message out of this
     /// slot of the run queue and handles it. Then handles the mailbox. The home worker is passed
@@ -152,16 +153,16 @@ pub(crate) struct Header {
     /// Table of the task's functions. Written by the owner, read by threads that send to the cell
     /// or drop messages for it. The models do not check this field, because it orders nothing.
     table: unmodelled::AtomicPtr<Table>,
-    /// The [`State`] word. Written by the owner. Any thread reads `home` in it.
+    /// The [`State`] word. Written by the owner. Any thread may read the part `home` of the word.
     pub(super) state: AtomicU64,
-    /// The shared mailbox, which also shows if a thread has the token (`inbox.rs`). Written by any
-    /// thread.
+    /// The shared mailbox, which also shows if a thread has the token: the right to notify the
+    /// owner (`inbox.rs`). Written by any thread.
     pub(super) inbox: AtomicPtr<Envelope>,
     /// References that the owner has counted. Only the owner accesses this field.
     pub(super) local_refs: UnsafeCell<i32>,
     /// References that other threads have counted, as explained in `refs`. Written by any thread.
     pub(super) shared_refs: AtomicU32,
-    /// Lets models check the accesses to the cell, and that no thread accesses it after it was
+    /// Lets loom models check the accesses to the cell, and detect an access after the cell was
     /// freed.
     #[cfg(garrick_loom)]
     pub(super) alive: UnsafeCell<bool>,
@@ -352,7 +353,7 @@ impl Header {
     }
 
     /// Returns the number of messages in the local mailbox. Each note counts as a message. Only the
-    /// owner calls this, and not while another thread visits the cell.
+    /// owner calls this, and only while no visitor (another thread) handles messages of the cell.
     pub(crate) fn mailbox_len(&self) -> usize {
         self.mailbox_range().1
     }
@@ -370,7 +371,7 @@ impl Header {
         })
     }
 
-    /// Counts the messages in the local mailbox by a walk over all its envelopes.
+    /// Counts the messages in the local mailbox by reading all its envelopes.
     fn count_mailbox(&self) -> usize {
         let tail = self.mailbox_tail();
         let (mut at, mut count) = (tail, 0);

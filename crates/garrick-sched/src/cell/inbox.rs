@@ -32,9 +32,10 @@ const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
 /// The cell is a door. No envelope is ever pushed, because each sender runs the door itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
-/// The inbox of a lent cell is empty, and no thread holds the token (the right to notify the
-/// owner). Threads other than the owner treat this value as IDLE. The owner itself must send
-/// through the inbox, because other threads take envelopes from the inbox.
+/// The inbox is empty, and no thread holds the token (the right to notify the owner). The cell is
+/// lent: other threads handle its messages during a long turn of the owner. Threads other than the
+/// owner treat this value as IDLE. The owner itself must send through the inbox, because the other
+/// threads take envelopes from the inbox.
 const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
 /// The value that stands for IDLE in a cell with a bounded mailbox. It differs from IDLE so that
@@ -201,9 +202,10 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Gives the token (the right to notify the owner) back, stores RESTING, and returns true. Does
-    /// nothing and returns false if an envelope has come since the caller took all envelopes.
-    /// Called by a thread that is not the owner, but has the token.
+    /// Gives the token (the right to notify the owner) back, marks the inbox as RESTING (empty, in
+    /// a cell that other threads visit), and returns true. Does nothing and returns false if an
+    /// envelope has come after the caller took all envelopes. Called by a thread that is not the
+    /// owner, but has the token.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {
         // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the
@@ -213,8 +215,9 @@ impl Header {
             .is_ok()
     }
 
-    /// Changes RESTING back to IDLE. If the inbox has another value, a thread has the token (the
-    /// right to notify the owner) and will give it back. Only the owner calls this.
+    /// Changes the inbox from RESTING (empty, in a cell that other threads visit) back to IDLE. If
+    /// the inbox has another value, a thread has the token (the right to notify the owner) and will
+    /// give it back. Only the owner calls this.
     pub(crate) fn end_rest(&self) {
         // Relaxed: the lock of the loan has ordered what was done before.
         let _ = self

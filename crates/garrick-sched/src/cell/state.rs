@@ -28,7 +28,7 @@ use super::header::Header;
 /// freed. The flag is not set while a cell handles only the message with which it was scheduled. So
 /// such a cell can be scheduled again during its turn.
 const SCHEDULED: u64 = 1;
-/// The cell has not run yet. The newest newborn cell runs first.
+/// The cell has not run yet. The newest cell with this flag runs first.
 const NEWBORN: u64 = 2;
 /// The task was dropped. The cell is closed as soon as the owner has its token (the right to notify
 /// the owner).
@@ -94,7 +94,7 @@ impl State {
     /// A state that differs from the state of every cell with a mailbox.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Returns the state of a newborn cell.
+    /// Returns the state of a newborn cell: a cell that has not run yet.
     pub(super) const fn newborn(home: Home) -> Self {
         Self(home.0 | NEWBORN)
     }
@@ -204,8 +204,9 @@ impl fmt::Debug for State {
 /// The transitions of a cell's state, which only the owner makes. In loom models, the transitions
 /// do not check the state, because each load adds a point at which loom may switch threads.
 impl Header {
-    /// Returns the state word. The load is relaxed. A foreign thread uses only `home`, and only the
-    /// thread that wrote `home` last can read `home == me` (README, invariant 1).
+    /// Returns the state word. The load is relaxed, because a foreign thread uses only the part
+    /// `home`, and only the thread that wrote `home` last can read its own number there (README,
+    /// invariant 1).
     #[inline]
     pub(crate) fn state(&self) -> State {
         State(self.state.load(Relaxed))
@@ -247,8 +248,8 @@ impl Header {
         self.schedule_from(self.state());
     }
 
-    /// Schedules a cell that has not run yet. Like a cell that has already run, this cell will run
-    /// after all ready cells. The cell belongs to the worker `home`.
+    /// Schedules a cell that has not run yet. The cell belongs to the worker `home`. The cell loses
+    /// the precedence of newborn cells: it runs after all cells that are ready now.
     pub(crate) fn schedule_in_line(&self, home: Home) {
         self.check(|now| now.rests_at(home), "a cell gets its first message");
         self.store(home.0 | SCHEDULED);

@@ -85,7 +85,7 @@ pub(crate) const fn envelope_step(bytes: usize) -> u8 {
 /// The index of the largest size of envelopes.
 pub(crate) const ENVELOPE_STEP_MAX: u8 = ENVELOPE_BYTES.len() as u8 - 1;
 
-/// Returns the space for messages, in bytes, in an envelope of the size with the index `step`.
+/// Returns how many bytes an envelope has for messages. `step` is the index of the envelope's size.
 pub(crate) const fn envelope_room(step: u8) -> usize {
     ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
 }
@@ -337,8 +337,8 @@ impl Pool {
         unsafe { self.give(class, cell.0.cast()) };
     }
 
-    /// Takes an empty envelope of the size with the index `step`, with room for `capacity`
-    /// messages.
+    /// Takes an empty envelope with room for `capacity` messages. `step` is the index of the
+    /// envelope's size.
     #[inline]
     pub(crate) fn take_envelope(&self, kind: Kind, step: u8, capacity: u16) -> *mut Envelope {
         let block = self.take(CELL_CLASSES + step as usize).cast::<Envelope>();

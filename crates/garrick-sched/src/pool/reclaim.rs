@@ -282,8 +282,9 @@ impl Depot {
         }
     }
 
-    /// Begins to search the next size class that may have an unused slab, from `class` on. If there
-    /// is none, finishes the search. `given` is the number of slabs that were given back so far.
+    /// Begins to search the next size class that may have an unused slab, beginning with `class`.
+    /// If there is none, finishes the search. `given` is the number of slabs that were given back
+    /// so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);

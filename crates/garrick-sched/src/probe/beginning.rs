@@ -11,8 +11,8 @@ use crate::world::Nanos;
 /// ```
 ///
 /// The word contains only the low bits of the number of the activation. They suffice: the last
-/// timed activation is in the current gap or in the gap before, and a gap has less than 65,536
-/// activations.
+/// timed activation is in the current gap or in the previous one. (A gap is a group of fewer than
+/// 65,536 activations of which one is timed.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Beginning(u64);
 

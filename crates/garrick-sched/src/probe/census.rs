@@ -80,7 +80,7 @@ impl Censuses {
     }
 }
 
-/// The part of the censuses that only the worker uses.
+/// The data of the censuses (counts of waiting messages) that only the worker accesses.
 pub(super) struct Tally {
     counts: RefCell<Counts>,
 }

@@ -19,7 +19,8 @@ const LONG: Nanos = 50_000;
 const SHARE_OF: Nanos = 8_000;
 /// Upper limit of [`Clocking::share`], the number of turns after which a gap becomes longer by one.
 const SHARE_MAX: u64 = 16_384;
-/// Maximum value of [`Clocking::unclaimed`], in nanoseconds.
+/// Maximum value of [`Clocking::unclaimed`] (the time that no measured turn represents yet), in
+/// nanoseconds.
 const UNCLAIMED_MAX: Nanos = 40_000_000;
 
 /// Reason why a turn is measured.
@@ -53,8 +54,9 @@ impl TimeBy {
 ///
 /// The total time that measured turns represent never exceeds the time that has passed.
 pub(super) struct Clocking {
-    /// Number of turns up to the end of this gap, since the gaps last became short. They become
-    /// short after a rest, and after a long time between two measured turns.
+    /// Number of turns from the last time that the gaps became short to the end of the current gap.
+    /// (Of the turns in a gap, one is measured.) Gaps become short after a rest, and after a long
+    /// time between two measured turns.
     since: Cell<u64>,
     /// Number of turns after which the gap (the group of turns of which one is measured) becomes
     /// longer by one.

@@ -38,16 +38,16 @@ impl Allowance {
     /// Time that each measured turn subtracts from the allowance, in nanoseconds. Measuring a turn
     /// takes about a hundredth of this time.
     const EACH: i64 = 4_000;
-    /// Maximum of the allowance, in nanoseconds. With this allowance, about 60,000 turns are
-    /// measured.
+    /// Maximum of the allowance (the budget for measurements), in nanoseconds. It is enough to
+    /// measure about 60,000 turns.
     const MAX: i64 = 1 << 28;
 
-    /// Returns the allowance that a word encodes.
+    /// Decodes an allowance (a budget for measurements) from an integer.
     pub(super) fn from_word(word: u64) -> Self {
         Self(word.cast_signed())
     }
 
-    /// Returns the word that encodes the allowance.
+    /// Encodes the allowance (a budget for measurements) as an integer.
     pub(super) fn word(self) -> u64 {
         self.0.cast_unsigned()
     }
@@ -66,12 +66,12 @@ impl Allowance {
     }
 }
 
-/// The current activation.
+/// The timed activation that is running now.
 #[derive(Clone, Copy)]
 struct Activation {
     began: Nanos,
     allowance: Allowance,
-    /// Number of turns that were measured because of the allowance.
+    /// Number of turns that were measured because of the allowance (the budget for measurements).
     used: u32,
     /// Last reading of the clock, and the number of turns of the worker at that time.
     read: (Nanos, u64),
@@ -133,7 +133,7 @@ impl Gauge {
         self.activation.get().is_some()
     }
 
-    /// Returns the number of turns that may pass before [`Gauge::turns_begin`] is called again.
+    /// Returns how many turns may pass before [`Gauge::turns_begin`] must be called again.
     pub(crate) fn turns_max(&self) -> u64 {
         match self.activation.get() {
             None => u64::MAX,

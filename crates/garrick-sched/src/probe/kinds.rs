@@ -11,12 +11,12 @@ use super::messages::Messages;
 use crate::cell::Table;
 use crate::world::Nanos;
 
-/// Number of places that are searched for a kind of task. So at least this number of kinds is
-/// counted separately. Kinds for which no place is found are counted together.
+/// Maximum number of places that one search for a kind of task checks. So at least this number of
+/// kinds are counted separately. Kinds for which the search finds no place are counted together.
 const KINDS_MAX: usize = 256;
 
-/// Index of the place for the kinds that are counted together. This index is larger than those of
-/// all other places.
+/// Index of the place for all kinds that have no place of their own. The indices of all other
+/// places are smaller.
 pub(super) const OTHERS: usize = 2 * KINDS_MAX;
 
 /// Names one of the counters that exist for each kind of task.
@@ -88,13 +88,13 @@ impl Kind {
         self.waits.get_or_init(Box::default).add(time, 1);
     }
 
-    /// Returns the allowance for the measurement of turns.
+    /// Returns the allowance (the time budget) for the measurement of turns.
     pub(super) fn allowance(&self) -> Allowance {
         Allowance::from_word(self.allowance.load(Relaxed))
     }
 
-    /// Sets the allowance for the measurement of turns. Only the thread that owns the counters may
-    /// call this.
+    /// Sets the allowance (the time budget) for the measurement of turns. Only the thread that owns
+    /// the counters may call this.
     pub(super) fn set_allowance(&self, allowance: Allowance) {
         self.allowance.store(allowance.word(), Relaxed);
     }

@@ -34,9 +34,9 @@ struct Books {
     ledger: Ledger,
     /// The current activation. `None` if it is not timed.
     activation: Cell<Option<Activation>>,
-    /// The part of the worker's censuses that only the worker uses.
+    /// The data of the censuses (counts of waiting messages) that only the worker accesses.
     tally: Tally,
-    /// The measurement of turns by kind of message.
+    /// The gauge that measures the turns of each kind of message.
     gauge: Gauge,
 }
 

@@ -32,8 +32,8 @@ use crate::world::Nanos;
 
 /// Approximate cost of timing one activation.
 const COST: Nanos = 300;
-/// Divisor of the time in which the worker is awake. The worker may spend the quotient on timing.
-/// The next constant is the divisor of the time in which the worker sleeps.
+/// Divisor that limits the cost of timing. The worker may spend its time awake, divided by
+/// `AWAKE_SHARE`, and its time asleep, divided by `ASLEEP_SHARE`, on timing activations.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
 /// Maximum budget, which is enough to time 256 activations one after another.
@@ -46,18 +46,19 @@ pub(super) const GAP_MAX: u64 = 4_096;
 /// Minimum excess time of a gap (the activations between two timed ones) that counts as containing
 /// a long activation. The excess time is the part of the gap's duration beyond its usual duration.
 const LONG: Nanos = 60_000;
-/// Threshold for the excess time of a gap that contains a long activation. If the excess is at
-/// least this long, the activation that the lookout thread has seen in the gap counts as the long
-/// one. Otherwise, the lookout thread may have seen a quick activation.
+/// Threshold for the excess time of a gap: the time by which a gap (the activations between two
+/// timed ones) exceeds its usual duration. If the excess time is at least this long, the activation
+/// that the lookout thread has seen in the gap counts as a long one. Otherwise, the lookout thread
+/// may have seen a quick activation.
 const SEEN: Nanos = 1_000_000;
-/// Upper limit of the time that is kept for activations that are timed later. The time that is owed
-/// to the kinds of tasks has the same limit.
+/// Upper limit of the pool: the time that is not counted for any kind of task yet. The time that is
+/// owed to the kinds of tasks has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
-/// Age at which timed work counts only half, when the contents of a full pool are divided among the
-/// kinds.
+/// Half-life of timed work. When a full pool of uncounted time is divided among the kinds of tasks,
+/// work of this age has half the weight of new work.
 const RECENT: Nanos = 500_000_000;
-/// Maximum time between two moments when the totals are divided among the kinds. The next constant
-/// is the maximum number of timed activations between them.
+/// Maximum time after which the totals are divided among the kinds of tasks. The division takes
+/// place earlier if `PAGE_TIMED` activations were timed.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
 /// Limit of the total time of the recorded long activations. When the total reaches this limit,
@@ -143,12 +144,12 @@ struct Page {
     /// Timed work. Each activation is multiplied by the number of activations that it represents.
     entries: Entries,
     timed: u32,
-    /// True if the totals of this page were divided among the kinds. The old entries are kept for
-    /// work that is added before the next timed activation.
+    /// True if the totals of this page (a period of time) were divided among the kinds of tasks.
+    /// The old entries are kept for work that is added before the next timed activation.
     is_done: bool,
 }
 
-/// The account of a worker. Only the worker uses it.
+/// The account of a worker, which estimates the work of each kind of task. Only the worker uses it.
 pub(super) struct Ledger {
     /// Time that reading the clock takes.
     overhead: Nanos,
@@ -173,8 +174,8 @@ pub(super) struct Ledger {
     pool: Cell<Work>,
     /// Work that must still be added to the counters of the kinds of tasks.
     owed: RefCell<Entries>,
-    /// Work that the recently timed activations of each kind represent. A full pool is divided in
-    /// the ratio of this work.
+    /// Work that the recently timed activations of each kind represent. A full pool of uncounted
+    /// work is divided among the kinds in the ratio of this work.
     recent: RefCell<Entries>,
     /// Time that the worker has counted since the entries of `recent` were last halved.
     faded: Cell<Nanos>,
@@ -247,7 +248,7 @@ impl Ledger {
     }
 
     /// Records that the worker goes to sleep, and divides the totals among the kinds of tasks.
-    /// `sighted` is as in [`Ledger::timed`].
+    /// `sighted` returns the work that the lookout thread has seen since the last timed activation.
     pub(super) fn rests(
         &self,
         at: Point,
@@ -352,10 +353,11 @@ impl Ledger {
         represents
     }
 
-    /// Ends the open gap if an activation in it was long, counts the work of the gap, and chooses
-    /// another activation for timing. Without this method, the long activation would be counted
-    /// only at the next timed activation, possibly after many other long activations. `sighted` is
-    /// as in [`Ledger::timed`]. The worker must be awake.
+    /// If an activation since the last timed one was long, ends the open gap (these activations),
+    /// counts the work of the gap, and chooses another activation for timing. Otherwise does
+    /// nothing. Without this method, the long activation would be counted only at the next timed
+    /// activation, possibly after many other long activations. `sighted` returns the work that the
+    /// lookout thread has seen in the gap. The worker must be awake.
     ///
     /// Returns true if the gap has ended.
     pub(super) fn looks(
@@ -374,7 +376,8 @@ impl Ledger {
         true
     }
 
-    /// Returns the work that the worker has done since the open gap began.
+    /// Returns the work that the worker has done since the open gap began (since the last timed
+    /// activation).
     fn open_at(&self, at: Point) -> Work {
         let since = self.since.get();
         Work {

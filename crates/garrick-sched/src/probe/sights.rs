@@ -38,17 +38,17 @@ impl Running {
 #[derive(Clone, Copy)]
 pub(super) struct Sight {
     pub(super) running: Running,
-    /// Time at which the activation was first seen.
+    /// Time at which another thread first saw the activation running.
     pub(super) since: Nanos,
-    /// Number of times that the activation was seen.
+    /// Number of times that other threads have seen the activation running.
     pub(super) glances: u64,
-    /// Number of the turn that ran when the activation was first seen.
+    /// Number of the turn that was running when another thread first saw the activation.
     first_turn: u64,
-    /// Time at which the current turn was first seen.
+    /// Time at which another thread first saw the current turn running.
     turn_since: Nanos,
-    /// Number of turns that were seen running for at least [`SLOW_TURN`].
+    /// Number of turns that other threads have seen running for at least [`SLOW_TURN`].
     pub(super) slow: u64,
-    /// True if the current turn was seen running for at least [`SLOW_TURN`].
+    /// True if other threads have seen the current turn running for at least [`SLOW_TURN`].
     is_slow: bool,
 }
 

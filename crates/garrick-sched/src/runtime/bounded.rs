@@ -30,7 +30,7 @@ use crate::runtime::task::{Boxed, Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
-/// A task with the [`Room`] of its mailbox, as they lie in the memory block of a cell.
+/// A task together with the [`Room`] of its mailbox. Both lie in the memory block of a cell.
 ///
 /// Senders read `room` while the task is running, although the running task has a unique reference
 /// to the whole struct. No code writes `room` during this time. The type is not `Unpin`. So the

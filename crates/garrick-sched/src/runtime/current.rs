@@ -180,8 +180,8 @@ pub(crate) fn flush_spare_blocks() {
 }
 
 /// Guard that sets the current worker of this thread, or none. While the guard exists, [`resting`]
-/// returns `None`, because the resting worker might be the one that runs a turn now, or the one
-/// that the thread has left during a turn.
+/// returns `None`. The reason is that the worker that owns this thread might run a turn now, or
+/// that the thread might have left this worker during a turn.
 pub(crate) struct Entered {
     before: (*const Worker, *const Worker, Home),
 }

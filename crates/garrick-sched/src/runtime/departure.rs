@@ -1,9 +1,10 @@
 //! Departures: the times at which messages are sent, to measure how long messages wait.
 //!
-//! A departure travels like a [`Trail`]: in a note in front of its message. A measured turn has a
-//! departure instead of a trail, and its commit sets the time of the departure. The worker that
-//! takes the message from the mailbox computes how long the message has waited. Unlike a trail, a
-//! departure does not pass to the turn that handles the message.
+//! A departure travels like a [`Trail`] (a trace context): in a note, which is a special envelope
+//! in front of its message. A measured turn has a departure instead of a trail, and its commit sets
+//! the time of the departure. The worker that takes the message from the mailbox computes how long
+//! the message has waited. Unlike a trail, a departure does not pass to the turn that handles the
+//! message.
 //!
 //! The threads that watch workers for telemetry (lookouts) increment a count, the [`tick`], while
 //! they run. A thread or worker measures again only after the tick has changed. So measuring costs
@@ -19,9 +20,10 @@ use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 use crate::runtime::trail::Trail;
 use crate::world::Nanos;
 
-/// After a measured turn, its worker waits one more tick for each `PER_TICK` messages that the turn
-/// has sent. A measured message takes about 0.1 us longer than others, and a tick is 1 ms or
-/// longer. So measuring takes at most 0.5 % of the time.
+/// Number of messages that delay the next measurement by one tick. After a turn whose messages were
+/// measured, the worker waits one more tick for each `PER_TICK` messages that the turn has sent. A
+/// measured message takes about 0.1 us longer than others, and a tick is 1 ms or longer. So
+/// measuring takes at most 0.5 % of the time.
 const PER_TICK: u64 = 50;
 
 /// The tick: a count that lookouts increment. It has a cache line of its own, because each message
@@ -80,7 +82,8 @@ impl Trail {
 /// Decides in which turns of a worker the waiting time of messages is measured.
 #[derive(Default)]
 pub(crate) struct Departures {
-    /// Value of the tick after which another turn is measured.
+    /// Value of the tick (a count that lookout threads increment) after which another turn is
+    /// measured.
     next: Cell<u64>,
 }
 

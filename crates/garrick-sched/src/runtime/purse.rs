@@ -19,10 +19,11 @@ use crate::runtime::room::Room;
 /// Maximum number of places that a turn takes in a mailbox by one atomic operation.
 const PLACES_MAX: usize = 64;
 
-/// Maximum number of entries of [`Purse::held`] that are searched for a room, newest first.
+/// Maximum number of entries of [`Purse::held`] that a search for a room (the semaphore of a
+/// mailbox) checks, newest first.
 const ROOMS_SEARCHED: usize = 4;
 
-/// Places that a turn has taken in one room.
+/// Places that a turn has taken in one room: the semaphore of one bounded mailbox.
 struct Held {
     room: NonNull<Room>,
     /// Number of places that the turn has taken in the room.
@@ -32,19 +33,21 @@ struct Held {
     left: usize,
 }
 
-/// Places that a turn has used. This value keeps them while the turn is away from its worker.
+/// Places in bounded mailboxes that a turn has used for messages. This value keeps them while the
+/// turn is away from its worker.
 pub(crate) struct Used(Vec<Held>);
 
-/// Rooms to which places were given back, and the number of these places. Waiting senders of these
-/// rooms must still be woken.
+/// Rooms (semaphores of mailboxes) to which places were given back, and the number of these places.
+/// Waiting senders of these rooms must still be woken.
 #[derive(Default)]
 struct Freed(Vec<(Arc<Room>, usize)>);
 
-/// Places that the current turn has taken.
+/// Places in bounded mailboxes that the current turn has taken.
 pub(crate) struct Purse {
     /// Room of the last entry of `held`, or null.
     last: Cell<*const Room>,
-    /// Number of places that were taken in the last room and have no message yet.
+    /// Number of places that were taken in the last room (the semaphore of a mailbox) and have no
+    /// message yet.
     left: Cell<usize>,
     /// Rooms in which the turn has taken places. In each room, at least one place has a message or
     /// is for the message that is being sent.
@@ -55,7 +58,8 @@ pub(crate) struct Purse {
 }
 
 impl Freed {
-    /// Gives a number of places back to a room. Waiting senders are woken later.
+    /// Gives `count` places back to a room (the semaphore of a mailbox). Waiting senders are woken
+    /// later.
     fn give_back(&mut self, room: NonNull<Room>, count: usize) {
         // SAFETY: what the purse has of a room keeps it there (see the module).
         if count > 0 && unsafe { room.as_ref() }.give_back_quietly(count) {
@@ -80,7 +84,8 @@ impl Purse {
         }
     }
 
-    /// Takes a place for a message in a room. Returns false if the room has no free place.
+    /// Takes a place for a message in a room (the semaphore of a mailbox). Returns false if the
+    /// room has no free place.
     ///
     /// # Safety
     /// The room is in an `Arc`. If a place was taken, the room must exist until the message is sent

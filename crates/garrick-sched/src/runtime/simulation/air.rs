@@ -222,9 +222,8 @@ impl Air {
         }
     }
 
-    /// Returns the sender that is recorded for a copy of a message. The message is the one that the
-    /// choice at an index delivers. Returns `None` if the choice is not a delivery, or if the
-    /// message is itself a copy.
+    /// Returns the sender to record for a copy of the message that choice number `at` delivers.
+    /// Returns `None` if the choice is not a delivery, or if the message is itself a copy.
     pub(super) fn copier_of(&self, at: usize) -> Option<Sender> {
         let Target::Pair(pair) = self.targets[at] else {
             return None;
@@ -237,9 +236,9 @@ impl Air {
         })
     }
 
-    /// Removes the sender-receiver pair of a message, and returns all messages of the pair. The
-    /// message is the one that the choice at an index delivers. Returns `None` if the choice is not
-    /// a delivery.
+    /// Takes the message that choice number `at` delivers, removes the sender-receiver pair of this
+    /// message, and returns all messages of the pair. Returns `None` if the choice is not a
+    /// delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),
