@@ -273,9 +273,9 @@ impl Stage {
         Ok(())
     }
 
-    /// Stages a message for a cell that is not a door, behind a trail. Later messages do not go
-    /// into the same envelope. An answer is accepted even if the sponsor of the cell refuses other
-    /// messages because it is shutting down.
+    /// Stages a trail (a trace context), followed by its message, for a cell that is not a door.
+    /// Later messages do not go into the same envelope. An answer is accepted even if the sponsor
+    /// of the cell refuses other messages because it is shutting down.
     ///
     /// # Errors
     /// Returns the message if the cell is closed.
@@ -603,7 +603,8 @@ fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     Some(chain)
 }
 
-/// Returns a chain that contains a trail, followed by the envelope with the message of the trail.
+/// Returns a chain that contains a trail (a trace context), followed by the envelope with the
+/// message to which the trail belongs.
 pub(crate) fn chain_behind(pool: &Pool, trail: Trail, envelope: *mut Envelope) -> Chain {
     let mut chain = Chain::of_one(parcel::sealed(pool, Kind::Trail, trail));
     // SAFETY: made for this, so it is ours alone.

@@ -289,8 +289,8 @@ impl<M: 'static> Turn<'_, M> {
         away::blocking(self.worker, f)
     }
 
-    /// Returns the trail of this turn: the trail that came with the message, or the trail that was
-    /// set during the turn.
+    /// Returns the trail (a value such as a trace context) of this turn: the one that came with the
+    /// message, or the one that was set during the turn.
     #[doc(hidden)]
     #[must_use]
     pub fn trail(&self) -> Option<Trail> {

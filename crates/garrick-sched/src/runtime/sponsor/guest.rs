@@ -34,8 +34,8 @@ const VISIT_MAX: u32 = 64;
 /// tasks of a worker. After a long visit, the next questions to the worker use the ordinary path,
 /// so that the asker's thread is free for its other work.
 const VISIT_LONG: Nanos = 20_000;
-/// After an asker has run tasks of a worker for a long time, this number of questions to the worker
-/// use the ordinary path.
+/// Number of questions to a worker that use the ordinary path after an asker has run tasks of this
+/// worker for a long time.
 const VISITS_SPARED: usize = 64;
 /// While visits are short, at most this number of visits in a row are not timed. A visit is the
 /// time during which an asker runs tasks of a worker. A question takes 190 ns with the two reads of
@@ -45,8 +45,8 @@ const UNTIMED_MAX: u32 = 7;
 /// worker. The tries take longer than one short visit. Loom models do not try again, because the
 /// tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// After a thread has tried in vain to take a worker, it does not try at its next questions for
-/// which the worker is taken. This is the maximum number of such questions.
+/// Maximum number of questions for which a thread does not try to take a worker that another thread
+/// runs, after the thread has tried in vain to take one.
 const UNTRIED_MAX: u32 = 63;
 /// If this number of consecutive answers is ready at the first poll, the last of them is held back
 /// until the next poll. The reason is that a future that is always ready would starve the other
@@ -113,11 +113,12 @@ impl Skips {
 /// that runs the worker.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
-    /// Low bits of [`departure::now`] at the last counted visit.
+    /// Low bits of the tick at the last counted visit. The tick ([`departure::now`]) is a count
+    /// that lookout threads increment.
     tick: Cell<u32>,
     /// Number of visits that are not counted although the tick has changed.
     skipped: Cell<u8>,
-    /// True if there was a visit that was not counted since the last counted visit.
+    /// True if at least one visit after the last counted visit was not counted.
     is_dense: Cell<bool>,
     /// Selects the visits whose duration is measured.
     untimed: Skips,

@@ -501,7 +501,8 @@ impl Worker {
         self.commit_between();
     }
 
-    /// Takes over a cell that another worker has given away. Leaves the commit to the caller.
+    /// Takes over a cell that another worker has given away, but commits nothing. The caller must
+    /// then commit the effects (`commit_between`).
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();

@@ -112,8 +112,8 @@ pub(super) struct Lent {
     /// Number of cells that were taken out of `told` because other workers can do the remaining
     /// work.
     resumed: usize,
-    /// Cells that only the owner may run. Some are cells of `told` whose tokens have come back. The
-    /// current turn has sent to the others.
+    /// Cells that only the owner may run: cells from `told` whose tokens have come back, and cells
+    /// to which the current turn has sent messages.
     kept: Vec<CellPtr>,
     /// Cells for which messages have come and that may also be in a lent run queue. Their tokens
     /// are kept until the cells are taken out of this queue.

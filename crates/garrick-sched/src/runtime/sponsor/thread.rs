@@ -199,11 +199,11 @@ struct Opening {
     shared: Option<Arc<Shared>>,
     /// Driver in which the worker sleeps.
     driver: Option<Driven>,
-    /// Counts the thread as exited when it is dropped.
+    /// Guard that counts the thread as exited when the guard is dropped.
     _ends: Ends,
 }
 
-/// Guard that counts a thread as exited.
+/// Guard that counts a thread as exited when the guard is dropped.
 pub(super) struct Ends(pub(super) Arc<Over>);
 
 impl Drop for Ends {

@@ -92,8 +92,8 @@ pub(crate) struct Worker {
     pub(crate) hold: Arc<Hold>,
     /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,
-    /// Idle worker to which the last turn has sent a message. The thread of this worker will run it
-    /// next, so no other thread was woken.
+    /// Idle worker to which the last turn has sent a message. The thread that runs this worker will
+    /// run the idle worker next, so no other thread was woken.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
     /// Cell that this worker has taken over from another worker since the last check between two
     /// activations.

@@ -18,8 +18,8 @@ use crate::runtime::sponsor::Shared;
 use crate::runtime::watch::Ended;
 
 /// Maximum number of parts before the last part of a turn, if the turn takes messages that its task
-/// has kept for later. The number of parts of other turns is bounded by the limits of the
-/// activation.
+/// has kept for later. A part contains the effects of one message. Other turns have only as many
+/// parts as the limits of the activation allow.
 const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and waits for the decision about its commit.
@@ -142,7 +142,7 @@ impl Later {
         self.with_asked(|asked| matches!(asked.source, Source::Mailbox) && !asked.is_barred)
     }
 
-    /// Adds a part of the current turn to the parts that have ended.
+    /// Adds a part of the current turn (the effects of one message) to the parts that have ended.
     fn add_part(&self, part: Part) {
         self.with_asked(|asked| asked.parts.push(part));
     }
@@ -158,7 +158,8 @@ impl Later {
         self.asked.set(asked);
     }
 
-    /// Returns true if earlier parts of the current turn have ended.
+    /// Returns true if the current turn has earlier parts: messages that it has handled before the
+    /// current one.
     pub(crate) fn has_parts(&self) -> bool {
         self.with_asked(|asked| !asked.parts.is_empty())
     }

@@ -87,8 +87,8 @@ impl Worker {
         is_visiting
     }
 
-    /// If this worker runs a cell that another worker has lent, returns true if another message for
-    /// this cell is waiting. Otherwise returns `None`.
+    /// Returns `Some` if this worker runs a cell that another worker has lent, and otherwise
+    /// `None`. The value in `Some` is true if another message for this cell is waiting.
     pub(crate) fn visit_has_more(&self) -> Option<bool> {
         self.is_visiting().then(|| self.visiting.has_more.get())
     }
@@ -473,7 +473,8 @@ impl Worker {
         (recalled.back, recalled.left)
     }
 
-    /// Removes a cell from `in_hand`, because another worker has run the cell.
+    /// Removes a cell from `in_hand` (the entry that would run next), because another worker has
+    /// run the cell.
     fn drop_from_hand(&self, cell: CellPtr) {
         if self.in_hand.get().is_some_and(|entry| entry.cell() == cell) {
             self.in_hand.set(None);
