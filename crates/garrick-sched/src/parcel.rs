@@ -128,7 +128,8 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     envelope
 }
 
-/// Returns a note whose content does not count as a message. [`open_sealed`] takes it out.
+/// Returns a note (an envelope with one value) whose content does not count as a message.
+/// [`open_sealed`] takes the content out.
 pub(crate) fn sealed<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     let note = note(pool, kind, content);
     // SAFETY: made just now, and ours.
@@ -136,7 +137,7 @@ pub(crate) fn sealed<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     note
 }
 
-/// Takes the content out of a note that [`sealed`] has returned.
+/// Takes the content out of a note (an envelope with one value) that [`sealed`] has returned.
 ///
 /// # Safety
 /// The caller owns the note, whose content is of type `N` and was not taken out before.

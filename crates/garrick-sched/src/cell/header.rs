@@ -33,18 +33,19 @@ pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 /// Functions of a door: a cell whose address leads to a function instead of a task. There is one
 /// static table per type of door.
 pub(crate) struct DoorTable {
-    /// Moves the message out of the memory behind the pointer, and passes it to the door. If the
-    /// door refuses the message, moves the message back and returns false.
+    /// Moves the message out of the memory behind the pointer, and passes it to the door (the
+    /// function behind an address). If the door refuses the message, moves the message back and
+    /// returns false.
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
-    /// Passes a message during a turn, for a door that only forwards messages. `None` for all other
-    /// doors.
+    /// Passes a message during a turn, for a door (a function behind an address) that only forwards
+    /// messages. `None` for all other doors.
     pub(crate) relay: Option<Relay>,
     /// Passes a message to the door in a separate turn. The third argument points to the message,
     /// which is moved out. The second argument is the worker of the current turn. Takes over a
     /// reference to the door.
     pub(crate) defer: unsafe fn(CellPtr, NonNull<()>, *mut ()),
-    /// Passes the unread messages of one envelope to the door. Returns the number of refused
-    /// messages.
+    /// Passes the unread messages of one envelope to the door (the function behind an address).
+    /// Returns the number of refused messages.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
     /// Requests that the receiver behind the door stop.
     pub(crate) stop: unsafe fn(CellPtr),
@@ -105,7 +106,7 @@ pub(crate) struct Table {
     /// True if the mailbox is bounded. The table of the dropped task has the same value, because
     /// senders read the field until the block is freed.
     pub(crate) bounded: bool,
-    /// Functions of the door. `None` if the cell is not a door.
+    /// Functions of the door (a function behind an address). `None` if the cell is not a door.
     pub(crate) door: Option<&'static DoorTable>,
     /// Table that replaces this table when a watcher is added to the task. `None` in the table of a
     /// watched task.
@@ -183,7 +184,7 @@ impl Header {
         }
     }
 
-    /// Creates a door, with one reference.
+    /// Creates the header of a door (a function behind an address), with one reference.
     pub(crate) fn door(table: &'static Table) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
@@ -278,7 +279,7 @@ impl Header {
         self.state().home()
     }
 
-    /// Returns the home of a block, which may be free or may be freed during the call.
+    /// Returns the home (the owner) of a block, which may be free or may be freed during the call.
     ///
     /// # Safety
     /// The block belongs to the pool for cells. Its state word is always accessed as an atomic, and
@@ -352,8 +353,9 @@ impl Header {
         self.set_mailbox_tail(envelope);
     }
 
-    /// Returns the number of messages in the local mailbox. Each note counts as a message. Only the
-    /// owner calls this, and only while no visitor (another thread) handles messages of the cell.
+    /// Returns the number of messages in the local mailbox. Each note (an envelope that makes a
+    /// request) counts as a message. Only the owner calls this, and only while no visitor (another
+    /// thread) handles messages of the cell.
     pub(crate) fn mailbox_len(&self) -> usize {
         self.mailbox_range().1
     }
@@ -475,8 +477,8 @@ impl fmt::Debug for TaskId {
 }
 
 /// A pointer to a cell that is not freed yet. Code may have such a pointer only as long as the cell
-/// cannot be freed: while the code has a reference to the cell or the token of the cell, or while
-/// the cell is scheduled.
+/// cannot be freed: while the code has a reference to the cell or the token of the cell (the right
+/// to notify its owner), or while the cell is scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);

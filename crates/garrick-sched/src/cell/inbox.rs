@@ -30,7 +30,8 @@ use super::header::Header;
 const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// The inbox is closed: nothing can be pushed to it any more.
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
-/// The cell is a door. No envelope is ever pushed, because each sender runs the door itself.
+/// The cell is a door: a function behind an address. No envelope is ever pushed, because each
+/// sender runs the function itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
 /// The inbox is empty, and no thread holds the token (the right to notify the owner). The cell is
 /// lent: other threads handle its messages during a long turn of the owner. Threads other than the
@@ -131,7 +132,8 @@ impl Header {
         self.inbox.load(Relaxed) == CLOSED
     }
 
-    /// Returns true if the cell is a door. The result never changes.
+    /// Returns true if the cell is a door (a function behind an address) and not a task. The result
+    /// never changes.
     #[inline]
     pub(crate) fn is_door(&self) -> bool {
         // Relaxed: written before the first address was given away.
@@ -226,7 +228,7 @@ impl Header {
     }
 
     /// Closes the inbox permanently and takes the remaining envelopes, newest first. Only an owner
-    /// that has the token of the cell calls this.
+    /// that has the token (the right to notify the owner) calls this.
     pub(crate) fn close(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
         // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of

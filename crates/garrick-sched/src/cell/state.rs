@@ -56,7 +56,7 @@ impl Home {
     /// an owner.
     pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
-    /// Returns the home with number `number`, which must not be 0.
+    /// Returns the home value of worker number `number`, which must not be 0.
     pub(crate) const fn new(number: u16) -> Self {
         assert!(number != 0, "0 means nobody");
         Self((number as u64) << HOME_SHIFT)
@@ -68,7 +68,7 @@ impl Home {
         (self.0 >> HOME_SHIFT) as u16
     }
 
-    /// Returns the state of an idle cell of this home.
+    /// Returns the state of an idle cell that belongs to this home (worker).
     #[inline]
     pub(crate) const fn idle(self) -> State {
         State(self.0)
@@ -123,28 +123,29 @@ impl State {
         ptr::with_exposed_provenance_mut((self.0 & POINTER_MASK) as usize)
     }
 
-    /// Returns true if the home of the cell is `home`, and the cell is idle and not newborn.
+    /// Returns true if the cell belongs to the worker `home`, is idle, and is not newborn (has
+    /// already run).
     #[inline]
     pub(crate) fn is_idle_at(self, home: Home) -> bool {
         self == home.idle()
     }
 
-    /// Returns true if the home of the cell is `home`, and the cell is idle: it is not scheduled,
-    /// its mailbox is empty, and it has not stopped. The cell may be newborn (it has not run yet).
+    /// Returns true if the cell belongs to the worker `home`, and is idle: it is not scheduled, its
+    /// mailbox is empty, and it has not stopped. The cell may be newborn (it has not run yet).
     #[inline]
     pub(crate) fn rests_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0
     }
 
-    /// Returns true if the home of the cell is `home`, the cell is scheduled, and its mailbox is
-    /// empty. The cell may be newborn (it has not run yet).
+    /// Returns true if the cell belongs to the worker `home`, is scheduled, and has an empty
+    /// mailbox. The cell may be newborn (it has not run yet).
     #[inline]
     pub(crate) fn is_scheduled_alone_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0 | SCHEDULED
     }
 
-    /// Returns true if the home of the cell is `home`, the cell is scheduled and has not stopped,
-    /// and its mailbox has no messages of the current turn. The cell may be newborn (it has not run
+    /// Returns true if the cell belongs to the worker `home`, is scheduled, has not stopped, and
+    /// has no messages of the current turn in its mailbox. The cell may be newborn (it has not run
     /// yet).
     pub(super) fn is_scheduled_whole_at(self, home: Home) -> bool {
         self.0 & !NEWBORN & !POINTER_MASK == home.0 | SCHEDULED
@@ -167,7 +168,7 @@ impl State {
     }
 
     /// Returns true if the cell has stopped and is not scheduled, so that the owner needs only the
-    /// cell's token to close the cell.
+    /// cell's token (the right to notify the owner) to close the cell.
     pub(crate) const fn waits_for_token(self) -> bool {
         self.0 & (STOPPED | SCHEDULED) == STOPPED
     }
@@ -345,7 +346,7 @@ impl Header {
         self.store(self.state().0 & !APPENDED);
     }
 
-    /// Sets the home of the cell.
+    /// Sets the home (the owner) of the cell.
     #[inline]
     pub(crate) fn set_home(&self, home: Home) {
         debug_assert_ne!(home, Home::STRANGER, "a stranger owns nothing");

@@ -114,7 +114,7 @@ impl Kind {
         self.longest.store(mailboxes.longest, Relaxed);
     }
 
-    /// Returns the result of the last census.
+    /// Returns the result of the last census (count of waiting messages) for this kind of task.
     pub(super) fn mailboxes(&self) -> Mailboxes {
         Mailboxes {
             messages: self.messages.load(Relaxed),

@@ -77,8 +77,8 @@ struct Activation {
 }
 
 impl Lane {
-    /// Creates a lane. If `counts` is true, the lane has counters for each kind of task. `seed`
-    /// determines which activations are timed. `clock` returns the time.
+    /// Creates a lane: the counters of one worker. If `counts` is true, the lane has counters for
+    /// each kind of task. `seed` determines which activations are timed. `clock` returns the time.
     pub(crate) fn new(counts: bool, seed: u64, clock: impl Fn() -> Nanos) -> Self {
         let books = || Books {
             counted: Arc::new(Counted {
@@ -256,7 +256,7 @@ impl Lane {
         Some(&books.gauge).filter(|gauge| gauge.is_on())
     }
 
-    /// Returns true if the worker must take a census.
+    /// Returns true if the worker must take a census: count its waiting messages.
     #[inline]
     pub(crate) fn wants_census(&self) -> bool {
         let books = self.books.as_ref();
@@ -575,8 +575,8 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// A lane with a simulated clock. If `glances` is true, a simulated lookout thread checks the
-    /// lane.
+    /// A lane (the counters of one worker) with a simulated clock. If `glances` is true, a
+    /// simulated lookout thread checks the lane.
     struct Simulated {
         lane: Lane,
         reader: LaneReader,

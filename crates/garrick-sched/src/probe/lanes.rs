@@ -142,8 +142,8 @@ impl Lanes {
         self.readers.iter().zip(running).map(sample).collect()
     }
 
-    /// Requests a census of each worker. Returns true if at least one worker is awake and must
-    /// answer.
+    /// Requests a census (a count of waiting messages) of each worker. Returns true if at least one
+    /// worker is awake and must answer.
     pub(crate) fn ask_census(&self) -> bool {
         for lane in self.readers.iter().filter_map(OnceLock::get) {
             lane.ask_census();
@@ -151,7 +151,8 @@ impl Lanes {
         self.want_census()
     }
 
-    /// Returns true if a worker is awake and has not answered the last request for a census.
+    /// Returns true if a worker is awake and has not answered the last request for a census (a
+    /// count of waiting messages).
     pub(crate) fn want_census(&self) -> bool {
         let mut lanes = self.readers.iter().filter_map(OnceLock::get);
         lanes.any(LaneReader::wants_census)

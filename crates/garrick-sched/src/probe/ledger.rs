@@ -64,7 +64,8 @@ const PAGE_TIMED: u32 = 64;
 /// Limit of the total time of the recorded long activations. When the total reaches this limit,
 /// each recorded time is halved, so that older activations count less.
 const FADES: Nanos = 1_000_000_000;
-/// Upper limit of the number of activations in a gap, as a multiple of the mean number.
+/// Upper limit of the number of activations in a gap (from one timed activation to the next), as a
+/// multiple of the mean number.
 pub(super) const LONGEST: u64 = 3;
 
 /// A moment between two activations.
@@ -160,8 +161,9 @@ pub(super) struct Ledger {
     gap: Cell<u64>,
     /// Number of the activation that is timed next.
     due: Cell<u32>,
-    /// Beginning of the open gap, which is the end of the last timed activation or of the last
-    /// rest. The time in this field is meaningless while the worker sleeps.
+    /// Beginning of the open gap (the activations since the last timed one). This is the end of the
+    /// last timed activation, or of the last rest. The time in this field is meaningless while the
+    /// worker sleeps.
     since: Cell<Point>,
     sleeps: Cell<bool>,
     /// True if the worker had no work for some time in the open gap (since the last timed
@@ -298,7 +300,8 @@ impl Ledger {
     }
 
     /// Counts a timed activation that ended at `at`. Calls `sighted` if an untimed activation in
-    /// the gap was long. `sighted` returns the work that the lookout thread has seen in the gap.
+    /// the gap (since the previous timed activation) was long. `sighted` returns the work that the
+    /// lookout thread has seen in the gap.
     pub(super) fn timed(
         &self,
         timed: Timed,
@@ -457,7 +460,8 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts the excess time of a gap as work of its long activations. Returns the counted work.
+    /// Counts the excess time of a gap (its time beyond the usual duration) as work of its long
+    /// activations. Returns the counted work.
     fn count_excess(
         &self,
         excess: Nanos,
@@ -497,8 +501,8 @@ impl Ledger {
         counted
     }
 
-    /// Counts the excess time of a gap as work of the activations that the lookout thread has seen
-    /// in the gap.
+    /// Counts the excess time of a gap (its time beyond the usual duration) as work of the
+    /// activations that the lookout thread has seen in the gap.
     fn count_sighted(
         &self,
         excess: Nanos,
@@ -568,8 +572,9 @@ impl Ledger {
         self.pool.set(self.drain(pool, self.most(), post));
     }
 
-    /// Counts the work that is owed to the kinds, and subtracts it from the pool. Counts only as
-    /// much as the pool contains. Returns the rest of the pool.
+    /// Counts the work that is owed to the kinds of tasks, and subtracts it from the pool (the work
+    /// that is not counted for any kind yet). Counts only as much as the pool contains. Returns the
+    /// rest of the pool.
     fn pay(&self, pool: Work, post: &mut impl FnMut(Posted)) -> Work {
         let owed = &mut *self.owed.borrow_mut();
         let pays = sum_of(owed).min(pool);
@@ -614,8 +619,8 @@ impl Ledger {
         }
     }
 
-    /// Divides among the kinds the part of the pool that exceeds `most`. Returns the rest of the
-    /// pool.
+    /// Divides among the kinds of tasks the part of the pool (the work that is not counted yet)
+    /// that exceeds `most`. Returns the rest of the pool.
     fn drain(&self, pool: Work, most: Work, post: &mut impl FnMut(Posted)) -> Work {
         let recent = self.recent.borrow();
         let most = match recent.len() {

@@ -373,7 +373,8 @@ pub(crate) fn is_stopped(cell: CellPtr) -> bool {
     }
 }
 
-/// Returns the function table of the door if the cell is a door, otherwise `None`.
+/// Returns the function table of the door if the cell is a door (a function behind an address), and
+/// otherwise `None`.
 fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     if cell.is_door() {
         cell.table().door
@@ -532,7 +533,8 @@ impl<M> Address<M> {
         }
     }
 
-    /// Returns the name of the task or door. By default, this is the name of its type.
+    /// Returns the name of the task, or of the door (function) to which the address leads. By
+    /// default, this is the name of its type.
     #[must_use]
     pub fn task_name(&self) -> &'static str {
         (self.cell.table().name)()

@@ -37,7 +37,7 @@ use crate::runtime::worker::Worker;
 /// compiler does not assume that the unique reference is the only way to access the struct.
 #[repr(C)]
 struct Bounded<T> {
-    /// Room of the mailbox, which [`drop_room`] drops when the memory block is freed.
+    /// Room (semaphore) of the mailbox, which [`drop_room`] drops when the memory block is freed.
     room: ManuallyDrop<Arc<Room>>,
     /// The task, which [`Bounded::drop`] drops.
     task: ManuallyDrop<T>,

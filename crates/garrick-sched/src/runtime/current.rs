@@ -23,7 +23,7 @@ thread_values! {
     /// Sponsor of the worker that owns this thread, even while the thread runs other code. Null if
     /// there is none.
     static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
-    /// Number of the worker that this thread runs now, or `STRANGER`.
+    /// Number of the worker that this thread runs now, or `STRANGER` if it runs no worker.
     static HOME: Cell<Home> = Cell::new(Home::STRANGER);
     /// True while the turn on this thread is away from its worker
     /// ([`Turn::blocking`](crate::Turn::blocking)).
@@ -32,7 +32,7 @@ thread_values! {
     static POOL: Pool = Pool::new();
 }
 
-/// Returns the number of the worker that this thread runs now, or `STRANGER`.
+/// Returns the number of the worker that this thread runs now, or `STRANGER` if it runs no worker.
 #[inline]
 pub(crate) fn home() -> Home {
     HOME.get()

@@ -26,12 +26,13 @@ use crate::world::Nanos;
 /// measuring takes at most 0.5 % of the time.
 const PER_TICK: u64 = 50;
 
-/// The tick: a count that lookouts increment. It has a cache line of its own, because each message
-/// that is sent outside of turns reads it.
+/// The tick: a count that lookouts (threads that watch workers) increment. The tick has a cache
+/// line of its own, because each message that is sent outside of turns reads it.
 static TICK: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(0));
 
 thread_local! {
-    /// Tick at the last measured message that this thread has sent outside of turns.
+    /// Value of the tick (a count that lookout threads increment) when this thread last sent a
+    /// measured message outside of turns.
     static LAST: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -41,7 +42,8 @@ pub(crate) fn tick() {
     TICK.fetch_add(1, Relaxed);
 }
 
-/// Returns the tick, a count that lookouts increment. The tick is 0 as long as nothing is measured.
+/// Returns the tick: a count that lookouts (threads that watch workers) increment. The tick is 0 as
+/// long as nothing is measured.
 #[inline]
 pub(crate) fn now() -> u64 {
     TICK.load(Relaxed)

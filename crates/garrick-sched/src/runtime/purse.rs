@@ -26,7 +26,7 @@ const ROOMS_SEARCHED: usize = 4;
 /// Places that a turn has taken in one room: the semaphore of one bounded mailbox.
 struct Held {
     room: NonNull<Room>,
-    /// Number of places that the turn has taken in the room.
+    /// Number of places that the turn has taken in the room (the semaphore of a mailbox).
     taken: usize,
     /// Number of taken places without a message. For the last entry of the list, this number is in
     /// [`Purse::left`] instead.
@@ -44,13 +44,13 @@ struct Freed(Vec<(Arc<Room>, usize)>);
 
 /// Places in bounded mailboxes that the current turn has taken.
 pub(crate) struct Purse {
-    /// Room of the last entry of `held`, or null.
+    /// Room (semaphore of a mailbox) of the last entry of `held`, or null.
     last: Cell<*const Room>,
     /// Number of places that were taken in the last room (the semaphore of a mailbox) and have no
     /// message yet.
     left: Cell<usize>,
-    /// Rooms in which the turn has taken places. In each room, at least one place has a message or
-    /// is for the message that is being sent.
+    /// Rooms (semaphores of mailboxes) in which the turn has taken places. In each room, at least
+    /// one place has a message or is for the message that is being sent.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
     /// False only if `held` and `freed` are empty.
@@ -147,7 +147,8 @@ impl Purse {
         }
     }
 
-    /// Makes the entry of `room` the last entry of the list. Adds an entry if there is none.
+    /// Makes the entry of `room` the last entry of [`Purse::held`]. Adds an entry if `room` has
+    /// none.
     fn turn_to<'a>(&self, held: &'a mut Vec<Held>, room: &Room) -> &'a mut Held {
         self.used.set(true);
         self.note_left(held);
@@ -231,7 +232,7 @@ impl Purse {
     }
 
     /// Panics in debug builds if there are places when a turn begins, because no message would keep
-    /// their rooms alive.
+    /// their rooms (the semaphores of mailboxes) alive.
     #[inline]
     pub(crate) fn check_settled(&self) {
         debug_assert!(

@@ -67,8 +67,8 @@ struct Outgoing {
 /// and the asking task must get a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// Task or door that has asked the question. A task is kept alive by the staged answer, and a
-    /// door by [`Stage`].
+    /// Task, or door (function behind an address), that has asked the question. A task is kept
+    /// alive by the staged answer, and a door by [`Stage`].
     pub(crate) cell: CellPtr,
     /// Sends a refusal to the asker. Consumes a reference to the asker.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
@@ -129,8 +129,8 @@ pub(crate) struct Stage {
     owed_by: Cell<u64>,
     /// Answers that the turn has given to threads and futures.
     given: RefCell<Vec<Given>>,
-    /// Doors to which the turn has sent answers. This list keeps each door alive, because a door
-    /// passes an answer on immediately.
+    /// Doors (functions behind addresses) to which the turn has sent answers. This list keeps each
+    /// door alive, because a door passes an answer on immediately.
     kept: RefCell<Vec<CellPtr>>,
     /// Places in bounded mailboxes that the turn has taken.
     pub(crate) purse: Purse,
@@ -201,8 +201,8 @@ impl Stage {
         }
     }
 
-    /// Appends a note to the mailbox of a scheduled cell of this worker. Messages are not added to
-    /// a note.
+    /// Appends a note (an envelope that makes a request) to the mailbox of a scheduled cell of this
+    /// worker. Later messages go into another envelope.
     pub(crate) fn append_note(&self, cell: CellPtr, note: *mut Envelope) {
         self.cover(cell);
         // SAFETY: the note is ours, and alive until it is read.
@@ -300,8 +300,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Stages a note to a cell of any worker, after the messages that this turn has sent to the
-    /// cell.
+    /// Stages a note (an envelope that makes a request) to a cell of any worker, after the messages
+    /// that this turn has sent to the cell.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         cell.clone_foreign();
         self.set_dirty();
@@ -352,7 +352,8 @@ impl Stage {
         }
     }
 
-    /// Takes the doors that were kept for the turn, with their references.
+    /// Takes the doors (functions behind addresses) that were kept alive for the turn, with their
+    /// references.
     pub(crate) fn take_kept(&self) -> Vec<CellPtr> {
         self.kept.take()
     }

@@ -101,8 +101,8 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.lane.restarted(self.running());
     }
 
-    /// Returns the cell of the task that runs this turn. If the turn calls a door, this is the cell
-    /// of the sender, not the cell of the door.
+    /// Returns the cell of the task that runs this turn. If the turn calls a door (a function
+    /// behind an address), this is the cell of the sender, not the cell of the door.
     fn running(&self) -> CellPtr {
         self.worker.running().unwrap_or(self.cell)
     }

@@ -76,8 +76,8 @@ pub(super) struct Seat {
     /// Deadline of the worker's next timer. Used while no thread runs the worker. Not modelled,
     /// because loom models have no clock.
     deadline: AtomicU64,
-    /// Number of tickets for this worker in `Lists::returning`. Written under the lock of the
-    /// lists.
+    /// Number of tickets for this worker in `Lists::returning`: of threads that have left the
+    /// worker in the middle of a turn. Written under the lock of the lists.
     wanted_back: AtomicUsize,
 }
 
@@ -111,14 +111,14 @@ impl Ticket {
     }
 }
 
-/// Place where a thread of the crew waits for a worker to run.
+/// Place where a thread of the crew (a group of threads) waits for a worker to run.
 #[derive(Default)]
 struct Berth {
     /// Handle that wakes the thread. `None` while there is no thread.
     bell: Mutex<Option<Bell>>,
 }
 
-/// Handle that wakes a thread of the crew.
+/// Handle that wakes a thread of the crew (a group of threads).
 struct Bell {
     thread: Thread,
     /// Waker for a thread that sleeps in a driver. It is in an `Arc`, because cloning and dropping
@@ -482,7 +482,7 @@ impl Berth {
     }
 }
 
-/// A thread that runs the workers of a crew.
+/// A thread that runs the workers of a crew (a group of threads and workers).
 pub(super) struct Hand {
     pub(super) shared: Arc<Shared>,
     pub(super) crew: Arc<Crew>,
@@ -492,8 +492,8 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// Makes the calling thread a thread of the crew, which will open worker number `index`. If the
-    /// thread sleeps in a driver, `waker` wakes it.
+    /// Makes the calling thread a thread of the crew (a group of threads). The thread will open
+    /// worker number `index`. If the thread sleeps in a driver, `waker` wakes it.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
         Self::with_bell(crew.clone(), number, shared, waker)
@@ -533,7 +533,7 @@ impl Hand {
         self.number
     }
 
-    /// Opens a worker of the crew, which the calling thread then runs.
+    /// Opens (creates) a worker of the crew, which the calling thread then runs.
     pub(super) fn open(&self, seat: usize, worker: Box<Worker>) {
         let seat = &self.crew.seats[seat];
         let _look = seat.look();

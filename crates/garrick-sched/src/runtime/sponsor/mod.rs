@@ -288,7 +288,7 @@ impl Shared {
         }
     }
 
-    /// Opens the gate, if there is one.
+    /// Opens the gate for messages from other threads, if the sponsor has a gate.
     fn open_gate(self: &Arc<Self>) {
         if let Some(gate) = &self.gate {
             gate.open(Arc::as_ptr(self).cast(), &self.homes);
@@ -329,7 +329,7 @@ impl Shared {
         self.census_taken();
     }
 
-    /// Ends the request for a census if all workers have answered.
+    /// Ends the request for a census (a count of waiting messages) if all workers have answered.
     pub(crate) fn census_taken(&self) {
         if self.signal().wants_census() && !self.lanes.want_census() {
             // Relaxed: a hint. If two workers answer at once and neither sees the answer of the

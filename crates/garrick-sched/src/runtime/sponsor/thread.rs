@@ -355,14 +355,14 @@ pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: u
 }
 
 /// The only thread of a sponsor in a loom model. The thread has started some workers and left them
-/// PARKED.
+/// PARKED (no thread runs them).
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct LeftInModel(Hand);
 
 #[cfg(all(test, garrick_loom))]
 impl LeftInModel {
-    /// Starts the workers with the numbers `seats` and leaves them PARKED. The other workers are
-    /// started by the model.
+    /// Starts the workers with the numbers `seats` and leaves them PARKED (no thread runs them).
+    /// The other workers are started by the model.
     pub(crate) fn new(shared: &Arc<Shared>, seats: &[usize]) -> Self {
         let hand = Hand::new(shared.clone(), 0, None);
         for &seat in seats {
@@ -399,8 +399,8 @@ impl LeftInModel {
         self.goes(seat, next)
     }
 
-    /// Starts some workers and leaves them PARKED. Then starts one more worker, which the thread
-    /// continues to run.
+    /// Starts some workers and leaves them PARKED (no thread runs them). Then starts one more
+    /// worker, which the thread continues to run.
     pub(crate) fn sits(shared: &Arc<Shared>, seat: usize, parked: &[usize]) -> Self {
         let left = Self::new(shared, parked);
         Self::open(&left.0, seat);

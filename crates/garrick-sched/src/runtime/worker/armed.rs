@@ -62,7 +62,7 @@ impl Worker {
     }
 
     /// Runs the next cell as [`Worker::step`] does, and times the activation if it was selected.
-    /// First takes a census if one was requested.
+    /// First takes a census (counts the waiting messages) if one was requested.
     #[inline(never)]
     pub(super) fn step_armed(&self, picks: u32, until: &impl Fn(Signal) -> bool) -> Step {
         if self.lane.wants_census() {

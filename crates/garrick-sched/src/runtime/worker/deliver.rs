@@ -1,4 +1,5 @@
-//! Delivery of the messages and notes that a turn has sent to cells of other workers.
+//! Delivery of the messages and notes (envelopes that make requests) that a turn has sent to cells
+//! of other workers.
 
 use super::Worker;
 use crate::cell::{CellPtr, Chain};
@@ -13,8 +14,8 @@ impl Worker {
         }
     }
 
-    /// Pushes a chain to the inbox of its receiver, or passes it to a door. Drops the reference
-    /// that has kept the receiver alive.
+    /// Pushes a chain to the inbox of its receiver, or passes it to a door (a function behind an
+    /// address). Drops the reference that has kept the receiver alive.
     #[inline]
     pub(crate) fn push_staged(&self, cell: CellPtr, chain: Chain) {
         // SAFETY: the chain comes with a reference of its own.

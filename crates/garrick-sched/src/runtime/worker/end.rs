@@ -344,7 +344,7 @@ impl Worker {
         goes_on
     }
 
-    /// Reports a panic of a door.
+    /// Reports a panic of a door (a function behind an address).
     pub(crate) fn report(&self, door: CellPtr, panic: &Panic) {
         self.report_as(door.table().name_of(), panic, false);
     }

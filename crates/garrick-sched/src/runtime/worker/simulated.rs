@@ -30,9 +30,9 @@ impl Worker {
         self.has_something() || self.shared.queued() > 0
     }
 
-    /// Calls `arrive` with everything that was sent to cells of this worker. Handles notes whose
-    /// order does not matter. After the call, there may be new arrivals, because foreign code runs
-    /// at the end.
+    /// Calls `arrive` with everything that was sent to cells of this worker. Handles notes
+    /// (envelopes that make requests) whose order does not matter. After the call, there may be new
+    /// arrivals, because foreign code runs at the end.
     pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) {
         let _entered = Entered::new(self);
         if self.shared.queued() > 0 {
