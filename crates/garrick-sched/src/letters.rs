@@ -39,7 +39,7 @@ pub enum LetterReason {
 }
 
 impl LetterReason {
-    /// All reasons.
+    /// All reasons why a message can become a dead letter.
     const ALL: [Self; 5] = [
         Self::Stopped,
         Self::Failed,

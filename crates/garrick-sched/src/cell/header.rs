@@ -152,16 +152,17 @@ impl Table {
 #[repr(C)]
 pub(crate) struct Header {
     /// Table of the task's functions. Written by the owner, read by threads that send to the cell
-    /// or drop messages for it. The models do not check this field, because it orders nothing.
+    /// or drop messages for it. Loom models do not check this field, because it orders nothing.
     table: unmodelled::AtomicPtr<Table>,
     /// The [`State`] word. Written by the owner. Any thread may read the part `home` of the word.
     pub(super) state: AtomicU64,
     /// The shared mailbox, which also shows if a thread has the token: the right to notify the
     /// owner (`inbox.rs`). Written by any thread.
     pub(super) inbox: AtomicPtr<Envelope>,
-    /// References that the owner has counted. Only the owner accesses this field.
+    /// Number of references that the owner has counted. Only the owner accesses this field.
     pub(super) local_refs: UnsafeCell<i32>,
-    /// References that other threads have counted, as explained in `refs`. Written by any thread.
+    /// Number of references that other threads have counted, as explained in `refs`. Written by any
+    /// thread.
     pub(super) shared_refs: AtomicU32,
     /// Lets loom models check the accesses to the cell, and detect an access after the cell was
     /// freed.
@@ -290,9 +291,9 @@ impl Header {
         State::of_bits(unsafe { (*block.as_ptr()).state.load(Relaxed) }).home()
     }
 
-    /// Panics in debug builds if the home of the cell is not `home`, the home of the calling
-    /// worker. Does nothing in models, in which each load adds a point at which loom may switch
-    /// threads.
+    /// Panics in debug builds if the cell does not belong to the worker `home`, which is the
+    /// calling worker. Does nothing in loom models, in which each load adds a point at which loom
+    /// may switch threads.
     #[inline(always)]
     pub(crate) fn check_home(&self, home: Home) {
         debug_assert!(
@@ -302,7 +303,7 @@ impl Header {
     }
 
     /// Panics in debug builds if the cell does not receive messages of type `M`. Does nothing in
-    /// models, in which each load adds a point at which loom may switch threads.
+    /// loom models, in which each load adds a point at which loom may switch threads.
     #[inline(always)]
     pub(crate) fn check_messages<M: 'static>(&self) {
         #[cfg(all(debug_assertions, not(garrick_loom)))]
@@ -312,7 +313,7 @@ impl Header {
         );
     }
 
-    /// Panics in debug builds if the size of the cell's block is not `bytes`. Does nothing in
+    /// Panics in debug builds if the size of the cell's block is not `bytes`. Does nothing in loom
     /// models, in which each load adds a point at which loom may switch threads.
     #[inline(always)]
     pub(crate) fn check_block(&self, bytes: usize) {

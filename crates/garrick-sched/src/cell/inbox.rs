@@ -47,7 +47,7 @@ fn is_list(inbox: *mut Envelope) -> bool {
     inbox.addr() > BOUNDED.addr()
 }
 
-/// Returns true if the value is IDLE or BOUNDED.
+/// Returns true if the value is IDLE or BOUNDED, which are the values of an idle inbox.
 #[inline]
 fn is_idle(inbox: *mut Envelope) -> bool {
     inbox.is_null() || inbox == BOUNDED

@@ -280,8 +280,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Returns what has happened to the worker. Called by a thread that has stopped running the
-    /// worker by `try_watch`.
+    /// Returns the state of the ready stack. Called by a thread that has stopped running the worker
+    /// in order to watch the stack (`try_watch`).
     pub(crate) fn look(&self) -> Look {
         // Relaxed: `sit_watched` looks again with Acquire.
         match self.head.load(Relaxed) {

@@ -33,7 +33,7 @@ const NEWBORN: u64 = 2;
 /// The task was dropped. The cell is closed as soon as the owner has its token (the right to notify
 /// the owner).
 const STOPPED: u64 = 4;
-/// The cell is in its home's list of cells to free, or is being freed.
+/// The cell is in the list of cells that its owner will free, or is being freed.
 const GARBAGE: u64 = 8;
 /// The current turn has appended to the local mailbox. So some messages in it are not committed
 /// yet.
@@ -91,7 +91,7 @@ impl fmt::Debug for Home {
 pub(crate) struct State(u64);
 
 impl State {
-    /// A state that differs from the state of every cell with a mailbox.
+    /// A value that no cell with a mailbox has as its state.
     pub(crate) const NONE: Self = Self(0);
 
     /// Returns the state of a newborn cell: a cell that has not run yet.

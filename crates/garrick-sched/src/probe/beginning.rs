@@ -28,12 +28,12 @@ impl Beginning {
         Self(micros | u64::from(picks) & Self::NUMBER)
     }
 
-    /// Returns the `Beginning` that a word encodes.
+    /// Decodes a `Beginning` (the time and the number of an activation) from an integer.
     pub(super) fn from_word(word: u64) -> Self {
         Self(word)
     }
 
-    /// Returns the word that encodes this `Beginning`.
+    /// Encodes this `Beginning` (the time and the number of an activation) as an integer.
     pub(super) fn word(self) -> u64 {
         self.0
     }

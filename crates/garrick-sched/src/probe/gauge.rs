@@ -56,8 +56,9 @@ impl Allowance {
         self.0 >= 0
     }
 
-    /// Returns the allowance after an activation that lasted for `lasted` nanoseconds. In the
-    /// activation, `used` turns were measured because of the allowance.
+    /// Returns the allowance (the budget for measurements) after an activation that lasted for
+    /// `lasted` nanoseconds. In the activation, `used` turns were measured because of the
+    /// allowance.
     #[must_use]
     fn after(self, lasted: Nanos, used: u32) -> Self {
         let lasted = i64::try_from(lasted).unwrap_or(i64::MAX);
@@ -264,7 +265,7 @@ fn scaled(time: Nanos, represents: Nanos, lasted: Nanos) -> Nanos {
 mod tests {
     use super::*;
 
-    /// A test bench: a gauge with a simulated clock.
+    /// A test bench: a gauge (which measures turns) with a simulated clock.
     struct Simulated {
         gauge: Gauge,
         messages: Messages,

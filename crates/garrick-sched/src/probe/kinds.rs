@@ -35,7 +35,7 @@ pub(super) enum Count {
 
 const COUNTS: usize = Count::SlowTurns as usize + 1;
 
-/// Messages in the mailboxes of the tasks of one kind.
+/// Counts of the messages that wait for tasks of one kind.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Mailboxes {
     /// Sum of the lengths of all mailboxes.
@@ -51,8 +51,9 @@ pub(super) struct Kind {
     /// counted.
     table: OnceLock<&'static Table>,
     counts: [AtomicU64; COUNTS],
-    /// Number of messages in the mailboxes of the worker's tasks of this kind, at the last census.
-    /// The field `longest` is the number of messages in the longest of these mailboxes.
+    /// Number of messages in the mailboxes of the worker's tasks of this kind, at the last census
+    /// (count of waiting messages). The field `longest` is the number of messages in the longest of
+    /// these mailboxes.
     messages: AtomicU64,
     longest: AtomicU64,
     /// Estimated number of turns in each class of durations.
@@ -107,7 +108,8 @@ impl Kind {
         (!names.is_empty()).then(|| &**self.by_message.get_or_init(create))
     }
 
-    /// Publishes the result of a census. Only the thread that owns the counters may call this.
+    /// Publishes the result of a census (a count of waiting messages). Only the thread that owns
+    /// the counters may call this.
     pub(super) fn show_mailboxes(&self, mailboxes: Mailboxes) {
         // Relaxed, both: as in `add`.
         self.messages.store(mailboxes.messages, Relaxed);
@@ -176,7 +178,7 @@ impl Kinds {
         self.at(self.place_of(table))
     }
 
-    /// Returns the counters at `place`.
+    /// Returns the counters at index `place` of the table.
     #[inline]
     pub(super) fn at(&self, place: usize) -> &Kind {
         self.places.get(place).unwrap_or(&self.others)

@@ -340,8 +340,8 @@ impl Lane {
         }
     }
 
-    /// Records the end of a time in which the worker ran no cells, as begun by [`Lane::pauses`].
-    /// `picks` is the number of activations so far.
+    /// Records the end of a time in which the worker ran no cells. [`Lane::pauses`] has recorded
+    /// its beginning. `picks` is the number of activations so far.
     pub(crate) fn resumes(&self, picks: u32, now: impl FnOnce() -> Nanos) {
         if let Some(books) = &self.books {
             books.ledger.wakes(now(), picks);
@@ -643,7 +643,7 @@ mod tests {
             self.lane.parks(self.progress, self.now, true);
         }
 
-        /// Simulates that the worker goes to sleep for good.
+        /// Simulates that the worker goes to sleep and does not wake any more.
         fn ends(&mut self) {
             self.parks();
             self.lane = Lane::new(false, 0, || 0);

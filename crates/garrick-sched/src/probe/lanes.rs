@@ -19,7 +19,8 @@ pub(crate) struct Lanes {
     readers: Vec<OnceLock<LaneReader>>,
     /// Counts of tasks that other threads have created for this sponsor, if kinds are counted.
     outside: Option<Mutex<Kinds>>,
-    /// Turns of the sponsor that are away, if kinds are counted.
+    /// Turns of the sponsor that are away from their workers (they block), if kinds of tasks are
+    /// counted.
     away: Option<TurnsAway>,
 }
 
@@ -63,14 +64,14 @@ impl Lanes {
         Some(away.leave(table, now()))
     }
 
-    /// Records that the turn with the number `number` is no longer away.
+    /// Records that the turn with the number `number` is no longer away from its worker.
     pub(crate) fn come_back(&self, number: Option<u64>) {
         if let (Some(away), Some(number)) = (&self.away, number) {
             away.come_back(number);
         }
     }
 
-    /// Returns the turns that are away, by kind.
+    /// Returns the turns that are away from their workers (they block), by kind of task.
     pub(crate) fn away(&self, now: Nanos) -> Vec<AwaySample> {
         let away = self.away.as_ref();
         away.map_or_else(Vec::new, |away| away.samples(now))

@@ -36,10 +36,11 @@ const COST: Nanos = 300;
 /// `AWAKE_SHARE`, and its time asleep, divided by `ASLEEP_SHARE`, on timing activations.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
-/// Maximum budget, which is enough to time 256 activations one after another.
+/// Maximum budget: the time that the worker may spend on timing. It is enough to time 256
+/// activations one after another.
 const BUDGET_MAX: Nanos = 256 * COST;
-/// Minimum budget with which the worker begins to time all activations. It does so until the budget
-/// is used up.
+/// Minimum budget (time that the worker may spend on timing) with which the worker begins to time
+/// all activations. It does so until the budget is used up.
 const BUDGET_ALL: Nanos = 16 * COST;
 /// Upper limit of the mean number of activations from one timed activation to the next.
 pub(super) const GAP_MAX: u64 = 4_096;
@@ -600,8 +601,8 @@ impl Ledger {
         }
     }
 
-    /// Records the timed work of a page as recent, and as owed to the kinds of tasks. `time` is the
-    /// duration of the page.
+    /// Records the timed work of a page (a period of time) as recent, and as owed to the kinds of
+    /// tasks. `time` is the duration of the page.
     fn remember(&self, entries: &Entries, time: Nanos) {
         let recent = &mut *self.recent.borrow_mut();
         for &(place, work) in entries {

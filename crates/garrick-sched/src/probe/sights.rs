@@ -65,7 +65,8 @@ impl Sight {
         }
     }
 
-    /// Returns the number of turns from the first seen turn to the last seen turn.
+    /// Returns the number of turns from the first turn to the last turn that other threads have
+    /// seen.
     pub(super) fn turns(&self) -> u64 {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }
@@ -94,7 +95,7 @@ impl Sight {
 #[derive(Default)]
 pub(super) struct Sights {
     current: Option<Sight>,
-    /// Activations that have ended, oldest first.
+    /// Activations that other threads have seen and that have ended, oldest first.
     past: VecDeque<Sight>,
 }
 
@@ -117,8 +118,8 @@ impl Sights {
         self.current
     }
 
-    /// Returns the time at which the first long activation with a number after `since` and up to
-    /// `to` was first seen.
+    /// Finds the first long activation with a number after `since` and up to `to`. Returns the time
+    /// at which another thread first saw this activation.
     pub(super) fn long_since(&self, since: u32, to: u32) -> Option<Nanos> {
         let mut all = self.past.iter().chain(&self.current);
         let long = all.find(|sight| sight.is_in(since, to) && sight.glances > 1);

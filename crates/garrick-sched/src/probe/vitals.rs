@@ -43,7 +43,7 @@ impl Run {
         self.left.get() != 0
     }
 
-    /// Returns true if no tasks are collected.
+    /// Returns true if the collection contains no tasks.
     fn is_empty(&self) -> bool {
         self.left.get() == RUN
     }

@@ -54,7 +54,8 @@ pub(crate) fn now() -> u64 {
 struct Departure(OnceLock<Instant>);
 
 impl Trail {
-    /// Creates a departure without a time, for a turn that has not been committed yet.
+    /// Creates a departure (the record of a sending time) without a time, for a turn that has not
+    /// been committed yet.
     fn departing() -> Self {
         Self::new(Departure::default())
     }
@@ -64,16 +65,16 @@ impl Trail {
         self.value::<Departure>().is_some()
     }
 
-    /// If this trail is a departure, sets its time to now, and returns the number of messages that
-    /// were sent with it. Otherwise returns `None`.
+    /// If this trail is a departure (the record of a sending time), sets its time to now, and
+    /// returns the number of messages that were sent with it. Otherwise returns `None`.
     pub(crate) fn depart(&self) -> Option<u64> {
         let Departure(time) = self.value()?;
         let _ = time.set(Instant::now());
         Some(self.copies() as u64)
     }
 
-    /// If this trail is a departure, returns the time that has passed since the departure, in
-    /// nanoseconds. Otherwise returns `None`.
+    /// If this trail is a departure (the record of a sending time), returns the time that has
+    /// passed since the departure, in nanoseconds. Otherwise returns `None`.
     pub(crate) fn waited(&self) -> Option<Nanos> {
         let Departure(time) = self.value()?;
         let waited = time.get()?.elapsed().as_nanos();
@@ -90,7 +91,8 @@ pub(crate) struct Departures {
 }
 
 impl Departures {
-    /// Returns a departure if the messages of the next turn must be measured.
+    /// Returns a departure (the record of a sending time) if the waiting times of the next turn's
+    /// messages must be measured.
     pub(crate) fn next(&self) -> Option<Trail> {
         let tick = now();
         (tick > self.next.get()).then(|| {
@@ -106,8 +108,8 @@ impl Departures {
     }
 }
 
-/// Returns a departure if the next message that this thread sends outside of turns must be
-/// measured.
+/// Returns a departure (the record of a sending time) if the waiting time of the next message that
+/// this thread sends outside of turns must be measured.
 pub(crate) fn outside() -> Option<Trail> {
     is_due().then(|| {
         LAST.set(now());
@@ -117,7 +119,8 @@ pub(crate) fn outside() -> Option<Trail> {
     })
 }
 
-/// Returns true if the next message that this thread sends outside of turns must be measured.
+/// Returns true if the waiting time of the next message that this thread sends outside of turns
+/// must be measured.
 #[inline]
 pub(crate) fn is_due() -> bool {
     // The value needs no destructor, so it is there until the thread has ended.

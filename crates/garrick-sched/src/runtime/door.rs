@@ -169,7 +169,8 @@ pub trait Gauged<M> {
     /// new message always finds a place.
     fn room(&self) -> Option<&Arc<Room>>;
 
-    /// Tells the receiver that a sender is waiting for a place. Does nothing by default.
+    /// Tells the receiver that a sender is waiting for a place in its mailbox. Does nothing by
+    /// default.
     fn nudge(&self) {}
 
     /// Sends a message that occupies `place`, which was taken from [`Gauged::room`].

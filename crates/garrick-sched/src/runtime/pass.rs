@@ -69,7 +69,7 @@ impl Drop for Deeper {
     }
 }
 
-/// Sends a message to a door during a turn.
+/// Sends a message to a door (a function behind an address) during a turn.
 ///
 /// # Safety
 /// The requirements of [`pass`] apply.
@@ -130,7 +130,8 @@ pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), S
     }
 }
 
-/// Defers a message to a door, because too many doors already call each other on this stack.
+/// Defers a message to a door (a function behind an address), because too many calls of door
+/// functions are already nested on this stack.
 #[cold]
 fn pass_later<M: 'static>(to: Address<M>, message: M) {
     if let Some(worker) = current::worker() {
@@ -173,8 +174,8 @@ fn pass_waiting() {
     ANY_WAITS.set(false);
 }
 
-/// Guard that sets the count of nested doors to 1, so that further doors can be nested. Dropping
-/// the guard restores the count.
+/// Guard that sets the count of nested calls of door functions to 1, so that further calls can be
+/// nested. Dropping the guard restores the count.
 pub(super) struct Lifted(u32);
 
 impl Lifted {

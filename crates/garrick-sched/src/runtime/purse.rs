@@ -133,7 +133,7 @@ impl Purse {
         self.left.set(last.left);
     }
 
-    /// Puts a place back, because the message for this place is not sent.
+    /// Takes a place in a mailbox back from a message that is not sent.
     pub(crate) fn put_back(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -183,7 +183,7 @@ impl Purse {
         held.pop();
     }
 
-    /// Gives back the places without a message, after the messages of the turn were sent.
+    /// Gives back the taken places that have no message, after the messages of the turn were sent.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.used.get() {
@@ -198,8 +198,8 @@ impl Purse {
         held.clear();
     }
 
-    /// Gives back the places without a message. Returns the places with a message. Called when the
-    /// turn leaves its worker.
+    /// Gives back the taken places that have no message. Returns the places that have a message.
+    /// Called when the turn leaves its worker.
     pub(crate) fn carry(&self) -> Used {
         let mut held = self.held.borrow_mut();
         self.give_left(&mut held);
@@ -222,7 +222,8 @@ impl Purse {
         *self.held.borrow_mut() = used.0;
     }
 
-    /// Gives back all places of a turn that is undone. The messages of the turn must still exist.
+    /// Gives back all places in mailboxes that a turn has taken, because the turn is undone. The
+    /// messages of the turn must still exist.
     pub(crate) fn undo(&self) {
         let mut held = self.held.borrow_mut();
         self.note_left(&mut held);
@@ -241,8 +242,8 @@ impl Purse {
         );
     }
 
-    /// Wakes the senders that can use the places that were given back. Their wakers are foreign
-    /// code.
+    /// Wakes the waiting senders that can use the places that the turn has given back. Their wakers
+    /// are foreign code.
     #[inline]
     pub(crate) fn wake_waiting(&self) {
         if self.used.get() {

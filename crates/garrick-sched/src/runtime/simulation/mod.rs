@@ -347,8 +347,8 @@ impl Simulation {
         self.strangers
     }
 
-    /// Adds the messages that code outside of tasks has sent since the last step, and the tasks
-    /// that this code has spawned, to the choices.
+    /// Adds to the choices all messages that code outside of tasks has sent since the last step,
+    /// and all tasks that this code has spawned.
     ///
     /// # Panics
     /// Panics if called by a task, like all methods that run foreign code.

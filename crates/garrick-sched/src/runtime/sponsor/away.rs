@@ -131,8 +131,9 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// Undoes `count` for a turn that blocks without leaving its worker, because no spare thread
-    /// could be started. Returns a cell that waited until fewer turns were away, if there is one.
+    /// Undoes `Away::count` for a turn that blocks without leaving its worker, because no spare
+    /// thread could be started. Returns a cell that waited until fewer turns were away, if there is
+    /// one.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()

@@ -76,8 +76,8 @@ pub(super) struct Seat {
     /// Deadline of the worker's next timer. Used while no thread runs the worker. Not modelled,
     /// because loom models have no clock.
     deadline: AtomicU64,
-    /// Number of tickets for this worker in `Lists::returning`: of threads that have left the
-    /// worker in the middle of a turn. Written under the lock of the lists.
+    /// Number of tickets for this worker in `Lists::returning`. Each ticket belongs to a thread
+    /// that has left the worker in the middle of a turn. Written under the lock of the lists.
     wanted_back: AtomicUsize,
 }
 
@@ -306,9 +306,9 @@ impl Crew {
             .store(deadline.unwrap_or(NEVER), Relaxed);
     }
 
-    /// Ensures that a thread wakes for the next timer of a worker that was left PARKED, and for
-    /// timers of other workers that no thread watches. Called by the thread that has left the
-    /// worker, unless this thread goes to sleep now.
+    /// Ensures that a thread wakes for the next timer of a worker that was left PARKED (no thread
+    /// runs it), and for timers of other workers that no thread watches. Called by the thread that
+    /// has left the worker, unless this thread goes to sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch` and
         // `Crew::watch_timers`.
@@ -371,8 +371,8 @@ impl Crew {
         ticket.wait();
     }
 
-    /// Removes and returns the oldest ticket for worker `seat`. Its holder has left the worker in
-    /// the middle of a turn, and wants to run it again.
+    /// Removes and returns the oldest ticket for worker `seat`. The thread with the ticket has left
+    /// the worker in the middle of a turn, and wants to run it again.
     fn take_ticket(&self, lists: &mut Lists, seat: usize) -> Option<Arc<Ticket>> {
         if !self.is_wanted_back(seat) {
             return None;
@@ -499,15 +499,15 @@ impl Hand {
         Self::with_bell(crew.clone(), number, shared, waker)
     }
 
-    /// Registers the calling thread as a spare thread of the sponsor's only crew. `number` is its
-    /// number among the spare threads.
+    /// Registers the calling thread as a spare thread of the sponsor's only crew (group of
+    /// threads). `number` is its number among the spare threads.
     pub(super) fn spare(shared: Arc<Shared>, number: usize) -> Self {
         let (crew, _) = shared.place_of(0);
         let number = crew.seats.len() + number;
         Self::with_bell(crew.clone(), number, shared, None)
     }
 
-    /// Registers the calling thread as thread number `number` of the crew.
+    /// Registers the calling thread as thread number `number` of the crew (a group of threads).
     fn with_bell(
         crew: Arc<Crew>,
         number: usize,

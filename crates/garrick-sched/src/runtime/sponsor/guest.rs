@@ -77,7 +77,7 @@ pub(crate) fn is_to_yield() -> bool {
 struct Skips {
     /// Number of events that will be skipped before the next selected one.
     left: Cell<u32>,
-    /// Value that `left` had after the last selected event.
+    /// Number of events that were to be skipped after the last selected event.
     run: Cell<u32>,
 }
 
@@ -184,8 +184,8 @@ impl VisitTimes {
 /// not write to the same cache line.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
-/// Guard of a thread that runs a worker as a guest. Dropping the guard leaves the worker, even in a
-/// panic.
+/// Guard of a thread that runs a worker as a guest, while it waits for an answer. Dropping the
+/// guard leaves the worker, even in a panic.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,

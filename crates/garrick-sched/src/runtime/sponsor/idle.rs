@@ -579,7 +579,7 @@ impl super::Shared {
     ///
     /// The caller must have announced that it is idle, and must have parked. Only workers that are
     /// awake create work. So once all workers are parked and the shared queue is empty, only
-    /// strangers can create work.
+    /// strangers (threads outside of the sponsor) can create work.
     pub(crate) fn end_if_drained(&self) -> bool {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }

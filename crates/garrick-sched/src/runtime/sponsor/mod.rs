@@ -159,8 +159,8 @@ pub(crate) struct Shared {
     /// Number of workers that lend their cells. The flag LENT of `signal` changes under this lock.
     loans: Mutex<usize>,
     signal: AtomicU32,
-    /// The shared queue: cells that were given away, with their tokens, oldest first (README, step
-    /// 3).
+    /// The shared queue: cells that were given away, with their tokens (the rights to notify the
+    /// cells' workers), oldest first (README, step 3).
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under the lock of `queue`.
     queued: AtomicUsize,
