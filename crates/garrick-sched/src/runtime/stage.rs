@@ -40,12 +40,13 @@ struct Appended {
 }
 
 /// Mailboxes from which the messages of an undone turn were removed. They are still marked as
-/// APPENDED.
+/// APPENDED, which means that the current turn has appended messages to them.
 #[must_use]
 pub(crate) struct Cut(Vec<Appended>);
 
 impl Cut {
-    /// Removes the marks APPENDED. The turn must be over, and the turn number must have changed.
+    /// Removes the mark APPENDED (the current turn has appended messages) from each mailbox. The
+    /// turn must be over, and the turn number must have changed.
     pub(crate) fn end(self) {
         // Release: pairs with the Acquire fences of `CellPtr::snapshot`. A reader that sees that
         // the flag is gone sees that the turn is over.

@@ -297,9 +297,10 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.trail().filter(|trail| !trail.is_departure())
     }
 
-    /// Sets the trail of this turn, which travels with the messages that the turn sends from now
-    /// on. The trail does not travel with messages of timers, and not to other nodes. Must not be
-    /// called in a turn of a task with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
+    /// Sets the trail (a value such as a trace context) of this turn. The trail travels with the
+    /// messages that the turn sends from now on. The trail does not travel with messages of timers,
+    /// and not to other nodes. Must not be called in a turn of a task with
+    /// [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
     #[doc(hidden)]
     pub fn set_trail(&self, trail: Trail) {
         self.worker.set_trail(trail);

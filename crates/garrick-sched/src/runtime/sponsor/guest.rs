@@ -101,7 +101,7 @@ impl Skips {
         self.set((2 * self.run.get() + 1).min(max));
     }
 
-    /// Skips this number of events.
+    /// Skips the next `run` events.
     fn set(&self, run: u32) {
         self.run.set(run);
         self.left.set(run);

@@ -110,8 +110,8 @@ pub(super) struct Lent {
     /// that they have left for the owner. The tokens of these cells (the rights to notify the
     /// owner) are on the way to the owner.
     told: Vec<(CellPtr, Left)>,
-    /// Number of cells that were taken out of `told` because other workers can do the remaining
-    /// work.
+    /// Number of cells that were taken out of `told` (the cells with remaining work) because other
+    /// workers can do this work.
     resumed: usize,
     /// Cells that only the owner may run: cells from `told` whose tokens (the rights to notify the
     /// owner) have come back, and cells to which the current turn has sent messages.
@@ -232,7 +232,8 @@ impl Lent {
     }
 
     /// If other workers may run the owner's cells, lends the run queue entries of turns that have
-    /// ended since the loan began. Returns true if other workers have entries to take.
+    /// ended since the owner began to lend its cells. Returns true if other workers have entries to
+    /// take.
     fn extend(&mut self) -> bool {
         let (true, Some(queues)) = (self.is_open(), &mut self.stood) else {
             return false;

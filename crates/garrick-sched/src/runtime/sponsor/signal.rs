@@ -32,14 +32,15 @@ impl Signal {
     );
 
     /// Returns true if a worker has nothing to do before its next activation: no worker is idle and
-    /// no flag is set. A pending census does not count, because it is checked for each worker.
+    /// no flag is set. A pending census (count of waiting messages) does not count, because it is
+    /// checked for each worker.
     #[inline]
     pub(crate) fn is_quiet(self) -> bool {
         self.0 & !Self::CENSUS == 0
     }
 
-    /// Returns true if workers are idle and nothing else needs attention. A pending census does not
-    /// count, as in [`Signal::is_quiet`].
+    /// Returns true if workers are idle and nothing else needs attention. A pending census (count
+    /// of waiting messages) does not count, as in [`Signal::is_quiet`].
     #[inline]
     pub(crate) fn has_only_idle(self) -> bool {
         self.0 & !(Self::CENSUS | Self::IDLE) == 0

@@ -379,7 +379,7 @@ impl LeftInModel {
     }
 
     /// Starts worker `seat`, takes worker `next` if no thread runs it, and moves there. Then hands
-    /// over the workers that this thread still has and that are not PARKED.
+    /// over those workers that this thread still has the right to run.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {

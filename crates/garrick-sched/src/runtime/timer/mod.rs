@@ -48,7 +48,7 @@ const NEGLECT_MAX: Nanos = 20_000;
 /// world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 
-/// Message of a timer in a wheel.
+/// The message of a timer, which waits in a timing wheel for its deadline.
 pub(crate) struct Timed {
     /// Receiver of the message. The timer holds a reference to this cell.
     cell: CellPtr,

@@ -119,7 +119,7 @@ impl Worker {
         }
     }
 
-    /// Records the end of the sleep, as [`Lane::wakes`](crate::probe::Lane::wakes) does.
+    /// Records the end of the worker's sleep, as [`Lane::wakes`](crate::probe::Lane::wakes) does.
     #[inline(never)]
     pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         let woke = self.lane.wakes(self.shown.picks(), now);

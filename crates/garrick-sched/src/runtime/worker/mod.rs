@@ -128,7 +128,8 @@ pub(crate) struct Worker {
     /// From this pick on, the worker is *armed*: it checks each activation.
     due: Cell<u32>,
     arms_at: Cell<u32>,
-    /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`.
+    /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`
+    /// (the worker's counters).
     vitals: Vitals,
     /// State of this worker while it runs a cell that another worker has lent (visits a cell).
     visiting: Visiting,
@@ -259,8 +260,8 @@ impl Worker {
     }
 
     /// Returns true if the current activation should stop early. There are four reasons: the
-    /// sponsor stops, another thread wants the worker back, a census is due, or another worker is
-    /// idle and could run cells that are waiting here.
+    /// sponsor stops, another thread wants the worker back, a census (a count of waiting messages)
+    /// is due, or another worker is idle and could run cells that are waiting here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();

@@ -24,9 +24,10 @@ const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and waits for the decision about its commit.
 struct Waiting {
-    /// Parts of the turn before the last one, oldest first.
+    /// Parts of the turn before the last one, oldest first. Each part contains the effects of one
+    /// message.
     parts: Vec<Part>,
-    /// Last part of the turn. `None` if this part was undone.
+    /// Last part of the turn (the effects of its last message). `None` if this part was undone.
     last: Option<Part>,
     after: After,
     decided: Decided,
@@ -45,7 +46,8 @@ enum After {
 /// Turns of a worker whose commit is decided later.
 #[derive(Default)]
 pub(crate) struct Later {
-    /// Request and ended parts of the current turn.
+    /// Request of the current turn for a later decision about its commit, and the parts of the turn
+    /// that have ended.
     asked: Cell<Asked>,
     /// Turns that wait for a decision, by the addresses of their cells.
     waiting: RefCell<HashMap<usize, Waiting>>,

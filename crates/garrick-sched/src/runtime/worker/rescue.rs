@@ -1,10 +1,10 @@
 //! Visits: a worker (the visitor) handles the messages of a cell whose own worker (the owner) is in
 //! a long turn.
 //!
-//! The visitor has the token of the cell. It writes only the inbox, the shared count and the task.
-//! It does not write the owner fields, because the owner may send to the cell during the visit,
-//! clone its addresses and drop them. `sponsor/rescue.rs` defines which cells may be visited.
-//! `sponsor/README.md` explains the protocol.
+//! The visitor has the token of the cell (the right to notify the owner). It writes only the inbox,
+//! the shared count and the task. It does not write the owner fields, because the owner may send to
+//! the cell during the visit, clone its addresses and drop them. `sponsor/rescue.rs` defines which
+//! cells may be visited. `sponsor/README.md` explains the protocol.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -96,8 +96,8 @@ impl Worker {
         self.is_visiting().then(|| self.visiting.has_more.get())
     }
 
-    /// Runs a cell that another worker of the crew has lent, and delivers due timers of workers
-    /// that lend cells. Returns false if there were neither cells nor timers.
+    /// Runs a cell that another worker of the same crew (group of workers) has lent, and delivers
+    /// due timers of workers that lend cells. Returns false if there were neither cells nor timers.
     #[cold]
     pub(crate) fn visit_some(&self) -> bool {
         self.shown.name_none();
