@@ -27,8 +27,8 @@ use garrick_core::prim::{
 };
 
 /// Number of gates in this process. The loom models do not explore this count. Relaxed loads are
-/// enough, because each thread that has the address of a task with a gate got this address from a
-/// thread that had already seen a count above 0.
+/// enough. If a thread has the address of a task with a gate, it got this address from a thread
+/// that had already seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 

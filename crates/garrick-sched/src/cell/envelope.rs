@@ -129,7 +129,7 @@ impl Envelope {
         self.origin().wrapping_sub(usize::from(self.read()))
     }
 
-    /// Returns the number of the first message after the messages of this envelope.
+    /// Returns the number of the message that follows the messages of this envelope in the mailbox.
     #[inline]
     pub(crate) fn end(&self) -> usize {
         self.origin().wrapping_sub(self.free() as usize)

@@ -478,8 +478,8 @@ impl fmt::Debug for TaskId {
 }
 
 /// A pointer to a cell that is not freed yet. Code may have such a pointer only as long as the cell
-/// cannot be freed: while the code has a reference to the cell or the token of the cell (the right
-/// to notify its owner), or while the cell is scheduled.
+/// cannot be freed. There are three such cases: the code has a reference to the cell, the code has
+/// the token of the cell (the right to notify its owner), or the cell is scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);

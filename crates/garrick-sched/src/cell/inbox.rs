@@ -90,9 +90,9 @@ pub(crate) enum Push {
     /// ready stack of the cell's home.
     Token,
     /// Another thread already notifies the owner (holds the token), so the owner will take the
-    /// chain.
+    /// chain (the list of pushed envelopes).
     Queued,
-    /// The cell is closed. The chain still belongs to the caller.
+    /// The cell is closed. The chain (the list of envelopes) still belongs to the caller.
     Closed,
 }
 

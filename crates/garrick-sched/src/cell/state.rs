@@ -179,8 +179,8 @@ impl State {
         self.0 & GARBAGE != 0
     }
 
-    /// Returns true if nothing must be done when the last reference to the cell is dropped, because
-    /// other code will free the cell: the activation of the cell, or code that already closes or
+    /// Returns true if nothing must be done when the last reference to the cell is dropped. The
+    /// reason is that other code will free the cell: its activation, or code that already closes or
     /// frees it.
     #[inline]
     pub(crate) const fn is_looked_after(self) -> bool {

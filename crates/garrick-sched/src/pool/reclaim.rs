@@ -36,8 +36,8 @@ const WORTH_BYTES: usize = 4 * SLAB_BYTES;
 /// True if pages can be given back to the system while they stay mapped.
 const TAKES_PAGES: bool = cfg!(all(target_os = "linux", not(garrick_portable))) && !UNPOOLED;
 
-/// True if a sleeping worker must check the depot for unused memory later. Written under the lock
-/// of the depot, read by a worker that is about to sleep.
+/// True if a sleeping worker must later check the depot (the free blocks that all threads share)
+/// for unused memory. Written under the lock of the depot, read by a worker that is about to sleep.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// Lock that a worker holds while it searches for unused blocks.

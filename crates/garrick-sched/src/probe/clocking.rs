@@ -70,7 +70,7 @@ pub(super) struct Clocking {
     /// Number of turns that come after the measured turn in this gap. (A gap is a group of turns of
     /// which one is measured.)
     after: Cell<u64>,
-    /// End of the last measured turn, or `None` after a rest.
+    /// Time at which the last measured turn ended, or `None` after a rest of the worker.
     ended: Cell<Option<Nanos>>,
     /// Time that has passed and that no measured turn represents yet. Later measured turns may
     /// represent it.

@@ -158,7 +158,7 @@ impl Kind {
 pub(super) struct Kinds {
     /// Places of the hash table, with open addressing. A place is never freed.
     places: Box<[Kind]>,
-    /// Counters of the kinds for which there was no place.
+    /// Counters of all kinds of tasks that found no place in the table.
     others: Kind,
 }
 

@@ -445,9 +445,10 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
     wake.map(Wake::call).is_some()
 }
 
-/// Pushes a chain like [`deliver`], but does not wake the cell's worker. Instead, returns the
-/// [`Wake`], which the caller must call, or `None` if the cell is closed. If `keeps` returns true
-/// and no thread runs the cell's worker, the caller must run this worker itself.
+/// Pushes a chain (a list of envelopes) like [`deliver`], but does not wake the cell's worker.
+/// Instead, returns the [`Wake`], which the caller must call, or `None` if the cell is closed. If
+/// `keeps` returns true and no thread runs the cell's worker, the caller must run this worker
+/// itself.
 ///
 /// # Safety
 /// The requirements of [`deliver`] apply.

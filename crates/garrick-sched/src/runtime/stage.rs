@@ -21,9 +21,9 @@ use crate::runtime::timer::{Later, Timed, Timer};
 use crate::runtime::trail::Trail;
 use crate::runtime::worker::Worker;
 
-/// Maximum number of chains that a send searches for its receiver, newest first. A turn that
-/// alternates between more receivers creates several chains for one receiver, which are still in
-/// the right order.
+/// Maximum number of chains (lists of staged envelopes) that a send searches for its receiver,
+/// newest first. A turn that alternates between more receivers creates several chains for one
+/// receiver, which are still in the right order.
 const CHAINS_SEARCHED: usize = 4;
 
 /// Maximum capacity with which an empty list keeps its allocation for the next turn. Larger lists
@@ -87,8 +87,8 @@ pub(crate) struct Given {
     pub(crate) refuse: unsafe fn(NonNull<()>),
 }
 
-/// Staged effects of a turn that has left its worker. They are kept as separate chains, so that no
-/// thread sees them before the turn commits.
+/// Staged effects of a turn that has left its worker. They are kept as separate chains (lists of
+/// envelopes), so that no thread sees them before the turn commits.
 pub(crate) struct Carried {
     outgoing: Vec<Outgoing>,
     later: Vec<Later>,
@@ -113,14 +113,15 @@ pub(crate) struct Stage {
     /// word, a message can be written to the cell's last envelope without a new entry.
     covered: Cell<State>,
     outgoing: RefCell<Vec<Outgoing>>,
-    /// Receiver of the last used chain, or null. `out_envelope` is the newest envelope of this
-    /// chain, to which further messages to the same cell are written.
+    /// Receiver of the last used chain (a list of staged envelopes), or null. `out_envelope` is the
+    /// newest envelope of this chain, to which further messages to the same cell are written.
     out_cell: Cell<*const Header>,
     out_envelope: Cell<*mut Envelope>,
     later: RefCell<Vec<Later>>,
     /// Timers that the turn has cancelled.
     cancelled: RefCell<Vec<Timer>>,
-    /// Messages of cancelled or replaced timers. They are kept during a commit.
+    /// Messages of cancelled or replaced timers. They are kept here until all timers of the turn
+    /// were set and cancelled.
     unsent: RefCell<Vec<Timed>>,
     /// Number of the last turn that has registered a watch on its own task. The watch cancels the
     /// timers of the task when the task ends.
@@ -232,8 +233,9 @@ impl Stage {
         unsafe { parcel::put(self.out_envelope.get(), message) }
     }
 
-    /// Adds a message to the chain of a cell that is not a door. An answer is accepted even if the
-    /// sponsor of the cell refuses other messages because it is shutting down.
+    /// Adds a message to the chain (the list of staged envelopes) of a cell that is not a door. An
+    /// answer is accepted even if the sponsor of the cell refuses other messages because it is
+    /// shutting down.
     ///
     /// # Errors
     /// Returns the message if the cell is closed.
@@ -369,8 +371,8 @@ impl Stage {
         self.later.take()
     }
 
-    /// Keeps a message that a timer must not send, if there is one. It is dropped after the timers
-    /// of the turn were set and cancelled.
+    /// Keeps a message that a timer must not send, if there is one. The message is dropped after
+    /// the timers of the turn were set and cancelled.
     pub(crate) fn keep_unsent(&self, timed: Option<Timed>) {
         if let Some(timed) = timed {
             self.unsent.borrow_mut().push(timed);
@@ -409,8 +411,8 @@ impl Stage {
         self.cancelled.borrow_mut().clear();
     }
 
-    /// Commits the appended messages. Passes each chain, with its reference to the receiver, to
-    /// `deliver`, in the order of sending.
+    /// Commits the appended messages. Passes each chain (list of staged envelopes), with its
+    /// reference to the receiver, to `deliver`, in the order of sending.
     pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
         self.forget_appended();
         self.out_cell.set(ptr::null());
@@ -640,7 +642,8 @@ fn free_slots(tail: *mut Envelope) -> u32 {
     unsafe { tail.as_ref() }.map_or(0, Envelope::free)
 }
 
-/// Removes the envelopes that were appended to a mailbox after the recorded end.
+/// Removes the envelopes that were appended to a mailbox after its recorded end: the end before the
+/// turn.
 fn cut_back(entry: &Appended, undone: &mut impl FnMut(CellPtr, *mut Envelope)) {
     let newest = entry.cell.mailbox_tail();
     if newest == entry.tail {

@@ -456,8 +456,8 @@ impl Worker {
         self.visit_times.counts(random) || self.lane.wants_census()
     }
 
-    /// Resets the settings of a visit (the time in which a guest runs this worker), because the
-    /// guest runs no more cells of this worker, or because its turn leaves the worker in order to
+    /// Resets the settings of a visit (the time in which a guest runs this worker). Called when the
+    /// guest runs no more cells of this worker, or when its turn leaves the worker in order to
     /// block.
     pub(super) fn ends_visit(&self) {
         self.visit_times.is_short.set(false);

@@ -144,7 +144,7 @@ pub(crate) enum Outcome {
     Done,
     /// The visiting worker has other work.
     Later,
-    /// The next envelope may only be handled by the worker that owns the cell.
+    /// Only the worker that owns the cell may handle the next envelope.
     ForOwner,
     /// The task has stopped.
     Stops,

@@ -240,7 +240,7 @@ pub(crate) struct Timers {
     looked_at: Cell<u64>,
     /// Time of the last read of the clock.
     looked: Cell<Nanos>,
-    /// Timers with this deadline or a later one are watched: if such a timer is due while the
+    /// Timers with this deadline or a later one are watched. If such a timer is due while the
     /// worker is in a long turn, an idle thread delivers its message (`Crew::watch_timers`). `None`
     /// if it is unknown which timers are watched.
     watched_from: Cell<Option<Nanos>>,

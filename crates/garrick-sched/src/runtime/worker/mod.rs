@@ -531,8 +531,9 @@ impl Worker {
         self.backlog() > 0 || self.remote.ready.has_some()
     }
 
-    /// Pushes a chain like [`push_out`]. If the push gives this thread the right to run an idle
-    /// worker, either keeps this right in `next_seat`, or passes it to another thread.
+    /// Pushes a chain (a list of envelopes) like [`push_out`]. If the push gives this thread the
+    /// right to run an idle worker, either keeps this right in `next_seat`, or passes it to another
+    /// thread.
     ///
     /// # Safety
     /// The requirements of [`push_out`] apply.
