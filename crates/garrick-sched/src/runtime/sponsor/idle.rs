@@ -502,8 +502,8 @@ impl Worker {
         self.commit_between();
     }
 
-    /// Takes over a cell that another worker has given away, but commits nothing. The caller must
-    /// then commit the effects (`commit_between`).
+    /// Takes over a cell that another worker has given away, but does not commit the effects of
+    /// this step. The caller must ensure that they are committed later.
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();

@@ -60,8 +60,8 @@ impl Crew {
         }
     }
 
-    /// Returns the plan of checks for stuck workers that is needed because a running worker
-    /// probably has ready cells or timers. Ignores worker `except`.
+    /// Returns the plan of checks for stuck workers that is needed now. Checks are needed if a
+    /// running worker probably has ready cells or timers. Ignores worker `except`.
     pub(super) fn plan_needed(&self, except: Option<usize>) -> Plan {
         let mut needed = Plan::Nothing;
         if !self.lends() {
