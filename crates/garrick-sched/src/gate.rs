@@ -27,8 +27,8 @@ use garrick_core::prim::{
 };
 
 /// Number of gates in this process. The loom models do not explore this count. Relaxed loads are
-/// enough, because each thread that has the address of a task with a gate got this address from a
-/// thread that had already seen a count above 0.
+/// enough. If a thread has the address of a task with a gate, it got this address from a thread
+/// that had already seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 
@@ -59,22 +59,23 @@ pub(crate) struct Gate {
     sponsor: AtomicPtr<()>,
 }
 
-/// Guard that allows its owner to push a message through a gate. No foreign code may be called
-/// while the guard exists.
+/// Guard that allows its owner to push one message to a sponsor with a gate. While the guard
+/// exists, the gate is not closed. No foreign code may be called while the guard exists.
 #[must_use]
 pub(crate) struct Pass {
     _open: RwLockReadGuard<'static, bool>,
 }
 
 impl Gate {
-    /// Returns true if this process has a gate. The result may be wrong only for a thread that has
-    /// no address of a task behind a gate.
+    /// Returns true if any sponsor of this process has a gate, which can refuse messages. The
+    /// result is reliable if the calling thread has an address of a task whose sponsor has a gate.
     #[inline]
     pub(crate) fn are_any() -> bool {
         with_gates(|gates| gates.load(Relaxed) != 0)
     }
 
-    /// Counts this gate as in use. Called for a sponsor that is being started.
+    /// Counts this gate (which can refuse messages from other threads) as in use. Called for a
+    /// sponsor that is being started.
     pub(crate) fn begin(&self) {
         with_gates(|gates| gates.fetch_add(1, Relaxed));
     }
@@ -86,13 +87,14 @@ impl Gate {
         with_gates(|gates| gates.fetch_sub(1, Relaxed));
     }
 
-    /// Opens the gate for the sponsor at address `sponsor`.
+    /// Opens the gate, which belongs to the sponsor at address `sponsor`, for messages from other
+    /// threads.
     pub(crate) fn open(&self, sponsor: *const ()) {
         self.sponsor.store(sponsor.cast_mut(), Relaxed);
         self.set_open(true);
     }
 
-    /// Closes the gate permanently (E1).
+    /// Closes the gate permanently, so that it refuses messages from other threads (step E1).
     pub(crate) fn close(&self) {
         self.set_open(false);
     }
@@ -102,7 +104,8 @@ impl Gate {
         self.sponsor.load(Relaxed)
     }
 
-    /// Admits a message from a stranger (G1). Returns `None` if the gate is closed.
+    /// Admits a message from a thread that does not belong to the sponsor (step G1). Returns `None`
+    /// if the gate is closed.
     pub(crate) fn enter(&'static self) -> Option<Pass> {
         let open = self.is_open.read();
         let open = open.unwrap_or_else(PoisonError::into_inner);

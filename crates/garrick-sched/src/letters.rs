@@ -12,9 +12,9 @@ use garrick_core::prim::unmodelled::AtomicU64;
 
 use crate::quiet;
 
-/// Number of places that are searched for a type. So at least this number of types of receivers is
-/// counted separately. Types for which the search finds no place are counted together, under the
-/// name `others`.
+/// Maximum number of places that one search for a type checks. So at least this number of receiver
+/// types are counted separately. Types for which the search finds no place are counted together,
+/// under the name `others`.
 const TYPES_MAX: usize = 64;
 
 /// Number of places in the hash table: twice the number of types that are sure to get a place. So
@@ -39,7 +39,7 @@ pub enum LetterReason {
 }
 
 impl LetterReason {
-    /// All reasons.
+    /// All reasons why a message can become a dead letter.
     const ALL: [Self; 5] = [
         Self::Stopped,
         Self::Failed,

@@ -32,7 +32,7 @@ mod active {
     /// A fact on its way to the observer of a simulation.
     #[expect(missing_debug_implementations, reason = "only for the simulation")]
     pub struct Note {
-        /// The fact.
+        /// The recorded fact, a value of any type.
         pub fact: Box<dyn Any + Send>,
         /// A function that formats the fact.
         pub format: fn(&dyn Any) -> String,

@@ -28,7 +28,8 @@ use crate::runtime::turn::Turn;
 /// handles its waiting messages.
 #[doc(hidden)]
 pub struct Orders<T> {
-    /// True while there is an order. Written under the lock, read by the task.
+    /// True while the queue contains an order (an instruction for the task). Written under the
+    /// lock, read by the task.
     are_any: AtomicBool,
     list: Mutex<VecDeque<T>>,
 }

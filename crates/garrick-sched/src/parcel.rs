@@ -82,8 +82,8 @@ const fn stride<M>() -> usize {
     }
 }
 
-/// Returns the number of messages of type `M` that fit into an envelope of the size with the index
-/// `step`.
+/// Returns how many messages of type `M` fit into an envelope. `step` is the index of the
+/// envelope's size.
 const fn capacity<M>(step: u8) -> u16 {
     let count = pool::envelope_room(step) / stride::<M>();
     if count > u16::MAX as usize {
@@ -128,7 +128,8 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     envelope
 }
 
-/// Returns a note whose content does not count as a message. [`open_sealed`] takes it out.
+/// Returns a note (an envelope with one value) whose content does not count as a message.
+/// [`open_sealed`] takes the content out.
 pub(crate) fn sealed<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     let note = note(pool, kind, content);
     // SAFETY: made just now, and ours.
@@ -136,7 +137,7 @@ pub(crate) fn sealed<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     note
 }
 
-/// Takes the content out of a note that [`sealed`] has returned.
+/// Takes the content out of a note (an envelope with one value) that [`sealed`] has returned.
 ///
 /// # Safety
 /// The caller owns the note, whose content is of type `N` and was not taken out before.
@@ -150,7 +151,8 @@ pub(crate) unsafe fn open_sealed<N>(note: *mut Envelope) -> N {
     }
 }
 
-/// Returns a pointer to the message in `slot`, or to the end of the slots.
+/// Returns a pointer to the message in `slot`, or to the end of the slots if `slot` is the
+/// capacity.
 ///
 /// # Safety
 /// The requirements of [`put`] apply. In addition, `slot` is at most the capacity.

@@ -40,13 +40,14 @@ pub(crate) struct Remote {
     /// True if a push to the ready stack must wake a thread that checks for stuck workers, even
     /// though a thread runs this worker.
     is_unwatched: AtomicBool,
-    /// Number of questions that must still be sent before a thread that asks may run the worker
-    /// itself again.
+    /// Number of further questions that must be sent on the ordinary path. After that, a thread
+    /// that asks a question may again run the worker itself.
     spared: AtomicUsize,
     /// The gate of this worker's cells, which can refuse messages from threads outside of the
     /// sponsor. Null if there is none.
     gate: AtomicPtr<Gate>,
-    /// The gate that is used if this `Remote` belongs to a gate instead of a worker.
+    /// The gate (which can refuse messages from other threads), if this `Remote` belongs to a gate
+    /// instead of a worker.
     own_gate: Gate,
 }
 
@@ -64,7 +65,7 @@ pub(crate) trait Serve: Send + Sync {
     /// Wakes an idle thread (hand), which then checks for workers that are stuck in a long turn.
     fn call_watch(&self);
 
-    /// Returns true if the calling thread is the only thread of the crew.
+    /// Returns true if the calling thread is the only thread of this crew (group of threads).
     fn is_this_thread(&self) -> bool;
 }
 
@@ -249,21 +250,22 @@ impl Remote {
         *self.place() = Some(Place { crew, seat });
     }
 
-    /// Uses this `Remote` as a gate, and returns the gate. A `Remote` that is used as a gate has no
-    /// worker.
+    /// Uses this `Remote` as a gate (which can refuse messages from other threads), and returns the
+    /// gate. A `Remote` that is used as a gate has no worker.
     pub(crate) fn become_gate(&'static self) -> &'static Gate {
         self.has_guests.store(false, Relaxed);
         self.set_gate(&self.own_gate);
         &self.own_gate
     }
 
-    /// Sets the gate of this worker's cells.
+    /// Sets the gate of this worker's cells, which can refuse messages from other threads.
     pub(crate) fn set_gate(&self, gate: &'static Gate) {
         self.gate
             .store(std::ptr::from_ref(gate).cast_mut(), Relaxed);
     }
 
-    /// Returns the gate of this worker's cells, if there is one.
+    /// Returns the gate of this worker's cells, which can refuse messages from other threads, if
+    /// there is one.
     pub(crate) fn gate(&self) -> Option<&'static Gate> {
         // SAFETY: set by `set_gate`, and never freed.
         unsafe { self.gate.load(Relaxed).as_ref() }
@@ -286,8 +288,8 @@ impl Remote {
         self.has_guests.load(Relaxed)
     }
 
-    /// Returns true if a thread that waits for an answer may probably run this worker now.
-    /// Subtracts 1 from `spared` if it is not 0.
+    /// Returns true if a thread that waits for an answer is probably allowed to run this worker
+    /// now. If `spared` is not 0, subtracts 1 from it and returns false.
     pub(crate) fn welcomes_guests(&self) -> bool {
         if !self.has_guests() {
             return false;

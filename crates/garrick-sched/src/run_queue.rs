@@ -348,7 +348,8 @@ impl RunQueue {
     }
 
     /// Reads the next entry in the range `stood`. Stops at the entry of the running cell `runs`.
-    /// Called by other threads. The worker must not take the entry during the call.
+    /// Called by threads that do not run the worker. The worker must not take the entry during the
+    /// call.
     pub(crate) fn read_stood(&self, stood: &mut Stood, runs: *const Header) -> Option<Entry> {
         if stood.len() == 0 {
             return None;
@@ -432,13 +433,13 @@ impl Drop for RunQueue {
     }
 }
 
-/// A place for one cell with a message: the first cell that was woken while this place was empty.
-/// The cell runs next, while the cell and its message are still in the cache. Moreover, a cell in
-/// this place needs no index arithmetic of the ring.
+/// The handoff: a place for one cell with a message. This is the first cell that was woken while
+/// the place was empty. The cell runs next, while the cell and its message are still in the cache.
+/// Moreover, a cell in this place needs no index arithmetic of the ring.
 pub(crate) struct Handoff {
-    /// The cell in this place, or null if the place is empty.
+    /// The handoff cell, which runs next, or null if there is none.
     cell: AtomicPtr<Header>,
-    /// Number of the turn that put the cell into this place.
+    /// Number of the turn that made the cell the handoff cell (the cell that runs next).
     turn: AtomicU64,
     slot: UnsafeCell<Slot>,
 }
@@ -457,7 +458,8 @@ impl Handoff {
         self.cell.load(Relaxed).is_null()
     }
 
-    /// Stores `cell` with `message` in turn number `turn`. The message must fit ([`fits_slot`]).
+    /// Makes `cell` with `message`, in turn number `turn`, the handoff cell: the cell that runs
+    /// next. The message must fit ([`fits_slot`]).
     #[inline]
     pub(crate) fn put<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>() && self.is_empty(), "checked by the caller");
@@ -469,14 +471,14 @@ impl Handoff {
         self.cell.store(cell.0.as_ptr(), Release);
     }
 
-    /// Returns the cell in this place, if there is one. Such a cell has a message. Only the worker
-    /// calls this.
+    /// Returns the handoff cell (the cell that runs next), if there is one. Such a cell has a
+    /// message. Only the worker calls this.
     pub(crate) fn cell(&self) -> Option<CellPtr> {
         ptr::NonNull::new(self.cell.load(Relaxed)).map(CellPtr)
     }
 
-    /// Takes the cell out of this place. The pointer to the message of the cell is valid until the
-    /// next [`Handoff::put`].
+    /// Takes the handoff cell (the cell that runs next). The pointer to the message of the cell is
+    /// valid until the next [`Handoff::put`].
     #[inline]
     pub(crate) fn take(&self) -> Option<(CellPtr, *const Slot)> {
         let cell = ptr::NonNull::new(self.cell.load(Relaxed))?;
@@ -484,16 +486,16 @@ impl Handoff {
         Some((CellPtr(cell), self.slot.get()))
     }
 
-    /// Takes the cell out of this place, together with its message.
+    /// Takes the handoff cell (the cell that runs next), together with its message.
     pub(crate) fn take_entry(&self) -> Option<Entry> {
         let (cell, slot) = self.take()?;
         // SAFETY: the message was put there with the cell.
         Some(unsafe { Entry::with_slot(cell, slot) })
     }
 
-    /// Returns the cell and its message if they were in the queue before the current turn. `turn`
-    /// returns the number of the current turn. Called by other threads, like
-    /// [`RunQueue::stood_before`].
+    /// Returns the handoff cell (the cell that runs next) and its message, if the cell was woken
+    /// before the current turn. `turn` returns the number of the current turn. Called by other
+    /// threads, like [`RunQueue::stood_before`].
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Option<Entry> {
         let now = turn();
         // Acquire: pairs with the Release in `put`.
@@ -507,27 +509,27 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
     }
 
-    /// Removes `cell` from this place if it is still there, because another thread has taken the
-    /// cell.
+    /// Removes the handoff cell (the cell that runs next) if it is still `cell`, because another
+    /// thread has taken `cell`.
     pub(crate) fn forget(&self, cell: CellPtr) {
         if self.cell.load(Relaxed) == cell.0.as_ptr() {
             self.cell.store(ptr::null_mut(), Relaxed);
         }
     }
 
-    /// Returns the number of the last turn that put a cell into this place.
+    /// Returns the number of the last turn that has set a handoff cell (a cell that runs next).
     pub(crate) fn last_turn(&self) -> u64 {
         self.turn.load(Relaxed)
     }
 
-    /// Returns true if the turn with the number `turn` has put a cell into this place, and the cell
-    /// is still there.
+    /// Returns true if the turn with the number `turn` has set the handoff cell (the cell that runs
+    /// next), and nothing has taken the cell yet.
     pub(crate) fn was_put_in(&self, turn: u64) -> bool {
         self.turn.load(Relaxed) == turn && !self.is_empty()
     }
 
-    /// Takes the cell and its message if the turn with the number `turn` has put them into this
-    /// place. Used to undo the turn.
+    /// Takes the handoff cell (the cell that runs next) and its message, if the turn with the
+    /// number `turn` has set them. Used to undo the turn.
     pub(crate) fn take_of_turn(&self, turn: u64) -> Option<Entry> {
         if self.was_put_in(turn) {
             self.take_entry()

@@ -1,11 +1,11 @@
 //! Envelopes: blocks that carry one or more messages to one cell.
 //!
-//! An envelope holds messages of one type side by side. So one block carries all messages of a turn
-//! to the same foreign cell. Many messages to a local cell are read from contiguous memory. One
-//! thread writes an envelope and pushes it to an inbox. After that, only the owner of the cell
-//! reads it. The exception is a visitor: a thread that handles messages of a worker in a long turn
-//! (`runtime/sponsor/README.md`, rescue). The visitor reads messages while the owner appends
-//! others.
+//! An envelope holds messages of one type side by side. So one block carries all messages that a
+//! turn sends to the same foreign cell, and a local cell reads many messages from contiguous
+//! memory. One thread writes an envelope and pushes it to an inbox. After that, only the owner of
+//! the cell reads it. The exception is a visitor: another thread that handles messages of the
+//! owner's cells while the owner is in a long turn (`runtime/sponsor/README.md`, rescue). A visitor
+//! reads messages while the owner appends others.
 
 use std::fmt;
 use std::mem::size_of;
@@ -38,12 +38,12 @@ pub(crate) enum Kind {
     Move,
 }
 
-/// The header of one block, which the messages follow.
+/// The header of a block that contains messages. The messages come after the header.
 ///
 /// The thread that owns the envelope writes the fields. A visitor (another thread during a long
 /// turn of the owner) also reads the two atomic fields while the owner of the mailbox appends to
-/// it. The models do not check these fields, because the visitor checks by the state word of the
-/// cell that its reads are consistent (`Header::snapshot`).
+/// it. Loom models do not check these fields. Instead, the visitor compares the cell's state word
+/// before and after its reads (`Header::snapshot`).
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
@@ -105,16 +105,17 @@ impl Envelope {
     field!(token_of, set_token_of, token_of: Option<CellPtr>);
     field!(read, set_read, read: u16);
 
-    /// Returns the origin of an envelope in a local mailbox. The messages of a mailbox are numbered
-    /// in their order, and the message in slot `s` has the number `origin - 1 - s`. So the number
-    /// of messages between two envelopes can be computed without reading the envelopes between
-    /// them.
+    /// Returns the origin of an envelope in a local mailbox: the base of its message numbers. The
+    /// messages of a mailbox are numbered in their order, and the message in slot `s` has the
+    /// number `origin - 1 - s`. So the number of messages between two envelopes can be computed
+    /// without reading the envelopes between them.
     #[inline]
     pub(crate) fn origin(&self) -> usize {
         self.ready_next().addr()
     }
 
-    /// Sets the origin of the envelope so that its oldest unread message has the number `first`.
+    /// Sets the origin (the base of the message numbers) so that the oldest unread message of the
+    /// envelope has the number `first`.
     #[inline]
     pub(crate) fn begin_at(&self, first: usize) {
         let origin = first.wrapping_add(usize::from(self.read()));
@@ -128,7 +129,7 @@ impl Envelope {
         self.origin().wrapping_sub(usize::from(self.read()))
     }
 
-    /// Returns the number of the first message after the messages of this envelope.
+    /// Returns the number of the message that follows the messages of this envelope in the mailbox.
     #[inline]
     pub(crate) fn end(&self) -> usize {
         self.origin().wrapping_sub(self.free() as usize)

@@ -30,20 +30,22 @@ pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 /// worker of the current turn. It is untyped because its type belongs to a layer above.
 pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 
-/// Functions of a door. There is one static table per type.
+/// Functions of a door: a cell whose address leads to a function instead of a task. There is one
+/// static table per type of door.
 pub(crate) struct DoorTable {
-    /// Moves the message out of the memory behind the pointer, and passes it to the door. If the
-    /// door refuses the message, moves the message back and returns false.
+    /// Moves the message out of the memory behind the pointer, and passes it to the door (the
+    /// function behind an address). If the door refuses the message, moves the message back and
+    /// returns false.
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
-    /// Passes a message during a turn, for a door that only forwards messages. `None` for all other
-    /// doors.
+    /// Passes a message during a turn, for a door (a function behind an address) that only forwards
+    /// messages. `None` for all other doors.
     pub(crate) relay: Option<Relay>,
     /// Passes a message to the door in a separate turn. The third argument points to the message,
     /// which is moved out. The second argument is the worker of the current turn. Takes over a
     /// reference to the door.
     pub(crate) defer: unsafe fn(CellPtr, NonNull<()>, *mut ()),
-    /// Passes the unread messages of one envelope to the door. Returns the number of refused
-    /// messages.
+    /// Passes the unread messages of one envelope to the door (the function behind an address).
+    /// Returns the number of refused messages.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
     /// Requests that the receiver behind the door stop.
     pub(crate) stop: unsafe fn(CellPtr),
@@ -65,7 +67,7 @@ pub(crate) struct DoorTable {
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
 }
 
-/// Functions of a kind of task. There is one static table per type.
+/// Functions of one type of task. There is one static table per type.
 pub(crate) struct Table {
     /// Runs one activation. If the slot pointer is not null, first moves the message out of this
     /// slot of the run queue and handles it. Then handles the mailbox. The home worker is passed
@@ -104,7 +106,7 @@ pub(crate) struct Table {
     /// True if the mailbox is bounded. The table of the dropped task has the same value, because
     /// senders read the field until the block is freed.
     pub(crate) bounded: bool,
-    /// Functions of the door. `None` if the cell is not a door.
+    /// Functions of the door (a function behind an address). `None` if the cell is not a door.
     pub(crate) door: Option<&'static DoorTable>,
     /// Table that replaces this table when a watcher is added to the task. `None` in the table of a
     /// watched task.
@@ -150,18 +152,19 @@ impl Table {
 #[repr(C)]
 pub(crate) struct Header {
     /// Table of the task's functions. Written by the owner, read by threads that send to the cell
-    /// or drop messages for it. The models do not check this field, because it orders nothing.
+    /// or drop messages for it. Loom models do not check this field, because it orders nothing.
     table: unmodelled::AtomicPtr<Table>,
-    /// The [`State`] word. Written by the owner. Any thread reads `home` in it.
+    /// The [`State`] word. Written by the owner. Any thread may read the part `home` of the word.
     pub(super) state: AtomicU64,
-    /// The shared mailbox, which also shows if a thread has the token (`inbox.rs`). Written by any
-    /// thread.
+    /// The shared mailbox, which also shows if a thread has the token: the right to notify the
+    /// owner (`inbox.rs`). Written by any thread.
     pub(super) inbox: AtomicPtr<Envelope>,
-    /// References that the owner has counted. Only the owner accesses this field.
+    /// Number of references that the owner has counted. Only the owner accesses this field.
     pub(super) local_refs: UnsafeCell<i32>,
-    /// References that other threads have counted, as explained in `refs`. Written by any thread.
+    /// Number of references that other threads have counted, as explained in `refs`. Written by any
+    /// thread.
     pub(super) shared_refs: AtomicU32,
-    /// Lets models check the accesses to the cell, and that no thread accesses it after it was
+    /// Lets loom models check the accesses to the cell, and detect an access after the cell was
     /// freed.
     #[cfg(garrick_loom)]
     pub(super) alive: UnsafeCell<bool>,
@@ -182,7 +185,7 @@ impl Header {
         }
     }
 
-    /// Creates a door, with one reference.
+    /// Creates the header of a door (a function behind an address), with one reference.
     pub(crate) fn door(table: &'static Table) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
@@ -277,7 +280,7 @@ impl Header {
         self.state().home()
     }
 
-    /// Returns the home of a block, which may be free or may be freed during the call.
+    /// Returns the home (the owner) of a block, which may be free or may be freed during the call.
     ///
     /// # Safety
     /// The block belongs to the pool for cells. Its state word is always accessed as an atomic, and
@@ -288,9 +291,9 @@ impl Header {
         State::of_bits(unsafe { (*block.as_ptr()).state.load(Relaxed) }).home()
     }
 
-    /// Panics in debug builds if the home of the cell is not `home`, the home of the calling
-    /// worker. Does nothing in models, in which each load adds a point at which loom may switch
-    /// threads.
+    /// Panics in debug builds if the cell does not belong to the worker `home`, which is the
+    /// calling worker. Does nothing in loom models, in which each load adds a point at which loom
+    /// may switch threads.
     #[inline(always)]
     pub(crate) fn check_home(&self, home: Home) {
         debug_assert!(
@@ -300,7 +303,7 @@ impl Header {
     }
 
     /// Panics in debug builds if the cell does not receive messages of type `M`. Does nothing in
-    /// models, in which each load adds a point at which loom may switch threads.
+    /// loom models, in which each load adds a point at which loom may switch threads.
     #[inline(always)]
     pub(crate) fn check_messages<M: 'static>(&self) {
         #[cfg(all(debug_assertions, not(garrick_loom)))]
@@ -310,7 +313,7 @@ impl Header {
         );
     }
 
-    /// Panics in debug builds if the size of the cell's block is not `bytes`. Does nothing in
+    /// Panics in debug builds if the size of the cell's block is not `bytes`. Does nothing in loom
     /// models, in which each load adds a point at which loom may switch threads.
     #[inline(always)]
     pub(crate) fn check_block(&self, bytes: usize) {
@@ -351,8 +354,9 @@ impl Header {
         self.set_mailbox_tail(envelope);
     }
 
-    /// Returns the number of messages in the local mailbox. Each note counts as a message. Only the
-    /// owner calls this, and not while another thread visits the cell.
+    /// Returns the number of messages in the local mailbox. Each note (an envelope that makes a
+    /// request) counts as a message. Only the owner calls this, and only while no visitor (another
+    /// thread) handles messages of the cell.
     pub(crate) fn mailbox_len(&self) -> usize {
         self.mailbox_range().1
     }
@@ -370,7 +374,7 @@ impl Header {
         })
     }
 
-    /// Counts the messages in the local mailbox by a walk over all its envelopes.
+    /// Counts the messages in the local mailbox by reading all its envelopes.
     fn count_mailbox(&self) -> usize {
         let tail = self.mailbox_tail();
         let (mut at, mut count) = (tail, 0);
@@ -474,8 +478,8 @@ impl fmt::Debug for TaskId {
 }
 
 /// A pointer to a cell that is not freed yet. Code may have such a pointer only as long as the cell
-/// cannot be freed: while the code has a reference to the cell or the token of the cell, or while
-/// the cell is scheduled.
+/// cannot be freed. There are three such cases: the code has a reference to the cell, the code has
+/// the token of the cell (the right to notify its owner), or the cell is scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);

@@ -11,7 +11,8 @@ use super::header::CellPtr;
 use super::state::Home;
 
 thread_local! {
-    /// The cells and their homes in the loom model that this system thread runs, oldest first.
+    /// Pairs of a cell and its home (the owner), oldest first. They belong to the loom model that
+    /// this thread of the operating system runs.
     static HOMES: RefCell<Vec<(CellPtr, Home)>> = const { RefCell::new(Vec::new()) };
 }
 

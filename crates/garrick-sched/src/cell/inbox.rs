@@ -30,11 +30,13 @@ use super::header::Header;
 const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// The inbox is closed: nothing can be pushed to it any more.
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
-/// The cell is a door. No envelope is ever pushed, because each sender runs the door itself.
+/// The cell is a door: a function behind an address. No envelope is ever pushed, because each
+/// sender runs the function itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
-/// The inbox of a lent cell is empty, and no thread holds the token (the right to notify the
-/// owner). Threads other than the owner treat this value as IDLE. The owner itself must send
-/// through the inbox, because other threads take envelopes from the inbox.
+/// The inbox is empty, and no thread holds the token (the right to notify the owner). The cell is
+/// lent: other threads handle its messages during a long turn of the owner. Threads other than the
+/// owner treat this value as IDLE. The owner itself must send through the inbox, because the other
+/// threads take envelopes from the inbox.
 const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
 /// The value that stands for IDLE in a cell with a bounded mailbox. It differs from IDLE so that
@@ -45,7 +47,7 @@ fn is_list(inbox: *mut Envelope) -> bool {
     inbox.addr() > BOUNDED.addr()
 }
 
-/// Returns true if the value is IDLE or BOUNDED.
+/// Returns true if the value is IDLE or BOUNDED, which are the values of an idle inbox.
 #[inline]
 fn is_idle(inbox: *mut Envelope) -> bool {
     inbox.is_null() || inbox == BOUNDED
@@ -88,9 +90,9 @@ pub(crate) enum Push {
     /// ready stack of the cell's home.
     Token,
     /// Another thread already notifies the owner (holds the token), so the owner will take the
-    /// chain.
+    /// chain (the list of pushed envelopes).
     Queued,
-    /// The cell is closed. The chain still belongs to the caller.
+    /// The cell is closed. The chain (the list of envelopes) still belongs to the caller.
     Closed,
 }
 
@@ -130,7 +132,8 @@ impl Header {
         self.inbox.load(Relaxed) == CLOSED
     }
 
-    /// Returns true if the cell is a door. The result never changes.
+    /// Returns true if the cell is a door (a function behind an address) and not a task. The result
+    /// never changes.
     #[inline]
     pub(crate) fn is_door(&self) -> bool {
         // Relaxed: written before the first address was given away.
@@ -201,9 +204,10 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Gives the token (the right to notify the owner) back, stores RESTING, and returns true. Does
-    /// nothing and returns false if an envelope has come since the caller took all envelopes.
-    /// Called by a thread that is not the owner, but has the token.
+    /// Gives the token (the right to notify the owner) back, marks the inbox as RESTING (empty, in
+    /// a cell that other threads visit), and returns true. Does nothing and returns false if an
+    /// envelope has come after the caller took all envelopes. Called by a thread that is not the
+    /// owner, but has the token.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {
         // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the
@@ -213,8 +217,9 @@ impl Header {
             .is_ok()
     }
 
-    /// Changes RESTING back to IDLE. If the inbox has another value, a thread has the token (the
-    /// right to notify the owner) and will give it back. Only the owner calls this.
+    /// Changes the inbox from RESTING (empty, in a cell that other threads visit) back to IDLE. If
+    /// the inbox has another value, a thread has the token (the right to notify the owner) and will
+    /// give it back. Only the owner calls this.
     pub(crate) fn end_rest(&self) {
         // Relaxed: the lock of the loan has ordered what was done before.
         let _ = self
@@ -223,7 +228,7 @@ impl Header {
     }
 
     /// Closes the inbox permanently and takes the remaining envelopes, newest first. Only an owner
-    /// that has the token of the cell calls this.
+    /// that has the token (the right to notify the owner) calls this.
     pub(crate) fn close(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
         // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of

@@ -1,11 +1,12 @@
-//! A local mailbox that a visitor reads while the owner of the cell is in a long turn
-//! (`runtime/sponsor/README.md`, rescue).
+//! A local mailbox that a visitor (another thread) reads while the owner of the cell is in a long
+//! turn (`runtime/sponsor/README.md`, rescue).
 //!
 //! During the visit, the owner may append once, if the owner checked the inbox before the visitor
 //! took the token (the right to notify the owner). So the visitor reads only up to the end that the
-//! mailbox had at the snapshot. The visitor writes only the fields `read` of the envelopes. It
-//! frees envelopes whose messages are all read, except for the last one, in which the owner may be
-//! writing. The owner repairs the list after its turn ([`Header::mend`]).
+//! mailbox had when the snapshot was taken. The visitor writes only the field `read` of each
+//! envelope. The visitor frees the envelopes whose messages are all read, except for the last
+//! envelope, in which the owner may be writing. The owner repairs the list after its turn
+//! ([`Header::mend`]).
 
 use garrick_core::prim::unmodelled::{Acquire, fence};
 
@@ -22,15 +23,15 @@ pub(crate) struct Mail {
     first: *mut Envelope,
     /// Last envelope, or null.
     last: *mut Envelope,
-    /// Number of free slots of `last`, or 0 if there is no envelope.
+    /// Number of free slots of the envelope `last`, or 0 if there is no envelope.
     free: u32,
     /// True if `last` is a nudge (a request for a turn without a message) that was handled.
     is_nudged: bool,
 }
 
 impl Mail {
-    /// Returns the oldest envelope that was not handled, the lowest slot to read in it, and whether
-    /// the envelope after it contains messages. Returns `None` if there is no such envelope.
+    /// Returns the oldest envelope that was not handled, its lowest slot to read, and true if the
+    /// next envelope contains messages. Returns `None` if all envelopes were handled.
     pub(crate) fn next(&self) -> Option<(*mut Envelope, u32, bool)> {
         // SAFETY: envelopes up to the last one are the visitor's to read.
         let envelope = unsafe { self.first.as_ref() }?;

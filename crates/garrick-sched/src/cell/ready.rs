@@ -42,7 +42,7 @@ const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
 const WATCHED: usize = 2;
 /// A thread runs the worker, and other threads may take envelopes from the stack.
 const LENT: usize = 4;
-/// All marks that the word of the stack may have together with a list.
+/// Bit mask of all marks that the word of the stack can contain in addition to a list of envelopes.
 const MARKS: usize = WATCHED | LENT;
 
 /// The result of a push, which shows what the pusher must do.
@@ -59,7 +59,7 @@ pub(crate) enum Notice {
     Yours,
 }
 
-/// The result of a look at a worker's ready stack, by a thread that watches the stack instead of
+/// The state of a worker's ready stack, as read by a thread that watches the stack instead of
 /// running the worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
@@ -85,7 +85,7 @@ fn is_watched(head: *mut Envelope) -> bool {
     head.addr() & WATCHED != 0
 }
 
-/// Returns the list of envelopes that is contained in the word of the stack.
+/// Extracts the list of envelopes from the word of the stack, which may also contain marks.
 fn list_of(head: *mut Envelope) -> *mut Envelope {
     if head == PARKED {
         return std::ptr::null_mut();
@@ -93,14 +93,14 @@ fn list_of(head: *mut Envelope) -> *mut Envelope {
     head.map_addr(|addr| addr & !MARKS)
 }
 
-/// Returns true if the word of the stack has the mark LENT.
+/// Returns true if the word of the stack has the mark LENT: other threads may take envelopes.
 fn is_lent(head: *mut Envelope) -> bool {
     head.addr() & LENT != 0
 }
 
 impl Ready {
     /// Returns true if the thread that runs the worker must call `take`, because there are
-    /// envelopes or because the stack has the mark LENT.
+    /// envelopes or because the stack has the mark LENT (other threads may take envelopes).
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
@@ -116,7 +116,7 @@ impl Ready {
 
     /// Pushes the envelope that carries a cell's token (README, step 2). If no thread runs the
     /// worker, the caller gets the right to run it. If a thread watches the stack, the caller gets
-    /// this right only if `keeps` is true.
+    /// this right only if `keeps` is true. Otherwise the watching thread will run the worker.
     ///
     /// # Safety
     /// The envelope carries a token, which the caller holds.
@@ -164,8 +164,9 @@ impl Ready {
             .is_ok()
     }
 
-    /// Takes all envelopes, oldest first, while another thread runs the worker, and stores LENT.
-    /// Returns `None` if no thread runs the worker, or if the stack already has the mark LENT.
+    /// Takes all envelopes, oldest first, while another thread runs the worker, and sets the mark
+    /// LENT: other threads may take envelopes. Returns `None` if no thread runs the worker, or if
+    /// the stack already has the mark.
     pub(crate) fn lend(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if seen == PARKED || seen.addr() & MARKS != 0 {
@@ -174,8 +175,8 @@ impl Ready {
         self.take_and_mark(seen)
     }
 
-    /// Takes all envelopes, oldest first, from a stack with the mark LENT. Returns `None` if the
-    /// stack no longer has the mark.
+    /// Takes all envelopes, oldest first, from a stack with the mark LENT (other threads may take
+    /// envelopes). Returns `None` if the stack no longer has the mark.
     pub(crate) fn take_lent(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if !is_lent(seen) {
@@ -279,8 +280,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Returns what has happened to the worker. Called by a thread that has stopped running the
-    /// worker by `try_watch`.
+    /// Returns the state of the ready stack. Called by a thread that has stopped running the worker
+    /// in order to watch the stack (`try_watch`).
     pub(crate) fn look(&self) -> Look {
         // Relaxed: `sit_watched` looks again with Acquire.
         match self.head.load(Relaxed) {

@@ -137,7 +137,7 @@ impl Header {
     }
 
     /// Subtracts one reference from the local count. Returns true if the local count is now zero.
-    /// The caller must then call [`Header::settle`] first. Only the owner calls this.
+    /// In this case, the caller must next call [`Header::settle`]. Only the owner calls this.
     #[inline]
     #[must_use]
     pub(crate) fn drop_local(&self) -> bool {
@@ -249,7 +249,8 @@ impl Header {
     }
 
     /// Makes the cell an orphan (a cell without an owner), and adds one reference, which the caller
-    /// owns (README, step 7). Only an owner that has the token calls this.
+    /// owns (README, step 7). Only an owner that has the token (the right to notify the owner)
+    /// calls this.
     pub(crate) fn orphan_refs(&self) {
         // SAFETY: owner field.
         let local = self

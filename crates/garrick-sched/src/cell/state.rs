@@ -28,12 +28,12 @@ use super::header::Header;
 /// freed. The flag is not set while a cell handles only the message with which it was scheduled. So
 /// such a cell can be scheduled again during its turn.
 const SCHEDULED: u64 = 1;
-/// The cell has not run yet. The newest newborn cell runs first.
+/// The cell has not run yet. The newest cell with this flag runs first.
 const NEWBORN: u64 = 2;
 /// The task was dropped. The cell is closed as soon as the owner has its token (the right to notify
 /// the owner).
 const STOPPED: u64 = 4;
-/// The cell is in its home's list of cells to free, or is being freed.
+/// The cell is in the list of cells that its owner will free, or is being freed.
 const GARBAGE: u64 = 8;
 /// The current turn has appended to the local mailbox. So some messages in it are not committed
 /// yet.
@@ -56,7 +56,7 @@ impl Home {
     /// an owner.
     pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
-    /// Returns the home with number `number`, which must not be 0.
+    /// Returns the home value of worker number `number`, which must not be 0.
     pub(crate) const fn new(number: u16) -> Self {
         assert!(number != 0, "0 means nobody");
         Self((number as u64) << HOME_SHIFT)
@@ -68,7 +68,7 @@ impl Home {
         (self.0 >> HOME_SHIFT) as u16
     }
 
-    /// Returns the state of an idle cell of this home.
+    /// Returns the state of an idle cell that belongs to this home (worker).
     #[inline]
     pub(crate) const fn idle(self) -> State {
         State(self.0)
@@ -91,10 +91,10 @@ impl fmt::Debug for Home {
 pub(crate) struct State(u64);
 
 impl State {
-    /// A state that differs from the state of every cell with a mailbox.
+    /// A value that no cell with a mailbox has as its state.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Returns the state of a newborn cell.
+    /// Returns the state of a newborn cell: a cell that has not run yet.
     pub(super) const fn newborn(home: Home) -> Self {
         Self(home.0 | NEWBORN)
     }
@@ -123,28 +123,29 @@ impl State {
         ptr::with_exposed_provenance_mut((self.0 & POINTER_MASK) as usize)
     }
 
-    /// Returns true if the home of the cell is `home`, and the cell is idle and not newborn.
+    /// Returns true if the cell belongs to the worker `home`, is idle, and is not newborn (has
+    /// already run).
     #[inline]
     pub(crate) fn is_idle_at(self, home: Home) -> bool {
         self == home.idle()
     }
 
-    /// Returns true if the home of the cell is `home`, and the cell is idle: it is not scheduled,
-    /// its mailbox is empty, and it has not stopped. The cell may be newborn (it has not run yet).
+    /// Returns true if the cell belongs to the worker `home`, and is idle: it is not scheduled, its
+    /// mailbox is empty, and it has not stopped. The cell may be newborn (it has not run yet).
     #[inline]
     pub(crate) fn rests_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0
     }
 
-    /// Returns true if the home of the cell is `home`, the cell is scheduled, and its mailbox is
-    /// empty. The cell may be newborn (it has not run yet).
+    /// Returns true if the cell belongs to the worker `home`, is scheduled, and has an empty
+    /// mailbox. The cell may be newborn (it has not run yet).
     #[inline]
     pub(crate) fn is_scheduled_alone_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0 | SCHEDULED
     }
 
-    /// Returns true if the home of the cell is `home`, the cell is scheduled and has not stopped,
-    /// and its mailbox has no messages of the current turn. The cell may be newborn (it has not run
+    /// Returns true if the cell belongs to the worker `home`, is scheduled, has not stopped, and
+    /// has no messages of the current turn in its mailbox. The cell may be newborn (it has not run
     /// yet).
     pub(super) fn is_scheduled_whole_at(self, home: Home) -> bool {
         self.0 & !NEWBORN & !POINTER_MASK == home.0 | SCHEDULED
@@ -167,7 +168,7 @@ impl State {
     }
 
     /// Returns true if the cell has stopped and is not scheduled, so that the owner needs only the
-    /// cell's token to close the cell.
+    /// cell's token (the right to notify the owner) to close the cell.
     pub(crate) const fn waits_for_token(self) -> bool {
         self.0 & (STOPPED | SCHEDULED) == STOPPED
     }
@@ -178,8 +179,8 @@ impl State {
         self.0 & GARBAGE != 0
     }
 
-    /// Returns true if nothing must be done when the last reference to the cell is dropped, because
-    /// other code will free the cell: the activation of the cell, or code that already closes or
+    /// Returns true if nothing must be done when the last reference to the cell is dropped. The
+    /// reason is that other code will free the cell: its activation, or code that already closes or
     /// frees it.
     #[inline]
     pub(crate) const fn is_looked_after(self) -> bool {
@@ -204,8 +205,9 @@ impl fmt::Debug for State {
 /// The transitions of a cell's state, which only the owner makes. In loom models, the transitions
 /// do not check the state, because each load adds a point at which loom may switch threads.
 impl Header {
-    /// Returns the state word. The load is relaxed. A foreign thread uses only `home`, and only the
-    /// thread that wrote `home` last can read `home == me` (README, invariant 1).
+    /// Returns the state word. The load is relaxed, because a foreign thread uses only the part
+    /// `home`, and only the thread that wrote `home` last can read its own number there (README,
+    /// invariant 1).
     #[inline]
     pub(crate) fn state(&self) -> State {
         State(self.state.load(Relaxed))
@@ -247,8 +249,8 @@ impl Header {
         self.schedule_from(self.state());
     }
 
-    /// Schedules a cell that has not run yet. Like a cell that has already run, this cell will run
-    /// after all ready cells. The cell belongs to the worker `home`.
+    /// Schedules a cell that has not run yet. The cell belongs to the worker `home`. The cell loses
+    /// the precedence of newborn cells: it runs after all cells that are ready now.
     pub(crate) fn schedule_in_line(&self, home: Home) {
         self.check(|now| now.rests_at(home), "a cell gets its first message");
         self.store(home.0 | SCHEDULED);
@@ -344,7 +346,7 @@ impl Header {
         self.store(self.state().0 & !APPENDED);
     }
 
-    /// Sets the home of the cell.
+    /// Sets the home (the owner) of the cell.
     #[inline]
     pub(crate) fn set_home(&self, home: Home) {
         debug_assert_ne!(home, Home::STRANGER, "a stranger owns nothing");

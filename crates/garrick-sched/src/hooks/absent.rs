@@ -23,7 +23,7 @@ impl Hooks {
         false
     }
 
-    /// Returns true if both sponsors are in the same simulation, or both in none.
+    /// Returns true if both sponsors are in the same simulation, or if neither is in a simulation.
     #[inline(always)]
     pub(crate) fn are_beside(self, _: Self) -> bool {
         true
@@ -51,8 +51,8 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn gone(self, _: CellPtr) {}
 
-    /// In a simulation, takes a chain of messages that a commit delivers. Without the simulation,
-    /// always returns false: the chain was not taken.
+    /// In a simulation, takes over a chain of messages that a commit delivers. Without the
+    /// simulation, always returns false: the caller must deliver the chain.
     #[inline(always)]
     pub(crate) fn takes(self, _: CellPtr, _: Chain) -> bool {
         false

@@ -110,13 +110,13 @@ impl Hooks {
         self.are_active
     }
 
-    /// Returns true if both sponsors are in the same simulation, or both in none.
+    /// Returns true if both sponsors are in the same simulation, or if neither is in a simulation.
     pub(crate) fn are_beside(self, other: Self) -> bool {
         (self.are_active, self.thread) == (other.are_active, other.thread)
     }
 
     /// Returns the worker (home) whose tasks get messages directly in their mailboxes. In a
-    /// simulation there is no such worker, so that all messages are staged and leave the worker.
+    /// simulation there is no such worker, so all messages are staged and leave the worker.
     #[inline]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         if self.are_active {
@@ -229,7 +229,7 @@ fn record(event: Event) {
 pub(crate) struct Running(());
 
 impl Running {
-    /// Begins a simulation. Returns `None` if there is one on this thread.
+    /// Begins a simulation. Returns `None` if a simulation already runs on this thread.
     pub(crate) fn begin() -> Option<Self> {
         (!SIMULATES.replace(true)).then(|| {
             let running = Self(());

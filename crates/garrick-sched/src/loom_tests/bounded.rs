@@ -15,8 +15,8 @@ use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
 /// Runs `waiters` threads that wait for a place in a bounded mailbox. The mailbox has only one
-/// place, which is taken at first. Its owner uses the place up, and handles wake-ups. After each
-/// waiter has got the place, the owner uses the place up again.
+/// place, which is taken at first. The owner of the mailbox frees the place, and handles wake-ups.
+/// After each waiter has got the place, the owner frees it again.
 fn wait_for_places(waiters: usize) {
     let room = Room::with(1, WhenFull::Wait);
     assert_eq!(room.take_some(|_| 1), 1);
@@ -67,7 +67,7 @@ fn gives_up(room: &Arc<Room>, nudge: impl Fn()) -> bool {
 }
 
 /// Runs `wait` on a thread. `wait` waits for the only place in a bounded mailbox, and gets a
-/// function that wakes the owner of the mailbox. At the same time, the owner uses the place up and
+/// function that wakes the owner of the mailbox. At the same time, the owner frees the place and
 /// handles the wake-ups. `before` runs first, while the place is taken.
 fn wait_beside_keeper(
     before: impl FnOnce(&Arc<Room>),

@@ -200,8 +200,8 @@ impl Drop for Lives {
     }
 }
 
-/// Returns those numbers in a log that one sender has sent. The tens digit of a number identifies
-/// its sender.
+/// Returns the numbers of one sender from a log. The tens digit of each number identifies its
+/// sender.
 fn of(log: &[u32], tens: u32) -> Vec<u32> {
     log.iter()
         .copied()

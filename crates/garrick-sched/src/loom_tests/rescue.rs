@@ -33,8 +33,8 @@ impl Task for Meddler {
     }
 }
 
-/// Returns a sponsor with two workers. In a turn, a worker immediately lends its cells. The calling
-/// thread runs the first worker.
+/// Returns a sponsor with two workers. Each turn immediately counts as long, so the worker lends
+/// its cells to the other worker. The calling thread runs the first worker.
 fn two_workers() -> (Arc<Shared>, Handle, LeftInModel) {
     let shared = Sponsor::builder()
         .workers(2)

@@ -30,7 +30,7 @@ impl Guarded {
         self.add_as_keeper();
     }
 
-    /// Adds 1 to the value as the owner of a mailbox whose only place is taken.
+    /// Adds 1 to the value, in the role of the owner of a mailbox whose only place is taken.
     pub(super) fn add_as_keeper(&self) {
         // SAFETY: there is one place.
         self.0.with_mut(|value| unsafe { *value += 1 });

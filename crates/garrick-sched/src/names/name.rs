@@ -21,10 +21,10 @@ const TIMER: u64 = 0x7469_6d65;
 const COPY: u64 = 0x636f_7079;
 
 impl TaskName {
-    /// The name of all code that is not a task.
+    /// The name that stands for all code outside of tasks.
     pub const OUTSIDE: Self = Self(0);
 
-    /// The name of code whose messages are discarded.
+    /// The name that stands for code whose messages are discarded.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
     /// Returns a name that stands for a sponsor, as the parent of the tasks that no other task

@@ -45,7 +45,8 @@ const CLASSES: usize = CELL_CLASSES + ENVELOPE_BYTES.len();
 /// Number of blocks in a batch: this number of blocks moves between a thread and the depot at a
 /// time.
 const BATCH: u32 = 128;
-/// Size of a slab in bytes. Only pages that are accessed use physical memory.
+/// Size in bytes of a slab, which is the piece of memory that is divided into blocks. Only pages
+/// that are accessed use physical memory.
 const SLAB_BYTES: usize = 1 << 20;
 /// Alignment of slabs, which is also the largest alignment of a block.
 const SLAB_ALIGN: usize = 4096;
@@ -85,7 +86,7 @@ pub(crate) const fn envelope_step(bytes: usize) -> u8 {
 /// The index of the largest size of envelopes.
 pub(crate) const ENVELOPE_STEP_MAX: u8 = ENVELOPE_BYTES.len() as u8 - 1;
 
-/// Returns the space for messages, in bytes, in an envelope of the size with the index `step`.
+/// Returns how many bytes an envelope has for messages. `step` is the index of the envelope's size.
 pub(crate) const fn envelope_room(step: u8) -> usize {
     ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
 }
@@ -114,7 +115,7 @@ impl List {
     };
 }
 
-/// The part of a slab that is not divided into blocks yet.
+/// The part of a slab (a large piece of memory) that is not divided into blocks yet.
 #[derive(Clone, Copy)]
 struct Rest {
     at: *mut u8,
@@ -131,7 +132,7 @@ impl Rest {
     };
 }
 
-/// The record of a slab, for code that walks over all cells.
+/// The record of a slab (a large piece of memory with many blocks), for code that visits all cells.
 #[derive(Clone, Copy)]
 struct Slab {
     base: *mut u8,
@@ -185,7 +186,7 @@ struct Depot {
     /// Parts of slabs that are not divided into blocks, left by threads that have exited. Sorted by
     /// size class.
     rests: [Vec<Rest>; CLASSES],
-    /// All slabs of the process.
+    /// All slabs (large pieces of memory, divided into blocks) of the process.
     slabs: Vec<Slab>,
     reclaim: Reclaim,
 }
@@ -259,7 +260,7 @@ impl Pool {
         }
     }
 
-    /// Moves the newest batch of a list to the depot.
+    /// Moves the newest batch of a list to the depot: the free blocks that all threads share.
     #[cold]
     #[inline(never)]
     fn spill(&self, class: usize) {
@@ -337,8 +338,8 @@ impl Pool {
         unsafe { self.give(class, cell.0.cast()) };
     }
 
-    /// Takes an empty envelope of the size with the index `step`, with room for `capacity`
-    /// messages.
+    /// Takes an empty envelope with room for `capacity` messages. `step` is the index of the
+    /// envelope's size.
     #[inline]
     pub(crate) fn take_envelope(&self, kind: Kind, step: u8, capacity: u16) -> *mut Envelope {
         let block = self.take(CELL_CLASSES + step as usize).cast::<Envelope>();
@@ -364,7 +365,7 @@ impl Pool {
 }
 
 impl Pool {
-    /// Moves all spare blocks to the depot.
+    /// Moves all spare blocks of this thread to the depot: the free blocks that all threads share.
     pub(crate) fn flush(&self) {
         let mut depot = depot();
         for class in 0..CLASSES {

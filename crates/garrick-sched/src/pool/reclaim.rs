@@ -28,15 +28,16 @@ use super::{
     mark_at, slab_end,
 };
 
-/// Time for which blocks must be unused before they are given back.
+/// Time for which blocks must be unused before their memory is given back to the operating system.
 const UNUSED_FOR: Duration = Duration::from_secs(2);
-/// Number of bytes that must have come to the depot before the depot is checked for unused memory.
+/// Number of bytes that must have come to the depot (the free blocks that all threads share) before
+/// the depot is checked for unused memory.
 const WORTH_BYTES: usize = 4 * SLAB_BYTES;
 /// True if pages can be given back to the system while they stay mapped.
 const TAKES_PAGES: bool = cfg!(all(target_os = "linux", not(garrick_portable))) && !UNPOOLED;
 
-/// True if a sleeping worker must check the depot for unused memory later. Written under the lock
-/// of the depot, read by a worker that is about to sleep.
+/// True if a sleeping worker must later check the depot (the free blocks that all threads share)
+/// for unused memory. Written under the lock of the depot, read by a worker that is about to sleep.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// Lock that a worker holds while it searches for unused blocks.
@@ -100,11 +101,12 @@ fn give_back(base: *mut u8, bytes: usize) {
 #[cfg(any(not(target_os = "linux"), garrick_portable))]
 fn give_back(_base: *mut u8, _bytes: usize) {}
 
-/// The state of the depot that is needed to give memory back to the operating system.
+/// The part of the depot (the free blocks that all threads share) that is needed to give memory
+/// back to the operating system.
 pub(super) struct Reclaim {
     stage: Stage,
-    /// Number of bytes that have come to the depot since the last period of observation (watch)
-    /// began.
+    /// Number of bytes that have come to the depot (the free blocks that all threads share) since
+    /// the last period of observation (watch) began.
     arrived: usize,
     /// For each stack of the depot, its lowest height since the last period of observation (watch)
     /// began.
@@ -151,13 +153,13 @@ impl Found {
 }
 
 enum Pass {
-    /// The pass counts the free blocks of each slab.
+    /// The search for unused memory counts the free blocks of each slab.
     Counting,
-    /// The pass keeps the free blocks of slabs that are in use, and removes the other blocks. This
-    /// list collects the kept blocks, until they are a full batch.
+    /// The search for unused memory keeps the free blocks of slabs that are in use, and removes the
+    /// other blocks. This list collects the kept blocks, until they are a full batch.
     Sorting(List),
-    /// The pass gives the pages of completely free slabs back to the operating system, one slab
-    /// after another.
+    /// The search for unused memory gives the pages of completely free slabs back to the operating
+    /// system, one slab after another.
     Zapping,
 }
 
@@ -282,8 +284,9 @@ impl Depot {
         }
     }
 
-    /// Begins to search the next size class that may have an unused slab, from `class` on. If there
-    /// is none, finishes the search. `given` is the number of slabs that were given back so far.
+    /// Begins to search the next size class that may have an unused slab, beginning with `class`.
+    /// If there is none, finishes the search. `given` is the number of slabs that were given back
+    /// so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);

@@ -13,23 +13,24 @@ use super::top::Listed;
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of notes about one mailbox.
+/// Maximum number of earlier censuses (counts of waiting messages) that are remembered for one
+/// mailbox.
 const NOTES: usize = 16;
 
-/// Notes about one mailbox. Each note contains the number that the next message had at some time.
+/// Record of one mailbox at some earlier censuses (counts of waiting messages).
 struct Entry {
     task: TaskId,
     table: &'static Table,
-    /// Number of the oldest message when the mailbox was last seen.
+    /// Number of the oldest message when the mailbox was last recorded.
     first: usize,
-    /// For each census that is noted: its time, and the number that the next message of the mailbox
-    /// had then. The oldest note comes first.
+    /// For some earlier censuses (counts of waiting messages): the time of the census, and the
+    /// number that the next message of the mailbox had then. The oldest census comes first.
     notes: Vec<(Nanos, usize)>,
 }
 
 impl Entry {
-    /// Records the number of the oldest message. Removes the notes that do not help to find the age
-    /// of a waiting message.
+    /// Records the number of the oldest message. Removes the censuses that do not help to find the
+    /// age of a waiting message.
     fn sees(&mut self, first: usize) {
         if first < self.first {
             self.notes.clear();
@@ -38,8 +39,8 @@ impl Entry {
         self.notes.retain(|&(_, end)| end > first);
     }
 
-    /// Removes the note whose neighbors are closest together in time, so that the other notes stay
-    /// evenly distributed in time.
+    /// Removes the census whose neighbors are closest together in time, so that the remaining
+    /// censuses stay evenly distributed in time.
     fn thin_out(&mut self) {
         // The clock of a world may go back.
         let time = |index: usize| self.notes[index].0;
@@ -51,7 +52,8 @@ impl Entry {
     }
 }
 
-/// The ages of the messages in the mailboxes that the last census has listed.
+/// The ages of the messages in the mailboxes that the last census (count of waiting messages) has
+/// listed.
 #[derive(Default)]
 pub(super) struct Ages {
     entries: Vec<Entry>,
@@ -64,7 +66,7 @@ impl Ages {
         entries.find(|entry| entry.task == task && entry.table.is_of_kind(table))
     }
 
-    /// Begins a census at the time `now`.
+    /// Begins a census (a count of waiting messages) at the time `now`.
     pub(super) fn begin(&mut self, now: Nanos) {
         self.now = now;
     }
@@ -78,8 +80,8 @@ impl Ages {
     }
 
     /// Returns the time for which the oldest message of a mailbox has waited at least, in
-    /// nanoseconds. `first` is the number of that message. Returns 0 if no earlier census has
-    /// listed the mailbox.
+    /// nanoseconds. `first` is the number of that message. Returns 0 if no earlier census (count of
+    /// waiting messages) has listed the mailbox.
     pub(super) fn age_of(&mut self, task: TaskId, table: &Table, first: usize) -> Nanos {
         let now = self.now;
         let Some(entry) = self.entry(task, table) else {
@@ -128,7 +130,7 @@ mod tests {
     static TABLE: Table = Table::of_messages::<u8>(nothing_to_drop);
     const TASK: TaskId = TaskId(1);
 
-    /// Takes a census of a mailbox whose messages have the numbers from `first` to just below
+    /// Records, in a census, a mailbox whose messages have the numbers from `first` to just below
     /// `end`. Returns the age of its oldest message.
     fn census(ages: &mut Ages, now: Nanos, first: usize, end: usize) -> Nanos {
         ages.begin(now);

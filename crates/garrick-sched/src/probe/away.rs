@@ -19,7 +19,7 @@ pub(super) struct TurnsAway {
 
 #[derive(Default)]
 struct Turns {
-    /// Number of turns that have left so far.
+    /// Number of turns that have left their workers so far, in order to block.
     left: u64,
     /// For each turn that is away: the kind of its task, and the time when the turn left its
     /// worker. The key is the number of the turn, so the turn that has been away longest comes
@@ -48,7 +48,7 @@ impl TurnsAway {
         self.turns().away.remove(&number);
     }
 
-    /// Returns the turns that are away, by kind.
+    /// Returns the turns that are away from their workers (they block), by kind of task.
     pub(super) fn samples(&self, now: Nanos) -> Vec<AwaySample> {
         // Names are foreign code, and are requested without the lock.
         let away: Vec<_> = self.turns().away.values().copied().collect();

@@ -11,8 +11,8 @@ use crate::world::Nanos;
 /// ```
 ///
 /// The word contains only the low bits of the number of the activation. They suffice: the last
-/// timed activation is in the current gap or in the gap before, and a gap has less than 65,536
-/// activations.
+/// timed activation is in the current gap or in the previous one. (A gap is a group of fewer than
+/// 65,536 activations of which one is timed.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Beginning(u64);
 
@@ -28,12 +28,12 @@ impl Beginning {
         Self(micros | u64::from(picks) & Self::NUMBER)
     }
 
-    /// Returns the `Beginning` that a word encodes.
+    /// Decodes a `Beginning` (the time and the number of an activation) from an integer.
     pub(super) fn from_word(word: u64) -> Self {
         Self(word)
     }
 
-    /// Returns the word that encodes this `Beginning`.
+    /// Encodes this `Beginning` (the time and the number of an activation) as an integer.
     pub(super) fn word(self) -> u64 {
         self.0
     }

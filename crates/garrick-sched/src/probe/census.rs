@@ -26,13 +26,14 @@ pub(crate) const CENSUS_MAX: usize = 2_048;
 /// messages is listed anyway.
 const HEAVY: u64 = 256;
 
-/// Requests for censuses of one worker, and the results of these censuses. Used by the worker and
-/// by other threads.
+/// Requests for censuses (counts of waiting messages) of one worker, and the results of these
+/// censuses. Used by the worker and by other threads.
 #[derive(Default)]
 pub(super) struct Censuses {
     /// Number of census requests so far. Incremented by threads that take samples.
     asked: AtomicU64,
-    /// Number of requests that were made before the last census. Written by the worker.
+    /// Number of requests that were made before the last census (count of waiting messages).
+    /// Written by the worker.
     answered: AtomicU64,
     found: Mutex<Found>,
 }
@@ -52,19 +53,19 @@ pub(crate) struct Mailbox {
 }
 
 impl Censuses {
-    /// Returns the results of the last census.
+    /// Returns the results of the last census (count of waiting messages).
     pub(super) fn found(&self) -> Found {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.clone()
     }
 
-    /// Requests a new census.
+    /// Requests a new census: the worker then counts its waiting messages.
     pub(super) fn ask(&self) {
         // Relaxed: the number is independent.
         self.asked.fetch_add(1, Relaxed);
     }
 
-    /// Returns true if a census was requested since the last one.
+    /// Returns true if another census (count of waiting messages) was requested after the last one.
     #[inline]
     pub(super) fn is_asked(&self) -> bool {
         // Relaxed, both: a hint, and each number is independent.
@@ -80,13 +81,13 @@ impl Censuses {
     }
 }
 
-/// The part of the censuses that only the worker uses.
+/// The data of the censuses (counts of waiting messages) that only the worker accesses.
 pub(super) struct Tally {
     counts: RefCell<Counts>,
 }
 
 struct Counts {
-    /// Time of the last census.
+    /// Time of the last census (count of waiting messages).
     began: Nanos,
     /// Mailboxes of each kind of task. The index is the place of the kind in the table of kinds.
     mailboxes: Vec<Mailboxes>,

@@ -17,9 +17,11 @@ const LONG: Nanos = 50_000;
 /// quotient is the new value of [`Clocking::share`], unless [`GAP_SHARE`] is larger. So measuring
 /// takes at most a few percent of the time.
 const SHARE_OF: Nanos = 8_000;
-/// Upper limit of [`Clocking::share`], the number of turns after which a gap becomes longer by one.
+/// Upper limit of [`Clocking::share`]: the number of turns after which a gap (a group of turns of
+/// which one is measured) becomes longer by one.
 const SHARE_MAX: u64 = 16_384;
-/// Maximum value of [`Clocking::unclaimed`], in nanoseconds.
+/// Maximum value of [`Clocking::unclaimed`] (the time that no measured turn represents yet), in
+/// nanoseconds.
 const UNCLAIMED_MAX: Nanos = 40_000_000;
 
 /// Reason why a turn is measured.
@@ -28,7 +30,8 @@ pub(super) enum TimeBy {
     /// The kind of the turn's task has not used up its allowance for measurements. The turn
     /// represents only itself.
     Kind,
-    /// The turn was selected from a gap with this number of turns, and represents all of them.
+    /// The turn was selected from a gap (a group) with this number of turns, and represents all of
+    /// them.
     Gap(u64),
 }
 
@@ -53,8 +56,9 @@ impl TimeBy {
 ///
 /// The total time that measured turns represent never exceeds the time that has passed.
 pub(super) struct Clocking {
-    /// Number of turns up to the end of this gap, since the gaps last became short. They become
-    /// short after a rest, and after a long time between two measured turns.
+    /// Number of turns from the last time that the gaps became short to the end of the current gap.
+    /// (Of the turns in a gap, one is measured.) Gaps become short after a rest, and after a long
+    /// time between two measured turns.
     since: Cell<u64>,
     /// Number of turns after which the gap (the group of turns of which one is measured) becomes
     /// longer by one.
@@ -63,9 +67,10 @@ pub(super) struct Clocking {
     gap: Cell<u64>,
     /// Number of turns before the next turn to measure.
     left: Cell<u64>,
-    /// Number of turns of this gap that come after its measured turn.
+    /// Number of turns that come after the measured turn in this gap. (A gap is a group of turns of
+    /// which one is measured.)
     after: Cell<u64>,
-    /// End of the last measured turn, or `None` after a rest.
+    /// Time at which the last measured turn ended, or `None` after a rest of the worker.
     ended: Cell<Option<Nanos>>,
     /// Time that has passed and that no measured turn represents yet. Later measured turns may
     /// represent it.
@@ -89,8 +94,8 @@ impl Clocking {
         clocking
     }
 
-    /// Begins again with the shortest gap, after a rest of the worker, so that the next turn is
-    /// measured.
+    /// Begins again with the shortest gap (a group of turns of which one is measured), after a rest
+    /// of the worker. So the next turn is measured.
     pub(super) fn rested(&self) {
         self.since.set(1);
         self.share.set(GAP_SHARE);

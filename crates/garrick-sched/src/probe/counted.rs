@@ -34,7 +34,7 @@ pub(super) struct Counted {
     /// The encoded [`Beginning`] of the last timed activation.
     pub(super) beginning: AtomicU64,
     pub(super) censuses: Censuses,
-    /// Number of tasks that were ready at the last census.
+    /// Number of tasks that were ready at the last census (count of waiting messages).
     pub(super) ready: AtomicU64,
     /// Histogram of the times that messages have waited.
     pub(super) waits: Counters,
@@ -119,8 +119,8 @@ impl LaneReader {
         Some((sight.running.table, now.saturating_sub(since)))
     }
 
-    /// Returns the tasks that the last census has listed, and the length of the period in which
-    /// their times were counted.
+    /// Returns the tasks that the last census (count of waiting messages) has listed, and the
+    /// length of the period in which their times were counted.
     pub(super) fn tasks(&self, now: Nanos) -> (Found, Nanos) {
         let Some(counted) = &self.counted else {
             return Default::default();
@@ -132,12 +132,14 @@ impl LaneReader {
         (found, over)
     }
 
-    /// Returns true if the worker sleeps. A sleeping worker takes no census.
+    /// Returns true if the worker sleeps. A sleeping worker takes no census (it does not count its
+    /// waiting messages).
     pub(super) fn sleeps(&self) -> bool {
         self.rare.try_snapshot().unwrap_or_default()[SINCE] != 0
     }
 
-    /// Returns true if the worker is awake and has not answered the last request for a census.
+    /// Returns true if the worker is awake and has not answered the last request for a census (a
+    /// count of waiting messages).
     pub(super) fn wants_census(&self) -> bool {
         let counted = self.counted.as_ref();
         counted.is_some_and(|counted| counted.censuses.is_asked()) && !self.sleeps()

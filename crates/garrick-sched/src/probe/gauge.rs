@@ -38,16 +38,16 @@ impl Allowance {
     /// Time that each measured turn subtracts from the allowance, in nanoseconds. Measuring a turn
     /// takes about a hundredth of this time.
     const EACH: i64 = 4_000;
-    /// Maximum of the allowance, in nanoseconds. With this allowance, about 60,000 turns are
-    /// measured.
+    /// Maximum of the allowance (the budget for measurements), in nanoseconds. It is enough to
+    /// measure about 60,000 turns.
     const MAX: i64 = 1 << 28;
 
-    /// Returns the allowance that a word encodes.
+    /// Decodes an allowance (a budget for measurements) from an integer.
     pub(super) fn from_word(word: u64) -> Self {
         Self(word.cast_signed())
     }
 
-    /// Returns the word that encodes the allowance.
+    /// Encodes the allowance (a budget for measurements) as an integer.
     pub(super) fn word(self) -> u64 {
         self.0.cast_unsigned()
     }
@@ -56,8 +56,9 @@ impl Allowance {
         self.0 >= 0
     }
 
-    /// Returns the allowance after an activation that lasted for `lasted` nanoseconds. In the
-    /// activation, `used` turns were measured because of the allowance.
+    /// Returns the allowance (the budget for measurements) after an activation that lasted for
+    /// `lasted` nanoseconds. In the activation, `used` turns were measured because of the
+    /// allowance.
     #[must_use]
     fn after(self, lasted: Nanos, used: u32) -> Self {
         let lasted = i64::try_from(lasted).unwrap_or(i64::MAX);
@@ -66,12 +67,12 @@ impl Allowance {
     }
 }
 
-/// The current activation.
+/// The timed activation that is running now.
 #[derive(Clone, Copy)]
 struct Activation {
     began: Nanos,
     allowance: Allowance,
-    /// Number of turns that were measured because of the allowance.
+    /// Number of turns that were measured because of the allowance (the budget for measurements).
     used: u32,
     /// Last reading of the clock, and the number of turns of the worker at that time.
     read: (Nanos, u64),
@@ -133,7 +134,7 @@ impl Gauge {
         self.activation.get().is_some()
     }
 
-    /// Returns the number of turns that may pass before [`Gauge::turns_begin`] is called again.
+    /// Returns how many turns may pass before [`Gauge::turns_begin`] must be called again.
     pub(crate) fn turns_max(&self) -> u64 {
         match self.activation.get() {
             None => u64::MAX,
@@ -264,7 +265,7 @@ fn scaled(time: Nanos, represents: Nanos, lasted: Nanos) -> Nanos {
 mod tests {
     use super::*;
 
-    /// A test bench: a gauge with a simulated clock.
+    /// A test bench: a gauge (which measures turns) with a simulated clock.
     struct Simulated {
         gauge: Gauge,
         messages: Messages,

@@ -11,12 +11,12 @@ use super::messages::Messages;
 use crate::cell::Table;
 use crate::world::Nanos;
 
-/// Number of places that are searched for a kind of task. So at least this number of kinds is
-/// counted separately. Kinds for which no place is found are counted together.
+/// Maximum number of places that one search for a kind of task checks. So at least this number of
+/// kinds are counted separately. Kinds for which the search finds no place are counted together.
 const KINDS_MAX: usize = 256;
 
-/// Index of the place for the kinds that are counted together. This index is larger than those of
-/// all other places.
+/// Index of the place for all kinds that have no place of their own. The indices of all other
+/// places are smaller.
 pub(super) const OTHERS: usize = 2 * KINDS_MAX;
 
 /// Names one of the counters that exist for each kind of task.
@@ -35,7 +35,7 @@ pub(super) enum Count {
 
 const COUNTS: usize = Count::SlowTurns as usize + 1;
 
-/// Messages in the mailboxes of the tasks of one kind.
+/// Counts of the messages that wait for tasks of one kind.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Mailboxes {
     /// Sum of the lengths of all mailboxes.
@@ -51,8 +51,9 @@ pub(super) struct Kind {
     /// counted.
     table: OnceLock<&'static Table>,
     counts: [AtomicU64; COUNTS],
-    /// Number of messages in the mailboxes of the worker's tasks of this kind, at the last census.
-    /// The field `longest` is the number of messages in the longest of these mailboxes.
+    /// Number of messages in the mailboxes of the worker's tasks of this kind, at the last census
+    /// (count of waiting messages). The field `longest` is the number of messages in the longest of
+    /// these mailboxes.
     messages: AtomicU64,
     longest: AtomicU64,
     /// Estimated number of turns in each class of durations.
@@ -88,13 +89,13 @@ impl Kind {
         self.waits.get_or_init(Box::default).add(time, 1);
     }
 
-    /// Returns the allowance for the measurement of turns.
+    /// Returns the allowance (the time budget) for the measurement of turns.
     pub(super) fn allowance(&self) -> Allowance {
         Allowance::from_word(self.allowance.load(Relaxed))
     }
 
-    /// Sets the allowance for the measurement of turns. Only the thread that owns the counters may
-    /// call this.
+    /// Sets the allowance (the time budget) for the measurement of turns. Only the thread that owns
+    /// the counters may call this.
     pub(super) fn set_allowance(&self, allowance: Allowance) {
         self.allowance.store(allowance.word(), Relaxed);
     }
@@ -107,14 +108,15 @@ impl Kind {
         (!names.is_empty()).then(|| &**self.by_message.get_or_init(create))
     }
 
-    /// Publishes the result of a census. Only the thread that owns the counters may call this.
+    /// Publishes the result of a census (a count of waiting messages). Only the thread that owns
+    /// the counters may call this.
     pub(super) fn show_mailboxes(&self, mailboxes: Mailboxes) {
         // Relaxed, both: as in `add`.
         self.messages.store(mailboxes.messages, Relaxed);
         self.longest.store(mailboxes.longest, Relaxed);
     }
 
-    /// Returns the result of the last census.
+    /// Returns the result of the last census (count of waiting messages) for this kind of task.
     pub(super) fn mailboxes(&self) -> Mailboxes {
         Mailboxes {
             messages: self.messages.load(Relaxed),
@@ -156,7 +158,7 @@ impl Kind {
 pub(super) struct Kinds {
     /// Places of the hash table, with open addressing. A place is never freed.
     places: Box<[Kind]>,
-    /// Counters of the kinds for which there was no place.
+    /// Counters of all kinds of tasks that found no place in the table.
     others: Kind,
 }
 
@@ -176,7 +178,7 @@ impl Kinds {
         self.at(self.place_of(table))
     }
 
-    /// Returns the counters at `place`.
+    /// Returns the counters at index `place` of the table.
     #[inline]
     pub(super) fn at(&self, place: usize) -> &Kind {
         self.places.get(place).unwrap_or(&self.others)

@@ -34,9 +34,9 @@ struct Books {
     ledger: Ledger,
     /// The current activation. `None` if it is not timed.
     activation: Cell<Option<Activation>>,
-    /// The part of the worker's censuses that only the worker uses.
+    /// The data of the censuses (counts of waiting messages) that only the worker accesses.
     tally: Tally,
-    /// The measurement of turns by kind of message.
+    /// The gauge that measures the turns of each kind of message.
     gauge: Gauge,
 }
 
@@ -77,8 +77,8 @@ struct Activation {
 }
 
 impl Lane {
-    /// Creates a lane. If `counts` is true, the lane has counters for each kind of task. `seed`
-    /// determines which activations are timed. `clock` returns the time.
+    /// Creates a lane: the counters of one worker. If `counts` is true, the lane has counters for
+    /// each kind of task. `seed` determines which activations are timed. `clock` returns the time.
     pub(crate) fn new(counts: bool, seed: u64, clock: impl Fn() -> Nanos) -> Self {
         let books = || Books {
             counted: Arc::new(Counted {
@@ -256,7 +256,7 @@ impl Lane {
         Some(&books.gauge).filter(|gauge| gauge.is_on())
     }
 
-    /// Returns true if the worker must take a census.
+    /// Returns true if the worker must take a census: count its waiting messages.
     #[inline]
     pub(crate) fn wants_census(&self) -> bool {
         let books = self.books.as_ref();
@@ -340,8 +340,8 @@ impl Lane {
         }
     }
 
-    /// Records the end of a time in which the worker ran no cells, as begun by [`Lane::pauses`].
-    /// `picks` is the number of activations so far.
+    /// Records the end of a time in which the worker ran no cells. [`Lane::pauses`] has recorded
+    /// its beginning. `picks` is the number of activations so far.
     pub(crate) fn resumes(&self, picks: u32, now: impl FnOnce() -> Nanos) {
         if let Some(books) = &self.books {
             books.ledger.wakes(now(), picks);
@@ -575,8 +575,8 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// A lane with a simulated clock. If `glances` is true, a simulated lookout thread checks the
-    /// lane.
+    /// A lane (the counters of one worker) with a simulated clock. If `glances` is true, a
+    /// simulated lookout thread checks the lane.
     struct Simulated {
         lane: Lane,
         reader: LaneReader,
@@ -643,7 +643,7 @@ mod tests {
             self.lane.parks(self.progress, self.now, true);
         }
 
-        /// Simulates that the worker goes to sleep for good.
+        /// Simulates that the worker goes to sleep and does not wake any more.
         fn ends(&mut self) {
             self.parks();
             self.lane = Lane::new(false, 0, || 0);

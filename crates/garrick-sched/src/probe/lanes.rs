@@ -19,7 +19,8 @@ pub(crate) struct Lanes {
     readers: Vec<OnceLock<LaneReader>>,
     /// Counts of tasks that other threads have created for this sponsor, if kinds are counted.
     outside: Option<Mutex<Kinds>>,
-    /// Turns of the sponsor that are away, if kinds are counted.
+    /// Turns of the sponsor that are away from their workers (they block), if kinds of tasks are
+    /// counted.
     away: Option<TurnsAway>,
 }
 
@@ -63,14 +64,14 @@ impl Lanes {
         Some(away.leave(table, now()))
     }
 
-    /// Records that the turn with the number `number` is no longer away.
+    /// Records that the turn with the number `number` is no longer away from its worker.
     pub(crate) fn come_back(&self, number: Option<u64>) {
         if let (Some(away), Some(number)) = (&self.away, number) {
             away.come_back(number);
         }
     }
 
-    /// Returns the turns that are away, by kind.
+    /// Returns the turns that are away from their workers (they block), by kind of task.
     pub(crate) fn away(&self, now: Nanos) -> Vec<AwaySample> {
         let away = self.away.as_ref();
         away.map_or_else(Vec::new, |away| away.samples(now))
@@ -142,8 +143,8 @@ impl Lanes {
         self.readers.iter().zip(running).map(sample).collect()
     }
 
-    /// Requests a census of each worker. Returns true if at least one worker is awake and must
-    /// answer.
+    /// Requests a census (a count of waiting messages) of each worker. Returns true if at least one
+    /// worker is awake and must answer.
     pub(crate) fn ask_census(&self) -> bool {
         for lane in self.readers.iter().filter_map(OnceLock::get) {
             lane.ask_census();
@@ -151,7 +152,8 @@ impl Lanes {
         self.want_census()
     }
 
-    /// Returns true if a worker is awake and has not answered the last request for a census.
+    /// Returns true if a worker is awake and has not answered the last request for a census (a
+    /// count of waiting messages).
     pub(crate) fn want_census(&self) -> bool {
         let mut lanes = self.readers.iter().filter_map(OnceLock::get);
         lanes.any(LaneReader::wants_census)

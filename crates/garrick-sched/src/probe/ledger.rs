@@ -32,38 +32,41 @@ use crate::world::Nanos;
 
 /// Approximate cost of timing one activation.
 const COST: Nanos = 300;
-/// Divisor of the time in which the worker is awake. The worker may spend the quotient on timing.
-/// The next constant is the divisor of the time in which the worker sleeps.
+/// Divisor that limits the cost of timing. The worker may spend its time awake, divided by
+/// `AWAKE_SHARE`, and its time asleep, divided by `ASLEEP_SHARE`, on timing activations.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
-/// Maximum budget, which is enough to time 256 activations one after another.
+/// Maximum budget: the time that the worker may spend on timing. It is enough to time 256
+/// activations one after another.
 const BUDGET_MAX: Nanos = 256 * COST;
-/// Minimum budget with which the worker begins to time all activations. It does so until the budget
-/// is used up.
+/// Minimum budget (time that the worker may spend on timing) with which the worker begins to time
+/// all activations. It does so until the budget is used up.
 const BUDGET_ALL: Nanos = 16 * COST;
 /// Upper limit of the mean number of activations from one timed activation to the next.
 pub(super) const GAP_MAX: u64 = 4_096;
 /// Minimum excess time of a gap (the activations between two timed ones) that counts as containing
 /// a long activation. The excess time is the part of the gap's duration beyond its usual duration.
 const LONG: Nanos = 60_000;
-/// Threshold for the excess time of a gap that contains a long activation. If the excess is at
-/// least this long, the activation that the lookout thread has seen in the gap counts as the long
-/// one. Otherwise, the lookout thread may have seen a quick activation.
+/// Threshold for the excess time of a gap: the time by which a gap (the activations between two
+/// timed ones) exceeds its usual duration. If the excess time is at least this long, the activation
+/// that the lookout thread has seen in the gap counts as a long one. Otherwise, the lookout thread
+/// may have seen a quick activation.
 const SEEN: Nanos = 1_000_000;
-/// Upper limit of the time that is kept for activations that are timed later. The time that is owed
-/// to the kinds of tasks has the same limit.
+/// Upper limit of the pool: the time that is not counted for any kind of task yet. The time that is
+/// owed to the kinds of tasks has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
-/// Age at which timed work counts only half, when the contents of a full pool are divided among the
-/// kinds.
+/// Half-life of timed work. When a full pool of uncounted time is divided among the kinds of tasks,
+/// work of this age has half the weight of new work.
 const RECENT: Nanos = 500_000_000;
-/// Maximum time between two moments when the totals are divided among the kinds. The next constant
-/// is the maximum number of timed activations between them.
+/// Maximum time after which the totals are divided among the kinds of tasks. The division takes
+/// place earlier if `PAGE_TIMED` activations were timed.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
 /// Limit of the total time of the recorded long activations. When the total reaches this limit,
 /// each recorded time is halved, so that older activations count less.
 const FADES: Nanos = 1_000_000_000;
-/// Upper limit of the number of activations in a gap, as a multiple of the mean number.
+/// Upper limit of the number of activations in a gap (from one timed activation to the next), as a
+/// multiple of the mean number.
 pub(super) const LONGEST: u64 = 3;
 
 /// A moment between two activations.
@@ -143,12 +146,12 @@ struct Page {
     /// Timed work. Each activation is multiplied by the number of activations that it represents.
     entries: Entries,
     timed: u32,
-    /// True if the totals of this page were divided among the kinds. The old entries are kept for
-    /// work that is added before the next timed activation.
+    /// True if the totals of this page (a period of time) were divided among the kinds of tasks.
+    /// The old entries are kept for work that is added before the next timed activation.
     is_done: bool,
 }
 
-/// The account of a worker. Only the worker uses it.
+/// The account of a worker, which estimates the work of each kind of task. Only the worker uses it.
 pub(super) struct Ledger {
     /// Time that reading the clock takes.
     overhead: Nanos,
@@ -159,8 +162,9 @@ pub(super) struct Ledger {
     gap: Cell<u64>,
     /// Number of the activation that is timed next.
     due: Cell<u32>,
-    /// Beginning of the open gap, which is the end of the last timed activation or of the last
-    /// rest. The time in this field is meaningless while the worker sleeps.
+    /// Beginning of the open gap (the activations since the last timed one). This is the end of the
+    /// last timed activation, or of the last rest. The time in this field is meaningless while the
+    /// worker sleeps.
     since: Cell<Point>,
     sleeps: Cell<bool>,
     /// True if the worker had no work for some time in the open gap (since the last timed
@@ -173,8 +177,8 @@ pub(super) struct Ledger {
     pool: Cell<Work>,
     /// Work that must still be added to the counters of the kinds of tasks.
     owed: RefCell<Entries>,
-    /// Work that the recently timed activations of each kind represent. A full pool is divided in
-    /// the ratio of this work.
+    /// Work that the recently timed activations of each kind represent. A full pool of uncounted
+    /// work is divided among the kinds in the ratio of this work.
     recent: RefCell<Entries>,
     /// Time that the worker has counted since the entries of `recent` were last halved.
     faded: Cell<Nanos>,
@@ -247,7 +251,7 @@ impl Ledger {
     }
 
     /// Records that the worker goes to sleep, and divides the totals among the kinds of tasks.
-    /// `sighted` is as in [`Ledger::timed`].
+    /// `sighted` returns the work that the lookout thread has seen since the last timed activation.
     pub(super) fn rests(
         &self,
         at: Point,
@@ -297,7 +301,8 @@ impl Ledger {
     }
 
     /// Counts a timed activation that ended at `at`. Calls `sighted` if an untimed activation in
-    /// the gap was long. `sighted` returns the work that the lookout thread has seen in the gap.
+    /// the gap (since the previous timed activation) was long. `sighted` returns the work that the
+    /// lookout thread has seen in the gap.
     pub(super) fn timed(
         &self,
         timed: Timed,
@@ -352,10 +357,11 @@ impl Ledger {
         represents
     }
 
-    /// Ends the open gap if an activation in it was long, counts the work of the gap, and chooses
-    /// another activation for timing. Without this method, the long activation would be counted
-    /// only at the next timed activation, possibly after many other long activations. `sighted` is
-    /// as in [`Ledger::timed`]. The worker must be awake.
+    /// If an activation since the last timed one was long, ends the open gap (these activations),
+    /// counts the work of the gap, and chooses another activation for timing. Otherwise does
+    /// nothing. Without this method, the long activation would be counted only at the next timed
+    /// activation, possibly after many other long activations. `sighted` returns the work that the
+    /// lookout thread has seen in the gap. The worker must be awake.
     ///
     /// Returns true if the gap has ended.
     pub(super) fn looks(
@@ -374,7 +380,8 @@ impl Ledger {
         true
     }
 
-    /// Returns the work that the worker has done since the open gap began.
+    /// Returns the work that the worker has done since the open gap began (since the last timed
+    /// activation).
     fn open_at(&self, at: Point) -> Work {
         let since = self.since.get();
         Work {
@@ -454,7 +461,8 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts the excess time of a gap as work of its long activations. Returns the counted work.
+    /// Counts the excess time of a gap (its time beyond the usual duration) as work of its long
+    /// activations. Returns the counted work.
     fn count_excess(
         &self,
         excess: Nanos,
@@ -494,8 +502,8 @@ impl Ledger {
         counted
     }
 
-    /// Counts the excess time of a gap as work of the activations that the lookout thread has seen
-    /// in the gap.
+    /// Counts the excess time of a gap (its time beyond the usual duration) as work of the
+    /// activations that the lookout thread has seen in the gap.
     fn count_sighted(
         &self,
         excess: Nanos,
@@ -565,8 +573,9 @@ impl Ledger {
         self.pool.set(self.drain(pool, self.most(), post));
     }
 
-    /// Counts the work that is owed to the kinds, and subtracts it from the pool. Counts only as
-    /// much as the pool contains. Returns the rest of the pool.
+    /// Counts the work that is owed to the kinds of tasks, and subtracts it from the pool (the work
+    /// that is not counted for any kind yet). Counts only as much as the pool contains. Returns the
+    /// rest of the pool.
     fn pay(&self, pool: Work, post: &mut impl FnMut(Posted)) -> Work {
         let owed = &mut *self.owed.borrow_mut();
         let pays = sum_of(owed).min(pool);
@@ -592,8 +601,8 @@ impl Ledger {
         }
     }
 
-    /// Records the timed work of a page as recent, and as owed to the kinds of tasks. `time` is the
-    /// duration of the page.
+    /// Records the timed work of a page (a period of time) as recent, and as owed to the kinds of
+    /// tasks. `time` is the duration of the page.
     fn remember(&self, entries: &Entries, time: Nanos) {
         let recent = &mut *self.recent.borrow_mut();
         for &(place, work) in entries {
@@ -611,8 +620,8 @@ impl Ledger {
         }
     }
 
-    /// Divides among the kinds the part of the pool that exceeds `most`. Returns the rest of the
-    /// pool.
+    /// Divides among the kinds of tasks the part of the pool (the work that is not counted yet)
+    /// that exceeds `most`. Returns the rest of the pool.
     fn drain(&self, pool: Work, most: Work, post: &mut impl FnMut(Posted)) -> Work {
         let recent = self.recent.borrow();
         let most = match recent.len() {

@@ -10,7 +10,7 @@ use crate::world::Nanos;
 /// further kinds of messages are counted together.
 pub(super) const MESSAGES_MAX: usize = 32;
 
-/// Totals of turns, estimated from the measured ones.
+/// Number and duration of turns, estimated from the measured turns.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Measured {
     /// Number of turns, including those that the measured turns represent.
@@ -42,8 +42,8 @@ struct Counts {
 /// thread.
 pub(super) struct Messages {
     names: &'static [&'static str],
-    /// Counters for each name of a kind of message, for up to [`MESSAGES_MAX`] names, and last the
-    /// counters for all other messages.
+    /// Counters for each kind of message that has a name, up to [`MESSAGES_MAX`] kinds. The last
+    /// counters are for all other messages.
     places: Box<[Counts]>,
 }
 

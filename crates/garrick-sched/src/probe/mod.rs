@@ -150,8 +150,8 @@ pub struct WorkerSample {
     /// Number of turns that this worker ran for tasks of other workers, because those workers were
     /// in long turns.
     pub rescues: u64,
-    /// Number of tasks that were ready to run at the last census. 0 if the worker sleeps. Always 0
-    /// unless [`Builder::probes`](crate::Builder::probes) was set.
+    /// Number of tasks that were ready to run at the last census (count of waiting messages). 0 if
+    /// the worker sleeps. Always 0 unless [`Builder::probes`](crate::Builder::probes) was set.
     pub ready: u64,
     /// Histogram of the times that messages have waited before this worker handled them.
     /// [`KindSample::waits`] explains these times.

@@ -38,17 +38,17 @@ impl Running {
 #[derive(Clone, Copy)]
 pub(super) struct Sight {
     pub(super) running: Running,
-    /// Time at which the activation was first seen.
+    /// Time at which another thread first saw the activation running.
     pub(super) since: Nanos,
-    /// Number of times that the activation was seen.
+    /// Number of times that other threads have seen the activation running.
     pub(super) glances: u64,
-    /// Number of the turn that ran when the activation was first seen.
+    /// Number of the turn that was running when another thread first saw the activation.
     first_turn: u64,
-    /// Time at which the current turn was first seen.
+    /// Time at which another thread first saw the current turn running.
     turn_since: Nanos,
-    /// Number of turns that were seen running for at least [`SLOW_TURN`].
+    /// Number of turns that other threads have seen running for at least [`SLOW_TURN`].
     pub(super) slow: u64,
-    /// True if the current turn was seen running for at least [`SLOW_TURN`].
+    /// True if other threads have seen the current turn running for at least [`SLOW_TURN`].
     is_slow: bool,
 }
 
@@ -65,7 +65,8 @@ impl Sight {
         }
     }
 
-    /// Returns the number of turns from the first seen turn to the last seen turn.
+    /// Returns the number of turns from the first turn to the last turn that other threads have
+    /// seen.
     pub(super) fn turns(&self) -> u64 {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }
@@ -94,7 +95,7 @@ impl Sight {
 #[derive(Default)]
 pub(super) struct Sights {
     current: Option<Sight>,
-    /// Activations that have ended, oldest first.
+    /// Activations that other threads have seen and that have ended, oldest first.
     past: VecDeque<Sight>,
 }
 
@@ -117,8 +118,8 @@ impl Sights {
         self.current
     }
 
-    /// Returns the time at which the first long activation with a number after `since` and up to
-    /// `to` was first seen.
+    /// Finds the first long activation with a number after `since` and up to `to`. Returns the time
+    /// at which another thread first saw this activation.
     pub(super) fn long_since(&self, since: u32, to: u32) -> Option<Nanos> {
         let mut all = self.past.iter().chain(&self.current);
         let long = all.find(|sight| sight.is_in(since, to) && sight.glances > 1);

@@ -226,12 +226,13 @@ impl Busiest {
     }
 }
 
-/// The tasks that a census has listed. Each list is sorted by its amount, the largest first.
+/// The tasks that a census (a count of waiting messages) has listed. Each list is sorted by its
+/// amount, the largest first.
 #[derive(Clone, Default)]
 pub(super) struct Found {
     /// Time of the previous census. The times in `busiest` are counted from this time on.
     pub(super) began: Nanos,
-    /// Time of the census.
+    /// Time of the census (count of waiting messages).
     pub(super) at: Nanos,
     pub(super) busiest: Vec<Listed>,
     pub(super) longest: Vec<Listed>,

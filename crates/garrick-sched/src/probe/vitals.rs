@@ -43,14 +43,14 @@ impl Run {
         self.left.get() != 0
     }
 
-    /// Returns true if no tasks are collected.
+    /// Returns true if the collection contains no tasks.
     fn is_empty(&self) -> bool {
         self.left.get() == RUN
     }
 
-    /// Removes and returns the collected tasks. If `next` is not `None`, begins to collect tasks of
-    /// that kind, and collects one. The exception is a full collection, which already includes this
-    /// task.
+    /// Removes and returns the collected tasks. If `next` is a kind of task, then begins a new
+    /// collection of this kind, with one task. But if the old collection was full, that one task
+    /// was a part of it, and the new collection is empty.
     fn take(&self, next: Option<&'static Table>) -> Option<(&'static Table, u64)> {
         let left = self.left.get();
         let count = u64::from(RUN - left);

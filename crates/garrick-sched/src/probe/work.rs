@@ -34,7 +34,8 @@ impl Work {
         }
     }
 
-    /// Returns the minimum of the times, and the minimum of the turns.
+    /// Returns the smaller time, the smaller number of turns, and the smaller number of activations
+    /// of two amounts of work.
     pub(super) fn min(self, other: Self) -> Self {
         Self {
             time: self.time.min(other.time),

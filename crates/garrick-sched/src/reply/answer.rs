@@ -93,8 +93,8 @@ pub struct Reply<R: 'static> {
     ends: &'static Ends<R>,
 }
 
-/// The functions that answer or refuse a question, for one kind of target. Both functions consume
-/// the target.
+/// The functions that answer or refuse a question, for one kind of target: a slot or an asking
+/// task. Both functions consume the target.
 struct Ends<R> {
     answer: unsafe fn(NonNull<()>, R),
     refuse: unsafe fn(NonNull<()>, NoReply),
@@ -240,7 +240,7 @@ impl<R: 'static> fmt::Debug for Reply<R> {
 ///
 /// # Safety
 /// The target is a counted reference to a cell for messages `M`, and this call takes it over. A
-/// value of `F`, which has no bytes, was forgotten for this call.
+/// value of the zero-sized type `F` was forgotten (`mem::forget`) for this call.
 unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: R)
 where
     M: Send + 'static,
@@ -294,7 +294,7 @@ where
 ///
 /// # Safety
 /// `cell` is a counted reference to a cell for messages `M`, and this call takes it over. A value
-/// of `F`, which has no bytes, was forgotten for this call.
+/// of the zero-sized type `F` was forgotten (`mem::forget`) for this call.
 unsafe fn refuse_undone<R, M, F>(worker: &Worker, cell: CellPtr)
 where
     M: Send + 'static,

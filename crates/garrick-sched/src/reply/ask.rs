@@ -257,7 +257,7 @@ std::thread_local! {
     static SPIN: Cell<Option<Spin>> = const { Cell::new(None) };
 }
 
-/// Leaves the slot. Returns the answer if it has come.
+/// Leaves the slot, which the asker shares with the replier. Returns the answer if it has come.
 ///
 /// # Safety
 /// The caller is the asker. It does not use the slot again.

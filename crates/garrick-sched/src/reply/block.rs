@@ -9,7 +9,7 @@ use crate::cell::{Envelope, Kind};
 use crate::pool;
 use crate::runtime::current;
 
-/// Returns the size in bytes of the pooled blocks with the index `step`.
+/// Returns the size of pooled blocks in bytes. `step` is the index of this size.
 const fn block_bytes(step: u8) -> usize {
     Envelope::HEADER_BYTES + pool::envelope_room(step)
 }

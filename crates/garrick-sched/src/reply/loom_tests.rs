@@ -12,7 +12,7 @@ use super::slot::{Left, Slot};
 /// A slot for the models, which checks that it is freed exactly once, after all other accesses.
 struct Block {
     slot: Slot<Box<u32>>,
-    /// Number of times that the slot was freed. The atomic is not one of loom, so that it orders
+    /// Number of times that the slot was freed. The atomic is not a loom atomic, so that it orders
     /// nothing in the model.
     freed: AtomicUsize,
 }

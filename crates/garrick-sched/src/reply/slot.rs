@@ -50,7 +50,7 @@ pub(super) struct Slot<V> {
     value: UnsafeCell<MaybeUninit<V>>,
 }
 
-/// Result of leaving a slot.
+/// Result of leaving a slot, which the asker and the replier share.
 #[must_use]
 pub(super) struct Left<V> {
     /// True if this side left last, so that it must free the slot.

@@ -373,7 +373,8 @@ pub(crate) fn is_stopped(cell: CellPtr) -> bool {
     }
 }
 
-/// Returns the function table of the door if the cell is a door, otherwise `None`.
+/// Returns the function table of the door if the cell is a door (a function behind an address), and
+/// otherwise `None`.
 fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     if cell.is_door() {
         cell.table().door
@@ -382,9 +383,9 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     }
 }
 
-/// Returns a chain that contains the envelope. The chain begins with the trail of this thread, if
-/// it has one. Otherwise, if the waiting time of the message must be measured, the chain begins
-/// with the time of departure.
+/// Returns a chain that contains the envelope. The chain begins with the trail (trace context) of
+/// this thread, if it has one. Otherwise, if the waiting time of the message must be measured, the
+/// chain begins with the time of departure.
 #[inline(never)]
 fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
     match trail::outside().or_else(departure::outside) {
@@ -444,9 +445,10 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
     wake.map(Wake::call).is_some()
 }
 
-/// Pushes a chain like [`deliver`], but does not wake the cell's worker. Instead, returns the
-/// [`Wake`], which the caller must call, or `None` if the cell is closed. If `keeps` returns true
-/// and no thread runs the cell's worker, the caller must run this worker itself.
+/// Pushes a chain (a list of envelopes) like [`deliver`], but does not wake the cell's worker.
+/// Instead, returns the [`Wake`], which the caller must call, or `None` if the cell is closed. If
+/// `keeps` returns true and no thread runs the cell's worker, the caller must run this worker
+/// itself.
 ///
 /// # Safety
 /// The requirements of [`deliver`] apply.
@@ -532,7 +534,8 @@ impl<M> Address<M> {
         }
     }
 
-    /// Returns the name of the task or door. By default, this is the name of its type.
+    /// Returns the name of the task, or of the door (function) to which the address leads. By
+    /// default, this is the name of its type.
     #[must_use]
     pub fn task_name(&self) -> &'static str {
         (self.cell.table().name)()

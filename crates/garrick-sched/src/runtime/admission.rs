@@ -54,7 +54,8 @@ impl<M: 'static> Address<M> {
         self.cell().is_bounded() || self.gauged().is_some()
     }
 
-    /// If the address leads to a door in front of a bounded mailbox, gives access to this mailbox.
+    /// If the address leads to a door (a function) in front of a bounded mailbox, returns the
+    /// interface of this mailbox.
     fn gauged(&self) -> Option<&dyn Gauged<M>> {
         let cell = self.cell();
         if !cell.is_door() {
@@ -64,8 +65,8 @@ impl<M: 'static> Address<M> {
         unsafe { door::gauged_of(cell) }
     }
 
-    /// If the address leads to a door in front of a bounded mailbox that has a [`Room`], gives
-    /// access to this mailbox, and returns the room.
+    /// If the address leads to a door (a function) in front of a bounded mailbox with a [`Room`],
+    /// returns the interface of this mailbox and the room.
     fn gauged_room(&self) -> Option<(&dyn Gauged<M>, &Arc<Room>)> {
         let gauged = self.gauged()?;
         Some((gauged, gauged.room()?))
@@ -169,7 +170,8 @@ impl<M: 'static> Address<M> {
 
     /// Sends a message that the task has agreed to accept, such as the answer to its own question.
     /// The message is accepted even if the mailbox is full, or if the sponsor is shutting down and
-    /// refuses strangers ([`Builder::refuse_strangers`](crate::Builder::refuse_strangers)).
+    /// refuses messages from other threads
+    /// ([`Builder::refuse_strangers`](crate::Builder::refuse_strangers)).
     ///
     /// # Errors
     /// Returns the message if the task has stopped.
@@ -224,7 +226,7 @@ impl<M: 'static> Address<M> {
         self.any_room().cloned()
     }
 
-    /// Returns the room like [`Address::room`], but as a reference.
+    /// Returns the [`Room`] of the mailbox like [`Address::room`], but as a reference.
     pub(super) fn any_room(&self) -> Option<&Arc<Room>> {
         self.own_room().or_else(|| self.gauged()?.room())
     }

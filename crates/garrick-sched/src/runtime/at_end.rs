@@ -32,6 +32,8 @@ impl<M: 'static> Turn<'_, M> {
     }
 }
 
+/// Calls [`AtEnd::committed`] of an action, and drops the action.
+///
 /// # Safety
 /// The requirements of [`end`] apply.
 unsafe fn committed<T: AtEnd>(action: NonNull<()>) {
@@ -39,6 +41,8 @@ unsafe fn committed<T: AtEnd>(action: NonNull<()>) {
     unsafe { end(action, T::committed) };
 }
 
+/// Calls [`AtEnd::undone`] of an action, and drops the action.
+///
 /// # Safety
 /// The requirements of [`end`] apply.
 unsafe fn undone<T: AtEnd>(action: NonNull<()>) {

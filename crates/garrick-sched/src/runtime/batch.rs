@@ -26,7 +26,7 @@ pub struct BatchError<I: Iterator> {
     pub accepted: usize,
     /// First message that was not accepted.
     pub refused: I::Item,
-    /// Iterator over the messages after `refused`.
+    /// Iterator over the messages after `refused`, the first message that was not accepted.
     pub rest: I,
 }
 

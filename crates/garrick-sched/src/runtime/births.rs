@@ -11,7 +11,8 @@ use crate::runtime::turn::{Turn, move_note};
 use crate::runtime::worker::Worker;
 
 impl Worker {
-    /// Creates a cell on this worker. The cell may move to another worker later.
+    /// Creates a cell (the memory block of a task) on this worker. The cell may move to another
+    /// worker later.
     #[inline]
     pub(crate) fn spawn<T>(&self, task: T) -> Address<T::Message>
     where
@@ -21,7 +22,8 @@ impl Worker {
         self.spawn_as(task, true)
     }
 
-    /// Creates a cell on this worker. If `moves` is true, its task and messages must be `Send`.
+    /// Creates a cell (the memory block of a task) on this worker. If `moves` is true, its task and
+    /// messages must be `Send`.
     #[inline]
     pub(crate) fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
         let cell = new_cell(&self.pool, self.home, task, moves);
@@ -92,8 +94,8 @@ impl Handle {
         self.spawn_at(self.next_home(), task, true)
     }
 
-    /// Creates a cell that will belong to the given worker. The calling thread does not run this
-    /// worker.
+    /// Creates a cell (the memory block of a task) that will belong to the given worker. The
+    /// calling thread does not run this worker.
     pub(crate) fn spawn_at<T: Task>(
         &self,
         home: Home,

@@ -18,7 +18,7 @@ pub(crate) const fn is_boxed<T>() -> bool {
     size_of::<Block<T>>() > pool::CELL_BYTES_MAX || align_of::<Block<T>>() > 8
 }
 
-/// Returns the size class of a block for `T`.
+/// Returns the size class of the memory block for a task of type `T`.
 #[inline]
 pub(crate) const fn class_of<T>() -> usize {
     pool::cell_class(size_of::<Block<T>>())

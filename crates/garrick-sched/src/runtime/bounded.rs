@@ -30,14 +30,14 @@ use crate::runtime::task::{Boxed, Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
-/// A task with the [`Room`] of its mailbox, as they lie in the memory block of a cell.
+/// A task together with the [`Room`] of its mailbox. Both lie in the memory block of a cell.
 ///
 /// Senders read `room` while the task is running, although the running task has a unique reference
 /// to the whole struct. No code writes `room` during this time. The type is not `Unpin`. So the
 /// compiler does not assume that the unique reference is the only way to access the struct.
 #[repr(C)]
 struct Bounded<T> {
-    /// Room of the mailbox, which [`drop_room`] drops when the memory block is freed.
+    /// Room (semaphore) of the mailbox, which [`drop_room`] drops when the memory block is freed.
     room: ManuallyDrop<Arc<Room>>,
     /// The task, which [`Bounded::drop`] drops.
     task: ManuallyDrop<T>,

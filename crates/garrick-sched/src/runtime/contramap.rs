@@ -14,7 +14,8 @@ use crate::runtime::look::Look;
 use crate::runtime::pass::Notice;
 use crate::runtime::room::{Place, Room};
 
-/// Door that converts each message and sends the result to another address.
+/// Door (a function behind an address) that converts each message and sends the result to another
+/// address.
 struct Mapped<N, M, F> {
     to: Address<M>,
     function: F,

@@ -23,7 +23,7 @@ thread_values! {
     /// Sponsor of the worker that owns this thread, even while the thread runs other code. Null if
     /// there is none.
     static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
-    /// Number of the worker that this thread runs now, or `STRANGER`.
+    /// Number of the worker that this thread runs now, or `STRANGER` if it runs no worker.
     static HOME: Cell<Home> = Cell::new(Home::STRANGER);
     /// True while the turn on this thread is away from its worker
     /// ([`Turn::blocking`](crate::Turn::blocking)).
@@ -32,7 +32,7 @@ thread_values! {
     static POOL: Pool = Pool::new();
 }
 
-/// Returns the number of the worker that this thread runs now, or `STRANGER`.
+/// Returns the number of the worker that this thread runs now, or `STRANGER` if it runs no worker.
 #[inline]
 pub(crate) fn home() -> Home {
     HOME.get()
@@ -180,8 +180,8 @@ pub(crate) fn flush_spare_blocks() {
 }
 
 /// Guard that sets the current worker of this thread, or none. While the guard exists, [`resting`]
-/// returns `None`, because the resting worker might be the one that runs a turn now, or the one
-/// that the thread has left during a turn.
+/// returns `None`. The reason is that the worker that owns this thread might run a turn now, or
+/// that the thread might have left this worker during a turn.
 pub(crate) struct Entered {
     before: (*const Worker, *const Worker, Home),
 }

@@ -1,9 +1,10 @@
 //! Departures: the times at which messages are sent, to measure how long messages wait.
 //!
-//! A departure travels like a [`Trail`]: in a note in front of its message. A measured turn has a
-//! departure instead of a trail, and its commit sets the time of the departure. The worker that
-//! takes the message from the mailbox computes how long the message has waited. Unlike a trail, a
-//! departure does not pass to the turn that handles the message.
+//! A departure travels like a [`Trail`] (a trace context): in a note, which is a special envelope
+//! in front of its message. A measured turn has a departure instead of a trail, and its commit sets
+//! the time of the departure. The worker that takes the message from the mailbox computes how long
+//! the message has waited. Unlike a trail, a departure does not pass to the turn that handles the
+//! message.
 //!
 //! The threads that watch workers for telemetry (lookouts) increment a count, the [`tick`], while
 //! they run. A thread or worker measures again only after the tick has changed. So measuring costs
@@ -19,17 +20,19 @@ use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 use crate::runtime::trail::Trail;
 use crate::world::Nanos;
 
-/// After a measured turn, its worker waits one more tick for each `PER_TICK` messages that the turn
-/// has sent. A measured message takes about 0.1 us longer than others, and a tick is 1 ms or
-/// longer. So measuring takes at most 0.5 % of the time.
+/// Number of messages that delay the next measurement by one tick. After a turn whose messages were
+/// measured, the worker waits one more tick for each `PER_TICK` messages that the turn has sent. A
+/// measured message takes about 0.1 us longer than others, and a tick is 1 ms or longer. So
+/// measuring takes at most 0.5 % of the time.
 const PER_TICK: u64 = 50;
 
-/// The tick: a count that lookouts increment. It has a cache line of its own, because each message
-/// that is sent outside of turns reads it.
+/// The tick: a count that lookouts (threads that watch workers) increment. The tick has a cache
+/// line of its own, because each message that is sent outside of turns reads it.
 static TICK: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(0));
 
 thread_local! {
-    /// Tick at the last measured message that this thread has sent outside of turns.
+    /// Value of the tick (a count that lookout threads increment) when this thread last sent a
+    /// measured message outside of turns.
     static LAST: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -39,7 +42,8 @@ pub(crate) fn tick() {
     TICK.fetch_add(1, Relaxed);
 }
 
-/// Returns the tick, a count that lookouts increment. The tick is 0 as long as nothing is measured.
+/// Returns the tick: a count that lookouts (threads that watch workers) increment. The tick is 0 as
+/// long as nothing is measured.
 #[inline]
 pub(crate) fn now() -> u64 {
     TICK.load(Relaxed)
@@ -50,7 +54,8 @@ pub(crate) fn now() -> u64 {
 struct Departure(OnceLock<Instant>);
 
 impl Trail {
-    /// Creates a departure without a time, for a turn that has not been committed yet.
+    /// Creates a departure (the record of a sending time) without a time, for a turn that has not
+    /// been committed yet.
     fn departing() -> Self {
         Self::new(Departure::default())
     }
@@ -60,16 +65,16 @@ impl Trail {
         self.value::<Departure>().is_some()
     }
 
-    /// If this trail is a departure, sets its time to now, and returns the number of messages that
-    /// were sent with it. Otherwise returns `None`.
+    /// If this trail is a departure (the record of a sending time), sets its time to now, and
+    /// returns the number of messages that were sent with it. Otherwise returns `None`.
     pub(crate) fn depart(&self) -> Option<u64> {
         let Departure(time) = self.value()?;
         let _ = time.set(Instant::now());
         Some(self.copies() as u64)
     }
 
-    /// If this trail is a departure, returns the time that has passed since the departure, in
-    /// nanoseconds. Otherwise returns `None`.
+    /// If this trail is a departure (the record of a sending time), returns the time that has
+    /// passed since the departure, in nanoseconds. Otherwise returns `None`.
     pub(crate) fn waited(&self) -> Option<Nanos> {
         let Departure(time) = self.value()?;
         let waited = time.get()?.elapsed().as_nanos();
@@ -80,12 +85,14 @@ impl Trail {
 /// Decides in which turns of a worker the waiting time of messages is measured.
 #[derive(Default)]
 pub(crate) struct Departures {
-    /// Value of the tick after which another turn is measured.
+    /// Value of the tick (a count that lookout threads increment) after which another turn is
+    /// measured.
     next: Cell<u64>,
 }
 
 impl Departures {
-    /// Returns a departure if the messages of the next turn must be measured.
+    /// Returns a departure (the record of a sending time) if the waiting times of the next turn's
+    /// messages must be measured.
     pub(crate) fn next(&self) -> Option<Trail> {
         let tick = now();
         (tick > self.next.get()).then(|| {
@@ -101,8 +108,8 @@ impl Departures {
     }
 }
 
-/// Returns a departure if the next message that this thread sends outside of turns must be
-/// measured.
+/// Returns a departure (the record of a sending time) if the waiting time of the next message that
+/// this thread sends outside of turns must be measured.
 pub(crate) fn outside() -> Option<Trail> {
     is_due().then(|| {
         LAST.set(now());
@@ -112,7 +119,8 @@ pub(crate) fn outside() -> Option<Trail> {
     })
 }
 
-/// Returns true if the next message that this thread sends outside of turns must be measured.
+/// Returns true if the waiting time of the next message that this thread sends outside of turns
+/// must be measured.
 #[inline]
 pub(crate) fn is_due() -> bool {
     // The value needs no destructor, so it is there until the thread has ended.

@@ -169,7 +169,8 @@ pub trait Gauged<M> {
     /// new message always finds a place.
     fn room(&self) -> Option<&Arc<Room>>;
 
-    /// Tells the receiver that a sender is waiting for a place. Does nothing by default.
+    /// Tells the receiver that a sender is waiting for a place in its mailbox. Does nothing by
+    /// default.
     fn nudge(&self) {}
 
     /// Sends a message that occupies `place`, which was taken from [`Gauged::room`].
@@ -289,6 +290,8 @@ impl<D: Door> Tables<D> {
     };
 }
 
+/// Drops the door in a cell.
+///
 /// # Safety
 /// The cell is a door of type `D`, and the door is not used again.
 unsafe fn drop_door<D>(cell: CellPtr) {
@@ -296,8 +299,11 @@ unsafe fn drop_door<D>(cell: CellPtr) {
     unsafe { task_of::<D>(cell).drop_in_place() };
 }
 
-/// # Safety The cell is a door of type `D`. `message` points to a message for it. The call moves
-/// the message out, and moves it back if it returns false.
+/// Passes a message to a door. Returns false if the door refuses the message.
+///
+/// # Safety
+/// The cell is a door of type `D`. `message` points to a message for the door. The call moves the
+/// message out, and moves it back if the door refuses it.
 unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
@@ -321,6 +327,9 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
     }
 }
 
+/// Passes a message to a forwarding door ([`Door::relay`]) during a turn. Returns false if the door
+/// refuses the message.
+///
 /// # Safety
 /// The requirements of [`pass_one`] apply. In addition, `worker` points to the [`Worker`] that runs
 /// the current turn.
@@ -344,9 +353,12 @@ unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut (
     }
 }
 
-/// # Safety The cell is a door of type `D`. The call takes over a reference to the door. `worker`
-/// points to the [`Worker`] that runs the current turn. `message` points to a message for the door,
-/// which is moved out.
+/// Passes a message to a door in a separate turn, by spawning a task for it.
+///
+/// # Safety
+/// The cell is a door of type `D`. The call takes over a reference to the door. `worker` points to
+/// the [`Worker`] that runs the current turn. `message` points to a message for the door, which is
+/// moved out.
 unsafe fn defer_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) {
     // SAFETY: by contract.
     let (worker, message, to) = unsafe {
@@ -361,6 +373,8 @@ unsafe fn defer_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut (
     worker.send_in_line(&courier, message);
 }
 
+/// Passes the unread messages of an envelope to a door. Returns the number of refused messages.
+///
 /// # Safety
 /// The cell is a door of type `D`. The caller owns the envelope, which has messages for this door.
 unsafe fn pass_unread<D: Door>(cell: CellPtr, envelope: *mut Envelope) -> u64 {
@@ -376,6 +390,8 @@ unsafe fn pass_unread<D: Door>(cell: CellPtr, envelope: *mut Envelope) -> u64 {
     refused
 }
 
+/// Calls [`Door::stop`] of the door in a cell.
+///
 /// # Safety
 /// The cell is a door of type `D`, and the caller has a reference to it.
 unsafe fn stop<D: Door>(cell: CellPtr) {
@@ -383,6 +399,8 @@ unsafe fn stop<D: Door>(cell: CellPtr) {
     unsafe { task_of::<D>(cell).as_ref() }.stop();
 }
 
+/// Calls [`Door::is_stopped`] of the door in a cell.
+///
 /// # Safety
 /// The requirements of [`stop`] apply.
 unsafe fn is_stopped<D: Door>(cell: CellPtr) -> bool {
@@ -390,6 +408,8 @@ unsafe fn is_stopped<D: Door>(cell: CellPtr) -> bool {
     unsafe { task_of::<D>(cell).as_ref() }.is_stopped()
 }
 
+/// Calls [`Door::watch`] of the door in a cell.
+///
 /// # Safety
 /// The requirements of [`stop`] apply. In addition, `notice` points to a boxed [`Notice`], which
 /// this call takes over.
@@ -401,6 +421,8 @@ unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
     }
 }
 
+/// Calls [`Door::gauged`] of the door in a cell, and stores the result in `found`.
+///
 /// # Safety
 /// The requirements of [`stop`] apply. In addition, `found` points to an `Option<NonNull<dyn
 /// Gauged<D::Message>>>`.
@@ -412,6 +434,8 @@ unsafe fn gauged<D: Door>(cell: CellPtr, found: NonNull<()>) {
     }
 }
 
+/// Calls [`Door::look`] of the door in a cell, and stores the result in `found`.
+///
 /// # Safety
 /// The requirements of [`stop`] apply. In addition, `found` points to an `Option<Look>`.
 unsafe fn look<D: Door>(cell: CellPtr, found: NonNull<()>) {
@@ -419,6 +443,8 @@ unsafe fn look<D: Door>(cell: CellPtr, found: NonNull<()>) {
     unsafe { *found.cast::<Option<Look>>().as_mut() = task_of::<D>(cell).as_ref().look() };
 }
 
+/// Calls [`Door::origin`] of the door in a cell, and stores the result in `found`.
+///
 /// # Safety
 /// The requirements of [`stop`] apply. In addition, `found` points to an `Option<Arc<dyn Any + Send
 /// + Sync>>`.
@@ -446,6 +472,8 @@ pub(crate) unsafe fn gauged_of<'a, M: 'static>(cell: CellPtr) -> Option<&'a dyn 
     }
 }
 
+/// Returns the identity of the task that a door represents, or of the door itself.
+///
 /// # Safety
 /// The requirements of [`stop`] apply.
 unsafe fn identity<D: Door>(cell: CellPtr) -> usize {

@@ -16,11 +16,11 @@ use crate::runtime::current;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
-/// Maximum number of door functions that call each other on one stack. A worker handles a message
-/// to one more door in a separate turn. Any other thread handles it after the first door has
-/// returned.
+/// Maximum number of nested calls of door functions on one stack. If a message would exceed this
+/// depth, a worker handles the message in a separate turn. Any other thread handles the message
+/// after the outermost door has returned.
 const DEPTH_MAX: u32 = 32;
-/// Maximum total size, in bytes, of the messages of the doors that call each other on one stack.
+/// Maximum total size, in bytes, of the messages of nested calls of door functions on one stack.
 /// The stack contains each message a few times, because each door moves its message.
 const NESTED_BYTES_MAX: usize = if cfg!(debug_assertions) {
     // Unoptimized code copies each message dozens of times.
@@ -29,8 +29,9 @@ const NESTED_BYTES_MAX: usize = if cfg!(debug_assertions) {
     64 * 1024
 };
 
-/// Returns the maximum number of nested doors for messages of `message_bytes` bytes. The result is
-/// at least 2, because the code that handles deferred messages counts as one door.
+/// Returns the maximum number of nested calls of door functions, for messages of `message_bytes`
+/// bytes. The result is at least 2, because the code that handles deferred messages counts as one
+/// door.
 const fn depth_max(message_bytes: usize) -> u32 {
     if message_bytes * DEPTH_MAX as usize <= NESTED_BYTES_MAX {
         return DEPTH_MAX;
@@ -43,16 +44,16 @@ const fn depth_max(message_bytes: usize) -> u32 {
 pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
 thread_values! {
-    /// Number of door functions on the stack of this thread, each called by the one before.
+    /// Number of nested calls of door functions on the stack of this thread.
     static DEPTH: Cell<u32> = Cell::new(0);
-    /// True while there are messages in `WAITING`.
+    /// True while there are messages in `WAITING`, which this thread must still pass to doors.
     static ANY_WAITS: Cell<bool> = Cell::new(false);
     /// Messages that this thread, which is not a worker, handles after the outermost door has
     /// returned.
     static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
 }
 
-/// Guard that counts one more door function on the stack of this thread.
+/// Guard that counts one more nested call of a door function on this thread.
 struct Deeper;
 
 impl Deeper {
@@ -68,7 +69,7 @@ impl Drop for Deeper {
     }
 }
 
-/// Sends a message to a door during a turn.
+/// Sends a message to a door (a function behind an address) during a turn.
 ///
 /// # Safety
 /// The requirements of [`pass`] apply.
@@ -129,7 +130,8 @@ pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), S
     }
 }
 
-/// Defers a message to a door, because too many doors already call each other on this stack.
+/// Defers a message to a door (a function behind an address), because too many calls of door
+/// functions are already nested on this stack.
 #[cold]
 fn pass_later<M: 'static>(to: Address<M>, message: M) {
     if let Some(worker) = current::worker() {
@@ -172,8 +174,8 @@ fn pass_waiting() {
     ANY_WAITS.set(false);
 }
 
-/// Guard that sets the count of nested doors to 1, so that further doors can be nested. Dropping
-/// the guard restores the count.
+/// Guard that sets the count of nested calls of door functions to 1, so that further calls can be
+/// nested. Dropping the guard restores the count.
 pub(super) struct Lifted(u32);
 
 impl Lifted {

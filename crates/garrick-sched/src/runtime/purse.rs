@@ -19,35 +19,38 @@ use crate::runtime::room::Room;
 /// Maximum number of places that a turn takes in a mailbox by one atomic operation.
 const PLACES_MAX: usize = 64;
 
-/// Maximum number of entries of [`Purse::held`] that are searched for a room, newest first.
+/// Maximum number of entries of [`Purse::held`] that a search for a room (the semaphore of a
+/// mailbox) checks, newest first.
 const ROOMS_SEARCHED: usize = 4;
 
-/// Places that a turn has taken in one room.
+/// Places that a turn has taken in one room: the semaphore of one bounded mailbox.
 struct Held {
     room: NonNull<Room>,
-    /// Number of places that the turn has taken in the room.
+    /// Number of places that the turn has taken in the room (the semaphore of a mailbox).
     taken: usize,
     /// Number of taken places without a message. For the last entry of the list, this number is in
     /// [`Purse::left`] instead.
     left: usize,
 }
 
-/// Places that a turn has used. This value keeps them while the turn is away from its worker.
+/// Places in bounded mailboxes that a turn has used for messages. This value keeps them while the
+/// turn is away from its worker.
 pub(crate) struct Used(Vec<Held>);
 
-/// Rooms to which places were given back, and the number of these places. Waiting senders of these
-/// rooms must still be woken.
+/// Rooms (semaphores of mailboxes) to which places were given back, and the number of these places.
+/// Waiting senders of these rooms must still be woken.
 #[derive(Default)]
 struct Freed(Vec<(Arc<Room>, usize)>);
 
-/// Places that the current turn has taken.
+/// Places in bounded mailboxes that the current turn has taken.
 pub(crate) struct Purse {
-    /// Room of the last entry of `held`, or null.
+    /// Room (semaphore of a mailbox) of the last entry of `held`, or null.
     last: Cell<*const Room>,
-    /// Number of places that were taken in the last room and have no message yet.
+    /// Number of places that were taken in the last room (the semaphore of a mailbox) and have no
+    /// message yet.
     left: Cell<usize>,
-    /// Rooms in which the turn has taken places. In each room, at least one place has a message or
-    /// is for the message that is being sent.
+    /// Rooms (semaphores of mailboxes) in which the turn has taken places. In each room, at least
+    /// one place has a message or is for the message that is being sent.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
     /// False only if `held` and `freed` are empty.
@@ -55,7 +58,8 @@ pub(crate) struct Purse {
 }
 
 impl Freed {
-    /// Gives a number of places back to a room. Waiting senders are woken later.
+    /// Gives `count` places back to a room (the semaphore of a mailbox). Waiting senders are woken
+    /// later.
     fn give_back(&mut self, room: NonNull<Room>, count: usize) {
         // SAFETY: what the purse has of a room keeps it there (see the module).
         if count > 0 && unsafe { room.as_ref() }.give_back_quietly(count) {
@@ -80,7 +84,8 @@ impl Purse {
         }
     }
 
-    /// Takes a place for a message in a room. Returns false if the room has no free place.
+    /// Takes a place for a message in a room (the semaphore of a mailbox). Returns false if the
+    /// room has no free place.
     ///
     /// # Safety
     /// The room is in an `Arc`. If a place was taken, the room must exist until the message is sent
@@ -128,7 +133,7 @@ impl Purse {
         self.left.set(last.left);
     }
 
-    /// Puts a place back, because the message for this place is not sent.
+    /// Takes a place in a mailbox back from a message that is not sent.
     pub(crate) fn put_back(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -142,7 +147,8 @@ impl Purse {
         }
     }
 
-    /// Makes the entry of `room` the last entry of the list. Adds an entry if there is none.
+    /// Makes the entry of `room` the last entry of [`Purse::held`]. Adds an entry if `room` has
+    /// none.
     fn turn_to<'a>(&self, held: &'a mut Vec<Held>, room: &Room) -> &'a mut Held {
         self.used.set(true);
         self.note_left(held);
@@ -177,7 +183,7 @@ impl Purse {
         held.pop();
     }
 
-    /// Gives back the places without a message, after the messages of the turn were sent.
+    /// Gives back the taken places that have no message, after the messages of the turn were sent.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.used.get() {
@@ -192,8 +198,8 @@ impl Purse {
         held.clear();
     }
 
-    /// Gives back the places without a message. Returns the places with a message. Called when the
-    /// turn leaves its worker.
+    /// Gives back the taken places that have no message. Returns the places that have a message.
+    /// Called when the turn leaves its worker.
     pub(crate) fn carry(&self) -> Used {
         let mut held = self.held.borrow_mut();
         self.give_left(&mut held);
@@ -216,7 +222,8 @@ impl Purse {
         *self.held.borrow_mut() = used.0;
     }
 
-    /// Gives back all places of a turn that is undone. The messages of the turn must still exist.
+    /// Gives back all places in mailboxes that a turn has taken, because the turn is undone. The
+    /// messages of the turn must still exist.
     pub(crate) fn undo(&self) {
         let mut held = self.held.borrow_mut();
         self.note_left(&mut held);
@@ -226,7 +233,7 @@ impl Purse {
     }
 
     /// Panics in debug builds if there are places when a turn begins, because no message would keep
-    /// their rooms alive.
+    /// their rooms (the semaphores of mailboxes) alive.
     #[inline]
     pub(crate) fn check_settled(&self) {
         debug_assert!(
@@ -235,8 +242,8 @@ impl Purse {
         );
     }
 
-    /// Wakes the senders that can use the places that were given back. Their wakers are foreign
-    /// code.
+    /// Wakes the waiting senders that can use the places that the turn has given back. Their wakers
+    /// are foreign code.
     #[inline]
     pub(crate) fn wake_waiting(&self) {
         if self.used.get() {

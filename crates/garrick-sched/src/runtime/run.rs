@@ -266,8 +266,8 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     }
 }
 
-/// Returns the first batch of an activation. Not called if the activation has only the message at
-/// `at`.
+/// Returns the first batch of messages of an activation. Not called if the message at `at` is the
+/// only message of the activation.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
     match worker.next_of_visit::<T::Message>() {
@@ -293,7 +293,7 @@ fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option
     Some(Batch::alone(at, true))
 }
 
-/// Returns the next batch, if the activation continues.
+/// Returns the next batch of messages, if the activation continues.
 #[inline(never)]
 fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
     loop {
@@ -362,8 +362,8 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
 }
 
 /// Returns a batch that contains only the message in `oldest`. In front of this message, the
-/// mailbox has a trail. Removes the trail, and gives it to the turn that handles the message,
-/// unless the commit of this turn may be decided later.
+/// mailbox has a trail (a trace context). Removes the trail, and gives it to the turn that handles
+/// the message, unless the commit of this turn may be decided later.
 #[cold]
 fn batch_with_trail<T: Task>(
     cell: CellPtr,
@@ -422,7 +422,7 @@ unsafe fn measure<T: Task>(worker: &Worker, count: u32, at: *const u8) {
     }
 }
 
-/// Runs one turn without a message, because the task was nudged.
+/// Runs one turn without a message, because a nudge has requested it.
 #[cold]
 fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     worker.begin_turn();

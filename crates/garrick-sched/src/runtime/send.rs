@@ -154,7 +154,7 @@ impl Worker {
         self.stage_out(cell, message, is_answer)
     }
 
-    /// Sends a message to a door during a turn.
+    /// Sends a message to a door (a function behind an address) during a turn.
     #[inline(never)]
     fn send_to_door<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         // SAFETY: the caller holds a reference, and says that its messages are of this type.

@@ -21,9 +21,9 @@ use crate::runtime::timer::{Later, Timed, Timer};
 use crate::runtime::trail::Trail;
 use crate::runtime::worker::Worker;
 
-/// Maximum number of chains that a send searches for its receiver, newest first. A turn that
-/// alternates between more receivers creates several chains for one receiver, which are still in
-/// the right order.
+/// Maximum number of chains (lists of staged envelopes) that a send searches for its receiver,
+/// newest first. A turn that alternates between more receivers creates several chains for one
+/// receiver, which are still in the right order.
 const CHAINS_SEARCHED: usize = 4;
 
 /// Maximum capacity with which an empty list keeps its allocation for the next turn. Larger lists
@@ -40,12 +40,13 @@ struct Appended {
 }
 
 /// Mailboxes from which the messages of an undone turn were removed. They are still marked as
-/// APPENDED.
+/// APPENDED, which means that the current turn has appended messages to them.
 #[must_use]
 pub(crate) struct Cut(Vec<Appended>);
 
 impl Cut {
-    /// Removes the marks APPENDED. The turn must be over, and the turn number must have changed.
+    /// Removes the mark APPENDED (the current turn has appended messages) from each mailbox. The
+    /// turn must be over, and the turn number must have changed.
     pub(crate) fn end(self) {
         // Release: pairs with the Acquire fences of `CellPtr::snapshot`. A reader that sees that
         // the flag is gone sees that the turn is over.
@@ -67,8 +68,8 @@ struct Outgoing {
 /// and the asking task must get a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// Task or door that has asked the question. A task is kept alive by the staged answer, and a
-    /// door by [`Stage`].
+    /// Task, or door (function behind an address), that has asked the question. A task is kept
+    /// alive by the staged answer, and a door by [`Stage`].
     pub(crate) cell: CellPtr,
     /// Sends a refusal to the asker. Consumes a reference to the asker.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
@@ -86,8 +87,8 @@ pub(crate) struct Given {
     pub(crate) refuse: unsafe fn(NonNull<()>),
 }
 
-/// Staged effects of a turn that has left its worker. They are kept as separate chains, so that no
-/// thread sees them before the turn commits.
+/// Staged effects of a turn that has left its worker. They are kept as separate chains (lists of
+/// envelopes), so that no thread sees them before the turn commits.
 pub(crate) struct Carried {
     outgoing: Vec<Outgoing>,
     later: Vec<Later>,
@@ -112,14 +113,15 @@ pub(crate) struct Stage {
     /// word, a message can be written to the cell's last envelope without a new entry.
     covered: Cell<State>,
     outgoing: RefCell<Vec<Outgoing>>,
-    /// Receiver of the last used chain, or null. `out_envelope` is the newest envelope of this
-    /// chain, to which further messages to the same cell are written.
+    /// Receiver of the last used chain (a list of staged envelopes), or null. `out_envelope` is the
+    /// newest envelope of this chain, to which further messages to the same cell are written.
     out_cell: Cell<*const Header>,
     out_envelope: Cell<*mut Envelope>,
     later: RefCell<Vec<Later>>,
     /// Timers that the turn has cancelled.
     cancelled: RefCell<Vec<Timer>>,
-    /// Messages of cancelled or replaced timers. They are kept during a commit.
+    /// Messages of cancelled or replaced timers. They are kept here until all timers of the turn
+    /// were set and cancelled.
     unsent: RefCell<Vec<Timed>>,
     /// Number of the last turn that has registered a watch on its own task. The watch cancels the
     /// timers of the task when the task ends.
@@ -129,8 +131,8 @@ pub(crate) struct Stage {
     owed_by: Cell<u64>,
     /// Answers that the turn has given to threads and futures.
     given: RefCell<Vec<Given>>,
-    /// Doors to which the turn has sent answers. This list keeps each door alive, because a door
-    /// passes an answer on immediately.
+    /// Doors (functions behind addresses) to which the turn has sent answers. This list keeps each
+    /// door alive, because a door passes an answer on immediately.
     kept: RefCell<Vec<CellPtr>>,
     /// Places in bounded mailboxes that the turn has taken.
     pub(crate) purse: Purse,
@@ -201,8 +203,8 @@ impl Stage {
         }
     }
 
-    /// Appends a note to the mailbox of a scheduled cell of this worker. Messages are not added to
-    /// a note.
+    /// Appends a note (an envelope that makes a request) to the mailbox of a scheduled cell of this
+    /// worker. Later messages go into another envelope.
     pub(crate) fn append_note(&self, cell: CellPtr, note: *mut Envelope) {
         self.cover(cell);
         // SAFETY: the note is ours, and alive until it is read.
@@ -231,8 +233,9 @@ impl Stage {
         unsafe { parcel::put(self.out_envelope.get(), message) }
     }
 
-    /// Adds a message to the chain of a cell that is not a door. An answer is accepted even if the
-    /// sponsor of the cell refuses other messages because it is shutting down.
+    /// Adds a message to the chain (the list of staged envelopes) of a cell that is not a door. An
+    /// answer is accepted even if the sponsor of the cell refuses other messages because it is
+    /// shutting down.
     ///
     /// # Errors
     /// Returns the message if the cell is closed.
@@ -273,9 +276,9 @@ impl Stage {
         Ok(())
     }
 
-    /// Stages a message for a cell that is not a door, behind a trail. Later messages do not go
-    /// into the same envelope. An answer is accepted even if the sponsor of the cell refuses other
-    /// messages because it is shutting down.
+    /// Stages a trail (a trace context), followed by its message, for a cell that is not a door.
+    /// Later messages do not go into the same envelope. An answer is accepted even if the sponsor
+    /// of the cell refuses other messages because it is shutting down.
     ///
     /// # Errors
     /// Returns the message if the cell is closed.
@@ -300,8 +303,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Stages a note to a cell of any worker, after the messages that this turn has sent to the
-    /// cell.
+    /// Stages a note (an envelope that makes a request) to a cell of any worker, after the messages
+    /// that this turn has sent to the cell.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         cell.clone_foreign();
         self.set_dirty();
@@ -352,7 +355,8 @@ impl Stage {
         }
     }
 
-    /// Takes the doors that were kept for the turn, with their references.
+    /// Takes the doors (functions behind addresses) that were kept alive for the turn, with their
+    /// references.
     pub(crate) fn take_kept(&self) -> Vec<CellPtr> {
         self.kept.take()
     }
@@ -367,8 +371,8 @@ impl Stage {
         self.later.take()
     }
 
-    /// Keeps a message that a timer must not send, if there is one. It is dropped after the timers
-    /// of the turn were set and cancelled.
+    /// Keeps a message that a timer must not send, if there is one. The message is dropped after
+    /// the timers of the turn were set and cancelled.
     pub(crate) fn keep_unsent(&self, timed: Option<Timed>) {
         if let Some(timed) = timed {
             self.unsent.borrow_mut().push(timed);
@@ -407,8 +411,8 @@ impl Stage {
         self.cancelled.borrow_mut().clear();
     }
 
-    /// Commits the appended messages. Passes each chain, with its reference to the receiver, to
-    /// `deliver`, in the order of sending.
+    /// Commits the appended messages. Passes each chain (list of staged envelopes), with its
+    /// reference to the receiver, to `deliver`, in the order of sending.
     pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
         self.forget_appended();
         self.out_cell.set(ptr::null());
@@ -603,7 +607,8 @@ fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     Some(chain)
 }
 
-/// Returns a chain that contains a trail, followed by the envelope with the message of the trail.
+/// Returns a chain that contains a trail (a trace context), followed by the envelope with the
+/// message to which the trail belongs.
 pub(crate) fn chain_behind(pool: &Pool, trail: Trail, envelope: *mut Envelope) -> Chain {
     let mut chain = Chain::of_one(parcel::sealed(pool, Kind::Trail, trail));
     // SAFETY: made for this, so it is ours alone.
@@ -637,7 +642,8 @@ fn free_slots(tail: *mut Envelope) -> u32 {
     unsafe { tail.as_ref() }.map_or(0, Envelope::free)
 }
 
-/// Removes the envelopes that were appended to a mailbox after the recorded end.
+/// Removes the envelopes that were appended to a mailbox after its recorded end: the end before the
+/// turn.
 fn cut_back(entry: &Appended, undone: &mut impl FnMut(CellPtr, *mut Envelope)) {
     let newest = entry.cell.mailbox_tail();
     if newest == entry.tail {

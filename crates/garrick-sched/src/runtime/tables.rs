@@ -141,6 +141,8 @@ fn place<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     CellPtr(block.cast())
 }
 
+/// Drops the task in a cell.
+///
 /// # Safety
 /// The cell has a task of type `T`, and the task is not used again.
 unsafe fn drop_task<T>(cell: CellPtr) {
@@ -151,6 +153,8 @@ unsafe fn drop_task<T>(cell: CellPtr) {
 /// Does nothing. Used as `drop_task` in a function table without a task.
 pub(crate) fn nothing_to_drop(_: CellPtr) {}
 
+/// Returns the label of the task in a cell ([`Task::label`]).
+///
 /// # Safety
 /// The cell has a task of type `T`, which is not in use.
 unsafe fn label_of<T: Task>(cell: CellPtr) -> Option<String> {
@@ -163,6 +167,8 @@ fn no_label(_: CellPtr) -> Option<String> {
     None
 }
 
+/// Returns the kind of the message in a slot of a run queue ([`Task::message_kind`]).
+///
 /// # Safety
 /// The slot contains a message for a task of type `T`, which stays there during the call.
 unsafe fn kind_in_slot<T: Task>(slot: *const Slot) -> usize {
@@ -177,6 +183,8 @@ unsafe fn kind_in_slot<T: Task>(slot: *const Slot) -> usize {
     }
 }
 
+/// Returns the kind of the oldest message in an envelope ([`Task::message_kind`]).
+///
 /// # Safety
 /// The envelope contains a message for a task of type `T`, which stays there during the call.
 #[cfg(feature = "sim")]
@@ -196,6 +204,9 @@ fn no_kind(_: *const Slot) -> usize {
     0
 }
 
+/// Drops the unread messages of an envelope for a receiver that is not a task. Returns the number
+/// of these messages. All of them count as dead letters.
+///
 /// # Safety
 /// The requirements of [`parcel::drop_unread`] apply.
 unsafe fn drop_unread<M>(envelope: *mut Envelope) -> u64 {
@@ -203,6 +214,9 @@ unsafe fn drop_unread<M>(envelope: *mut Envelope) -> u64 {
     unsafe { parcel::drop_unread::<M>(envelope, |_| true) }
 }
 
+/// Drops the unread messages of an envelope for a task. Returns the number of these messages that
+/// count as dead letters ([`Task::is_letter`]).
+///
 /// # Safety
 /// The requirements of [`parcel::drop_unread`] apply.
 unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
@@ -210,6 +224,9 @@ unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
     unsafe { parcel::drop_unread::<T::Message>(envelope, T::is_letter) }
 }
 
+/// Moves the message in a slot of a run queue to an envelope. If the message is already in an
+/// envelope, returns this envelope.
+///
 /// # Safety
 /// The requirements of [`drop_slot`] apply. The caller owns the returned envelope.
 unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
@@ -224,6 +241,9 @@ unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
     }
 }
 
+/// Drops the message in a slot of a run queue. Returns true, because the message counts as a dead
+/// letter.
+///
 /// # Safety
 /// The slot contains a message of type `M`, which is not used again. `pool` points to a [`Pool`].
 unsafe fn drop_slot<M>(pool: NonNull<()>, slot: *const Slot) -> bool {
@@ -231,6 +251,9 @@ unsafe fn drop_slot<M>(pool: NonNull<()>, slot: *const Slot) -> bool {
     unsafe { drop_in_slot::<M>(pool, slot, |_| true) }
 }
 
+/// Drops the message in a slot of a run queue, for a task. Returns true if the message counts as a
+/// dead letter ([`Task::is_letter`]).
+///
 /// # Safety
 /// The requirements of [`drop_slot`] apply.
 unsafe fn drop_slot_of<T: Task>(pool: NonNull<()>, slot: *const Slot) -> bool {
@@ -238,6 +261,9 @@ unsafe fn drop_slot_of<T: Task>(pool: NonNull<()>, slot: *const Slot) -> bool {
     unsafe { drop_in_slot::<T::Message>(pool, slot, T::is_letter) }
 }
 
+/// Drops the message in a slot of a run queue. Returns true if `is_letter` decides that the message
+/// counts as a dead letter.
+///
 /// # Safety
 /// The requirements of [`drop_slot`] apply.
 unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
@@ -256,6 +282,9 @@ unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M
     parcel::drop_message(message, is_letter)
 }
 
+/// Moves the `count` newest messages of an envelope to a separate envelope, and returns that
+/// envelope.
+///
 /// # Safety
 /// The requirements of [`parcel::split_newest`] apply. In addition, `pool` points to a [`Pool`].
 unsafe fn split_newest<M>(pool: NonNull<()>, envelope: *mut Envelope, count: u32) -> *mut Envelope {

@@ -11,12 +11,13 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// A value that travels with messages. Its destructor must not call foreign code.
+/// A value that travels with messages, such as a trace context. Its destructor must not call
+/// foreign code.
 #[derive(Clone)]
 pub struct Trail(Arc<dyn Any + Send + Sync>);
 
 impl Trail {
-    /// Creates a trail.
+    /// Creates a trail, which carries `value` along with messages.
     pub fn new(value: impl Any + Send + Sync) -> Self {
         Self(Arc::new(value))
     }
@@ -39,24 +40,26 @@ impl fmt::Debug for Trail {
     }
 }
 
-/// Returns the trail of messages that a thread sends outside of turns.
+/// Function that returns the trail (trace context) of each message that a thread sends outside of
+/// turns.
 type Outside = fn() -> Option<Trail>;
 
 static OUTSIDE: OnceLock<Outside> = OnceLock::new();
 
-/// Sets the function that returns the trail of messages that a thread sends outside of turns. The
-/// function is called for each such message. Only the first function that is set has an effect.
+/// Sets the function that returns the trail (trace context) of each message that a thread sends
+/// outside of turns. The function is called on the sending thread, once for each of these messages.
+/// Only the first function that is set has an effect.
 pub fn trails_from_outside(trail: Outside) {
     let _ = OUTSIDE.set(trail);
 }
 
-/// Returns true if messages that threads send outside of turns may have trails.
+/// Returns true if messages that threads send outside of turns may have trails (trace contexts).
 #[inline]
 pub(crate) fn come_from_outside() -> bool {
     OUTSIDE.get().is_some()
 }
 
-/// Returns the trail of a message that this thread sends outside of turns.
+/// Returns the trail (trace context) of a message that this thread sends outside of turns now.
 pub(crate) fn outside() -> Option<Trail> {
     OUTSIDE.get().and_then(|trail| trail())
 }

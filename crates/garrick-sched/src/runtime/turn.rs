@@ -101,8 +101,8 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.lane.restarted(self.running());
     }
 
-    /// Returns the cell of the task that runs this turn. If the turn calls a door, this is the cell
-    /// of the sender, not the cell of the door.
+    /// Returns the cell of the task that runs this turn. If the turn calls a door (a function
+    /// behind an address), this is the cell of the sender, not the cell of the door.
     fn running(&self) -> CellPtr {
         self.worker.running().unwrap_or(self.cell)
     }
@@ -289,17 +289,18 @@ impl<M: 'static> Turn<'_, M> {
         away::blocking(self.worker, f)
     }
 
-    /// Returns the trail of this turn: the trail that came with the message, or the trail that was
-    /// set during the turn.
+    /// Returns the trail (a value such as a trace context) of this turn: the one that came with the
+    /// message, or the one that was set during the turn.
     #[doc(hidden)]
     #[must_use]
     pub fn trail(&self) -> Option<Trail> {
         self.worker.trail().filter(|trail| !trail.is_departure())
     }
 
-    /// Sets the trail of this turn, which travels with the messages that the turn sends from now
-    /// on. The trail does not travel with messages of timers, and not to other nodes. Must not be
-    /// called in a turn of a task with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
+    /// Sets the trail (a value such as a trace context) of this turn. The trail travels with the
+    /// messages that the turn sends from now on. The trail does not travel with messages of timers,
+    /// and not to other nodes. Must not be called in a turn of a task with
+    /// [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
     #[doc(hidden)]
     pub fn set_trail(&self, trail: Trail) {
         self.worker.set_trail(trail);

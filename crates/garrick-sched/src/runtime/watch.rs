@@ -101,7 +101,8 @@ impl Watcher {
     }
 }
 
-/// The content of a note of kind `Watch`, which is sent to a task.
+/// The content of a note of kind `Watch`. A note is an envelope that makes a request to the worker
+/// of a task.
 pub(crate) enum Request {
     /// Request to register a watcher.
     Watch(Watcher),

@@ -92,7 +92,7 @@ pub enum WhenFull {
 /// ```
 #[derive(Debug)]
 pub struct Room {
-    /// Fields that are changed by threads that take places or give places back.
+    /// Fields that threads change when they take places or give places back.
     senders: CachePadded<Senders>,
     /// Fields for the task that receives the messages (the keeper). Only this task changes the
     /// count of handled messages.
@@ -117,7 +117,8 @@ struct Keeper {
     /// Number of messages that the receiving task (the keeper) has handled since the room was
     /// created. Each of them has freed a place.
     handled: AtomicUsize,
-    /// True while the receiving task (the keeper) has not yet handled a nudge that was sent to it.
+    /// True while the receiving task (the keeper) has not yet handled a nudge (a request for a
+    /// turn) that was sent to it.
     is_nudged: AtomicBool,
 }
 
@@ -344,8 +345,8 @@ impl Room {
         }
     }
 
-    /// Gives `count` places back. Returns true if a sender is waiting. In this case, the caller
-    /// must call [`Room::wake`].
+    /// Gives `count` places back to the room. Returns true if a sender is waiting. In this case,
+    /// the caller must call [`Room::wake`].
     #[must_use]
     pub(crate) fn give_back_quietly(&self, count: usize) -> bool {
         // SeqCst: see the module. As a release it pairs with the acquire in `take_some`.
@@ -377,8 +378,8 @@ impl Room {
         }
     }
 
-    /// Handles a nudge: wakes the senders for which there is a place. Called only by the task that
-    /// receives the messages.
+    /// Handles a nudge (a request for a turn): wakes the senders for which there is a place. Called
+    /// only by the task that receives the messages.
     pub(crate) fn nudged(&self) {
         // Acquire: pairs with the Release in `nudge_by`.
         self.keeper.is_nudged.swap(false, Acquire);

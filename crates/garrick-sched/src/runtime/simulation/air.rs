@@ -59,9 +59,10 @@ pub(super) struct Entry {
     pub(super) is_prompt: bool,
     /// Number of messages that were sent to the task and not yet delivered.
     in_air: u32,
-    /// Index of the first pair whose receiver is this task, or `NONE`.
+    /// Index of the first sender-receiver pair whose receiver is this task, or `NONE`.
     pairs: u32,
-    /// Index of the pair to which the last message to this task was added, or `NONE`.
+    /// Index of the sender-receiver pair to which the last message to this task was added, or
+    /// `NONE`.
     recent: u32,
     /// Index of the choice that starts the task, or `NONE`. Messages to the task cannot be
     /// delivered before the start.
@@ -81,13 +82,13 @@ struct Pair {
     from_node: u32,
     /// True if the sender is a timer.
     is_of_timer: bool,
-    /// True if the messages of this pair are copies.
+    /// True if the messages of this sender-receiver pair are copies.
     is_of_copies: bool,
     /// Index of the receiver.
     to: u32,
     /// Oldest and newest message of this pair, or null. Each message links to the next newer one.
     flights: (*mut Envelope, *mut Envelope),
-    /// Indices of the next and the previous pair to the same receiver.
+    /// Indices of the next and the previous sender-receiver pair with the same receiver.
     next: u32,
     previous: u32,
     /// Index of the delivery in the choices. `NONE` while no message of this pair can be delivered.
@@ -222,9 +223,8 @@ impl Air {
         }
     }
 
-    /// Returns the sender that is recorded for a copy of a message. The message is the one that the
-    /// choice at an index delivers. Returns `None` if the choice is not a delivery, or if the
-    /// message is itself a copy.
+    /// Returns the sender to record for a copy of the message that choice number `at` delivers.
+    /// Returns `None` if the choice is not a delivery, or if the message is itself a copy.
     pub(super) fn copier_of(&self, at: usize) -> Option<Sender> {
         let Target::Pair(pair) = self.targets[at] else {
             return None;
@@ -237,9 +237,9 @@ impl Air {
         })
     }
 
-    /// Removes the sender-receiver pair of a message, and returns all messages of the pair. The
-    /// message is the one that the choice at an index delivers. Returns `None` if the choice is not
-    /// a delivery.
+    /// Takes the message that choice number `at` delivers, removes the sender-receiver pair of this
+    /// message, and returns all messages of the pair. Returns `None` if the choice is not a
+    /// delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// Hashes numbers by two multiplications.
 pub(super) type ByNumber = BuildHasherDefault<NumberHasher>;
 
-/// Hasher of [`ByNumber`].
+/// The hasher that [`ByNumber`] builds. It supports only numbers.
 #[derive(Default)]
 pub(super) struct NumberHasher(u64);
 

@@ -41,7 +41,7 @@ const ROUNDS_MAX: usize = 1 << 20;
 /// create further tasks. Tasks that are created after the last check are found more slowly.
 const STOPS_MAX: usize = 4;
 
-/// The event that the caller lets happen when a choice is taken.
+/// The fate of a choice: the caller decides what happens when the choice is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fate {
     /// The turn runs.
@@ -347,8 +347,8 @@ impl Simulation {
         self.strangers
     }
 
-    /// Adds the messages that code outside of tasks has sent since the last step, and the tasks
-    /// that this code has spawned, to the choices.
+    /// Adds to the choices all messages that code outside of tasks has sent since the last step,
+    /// and all tasks that this code has spawned.
     ///
     /// # Panics
     /// Panics if called by a task, like all methods that run foreign code.
@@ -533,7 +533,8 @@ impl Simulation {
     }
 
     /// Finishes the oldest turn that has waited for a decision about its commit, if the decision
-    /// was made. Returns false if there is no such turn. `sender` has caused the decision.
+    /// was made. Returns false if there is no such turn. `sender` is the code that has caused the
+    /// decision.
     fn finish_decided(&mut self, sender: Sender) -> bool {
         let woken = |here: &'_ Here| here.worker().later.next_woken();
         let Some(cell) = self.nodes.iter().flatten().find_map(woken) else {

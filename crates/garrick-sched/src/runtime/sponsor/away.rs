@@ -8,7 +8,7 @@
 //!    back. There must be a hand for every seat, so a spare hand is started if necessary. If the
 //!    limit of such turns is reached, the turn does not leave its seat, and blocks its worker.
 //! 2. The staged effects of the turn are set aside (`Worker::carry`), and the thread leaves the
-//!    seat as a guest does.
+//!    seat.
 //! 3. The thread blocks.
 //! 4. The thread takes the seat back (`Crew::take_back`). If another hand runs the worker
 //!    meanwhile, the thread gets the seat after the current activation. The carried effects are
@@ -131,8 +131,9 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// Undoes `count` for a turn that blocks without leaving its worker, because no spare thread
-    /// could be started. Returns a cell that waited until fewer turns were away, if there is one.
+    /// Undoes `Away::count` for a turn that blocks without leaving its worker, because no spare
+    /// thread could be started. Returns a cell that waited until fewer turns were away, if there is
+    /// one.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
@@ -325,7 +326,7 @@ impl Drop for Permit<'_> {
 struct Spare {
     shared: Arc<Shared>,
     number: usize,
-    /// Counts the thread as exited when it is dropped.
+    /// Guard that counts the spare thread as exited when the guard is dropped.
     _ends: Ends,
 }
 
@@ -397,7 +398,7 @@ pub(crate) fn take_back_in_model(shared: &Shared) {
 }
 
 /// In a loom model: a turn that is counted as away from its worker. When the turn comes back, its
-/// thread runs the first worker, which must be PARKED.
+/// thread runs the first worker, which must be PARKED (no thread runs it).
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct AwayInModel(Arc<Shared>);
 
@@ -414,7 +415,8 @@ impl AwayInModel {
     }
 }
 
-/// Begins to run the first worker, which is PARKED, on a thread of a loom model.
+/// Begins to run the first worker, which is PARKED (no thread runs it), on a thread of a loom
+/// model.
 #[cfg(all(test, garrick_loom))]
 fn arrive_in_model(shared: &Shared) {
     let (crew, seat) = shared.place_of(0);

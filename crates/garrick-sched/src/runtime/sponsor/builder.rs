@@ -381,9 +381,9 @@ impl Builder {
         self
     }
 
-    /// Sets a function that is called for every panic of a task, and of other user code that the
-    /// sponsor calls, such as a [driver](crate::Driver), or a [door](crate::Door) during a turn.
-    /// The function is called on the thread that panicked.
+    /// Sets a function that is called for every panic of a task. The function is also called for
+    /// panics of other user code that the sponsor calls, such as a [driver](crate::Driver), or a
+    /// [door](crate::Door) during a turn. The function is called on the thread that panicked.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));

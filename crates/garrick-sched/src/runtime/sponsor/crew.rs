@@ -76,8 +76,8 @@ pub(super) struct Seat {
     /// Deadline of the worker's next timer. Used while no thread runs the worker. Not modelled,
     /// because loom models have no clock.
     deadline: AtomicU64,
-    /// Number of tickets for this worker in `Lists::returning`. Written under the lock of the
-    /// lists.
+    /// Number of tickets for this worker in `Lists::returning`. Each ticket belongs to a thread
+    /// that has left the worker in the middle of a turn. Written under the lock of the lists.
     wanted_back: AtomicUsize,
 }
 
@@ -111,14 +111,14 @@ impl Ticket {
     }
 }
 
-/// Place where a thread of the crew waits for a worker to run.
+/// Place where a thread of the crew (a group of threads) waits for a worker to run.
 #[derive(Default)]
 struct Berth {
     /// Handle that wakes the thread. `None` while there is no thread.
     bell: Mutex<Option<Bell>>,
 }
 
-/// Handle that wakes a thread of the crew.
+/// Handle that wakes a thread of the crew (a group of threads).
 struct Bell {
     thread: Thread,
     /// Waker for a thread that sleeps in a driver. It is in an `Arc`, because cloning and dropping
@@ -306,9 +306,9 @@ impl Crew {
             .store(deadline.unwrap_or(NEVER), Relaxed);
     }
 
-    /// Ensures that a thread wakes for the next timer of a worker that was left PARKED, and for
-    /// timers of other workers that no thread watches. Called by the thread that has left the
-    /// worker, unless this thread goes to sleep now.
+    /// Ensures that a thread wakes for the next timer of a worker that was left PARKED (no thread
+    /// runs it), and for timers of other workers that no thread watches. Called by the thread that
+    /// has left the worker, unless this thread goes to sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch` and
         // `Crew::watch_timers`.
@@ -371,8 +371,8 @@ impl Crew {
         ticket.wait();
     }
 
-    /// Removes and returns the oldest ticket for worker `seat`. Its holder has left the worker in
-    /// the middle of a turn, and wants to run it again.
+    /// Removes and returns the oldest ticket for worker `seat`. The thread with the ticket has left
+    /// the worker in the middle of a turn, and wants to run it again.
     fn take_ticket(&self, lists: &mut Lists, seat: usize) -> Option<Arc<Ticket>> {
         if !self.is_wanted_back(seat) {
             return None;
@@ -482,7 +482,7 @@ impl Berth {
     }
 }
 
-/// A thread that runs the workers of a crew.
+/// A thread that runs the workers of a crew (a group of threads and workers).
 pub(super) struct Hand {
     pub(super) shared: Arc<Shared>,
     pub(super) crew: Arc<Crew>,
@@ -492,22 +492,22 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// Makes the calling thread a thread of the crew, which will open worker number `index`. If the
-    /// thread sleeps in a driver, `waker` wakes it.
+    /// Makes the calling thread a thread of the crew (a group of threads). The thread will open
+    /// worker number `index`. If the thread sleeps in a driver, `waker` wakes it.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
         Self::with_bell(crew.clone(), number, shared, waker)
     }
 
-    /// Registers the calling thread as a spare thread of the sponsor's only crew. `number` is its
-    /// number among the spare threads.
+    /// Registers the calling thread as a spare thread of the sponsor's only crew (group of
+    /// threads). `number` is its number among the spare threads.
     pub(super) fn spare(shared: Arc<Shared>, number: usize) -> Self {
         let (crew, _) = shared.place_of(0);
         let number = crew.seats.len() + number;
         Self::with_bell(crew.clone(), number, shared, None)
     }
 
-    /// Registers the calling thread as thread number `number` of the crew.
+    /// Registers the calling thread as thread number `number` of the crew (a group of threads).
     fn with_bell(
         crew: Arc<Crew>,
         number: usize,
@@ -533,7 +533,7 @@ impl Hand {
         self.number
     }
 
-    /// Opens a worker of the crew, which the calling thread then runs.
+    /// Opens (creates) a worker of the crew, which the calling thread then runs.
     pub(super) fn open(&self, seat: usize, worker: Box<Worker>) {
         let seat = &self.crew.seats[seat];
         let _look = seat.look();

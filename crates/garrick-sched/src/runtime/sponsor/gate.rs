@@ -5,12 +5,13 @@ use crate::cell::Home;
 use crate::gate::Gate;
 use crate::remote::Remote;
 
-/// Guard that owns the gate of a sponsor. Dropping the guard releases the gate.
+/// Guard that owns the gate of a sponsor, which can refuse messages from other threads. Dropping
+/// the guard releases the gate.
 pub(super) struct OwnGate(Home);
 
 impl OwnGate {
-    /// Creates a gate, which needs a worker number of its own. Returns `None` if all worker numbers
-    /// are in use.
+    /// Creates the gate of a sponsor, which can refuse messages from other threads. The gate needs
+    /// a worker number of its own. Returns `None` if all worker numbers are in use.
     pub(super) fn claim() -> Option<Self> {
         let home = Remote::claim()?;
         Remote::of(home).become_gate().begin();
@@ -28,7 +29,8 @@ impl OwnGate {
         gate.unwrap_or_else(|| unreachable!("`claim` has made it"))
     }
 
-    /// Opens the gate for the sponsor at address `sponsor`, whose workers have the numbers `homes`.
+    /// Opens the gate for messages from other threads. The gate belongs to the sponsor at address
+    /// `sponsor`, whose workers have the numbers `homes`.
     pub(super) fn open(&self, sponsor: *const (), homes: &[Home]) {
         let gate = self.gate();
         for home in homes {
@@ -37,7 +39,8 @@ impl OwnGate {
         gate.open(sponsor);
     }
 
-    /// Closes the gate permanently, because a shutdown begins.
+    /// Closes the gate permanently, so that it refuses messages from other threads, because a
+    /// shutdown begins.
     pub(super) fn close(&self) {
         self.gate().close();
     }

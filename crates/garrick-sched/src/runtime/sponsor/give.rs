@@ -13,7 +13,7 @@ const GIVEN_MAX: usize = 1024;
 impl Worker {
     /// Shares work with other workers before an activation: gives cells away, takes cells from the
     /// shared queue, or runs cells that another worker lends. Called if the sponsor's [`Signal`] is
-    /// not quiet.
+    /// not quiet: something may need attention.
     #[cold]
     pub(crate) fn share(&self, signal: Signal) {
         if signal.is_lent() {

@@ -34,8 +34,8 @@ const VISIT_MAX: u32 = 64;
 /// tasks of a worker. After a long visit, the next questions to the worker use the ordinary path,
 /// so that the asker's thread is free for its other work.
 const VISIT_LONG: Nanos = 20_000;
-/// After an asker has run tasks of a worker for a long time, this number of questions to the worker
-/// use the ordinary path.
+/// Number of questions to a worker that use the ordinary path after an asker has run tasks of this
+/// worker for a long time.
 const VISITS_SPARED: usize = 64;
 /// While visits are short, at most this number of visits in a row are not timed. A visit is the
 /// time during which an asker runs tasks of a worker. A question takes 190 ns with the two reads of
@@ -45,8 +45,8 @@ const UNTIMED_MAX: u32 = 7;
 /// worker. The tries take longer than one short visit. Loom models do not try again, because the
 /// tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// After a thread has tried in vain to take a worker, it does not try at its next questions for
-/// which the worker is taken. This is the maximum number of such questions.
+/// Maximum number of questions for which a thread does not try to take a worker that another thread
+/// runs, after the thread has tried in vain to take one.
 const UNTRIED_MAX: u32 = 63;
 /// If this number of consecutive answers is ready at the first poll, the last of them is held back
 /// until the next poll. The reason is that a future that is always ready would starve the other
@@ -77,7 +77,7 @@ pub(crate) fn is_to_yield() -> bool {
 struct Skips {
     /// Number of events that will be skipped before the next selected one.
     left: Cell<u32>,
-    /// Value that `left` had after the last selected event.
+    /// Number of events that were to be skipped after the last selected event.
     run: Cell<u32>,
 }
 
@@ -101,7 +101,7 @@ impl Skips {
         self.set((2 * self.run.get() + 1).min(max));
     }
 
-    /// Skips this number of events.
+    /// Skips the next `run` events.
     fn set(&self, run: u32) {
         self.run.set(run);
         self.left.set(run);
@@ -113,15 +113,19 @@ impl Skips {
 /// that runs the worker.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
-    /// Low bits of [`departure::now`] at the last counted visit.
+    /// Low bits of the tick at the last counted visit. The tick ([`departure::now`]) is a count
+    /// that lookout threads increment.
     tick: Cell<u32>,
-    /// Number of visits that are not counted although the tick has changed.
+    /// Number of visits (times in which an asker runs the worker) that are not counted although the
+    /// tick, a count of lookout checks, has changed.
     skipped: Cell<u8>,
-    /// True if there was a visit that was not counted since the last counted visit.
+    /// True if an asker has run the worker (visited it) after the last counted visit, without being
+    /// counted.
     is_dense: Cell<bool>,
-    /// Selects the visits whose duration is measured.
+    /// Selects the visits (times in which an asker runs the worker) whose duration is measured.
     untimed: Skips,
-    /// True during a visit that is probably short, because earlier visits were short.
+    /// True while an asker runs the worker (visits it) and will probably leave soon, because
+    /// earlier visits were short.
     is_short: Cell<bool>,
 }
 
@@ -158,8 +162,9 @@ impl VisitTimes {
         self.is_short.get()
     }
 
-    /// Records the measured duration of a visit. After a short visit, about twice as many visits as
-    /// before are not measured. After a long visit, the next visit is measured.
+    /// Records the measured duration of a visit: the time in which an asker has run the worker.
+    /// After a short visit, about twice as many visits as before are not measured. After a long
+    /// visit, the next visit is measured.
     fn took(&self, time: Nanos) {
         if time > VISIT_LONG {
             self.untimed.set(0);
@@ -168,19 +173,19 @@ impl VisitTimes {
         }
     }
 
-    /// Returns true if the last measured visit was short.
+    /// Returns true if the last measured visit (time in which an asker ran the worker) was short.
     fn are_short(&self) -> bool {
         self.untimed.run.get() > 0
     }
 }
 
-/// A reference to the shared state of a sponsor, for the guests of one worker. Its reference counts
-/// are in a cache line of their own, so that guests of different workers do not write to the same
-/// cache line.
+/// A reference to the shared state of a sponsor, for the guests of one worker (askers that run it).
+/// Its reference counts are in a cache line of their own, so that guests of different workers do
+/// not write to the same cache line.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
-/// Guard of a thread that runs a worker as a guest. Dropping the guard leaves the worker, even in a
-/// panic.
+/// Guard of a thread that runs a worker as a guest, while it waits for an answer. Dropping the
+/// guard leaves the worker, even in a panic.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
@@ -189,9 +194,9 @@ struct Guest {
     shared: Arc<Hold>,
     /// Start time of the visit, if its duration is measured.
     since: Option<Nanos>,
-    /// True if the worker counts as awake during the visit.
+    /// True if the worker counts as awake during the visit (while the asker runs it).
     wakes: bool,
-    /// True while the guest runs the worker.
+    /// True while the guest (the asking thread) runs the worker.
     sits: bool,
     /// Marks that this thread works for the sponsor, so that foreign code called during the visit
     /// does not wait until the sponsor has stopped.
@@ -200,23 +205,23 @@ struct Guest {
 
 /// Result of the request of a waiting asker to run a worker (to be its guest).
 enum Welcome {
-    /// The thread now runs the worker as a guest.
+    /// The asking thread now runs the worker, as its guest.
     Sits(Guest),
     /// Another thread runs the worker.
     Taken,
-    /// The worker does not allow guests now.
+    /// The worker does not allow guests (askers that run it) now.
     Unwanted,
 }
 
 impl Guest {
-    /// Makes the calling thread run worker `home` as a guest, if no thread runs this worker and
+    /// Makes the calling asker run worker `home` as a guest, if no thread runs this worker and
     /// guests are allowed.
     #[inline]
     fn sit(home: Home) -> Welcome {
         Self::sit_by(home, Self::at)
     }
 
-    /// Takes a worker that no thread runs, if guests are allowed, and then calls `sit`.
+    /// Takes a worker that no thread runs, if guests (askers) may run it, and then calls `sit`.
     #[inline]
     fn sit_by(home: Home, sit: impl FnOnce(&'static Remote) -> Option<Self>) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that
@@ -260,8 +265,9 @@ impl Guest {
         found.unwrap_or(Welcome::Taken)
     }
 
-    /// Makes the calling thread a guest of a worker that it has taken. If the worker does not allow
-    /// guests, hands the worker over to another thread instead.
+    /// Makes the calling asker a guest of a worker that it has taken: the asker then runs the
+    /// worker. If the worker does not allow guests, hands the worker over to another thread
+    /// instead.
     fn at(remote: &'static Remote) -> Option<Self> {
         let mut guest = Self::take(remote)?;
         let worker = guest.worker();
@@ -281,8 +287,9 @@ impl Guest {
         Some(guest)
     }
 
-    /// Makes the calling thread a guest of a worker that it has taken, but does not announce the
-    /// visit. If the worker does not allow guests, hands the worker over to another thread instead.
+    /// Makes the calling asker a guest of a worker that it has taken, but does not announce that
+    /// the asker runs the worker. If the worker does not allow guests, hands the worker over to
+    /// another thread instead.
     #[inline]
     fn take(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
@@ -426,8 +433,9 @@ pub(crate) fn send_and_run<M: 'static>(
     }
 }
 
-/// Counts the work that guests have done on a worker, if it is not counted yet and no thread runs
-/// the worker. Calls no foreign code: due timers are left to the next thread.
+/// Counts the work that guests (askers that ran the worker) have done on a worker, if it is not
+/// counted yet and no thread runs the worker. Calls no foreign code: due timers are left to the
+/// next thread.
 pub(super) fn count_visits(home: Home) {
     let counts = |remote| {
         let mut guest = Guest::take(remote)?;
@@ -440,15 +448,17 @@ pub(super) fn count_visits(home: Home) {
 }
 
 impl Worker {
-    /// Returns true if the work of the visit that now begins must be counted by kind of task.
+    /// Returns true if the work of the visit that now begins (an asker runs this worker) must be
+    /// counted by kind of task.
     fn counts_visit(&self) -> bool {
         // Fibonacci hashing: Knuth, The Art of Computer Programming, volume 3, 6.4.
         let random = self.turn().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.visit_times.counts(random) || self.lane.wants_census()
     }
 
-    /// Resets the settings of a visit, because the guest runs no more cells of this worker, or
-    /// because its turn leaves the worker in order to block.
+    /// Resets the settings of a visit (the time in which a guest runs this worker). Called when the
+    /// guest runs no more cells of this worker, or when its turn leaves the worker in order to
+    /// block.
     pub(super) fn ends_visit(&self) {
         self.visit_times.is_short.set(false);
         self.pace.set_one_by_one(false);

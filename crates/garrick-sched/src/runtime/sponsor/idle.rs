@@ -81,8 +81,8 @@ pub(super) enum Next {
 pub(super) enum Came {
     /// The thread was idle, and no thread was running the worker.
     Idle,
-    /// The thread is a guest, which runs an idle worker for a short time. The visit counts as part
-    /// of the worker's sleep.
+    /// The thread is a guest: it waits for an answer, and runs an idle worker for a short time.
+    /// This time counts as part of the worker's sleep.
     Untimed,
     /// The thread came from another worker, which now counts as idle instead of this one. Contains
     /// the time of this move.
@@ -90,8 +90,9 @@ pub(super) enum Came {
 }
 
 impl Hand {
-    /// Runs workers of the crew until all of them are closed. Begins with worker `seat`, which this
-    /// thread already runs. Does not close a worker with a driver.
+    /// Runs workers of the crew (a group of threads and workers) until all of them are closed.
+    /// Begins with worker `seat`, which this thread already runs. Does not close a worker with a
+    /// driver.
     pub(super) fn serve(&self, mut seat: usize) {
         let mut spin = Spin::new(1);
         let _awake = Awake::new();
@@ -228,8 +229,8 @@ impl Hand {
 
 impl super::Shared {
     /// Leaves a worker that the caller runs. If the worker still has work, hands it over to another
-    /// thread. The caller is a guest, or a thread in the middle of a turn that leaves the worker in
-    /// order to block.
+    /// thread. The caller is a guest (a thread that waits for an answer), or is in the middle of a
+    /// turn that leaves the worker in order to block.
     pub(super) fn leave(&self, worker: NonNull<Worker>) {
         if !self.try_leave(worker) {
             // SAFETY: the seat is the caller's still.
@@ -412,7 +413,7 @@ impl Worker {
         }
     }
 
-    /// Returns the index of this worker in the crew.
+    /// Returns the index of this worker in its crew (a group of threads and workers).
     pub(crate) fn seat(&self) -> usize {
         self.shared.place_of(self.index).1
     }
@@ -501,7 +502,8 @@ impl Worker {
         self.commit_between();
     }
 
-    /// Takes over a cell that another worker has given away. Leaves the commit to the caller.
+    /// Takes over a cell that another worker has given away, but does not commit the effects of
+    /// this step. The caller must ensure that they are committed later.
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();
@@ -577,7 +579,7 @@ impl super::Shared {
     ///
     /// The caller must have announced that it is idle, and must have parked. Only workers that are
     /// awake create work. So once all workers are parked and the shared queue is empty, only
-    /// strangers can create work.
+    /// strangers (threads outside of the sponsor) can create work.
     pub(crate) fn end_if_drained(&self) -> bool {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }

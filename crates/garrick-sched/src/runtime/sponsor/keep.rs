@@ -14,11 +14,11 @@ use crate::runtime::worker::Worker;
 /// not woken a thread to run it.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptSeat {
-    /// Index of the idle worker in the crew.
+    /// Index of the idle worker in the crew (the group of threads and workers).
     pub(crate) seat: usize,
-    /// The cell that receives the message, and the envelope that carries the token of this cell, if
-    /// the sending worker takes over the cell. `None` if the thread of the sender runs the idle
-    /// worker next.
+    /// The cell that receives the message, and the envelope that carries its token (the right to
+    /// notify the idle worker), if the sending worker takes over the cell. `None` if the thread of
+    /// the sender runs the idle worker next.
     pub(crate) gathers: Option<(CellPtr, *mut Envelope)>,
 }
 
@@ -86,7 +86,8 @@ impl Worker {
 
     /// Returns the idle worker of `cell` if this worker should keep it. In this case, no thread is
     /// woken: this thread runs the idle worker next, or takes over the cell. Called when this
-    /// worker sends to `cell`. `carrier` is the envelope that carries the token of the cell.
+    /// worker sends to `cell`. `carrier` is the envelope that carries the token of the cell (the
+    /// right to notify its worker).
     pub(crate) fn keeps(
         &self,
         remote: &Remote,

@@ -1,8 +1,9 @@
 //! Timers of a worker that lends its cells to other workers during a long turn (README.md, rescue).
 //!
 //! While the worker lends cells, the workers that run these cells (visitors) also take due timers
-//! out of its timing wheel, under the lock of the loan. Only one visitor at a time does this. The
-//! owner waits until the taken timers were delivered, so that timers fire in order.
+//! out of its timing wheel. They do so under the lock of the loan (the list of lent cells). Only
+//! one visitor at a time does this. The owner waits until the taken timers were delivered, so that
+//! timers fire in order.
 
 use garrick_core::prim::{MutexGuard, thread, unmodelled};
 
@@ -148,7 +149,8 @@ impl Crew {
     }
 
     /// Takes timers that are due at `now` out of the timing wheel of a worker that lends its cells,
-    /// and records the next deadline. The caller holds the lock of the loan.
+    /// and records the next deadline. The caller holds the lock of the loan (the list of lent
+    /// cells).
     fn take_due_of(
         &self,
         number: usize,

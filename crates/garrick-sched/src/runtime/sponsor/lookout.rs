@@ -99,8 +99,8 @@ impl Ends {
 }
 
 impl Crew {
-    /// Returns the activation that worker `seat` of the crew runs now, if the work of each kind of
-    /// task is counted.
+    /// Returns the activation that worker `seat` of the crew (a group of workers) runs now, if the
+    /// work of each kind of task is counted.
     fn running(&self, seat: usize) -> Option<Running> {
         let look = self.seats[seat].look();
         let shown = self.shown(seat, &look)?;

@@ -60,8 +60,8 @@ impl Crew {
         }
     }
 
-    /// Returns the plan of checks that the crew needs because a running worker probably has ready
-    /// cells or timers. Ignores worker `except`.
+    /// Returns the plan of checks for stuck workers that is needed now. Checks are needed if a
+    /// running worker probably has ready cells or timers. Ignores worker `except`.
     pub(super) fn plan_needed(&self, except: Option<usize>) -> Plan {
         let mut needed = Plan::Nothing;
         if !self.lends() {
@@ -95,7 +95,8 @@ impl Crew {
 
     /// Returns true if a running worker has timers that no thread watches, because no thread was
     /// idle. Also clears the flag that says this, so the caller must let a thread watch. If the
-    /// caller has left its worker PARKED, it must have passed a SeqCst fence since then.
+    /// caller has left its worker PARKED (no thread runs it), the caller must have passed a SeqCst
+    /// fence since then.
     pub(super) fn takes_missed(&self) -> bool {
         // AcqRel: pairs with the swap in `watch_timers`, so that this thread sees the timers.
         self.misses_timers.load(Relaxed) && self.misses_timers.swap(false, AcqRel)

@@ -159,8 +159,8 @@ pub(crate) struct Shared {
     /// Number of workers that lend their cells. The flag LENT of `signal` changes under this lock.
     loans: Mutex<usize>,
     signal: AtomicU32,
-    /// The shared queue: cells that were given away, with their tokens, oldest first (README, step
-    /// 3).
+    /// The shared queue: cells that were given away, with their tokens (the rights to notify the
+    /// cells' workers), oldest first (README, step 3).
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under the lock of `queue`.
     queued: AtomicUsize,
@@ -288,7 +288,7 @@ impl Shared {
         }
     }
 
-    /// Opens the gate, if there is one.
+    /// Opens the gate for messages from other threads, if the sponsor has a gate.
     fn open_gate(self: &Arc<Self>) {
         if let Some(gate) = &self.gate {
             gate.open(Arc::as_ptr(self).cast(), &self.homes);
@@ -329,7 +329,7 @@ impl Shared {
         self.census_taken();
     }
 
-    /// Ends the request for a census if all workers have answered.
+    /// Ends the request for a census (a count of waiting messages) if all workers have answered.
     pub(crate) fn census_taken(&self) {
         if self.signal().wants_census() && !self.lanes.want_census() {
             // Relaxed: a hint. If two workers answer at once and neither sees the answer of the

@@ -40,7 +40,7 @@ pub(crate) struct Recalled {
     /// worker.
     pub(crate) back: Vec<CellPtr>,
     /// Cells that other workers have run and that have work for their owner. The owner also gets
-    /// their tokens.
+    /// their tokens (the rights to notify the owner).
     pub(crate) left: Vec<(CellPtr, Left)>,
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Each cell is listed once.
@@ -51,11 +51,11 @@ pub(crate) struct Recalled {
     /// Cells that other workers are still running. The flag is true if the cell was lent out of a
     /// run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// Number of the cells in `visited` whose tokens will come back by notes. For the other cells
-    /// in `visited`, the owner waits.
+    /// Number of those cells in `visited` for which other workers will notify the owner later, by
+    /// notes that carry the cells' tokens. For the other cells in `visited`, the owner waits.
     pub(crate) to_be_told: usize,
-    /// Number of cells that other workers have run again while the tokens of these cells were on
-    /// the way to the owner.
+    /// Number of cells that other workers have run again while the tokens of these cells (the
+    /// rights to notify the owner) were on the way to the owner.
     pub(crate) resumed: usize,
     /// Entries of the run queues that were lent, but whose cells no other worker has run. Oldest
     /// first.
@@ -104,19 +104,20 @@ pub(super) struct Lent {
     /// cells. The owner waits until these cells are finished.
     awaited: Vec<CellPtr>,
     /// Cells that other workers have run and that have work for their owner. The owner also gets
-    /// their tokens.
+    /// their tokens (the rights to notify the owner).
     left: Vec<(CellPtr, Left)>,
     /// Cells that other workers were still running when the owner recalled its cells, and the work
-    /// that they have left for the owner. The tokens of these cells are on the way to the owner.
+    /// that they have left for the owner. The tokens of these cells (the rights to notify the
+    /// owner) are on the way to the owner.
     told: Vec<(CellPtr, Left)>,
-    /// Number of cells that were taken out of `told` because other workers can do the remaining
-    /// work.
+    /// Number of cells that were taken out of `told` (the cells with remaining work) because other
+    /// workers can do this work.
     resumed: usize,
-    /// Cells that only the owner may run. Some are cells of `told` whose tokens have come back. The
-    /// current turn has sent to the others.
+    /// Cells that only the owner may run: cells from `told` whose tokens (the rights to notify the
+    /// owner) have come back, and cells to which the current turn has sent messages.
     kept: Vec<CellPtr>,
     /// Cells for which messages have come and that may also be in a lent run queue. Their tokens
-    /// are kept until the cells are taken out of this queue.
+    /// (the rights to notify the owner) are kept until the cells are taken out of this queue.
     held: BTreeSet<NonNull<Header>>,
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Some cells are listed more than once.
@@ -147,9 +148,10 @@ struct Queues {
     worker: NonNull<Worker>,
     old: Stood,
     born: Stood,
-    /// Handoff cell of the worker, which runs next. `None` after its entry was taken.
+    /// Handoff cell of the worker: the cell that an earlier turn has woken, and that runs next.
+    /// `None` after its entry was taken.
     handoff: Option<Entry>,
-    /// Handoff cell of the worker, if its entry was taken.
+    /// Handoff cell of the worker (the cell that runs next), if its entry was taken.
     taken: Option<CellPtr>,
 }
 
@@ -197,9 +199,9 @@ impl Queues {
         unsafe { &(*self.worker.as_ptr()).turn }.load(Acquire)
     }
 
-    /// Takes the next entry: first the entry of the handoff cell, then the other entries, oldest
-    /// first. Skips the running cell `runs`. If the turn of the running cell was away, the entry of
-    /// this cell is the last one.
+    /// Takes the next entry: first the entry of the handoff cell (which the owner would run next),
+    /// then the other entries, oldest first. Skips the running cell `runs`. If the turn of the
+    /// running cell was away, the entry of this cell is the last one.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());
@@ -230,7 +232,8 @@ impl Lent {
     }
 
     /// If other workers may run the owner's cells, lends the run queue entries of turns that have
-    /// ended since the loan began. Returns true if other workers have entries to take.
+    /// ended since the owner began to lend its cells. Returns true if other workers have entries to
+    /// take.
     fn extend(&mut self) -> bool {
         let (true, Some(queues)) = (self.is_open(), &mut self.stood) else {
             return false;
@@ -240,7 +243,8 @@ impl Lent {
         queues.len() > before
     }
 
-    /// Adds the cells of a list of envelopes. Each envelope carries the token of its cell.
+    /// Adds the cells of a list of envelopes. Each envelope carries the token of its cell (the
+    /// right to notify the owner).
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have
@@ -252,7 +256,8 @@ impl Lent {
         }
     }
 
-    /// Takes some of the cells in the owner's run queues, with their tokens.
+    /// Takes some of the cells in the owner's run queues, with their tokens (the rights to notify
+    /// the owner).
     fn take_stood(&mut self, seat: usize, home: Home, fence: Asymmetric) {
         let (Some(stuck), Some(mut queues)) = (self.stuck, self.stood.take()) else {
             return;
@@ -293,9 +298,9 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Adds the work that an earlier visitor of the cell has left, if the owner recalled the cell
-    /// during the earlier visit. The earlier work comes first. Returns `None` if only the owner can
-    /// do this work.
+    /// Adds the work that an earlier visitor (another worker that ran the lent cell) has left, if
+    /// the owner recalled the cell during that visit. The earlier work comes first. Returns `None`
+    /// if only the owner can do this work.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {
@@ -308,7 +313,8 @@ impl Lent {
         Some(visit.resume(self.told.swap_remove(place).1))
     }
 
-    /// Stores the notes of a visit for the owner of the cell.
+    /// Stores, for the owner of a lent cell, the notes (internal messages) that came while another
+    /// worker was running the cell.
     fn leave_notes(&mut self, visit: &mut Visit) {
         let notes = mem::take(&mut visit.notes);
         if !notes.is_empty() {
@@ -368,7 +374,7 @@ impl Loan {
 }
 
 impl Crew {
-    /// Returns true if the crew's workers lend their cells during long turns.
+    /// Returns true if the workers of this crew lend their cells to each other during long turns.
     pub(crate) fn lends(&self) -> bool {
         self.lend_by.is_some()
     }

@@ -12,7 +12,8 @@ impl Signal {
     pub(super) const CALLS_BACK: u32 = 1 << 13;
     /// Mask of the first count: the number of idle workers.
     pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;
-    /// Set while a requested census of at least one worker is pending.
+    /// Set while a requested census (a count of waiting messages) of at least one worker is
+    /// pending.
     pub(super) const CENSUS: u32 = 1 << 27;
     /// Set while a worker lends cells to other workers.
     pub(super) const LENT: u32 = 1 << 28;
@@ -31,20 +32,22 @@ impl Signal {
     );
 
     /// Returns true if a worker has nothing to do before its next activation: no worker is idle and
-    /// no flag is set. A pending census does not count, because it is checked for each worker.
+    /// no flag is set. A pending census (count of waiting messages) does not count, because it is
+    /// checked for each worker.
     #[inline]
     pub(crate) fn is_quiet(self) -> bool {
         self.0 & !Self::CENSUS == 0
     }
 
-    /// Returns true if workers are idle and nothing else needs attention. A pending census does not
-    /// count, as in [`Signal::is_quiet`].
+    /// Returns true if workers are idle and nothing else needs attention. A pending census (count
+    /// of waiting messages) does not count, as in [`Signal::is_quiet`].
     #[inline]
     pub(crate) fn has_only_idle(self) -> bool {
         self.0 & !(Self::CENSUS | Self::IDLE) == 0
     }
 
-    /// Returns true if no worker is idle and no flag is set, not even the flag of a pending census.
+    /// Returns true if no worker is idle and no flag is set, not even the flag of a pending census
+    /// (a count of waiting messages).
     #[inline]
     pub(crate) fn is_silent(self) -> bool {
         self.0 == 0
@@ -66,7 +69,8 @@ impl Signal {
         self.0 & Self::LENT != 0
     }
 
-    /// Returns true if a requested census of at least one worker is pending.
+    /// Returns true if a requested census (a count of waiting messages) of at least one worker is
+    /// pending.
     pub(super) fn wants_census(self) -> bool {
         self.0 & Self::CENSUS != 0
     }

@@ -199,11 +199,11 @@ struct Opening {
     shared: Option<Arc<Shared>>,
     /// Driver in which the worker sleeps.
     driver: Option<Driven>,
-    /// Counts the thread as exited when it is dropped.
+    /// Guard that counts the thread as exited when the guard is dropped.
     _ends: Ends,
 }
 
-/// Guard that counts a thread as exited.
+/// Guard that counts a thread as exited when the guard is dropped.
 pub(super) struct Ends(pub(super) Arc<Over>);
 
 impl Drop for Ends {
@@ -355,14 +355,14 @@ pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: u
 }
 
 /// The only thread of a sponsor in a loom model. The thread has started some workers and left them
-/// PARKED.
+/// PARKED (no thread runs them).
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct LeftInModel(Hand);
 
 #[cfg(all(test, garrick_loom))]
 impl LeftInModel {
-    /// Starts the workers with the numbers `seats` and leaves them PARKED. The other workers are
-    /// started by the model.
+    /// Starts the workers with the numbers `seats` and leaves them PARKED (no thread runs them).
+    /// The other workers are started by the model.
     pub(crate) fn new(shared: &Arc<Shared>, seats: &[usize]) -> Self {
         let hand = Hand::new(shared.clone(), 0, None);
         for &seat in seats {
@@ -379,7 +379,7 @@ impl LeftInModel {
     }
 
     /// Starts worker `seat`, takes worker `next` if no thread runs it, and moves there. Then hands
-    /// over the workers that this thread still has and that are not PARKED.
+    /// over those workers that this thread still has the right to run.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {
@@ -399,8 +399,8 @@ impl LeftInModel {
         self.goes(seat, next)
     }
 
-    /// Starts some workers and leaves them PARKED. Then starts one more worker, which the thread
-    /// continues to run.
+    /// Starts some workers and leaves them PARKED (no thread runs them). Then starts one more
+    /// worker, which the thread continues to run.
     pub(crate) fn sits(shared: &Arc<Shared>, seat: usize, parked: &[usize]) -> Self {
         let left = Self::new(shared, parked);
         Self::open(&left.0, seat);

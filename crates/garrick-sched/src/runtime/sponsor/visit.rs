@@ -7,7 +7,8 @@ use crate::cell::{CellPtr, Envelope, Home, Mail};
 use crate::run_queue::Entry;
 
 /// A visit: a worker, the visitor, runs a cell that another worker has lent. The visitor has the
-/// token of the cell. The owner does not run the cell before it has recalled the cell.
+/// token of the cell (the right to notify the owner). The owner does not run the cell before it has
+/// recalled the cell.
 pub(crate) struct Visit {
     pub(crate) cell: CellPtr,
     pub(super) seat: usize,
@@ -18,18 +19,20 @@ pub(crate) struct Visit {
     pub(crate) mail: Option<Mail>,
     /// Envelopes that the previous visitor of the cell has not handled, oldest first.
     pub(super) rest: Option<Rest>,
-    /// Work for the owner of the cell, from notes that have come during the visit.
+    /// Work for the owner of the cell, from notes (internal messages) that have come during the
+    /// visit.
     pub(crate) notes: Notes,
 }
 
-/// Work for the owner of a cell, from notes that have come while another worker was running the
-/// cell.
+/// Work for the owner of a cell, from notes (internal messages) that have come while another worker
+/// was running the cell.
 #[derive(Default)]
 pub(crate) struct Notes {
     /// True if watchers of the task were registered. The owner must then give the cell a function
     /// table that marks this.
     pub(crate) is_watched: bool,
-    /// Number of references that RELEASE notes have given back to the cell.
+    /// Number of references to the cell that other threads have given back, by RELEASE notes
+    /// (internal messages).
     pub(crate) releases: usize,
 }
 
@@ -38,7 +41,7 @@ impl Notes {
         !self.is_watched && self.releases == 0
     }
 
-    /// Adds the work that the notes of a later visit leave to the owner.
+    /// Adds the work that the notes (internal messages) of a later visit leave to the owner.
     pub(super) fn add(&mut self, later: &Self) {
         self.is_watched |= later.is_watched;
         self.releases += later.releases;
@@ -46,8 +49,8 @@ impl Notes {
 }
 
 impl Visit {
-    /// Creates a visit of a cell for which messages have come. The cell belongs to worker `seat` of
-    /// the crew.
+    /// Creates a visit, in which the calling worker runs a lent cell for which messages have come.
+    /// The cell belongs to worker `seat` of the crew.
     pub(super) fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
         Self {
             cell,
@@ -60,7 +63,7 @@ impl Visit {
         }
     }
 
-    /// Lets this visit continue with the work that an earlier visit of the cell has left.
+    /// Lets this visit continue with the work that an earlier visit of the lent cell has left.
     pub(super) fn resume(self, left: Left) -> Self {
         Self {
             mail: left.mail,
@@ -70,35 +73,36 @@ impl Visit {
         }
     }
 
-    /// Takes the envelopes that the previous visitor of the cell has not handled.
+    /// Takes the envelopes that the previous visitor (worker that ran the lent cell) has not
+    /// handled.
     pub(crate) fn take_rest(&mut self) -> Option<Rest> {
         self.rest.take()
     }
 
-    /// Returns true if the snapshot of the mailbox has envelopes that were not handled.
+    /// Returns true if the snapshot of the lent cell's mailbox has envelopes that were not handled.
     pub(crate) fn has_mail(&self) -> bool {
         self.next_mail().is_some()
     }
 
-    /// Returns true if the next envelope of the snapshot contains messages.
+    /// Returns true if the next envelope in the snapshot of the mailbox contains messages.
     pub(crate) fn has_messages(&self) -> bool {
         self.mail.as_ref().is_some_and(Mail::has_messages)
     }
 
-    /// Returns the next envelope of the snapshot, like [`Mail::next`].
+    /// Returns the next envelope in the snapshot of the mailbox, like [`Mail::next`].
     pub(crate) fn next_mail(&self) -> Option<(*mut Envelope, u32, bool)> {
         self.mail.as_ref()?.next()
     }
 
-    /// Records that the next envelope of the snapshot is a nudge that was handled, like
-    /// [`Mail::end_nudge`].
+    /// Records that the next envelope in the snapshot is a nudge (a request for a turn) that was
+    /// handled, like [`Mail::end_nudge`].
     pub(crate) fn end_nudge(&mut self) {
         if let Some(mail) = &mut self.mail {
             mail.end_nudge();
         }
     }
 
-    /// Advances to the next envelope of the snapshot, like [`Mail::go_on`].
+    /// Advances to the next envelope in the snapshot of the mailbox, like [`Mail::go_on`].
     pub(crate) fn next_envelope(&mut self) -> Option<*mut Envelope> {
         self.mail.as_mut()?.go_on()
     }
@@ -118,7 +122,7 @@ impl Visit {
     }
 }
 
-/// Envelopes to a cell that a visitor has not handled.
+/// Envelopes to a lent cell that a visitor (a worker that ran the cell) has not handled.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
     /// Linked list of the envelopes, oldest first, or null if there are none.
@@ -140,7 +144,7 @@ pub(crate) enum Outcome {
     Done,
     /// The visiting worker has other work.
     Later,
-    /// The next envelope may only be handled by the worker that owns the cell.
+    /// Only the worker that owns the cell may handle the next envelope.
     ForOwner,
     /// The task has stopped.
     Stops,
@@ -154,14 +158,14 @@ pub(crate) struct Parted {
     pub(crate) outcome: Outcome,
 }
 
-/// Next step after a visit.
+/// Next step after a visit, in which a worker has run a cell that another worker has lent.
 pub(crate) enum After {
     /// There is nothing to do.
     Nothing,
     /// More messages have come, so that the visit continues.
     Again(Visit),
-    /// The owner has recalled the cell. The visitor must notify the owner by a note that carries
-    /// the token.
+    /// The owner has recalled the cell. The visitor must notify the owner, by a note that carries
+    /// the token of the cell (the right to notify the owner).
     Tell(CellPtr),
 }
 

@@ -48,7 +48,7 @@ const NEGLECT_MAX: Nanos = 20_000;
 /// world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 
-/// Message of a timer in a wheel.
+/// The message of a timer, which waits in a timing wheel for its deadline.
 pub(crate) struct Timed {
     /// Receiver of the message. The timer holds a reference to this cell.
     cell: CellPtr,
@@ -240,7 +240,7 @@ pub(crate) struct Timers {
     looked_at: Cell<u64>,
     /// Time of the last read of the clock.
     looked: Cell<Nanos>,
-    /// Timers with this deadline or a later one are watched: if such a timer is due while the
+    /// Timers with this deadline or a later one are watched. If such a timer is due while the
     /// worker is in a long turn, an idle thread delivers its message (`Crew::watch_timers`). `None`
     /// if it is unknown which timers are watched.
     watched_from: Cell<Option<Nanos>>,

@@ -17,7 +17,7 @@ use crate::runtime::shards::Shards;
 /// Maximum capacity with which a task's list of timers keeps its allocation when it becomes empty.
 const ROOM_MIN: usize = 16;
 
-/// Timers of the tasks in one shard of the register.
+/// Timers of the tasks in one shard of the register: one of its parts, which have separate locks.
 #[derive(Default)]
 struct Register {
     /// Timers of each task, with their serial numbers.

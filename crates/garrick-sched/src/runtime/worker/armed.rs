@@ -62,7 +62,7 @@ impl Worker {
     }
 
     /// Runs the next cell as [`Worker::step`] does, and times the activation if it was selected.
-    /// First takes a census if one was requested.
+    /// First takes a census (counts the waiting messages) if one was requested.
     #[inline(never)]
     pub(super) fn step_armed(&self, picks: u32, until: &impl Fn(Signal) -> bool) -> Step {
         if self.lane.wants_census() {
@@ -119,7 +119,7 @@ impl Worker {
         }
     }
 
-    /// Records the end of the sleep, as [`Lane::wakes`](crate::probe::Lane::wakes) does.
+    /// Records the end of the worker's sleep, as [`Lane::wakes`](crate::probe::Lane::wakes) does.
     #[inline(never)]
     pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         let woke = self.lane.wakes(self.shown.picks(), now);

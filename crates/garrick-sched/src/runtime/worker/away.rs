@@ -17,7 +17,8 @@ use crate::runtime::sponsor::away::Permission;
 use crate::runtime::stage::Cut;
 use crate::runtime::trail::Trail;
 
-/// State of a turn that is away, or that waits for a decision about its commit.
+/// State of a turn that is away from its worker (it blocks), or that waits for a decision about its
+/// commit.
 pub(crate) struct Journey {
     cell: CellPtr,
     /// True if the cell was scheduled when its turn left, because its activation was handling its
@@ -137,8 +138,8 @@ impl Worker {
         (part, cut, was_scheduled)
     }
 
-    /// Prepares a turn that was away to continue. The calling thread has just begun to run the
-    /// worker again.
+    /// Prepares the continuation of a turn that was away from its worker in order to block. The
+    /// calling thread has just begun to run the worker again.
     pub(crate) fn resume(&self, journey: Journey) {
         let cell = journey.cell;
         debug_assert_eq!(cell.home(), self.home, "a cell whose turn is away stays");

@@ -1,4 +1,5 @@
-//! Delivery of the messages and notes that a turn has sent to cells of other workers.
+//! Delivery of the messages and notes (envelopes that make requests) that a turn has sent to cells
+//! of other workers.
 
 use super::Worker;
 use crate::cell::{CellPtr, Chain};
@@ -13,8 +14,8 @@ impl Worker {
         }
     }
 
-    /// Pushes a chain to the inbox of its receiver, or passes it to a door. Drops the reference
-    /// that has kept the receiver alive.
+    /// Pushes a chain (a list of envelopes) to the inbox of its receiver, or passes it to a door (a
+    /// function behind an address). Drops the reference that has kept the receiver alive.
     #[inline]
     pub(crate) fn push_staged(&self, cell: CellPtr, chain: Chain) {
         // SAFETY: the chain comes with a reference of its own.
@@ -31,8 +32,8 @@ impl Worker {
         }
     }
 
-    /// Drops a chain that will not be delivered, and the reference to its receiver. Returns the
-    /// number of messages in the chain that count as dead letters.
+    /// Drops a chain (a list of envelopes) that will not be delivered, and the reference to its
+    /// receiver. Returns the number of messages in the chain that count as dead letters.
     pub(crate) fn drop_staged(&self, cell: CellPtr, chain: Chain) -> u64 {
         let dropped = self.drop_chain(cell, chain);
         self.let_go(cell);

@@ -108,10 +108,10 @@ impl Worker {
         }
     }
 
-    /// Registers the watchers in a note, and answers requests for the state of the task. Appends
-    /// two kinds of watchers to `late`: those that came after the task had ended, and cancelled
-    /// ones that were removed. The caller must notify or drop these watchers, which runs foreign
-    /// code.
+    /// Registers the watchers that a note (an envelope that makes requests) contains, and answers
+    /// requests for the state of the task. Appends two kinds of watchers to `late`: those that came
+    /// after the task had ended, and cancelled ones that were removed. The caller must notify or
+    /// drop these watchers, which runs foreign code.
     ///
     /// # Safety
     /// The caller owns the envelope, which is of kind `Watch`, and frees it after the call.
@@ -344,7 +344,7 @@ impl Worker {
         goes_on
     }
 
-    /// Reports a panic of a door.
+    /// Reports a panic of a door (a function behind an address).
     pub(crate) fn report(&self, door: CellPtr, panic: &Panic) {
         self.report_as(door.table().name_of(), panic, false);
     }

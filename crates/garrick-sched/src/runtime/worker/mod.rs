@@ -92,8 +92,8 @@ pub(crate) struct Worker {
     pub(crate) hold: Arc<Hold>,
     /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,
-    /// Idle worker to which the last turn has sent a message. The thread of this worker will run it
-    /// next, so no other thread was woken.
+    /// Idle worker to which the last turn has sent a message. The thread that runs this worker will
+    /// run the idle worker next, so no other thread was woken.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
     /// Cell that this worker has taken over from another worker since the last check between two
     /// activations.
@@ -128,7 +128,8 @@ pub(crate) struct Worker {
     /// From this pick on, the worker is *armed*: it checks each activation.
     due: Cell<u32>,
     arms_at: Cell<u32>,
-    /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`.
+    /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`
+    /// (the worker's counters).
     vitals: Vitals,
     /// State of this worker while it runs a cell that another worker has lent (visits a cell).
     visiting: Visiting,
@@ -259,8 +260,8 @@ impl Worker {
     }
 
     /// Returns true if the current activation should stop early. There are four reasons: the
-    /// sponsor stops, another thread wants the worker back, a census is due, or another worker is
-    /// idle and could run cells that are waiting here.
+    /// sponsor stops, another thread wants the worker back, a census (a count of waiting messages)
+    /// is due, or another worker is idle and could run cells that are waiting here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
@@ -530,8 +531,9 @@ impl Worker {
         self.backlog() > 0 || self.remote.ready.has_some()
     }
 
-    /// Pushes a chain like [`push_out`]. If the push gives this thread the right to run an idle
-    /// worker, either keeps this right in `next_seat`, or passes it to another thread.
+    /// Pushes a chain (a list of envelopes) like [`push_out`]. If the push gives this thread the
+    /// right to run an idle worker, either keeps this right in `next_seat`, or passes it to another
+    /// thread.
     ///
     /// # Safety
     /// The requirements of [`push_out`] apply.

@@ -18,15 +18,16 @@ use crate::runtime::sponsor::Shared;
 use crate::runtime::watch::Ended;
 
 /// Maximum number of parts before the last part of a turn, if the turn takes messages that its task
-/// has kept for later. The number of parts of other turns is bounded by the limits of the
-/// activation.
+/// has kept for later. A part contains the effects of one message. Other turns have only as many
+/// parts as the limits of the activation allow.
 const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and waits for the decision about its commit.
 struct Waiting {
-    /// Parts of the turn before the last one, oldest first.
+    /// Parts of the turn before the last one, oldest first. Each part contains the effects of one
+    /// message.
     parts: Vec<Part>,
-    /// Last part of the turn. `None` if this part was undone.
+    /// Last part of the turn (the effects of its last message). `None` if this part was undone.
     last: Option<Part>,
     after: After,
     decided: Decided,
@@ -45,7 +46,8 @@ enum After {
 /// Turns of a worker whose commit is decided later.
 #[derive(Default)]
 pub(crate) struct Later {
-    /// Request and ended parts of the current turn.
+    /// Request of the current turn for a later decision about its commit, and the parts of the turn
+    /// that have ended.
     asked: Cell<Asked>,
     /// Turns that wait for a decision, by the addresses of their cells.
     waiting: RefCell<HashMap<usize, Waiting>>,
@@ -142,7 +144,7 @@ impl Later {
         self.with_asked(|asked| matches!(asked.source, Source::Mailbox) && !asked.is_barred)
     }
 
-    /// Adds a part of the current turn to the parts that have ended.
+    /// Adds a part of the current turn (the effects of one message) to the parts that have ended.
     fn add_part(&self, part: Part) {
         self.with_asked(|asked| asked.parts.push(part));
     }
@@ -158,7 +160,8 @@ impl Later {
         self.asked.set(asked);
     }
 
-    /// Returns true if earlier parts of the current turn have ended.
+    /// Returns true if the current turn has earlier parts: messages that it has handled before the
+    /// current one.
     pub(crate) fn has_parts(&self) -> bool {
         self.with_asked(|asked| !asked.parts.is_empty())
     }

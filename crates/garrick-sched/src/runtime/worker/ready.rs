@@ -92,9 +92,9 @@ impl Worker {
         None
     }
 
-    /// Moves messages from the inbox of a cell to its mailbox, handles notes, and schedules the
-    /// cell if necessary. Drops references only at the end, when a cell with messages is already
-    /// scheduled, so that the cell is not freed.
+    /// Moves messages from the inbox of a cell to its mailbox, handles notes (envelopes that make
+    /// requests), and schedules the cell if necessary. Drops references only at the end, when a
+    /// cell with messages is already scheduled, so that the cell is not freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
         // SAFETY: the list was taken from the inbox, so it is ours.
         self.sort_in_order(cell, unsafe { reverse(list) });

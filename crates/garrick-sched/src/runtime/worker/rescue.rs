@@ -1,10 +1,10 @@
 //! Visits: a worker (the visitor) handles the messages of a cell whose own worker (the owner) is in
 //! a long turn.
 //!
-//! The visitor has the token of the cell. It writes only the inbox, the shared count and the task.
-//! It does not write the owner fields, because the owner may send to the cell during the visit,
-//! clone its addresses and drop them. `sponsor/rescue.rs` defines which cells may be visited.
-//! `sponsor/README.md` explains the protocol.
+//! The visitor has the token of the cell (the right to notify the owner). It writes only the inbox,
+//! the shared count and the task. It does not write the owner fields, because the owner may send to
+//! the cell during the visit, clone its addresses and drop them. `sponsor/rescue.rs` defines which
+//! cells may be visited. `sponsor/README.md` explains the protocol.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -20,20 +20,23 @@ use crate::runtime::sponsor::visit::{After, Left, Notes, Outcome, Parted, Rest, 
 use crate::runtime::trail::Trail;
 use crate::runtime::watch::{self, Ended, Request};
 
-/// Maximum number of messages that a visit handles before the visitor runs its own cells again.
+/// Maximum number of messages of a lent cell that a worker handles before it runs its own cells
+/// again.
 const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 
 /// State of this worker while it visits a cell: it runs a cell that another worker has lent.
 #[derive(Default)]
 pub(super) struct Visiting {
     /// Envelope of the current or next message, or the nudge (request for a turn) that is being
-    /// handled. Null if no cell is visited.
+    /// handled. Null if this worker runs no lent cell.
     envelope: Cell<*mut Envelope>,
-    /// True if another message for the visited cell is waiting.
+    /// True if another message is waiting for the visited cell (the lent cell that this worker
+    /// runs).
     has_more: Cell<bool>,
-    /// True if the visited task has stopped.
+    /// True if the task in the visited cell (the lent cell that this worker runs) has stopped.
     stops: Cell<bool>,
-    /// Trail (trace context) of the next message to the visited cell.
+    /// Trail (trace context) of the next message to the visited cell (the lent cell that this
+    /// worker runs).
     pub(super) trail: Cell<Option<Trail>>,
 }
 
@@ -87,14 +90,14 @@ impl Worker {
         is_visiting
     }
 
-    /// If this worker runs a cell that another worker has lent, returns true if another message for
-    /// this cell is waiting. Otherwise returns `None`.
+    /// Returns `Some` if this worker runs a cell that another worker has lent, and otherwise
+    /// `None`. The value in `Some` is true if another message for this cell is waiting.
     pub(crate) fn visit_has_more(&self) -> Option<bool> {
         self.is_visiting().then(|| self.visiting.has_more.get())
     }
 
-    /// Runs a cell that another worker of the crew has lent, and delivers due timers of workers
-    /// that lend cells. Returns false if there were neither cells nor timers.
+    /// Runs a cell that another worker of the same crew (group of workers) has lent, and delivers
+    /// due timers of workers that lend cells. Returns false if there were neither cells nor timers.
     #[cold]
     pub(crate) fn visit_some(&self) -> bool {
         self.shown.name_none();
@@ -402,9 +405,9 @@ impl Worker {
     }
 
     /// Recalls the cells that this worker has lent, after LENT was removed from its ready stack.
-    /// Returns two lists. The first contains cells whose inboxes this worker must handle, and whose
-    /// tokens it has. The second contains cells for which other workers have left work. Only the
-    /// owner calls this.
+    /// Returns two lists. The first contains cells whose tokens (the rights to notify this worker)
+    /// this worker has, and whose inboxes it must handle. The second contains cells for which other
+    /// workers have left work. Only the owner calls this.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());
@@ -473,7 +476,8 @@ impl Worker {
         (recalled.back, recalled.left)
     }
 
-    /// Removes a cell from `in_hand`, because another worker has run the cell.
+    /// Removes a cell from `in_hand` (the entry that would run next), because another worker has
+    /// run the cell.
     fn drop_from_hand(&self, cell: CellPtr) {
         if self.in_hand.get().is_some_and(|entry| entry.cell() == cell) {
             self.in_hand.set(None);
@@ -506,8 +510,8 @@ impl Worker {
     }
 
     /// Takes the work that another worker has left for a cell, if that worker was running the cell
-    /// when this worker recalled it. This worker must have the token of the cell. Only the owner
-    /// calls this.
+    /// when this worker recalled it. This worker must have the token of the cell (the right to
+    /// notify this worker). Only the owner calls this.
     pub(super) fn take_told(&self, cell: CellPtr) -> Option<Left> {
         if self.visited.get() == 0 {
             return None;
@@ -518,7 +522,8 @@ impl Worker {
     }
 
     /// Does the work `left` for a cell of this worker. Another worker has run the cell and has left
-    /// this work. This worker must have the token of the cell. Only the owner calls this.
+    /// this work. This worker must have the token of the cell (the right to notify this worker).
+    /// Only the owner calls this.
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
         // As in `recall`.
@@ -558,8 +563,8 @@ impl Worker {
     }
 }
 
-/// Gives a cell the function table that marks a watched task, if a visitor has registered watchers.
-/// Only the owner calls this.
+/// Gives a cell the function table that marks a watched task, if a visitor (another worker that ran
+/// the lent cell) has registered watchers. Only the owner calls this.
 fn mark_watched(cell: CellPtr, notes: &Notes) {
     if notes.is_watched {
         cell.mark_watched();

@@ -32,8 +32,8 @@ pub(crate) struct Shown {
     /// Number of activations so far. Other threads may read an outdated value.
     picks: unmodelled::AtomicUsize,
     /// Function table of the last cell that was stored in `running`, if the sponsor counts the work
-    /// of each kind of task. Otherwise null. Read by the lookout, which cannot read the table in
-    /// the cell, because the cell may be freed at any time.
+    /// of each kind of task. Otherwise null. Read by the lookout thread, which cannot read the
+    /// table in the cell, because the cell may be freed at any time.
     kind: unmodelled::AtomicPtr<Table>,
     /// Copy of `running` for the worker itself, so that a loom model need not switch threads at
     /// each read.

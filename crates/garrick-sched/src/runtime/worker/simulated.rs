@@ -30,9 +30,9 @@ impl Worker {
         self.has_something() || self.shared.queued() > 0
     }
 
-    /// Calls `arrive` with everything that was sent to cells of this worker. Handles notes whose
-    /// order does not matter. After the call, there may be new arrivals, because foreign code runs
-    /// at the end.
+    /// Calls `arrive` with everything that was sent to cells of this worker. Handles notes
+    /// (envelopes that make requests) whose order does not matter. After the call, there may be new
+    /// arrivals, because foreign code runs at the end.
     pub(crate) fn take_arrivals(&self, mut arrive: impl FnMut(CellPtr, Arrival)) {
         let _entered = Entered::new(self);
         if self.shared.queued() > 0 {
@@ -65,7 +65,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Pushes a chain to the inbox of its receiver, outside of a step. A commit has sent the chain.
+    /// Pushes a chain (a list of envelopes), which a commit has sent, to the inbox of its receiver.
+    /// Does so outside of a step.
     pub(crate) fn push_sent(&self, cell: CellPtr, chain: Chain) {
         let _entered = Entered::new(self);
         self.push_staged(cell, chain);
@@ -82,8 +83,9 @@ impl Worker {
         (is_one && cell.local_refs() > 0).then_some(chain.newest)
     }
 
-    /// Calls `arrive` with each message of a chain. A commit has sent this chain. Then drops the
-    /// chain's reference to the receiver. The receiver belongs to this worker and is not closed.
+    /// Calls `arrive` with each message of a chain (a list of envelopes) that a commit has sent.
+    /// Then drops the chain's reference to the receiver. The receiver belongs to this worker and is
+    /// not closed.
     pub(crate) fn take_sent(
         &self,
         cell: CellPtr,

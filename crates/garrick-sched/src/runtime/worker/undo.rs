@@ -125,8 +125,8 @@ impl Worker {
         }
     }
 
-    /// Drops a chain that a closed cell has not accepted. The messages in the chain are dead
-    /// letters.
+    /// Drops a chain (a list of envelopes) that a closed cell has not accepted. The messages in the
+    /// chain are dead letters.
     pub(super) fn discard(&self, cell: CellPtr, chain: Chain) {
         // A destructor may take a long time.
         self.let_others();
@@ -140,8 +140,8 @@ impl Worker {
         self.count_dead_letters(name, self.end_reason(), dropped);
     }
 
-    /// Drops a chain that was not pushed. Returns the number of messages in the chain that count as
-    /// dead letters.
+    /// Drops a chain (a list of envelopes) that was not pushed. Returns the number of messages in
+    /// the chain that count as dead letters.
     pub(super) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {

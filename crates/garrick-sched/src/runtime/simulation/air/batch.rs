@@ -38,8 +38,9 @@ impl Air {
         more
     }
 
-    /// Makes messages that a step has left in the mailbox undelivered again. `taken` is the choice
-    /// that was taken in this step. `left` contains the messages, oldest first.
+    /// Turns the messages that a step has left in the mailbox into undelivered messages again.
+    /// `taken` is the choice that was taken in this step. `left` contains the messages, oldest
+    /// first.
     pub(in super::super) fn put_back(&mut self, taken: &Taken, left: &[*mut Envelope]) {
         for &envelope in left.iter().rev() {
             let flights = &mut self.pairs[taken.pair as usize].flights;
