@@ -44,7 +44,7 @@ pub(crate) trait Line: Send + Sync {
     /// Returns true if the session is over: nothing is sent any longer.
     fn is_over(&self) -> bool;
 
-    /// Bounds for the data that is sent.
+    /// Maximum amounts of data and of questions in this session.
     fn bounds(&self) -> &Bounds;
 
     /// Returns true if a message may be sent: the session is not over, and not too many bytes are
@@ -58,7 +58,7 @@ pub(crate) trait Line: Send + Sync {
     /// Number of the other node's session. Addresses of an earlier session are no longer valid.
     fn peer_session(&self) -> u64;
 
-    /// Returns true if the mailbox of a receiver of the other node is known to be full.
+    /// Returns true if the mailbox of a receiver on the other node is known to be full.
     fn is_full(&self, target: &Owned) -> bool;
 
     /// Ends the session.
@@ -199,7 +199,7 @@ pub(crate) struct Packed {
     pub(crate) questions: Vec<Box<dyn Question>>,
 }
 
-/// An address in a message.
+/// An address in a message that is being encoded.
 pub(crate) enum Passed {
     Exported {
         exported: Arc<dyn Exported>,
@@ -209,7 +209,7 @@ pub(crate) enum Passed {
     Named(Named),
 }
 
-/// A [`Ref`] that owns its names.
+/// An owned [`Ref`] (an address in a message), with its own copies of the names.
 #[derive(Clone)]
 pub(crate) enum OwnRef {
     Senders(Slot),
@@ -428,7 +428,7 @@ pub(crate) enum Item {
 /// An encoded message or answer.
 pub(crate) struct EncodedBody {
     pub(crate) content: Vec<u8>,
-    /// Addresses and replies.
+    /// Addresses and replies in the message.
     pub(crate) packed: Packed,
 }
 
@@ -479,15 +479,15 @@ pub(crate) struct Batch {
     /// nothing can be added.
     pub(crate) line: Option<Arc<dyn Line>>,
     pub(crate) contents: Contents,
-    /// A carrier, kept for the next message.
+    /// A carrier (the context of the encoding), which is kept for the next message.
     pub(crate) carrier: Option<Carrier>,
     /// Size in bytes at which the batch is full, so that no more messages are added.
     pub(crate) bytes_max: usize,
 }
 
 impl Batch {
-    /// Holds the receiver's address until the part is sent, so that the address is not released
-    /// before.
+    /// Holds the receiver's address until the batch is sent, so that the address is not released
+    /// too early.
     pub(crate) fn keep(&mut self, target: &Owned) {
         let (Owned::Slot(slot), Some(line)) = (target, &self.line) else {
             return;
@@ -540,7 +540,7 @@ impl Drop for Given {
 }
 
 impl Contents {
-    /// Returns the number of messages, answers and refusals.
+    /// Returns the number of messages, answers and refusals in the batch.
     pub(crate) fn messages(&self) -> u64 {
         let is_message = |item: &Item| !matches!(item, Item::Watch { .. } | Item::Stop { .. });
         let items = self.items.iter().filter(|(_, _, item)| is_message(item));

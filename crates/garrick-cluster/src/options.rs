@@ -75,7 +75,7 @@ impl Default for NodeOptions {
     }
 }
 
-/// The bounds of a node's links.
+/// Limits of each link of a node. A link is the connection to one other node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// Maximum number of bytes under way to a node. Further frames wait.

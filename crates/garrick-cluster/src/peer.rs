@@ -50,7 +50,8 @@ impl Peer {
         &self.traffic
     }
 
-    /// Returns the counters of the link. `window` is the size of its window.
+    /// Returns the counters of the link. `window` is the maximum number of bytes under way to the
+    /// other node.
     pub(crate) fn sample(&self, window: usize, now: Nanos) -> LinkSample {
         let waiting = self.session().map_or(0, |session| session.waiting());
         let (name, heard) = (self.name.clone(), self.heard());

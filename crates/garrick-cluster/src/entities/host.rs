@@ -130,7 +130,8 @@ pub(super) trait Host<M>: Send + Sync {
     fn options(&self) -> &KindOptions;
 }
 
-/// A host with a function that creates an actor.
+/// A host (the creator of the entities of a kind) that calls a function to create the actor of an
+/// entity.
 pub(super) struct HostOf<F> {
     handle: Handle,
     tree: Tree,

@@ -51,8 +51,8 @@ pub(super) enum Place<M> {
 
 /// Phase of a shard that is handed over.
 pub(super) enum Phase {
-    /// The listed nodes may still send messages. The shard waits for their announcements until the
-    /// given time.
+    /// The listed nodes may still send messages. Until the given time, the shard waits for their
+    /// announcements that they send no more.
     Waits {
         nodes: HashSet<String>,
         until: Nanos,
@@ -121,7 +121,7 @@ impl<M> Default for Shard<M> {
 }
 
 impl<M: 'static> Shard<M> {
-    /// Returns the destination of a message, if no other message waits before it.
+    /// Returns the destination of a message. Assumes that no earlier message is waiting.
     pub(super) fn way(&self, by: Option<u64>) -> Way<'_, M> {
         // The sender has read a later record: this region will soon know of it.
         if by.is_some_and(|by| by > self.revision) {

@@ -109,7 +109,7 @@ pub(crate) enum Order {
     Full { target: Owned, is_full: bool },
 }
 
-/// A [`Target`] that owns its name.
+/// An owned [`Target`] (the receiver of a message), with its own copy of the name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Owned {
     Service(Arc<str>),
@@ -188,7 +188,7 @@ impl Ref<'_> {
     }
 }
 
-/// A [`Body`] that is being written.
+/// The parts from which a [`Body`] (the content of a message or of an answer) is written.
 #[derive(Default)]
 pub(crate) struct NewBody<'a> {
     pub(crate) replies: u32,

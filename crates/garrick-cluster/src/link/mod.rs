@@ -55,9 +55,9 @@ pub(crate) struct Link {
     sending: Sending,
     receiving: Receiving,
     questions: Questions,
-    /// Watches of actors on the other node.
+    /// Watches that this node has requested, of actors on the other node.
     watches: HashMap<u64, Notice>,
-    /// Watches of actors on this node.
+    /// Watches that the other node has requested, of actors on this node.
     watched: Watched,
     /// Orders that wait until earlier orders are confirmed.
     backlog: VecDeque<Order>,
@@ -67,7 +67,7 @@ pub(crate) struct Link {
     last_life: u64,
     /// Time of the last frame from the other node, or of the first frame to it.
     heard: Nanos,
-    /// State that samples show while the nodes are not connected.
+    /// State of the link that samples contain while the nodes are not connected.
     rest: LinkState,
     /// Number of orders that were handled so far in the current frame.
     taken_orders: u32,
@@ -76,12 +76,12 @@ pub(crate) struct Link {
     /// True if the node has left, or the link has forgotten the other node. Then the link refuses
     /// all messages.
     is_over: bool,
-    /// Number of the first session.
+    /// Number of the first session of this link.
     first_session: u64,
     /// True if the other node has received a frame of the current session.
     is_seen: bool,
-    /// Time at which the other node became disconnected with nothing waiting for it. `None` if the
-    /// node is connected or something waits for it.
+    /// Start of the time in which the other node is not connected, and nothing waits for it. `None`
+    /// if the node is connected or something waits for it.
     rests_since: Option<Nanos>,
     /// True if a [`LinkMsg::Forget`] is scheduled.
     forgets: bool,
@@ -186,7 +186,7 @@ impl Link {
         self.put_entries(&contents.entries[from..], contents.count - counted);
     }
 
-    /// Adds encoded entries, which senders have written, to the open frame.
+    /// Adds entries that senders have already encoded to the frame that is being filled.
     fn put_entries(&mut self, entries: &[u8], count: u32) {
         let frame = self.sending.frame(self.base.name.as_str());
         frame.bytes.extend_from_slice(entries);
@@ -218,7 +218,8 @@ impl Link {
         }
     }
 
-    /// Adds an order to the frame of the batch.
+    /// Adds an order (a request or report that is repeated until it is confirmed) to the frame of
+    /// the batch.
     fn order_in_batch(&mut self, order: Order) {
         self.sending.order(order, self.base.name.as_str());
     }
@@ -296,7 +297,7 @@ impl Link {
         OwnRef::Senders(slot)
     }
 
-    /// Sends the waiting frames, as far as the window allows. If more messages are coming, keeps
+    /// Sends waiting frames until too many bytes are under way. If more messages are coming, keeps
     /// the last frame open for them.
     fn flush(&mut self, cx: &mut Context<'_, LinkMsg>) {
         let is_last = !cx.has_more();
@@ -393,7 +394,7 @@ impl Link {
         self.beat_later(cx);
     }
 
-    /// Publishes the state of the link for samples.
+    /// Publishes the state of the link, so that samples can contain it.
     fn publish(&self, now: Nanos) {
         let has_gap = self.sending.has_lost() || self.receiving.has_reports();
         let state = match (self.life, has_gap) {

@@ -7,7 +7,7 @@ use crate::frame::Head;
 /// Number of received bytes after which a confirmation is sent at once.
 const TELL_BYTES: usize = 256 << 10;
 
-/// The receiving half of a link.
+/// The receiving half of a link, which determines which frames of the other node are new.
 #[derive(Default)]
 pub(super) struct Receiving {
     /// Number of the current session of the other node, or 0 if there is none.
@@ -32,7 +32,8 @@ pub(super) enum Verdict {
     Old,
     /// The other node has begun another session, so the current one is over.
     Reset,
-    /// The frame has arrived before, so its entries must be ignored. Its head may be newer.
+    /// The frame has arrived before, so its entries must be ignored. Its head may still contain new
+    /// information.
     Twice,
     /// The entries must be handled. Contains the first and the last number of the frames that were
     /// lost before this one, if there are any.
@@ -90,7 +91,8 @@ impl Receiving {
         self.session
     }
 
-    /// Returns true if `number` is the number of the next order, and counts that order as handled.
+    /// Counts an order as handled if `number` is the number of the next order. Returns false
+    /// otherwise.
     pub(super) fn is_next_order(&mut self, number: u64) -> bool {
         let is_next = number == self.order + 1;
         self.order += u64::from(is_next);
@@ -107,12 +109,12 @@ impl Receiving {
         self.reports.push_back((order, from));
     }
 
-    /// Returns true if the other node has not confirmed the report of a loss.
+    /// Returns true if the other node has not confirmed all reports of lost frames.
     pub(super) fn has_reports(&self) -> bool {
         !self.reports.is_empty()
     }
 
-    /// Removes the reports that the other node has confirmed.
+    /// Removes the reports of lost frames that the other node has confirmed.
     pub(super) fn confirm(&mut self, orders: u64) {
         while self
             .reports

@@ -38,7 +38,7 @@ pub(super) struct Frame {
 pub(super) struct Carried {
     /// Numbers of this node's questions in the frame.
     pub(super) questions: Vec<u64>,
-    /// Places of the exported addresses.
+    /// Places of the addresses in the frame, in this node's table of exported addresses.
     pub(super) slots: Vec<Slot>,
     /// Numbers of the other node's questions that the frame answers or refuses.
     pub(super) answers: Vec<u64>,
@@ -54,7 +54,7 @@ struct UnderWay {
     carried: Carried,
 }
 
-/// The sending half of a link.
+/// The sending half of a link, which keeps sent frames until the other node has confirmed them.
 #[derive(Default)]
 pub(super) struct Sending {
     /// Number of the last frame.
@@ -69,11 +69,11 @@ pub(super) struct Sending {
     orders: VecDeque<(u64, Order)>,
     /// Number of the last order.
     order: u64,
-    /// Number of the order that was the last one at the last beat.
+    /// Number of the newest order at the time of the last beat.
     order_at_beat: u64,
-    /// Number of the frame that was the oldest one under way at the last beat.
+    /// Number of the oldest frame that was under way at the time of the last beat.
     oldest_at_beat: u64,
-    /// Number of beats since the oldest frame under way last changed.
+    /// Number of beats for which the same frame has been the oldest one under way.
     beats_stuck: u32,
     /// True if a frame was sent since the link last set this field to false.
     pub(super) is_fresh: bool,
@@ -199,7 +199,8 @@ impl Sending {
         (self.is_refused() && self.has_entries()).then_some(pause)
     }
 
-    /// Allows sending entries again, for example because a frame from the other node has arrived.
+    /// Lets the link send entries again after a refused frame, for example because a frame from the
+    /// other node has arrived.
     pub(super) fn try_again(&mut self) {
         self.refusals = 0;
     }
@@ -209,10 +210,10 @@ impl Sending {
         self.orders.len()
     }
 
-    /// Sends as many frames as the window allows. Also sends the frame that is being filled if
-    /// `closes` is true. Returns the number of waiting bytes that were sent. After a refused frame,
-    /// sends nothing until a frame from the other node arrives, because that node may need longer
-    /// to reconnect.
+    /// Sends frames until too many bytes are under way. Also sends the frame that is being filled
+    /// if `closes` is true. Returns the number of waiting bytes that were sent. After a refused
+    /// frame, sends nothing until a frame from the other node arrives, because that node may need
+    /// longer to reconnect.
     pub(super) fn flush(&mut self, base: &Base, peer: &Peer, about: About, closes: bool) -> usize {
         let mut sent = 0;
         while self.bytes_under_way < base.bounds.window

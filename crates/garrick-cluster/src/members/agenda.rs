@@ -17,7 +17,7 @@ pub(crate) struct Hosted {
     /// Versions that the node can read, and the version that it writes.
     pub(crate) versions: Versions,
     pub(crate) writes: u32,
-    /// True if the journals of the kind refuse earlier owners.
+    /// True if the journals of the kind refuse events of earlier owners.
     pub(crate) is_fenced: bool,
 }
 

@@ -10,7 +10,7 @@ use garrick_sched::Nanos;
 
 use crate::lock::lock;
 
-/// Reason why turns are undone.
+/// Reason that is reported for undone turns if the node has lost its shards.
 const OVER: &str = "the node has lost its shards";
 const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 
@@ -110,12 +110,12 @@ impl Drop for Lease {
     }
 }
 
-/// State of a tenure: the node owns the shard.
+/// State of a tenure (the time in which a node owns a shard): the node owns the shard.
 const OPEN: u8 = 0;
-/// State of a tenure: the shard is being handed over. In this state, each turn that ends is
-/// committed or undone while the lock is held.
+/// State of a tenure (the time in which a node owns a shard): the shard is being handed over. In
+/// this state, a lock is held while a turn that has ended is committed or undone.
 const CLOSES: u8 = 1;
-/// State of a tenure: the node no longer owns the shard.
+/// State of a tenure (the time in which a node owns a shard): the node no longer owns the shard.
 const CLOSED: u8 = 2;
 
 /// The time in which a node owns a shard. All entities of the shard share the tenure.

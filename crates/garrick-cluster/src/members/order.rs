@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::lease::Lease;
 use crate::name::NodeName;
 
-/// Owner of a shard.
+/// Owner of a shard, as the placer tells it to a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// No node owns the shard.
@@ -22,7 +22,8 @@ pub(crate) enum Owner {
     HandsOver(Vec<NodeName>),
 }
 
-/// An order to a region.
+/// An order of the placer (which decides about shards) to a region (which passes on the messages of
+/// a kind).
 #[derive(Clone)]
 pub(crate) enum Order {
     /// Number of shards of the kind. This order is sent once, before all others.
@@ -48,7 +49,8 @@ pub(crate) enum Order {
 }
 
 impl Owner {
-    /// Returns true if the order need not be sent again as long as the record has not changed.
+    /// Returns true if a region that knows the owner `self` need not be told about `other`, as long
+    /// as the record of the shard has not changed.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         matches!((self, other), (Self::HandsOver(_), Self::HandsOver(_))) || self == other
     }

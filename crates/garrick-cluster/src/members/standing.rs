@@ -67,8 +67,8 @@ pub(crate) struct ShardCounts {
     pub(crate) own: u32,
     /// Number of shards that no node owns.
     pub(crate) unowned: u32,
-    /// Number of shards that their owners are handing over. The next field counts only the shards
-    /// that this node is handing over.
+    /// Number of shards that any node is handing over. The field `own_moving` counts only those of
+    /// this node.
     pub(crate) moving: u32,
     pub(crate) own_moving: u32,
 }

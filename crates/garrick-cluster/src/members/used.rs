@@ -87,7 +87,8 @@ impl UsedKind {
     }
 }
 
-/// Returns the owner of a shard, as the node `own` must treat it.
+/// Returns the owner of a shard in the form in which the placer of the node `own` reports it to the
+/// region.
 fn owner_of(kind: &str, shard: u32, view: &View, own: &NodeName) -> Owner {
     let Some((name, seen)) = view.owner(kind, shard) else {
         return Owner::Nobody;

@@ -88,7 +88,7 @@ impl Changes {
 /// revision that it expects.
 #[derive(Default)]
 pub(crate) struct View {
-    /// Last revision of the records whose changes the view contains.
+    /// Revision of the records up to which the view contains all changes.
     revision: u64,
     members: HashMap<NodeName, Seen<Member>>,
     kinds: HashMap<Arc<str>, Kind>,

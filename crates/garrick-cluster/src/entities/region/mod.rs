@@ -33,8 +33,8 @@ const WAITS_MAX: Duration = Duration::from_secs(10);
 /// announces that it sends no more messages for the shard.
 const HELD_WITHIN: Duration = Duration::from_secs(2);
 
-/// Number of collected messages to other nodes after which a turn sends them without waiting for
-/// more.
+/// Number of collected messages to other nodes at which they are sent at once, without waiting for
+/// more messages.
 const GATHERED_MAX: usize = 256;
 
 /// Time between two checks of shards that have waiting messages.
@@ -51,8 +51,8 @@ fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(WAITS_MAX)
 }
 
-/// Returns the names of the nodes that may still send messages for a shard, because they have made
-/// no announcement.
+/// Returns the names of the nodes that may still send messages for a shard. These nodes have not
+/// announced that they send no more messages.
 fn others(nodes: &[NodeName], held: &[(String, u64)], revision: u64) -> HashSet<String> {
     let has_told = |name: &str| {
         held.iter()
@@ -98,7 +98,7 @@ pub(super) struct Region<M: Travels> {
     gate: Arc<Gate>,
     host: Option<Arc<dyn Host<M>>>,
     lease: Option<Arc<Lease>>,
-    /// The shards. Empty until the number of shards is known.
+    /// The shards of the kind. Empty until the number of shards is known.
     shards: Vec<Shard<M>>,
     /// Messages that arrived before the number of shards was known, with the hashes of their keys.
     early: VecDeque<(u64, Waiting<M>)>,
@@ -110,7 +110,7 @@ pub(super) struct Region<M: Travels> {
     /// Entities, sorted by the earliest time at which each can count as idle.
     idle: VecDeque<Idle>,
     generation: u64,
-    /// Time of the next check.
+    /// Time of the next scheduled check of waiting messages and idle entities.
     looks_at: Option<Nanos>,
     /// Time of the last check for messages that have waited for too long.
     looked_late: Nanos,
@@ -257,8 +257,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Lets a message wait for its shard. `put` adds the message to the front or the back of the
-    /// queue.
+    /// Lets a message wait until its shard can accept messages. `put` adds the message to the front
+    /// or the back of the shard's queue.
     fn wait(
         &mut self,
         number: u32,
@@ -346,7 +346,7 @@ impl<M: Travels> Region<M> {
         let _ = cx.send(&self.placer, PlacerMsg::Closed(self.kind.clone()));
     }
 
-    /// Handles the loss of all shards.
+    /// Records that this node has lost all shards, and ends their entities.
     fn lose(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         for number in 0..self.shards.len() as u32 {
             let shard = &mut self.shards[number as usize];
@@ -396,7 +396,8 @@ impl<M: Travels> Region<M> {
         self.settle(number, cx);
     }
 
-    /// Continues the work that a shard is waiting for, as far as that is possible now.
+    /// Takes the next steps for a shard that are possible now: announcements, waiting messages, and
+    /// the end of entities.
     fn settle(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         match &mut shard.place {

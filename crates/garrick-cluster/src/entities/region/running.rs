@@ -14,10 +14,10 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Number of stored idle times below which the idle times of ended entities are not removed.
+/// Minimum number of stored idle times at which the idle times of ended entities are removed.
 const IDLE_MIN: usize = 1_024;
 
-/// Removes and returns the messages that have waited for too long.
+/// Removes the messages that have waited for too long from a queue, and returns them.
 fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waiting<M>> {
     let is_late = |waiting: &Waiting<M>| is_late(waiting.since, now);
     if !queue.iter().any(is_late) {

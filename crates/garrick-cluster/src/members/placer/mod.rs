@@ -90,7 +90,8 @@ enum Exit {
     Removes { since: Nanos },
 }
 
-/// A change without an answer.
+/// A change of a record that the placement (the store of the cluster's records) has not answered
+/// yet.
 struct Sent {
     ticket: u64,
     at: Nanos,
@@ -118,7 +119,7 @@ pub(crate) struct Placer {
     ticks: u64,
     /// Shards whose entities have stopped, with the revision of each shard's record.
     emptied: HashMap<(Arc<str>, u32), u64>,
-    /// Time at which the records were requested. `None` if no request is unanswered.
+    /// Time of the request for records that has no answer yet. `None` if there is no such request.
     reads_since: Option<Nanos>,
     /// True if a record may have changed after the unanswered request was sent.
     reads_again: bool,
@@ -287,7 +288,7 @@ impl Placer {
         self.placement.change(change, &Self::news(cx));
     }
 
-    /// Handles the answer to a change.
+    /// Handles the answer to a change of a record.
     fn answered(
         &mut self,
         key: &Arc<str>,

@@ -27,7 +27,8 @@ const MOVES_MAX: usize = 8;
 const DRAINS_MAX: usize = 64;
 
 impl Placer {
-    /// Records the time if the hosts of the kinds have changed since the last call.
+    /// Records the current time if the lists of the nodes that run each kind have changed since the
+    /// last call.
     pub(super) fn settle(&mut self, now: Nanos) {
         let hosts = self.view.members().map(|(name, seen)| {
             let member = &seen.value;

@@ -135,7 +135,8 @@ pub(super) fn take_event<'a>(rest: &mut &'a [u8], number: u64) -> Result<Event<'
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StateHead {
     pub(super) of: MessageOf,
-    /// Marks of this state, and of the state before it.
+    /// For this state and the state before it: the number of the event, and the sequence up to
+    /// which the state covers all messages.
     pub(super) marks: [Mark; 2],
     pub(super) kind: EventKind,
 }
