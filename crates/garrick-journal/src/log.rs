@@ -25,7 +25,7 @@ pub struct Snapshot {
 /// The data with which reading a journal begins, as returned by [`Log::start`].
 #[derive(Debug)]
 pub struct Start {
-    /// The journal.
+    /// Number of the journal in the open log.
     pub journal: JournalId,
     /// Number of the newest event, or 0 if there is none.
     pub newest: u64,

@@ -47,7 +47,7 @@ pub struct Torn {
     pub bytes: u64,
 }
 
-/// Result of reading so far.
+/// The data that has been collected so far while a log is read.
 #[derive(Default)]
 struct Reading {
     journals: HashMap<u64, Read>,
@@ -60,7 +60,7 @@ struct Reading {
     opened: Opened,
 }
 
-/// Result of reading a journal.
+/// The data that has been collected about a journal while a log is read.
 #[derive(Default)]
 struct Read {
     name: Option<Arc<str>>,
@@ -460,7 +460,7 @@ fn reader_of(
     Ok(Reader::new(report, all))
 }
 
-/// The segments that were read.
+/// The segments (files) of a log that have been read so far.
 #[derive(Default)]
 struct Chain {
     reader: Reader,
@@ -481,8 +481,8 @@ struct Waiting {
 
 /// Information about the end of a segment.
 enum End {
-    /// The next segment has this header, and its first group is perhaps a copy of the group at this
-    /// position.
+    /// Another segment follows, with this header. If a position is given, the first group of the
+    /// other segment may be a copy of the group at this position.
     Before(Header, Option<usize>),
     /// No segment follows.
     Last,
