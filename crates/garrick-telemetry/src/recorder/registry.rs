@@ -253,7 +253,7 @@ fn base_of(kind: MetricKind, name: &str) -> &str {
     }
 }
 
-/// Returns the name that a family has in exports.
+/// Returns the name under which a family (all series of a metric) is exported.
 fn exported(kind: MetricKind, base: &str) -> String {
     match kind {
         MetricKind::Counter => format!("{base}_total"),
@@ -261,8 +261,8 @@ fn exported(kind: MetricKind, base: &str) -> String {
     }
 }
 
-/// Returns all names that a family uses. OpenMetrics does not allow another family to use any of
-/// these names.
+/// Returns all names that a family (all series of a metric) uses. OpenMetrics does not allow
+/// another family to use any of these names.
 fn claims(kind: MetricKind, base: &str) -> impl Iterator<Item = String> {
     let suffixes: &[&str] = match kind {
         MetricKind::Counter => &["", "_total", "_created"],

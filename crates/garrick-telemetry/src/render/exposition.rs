@@ -46,7 +46,7 @@ impl Format {
     }
 }
 
-/// Type of a family of samples.
+/// Type of a metric, as its `# TYPE` line states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
     Counter,
