@@ -150,7 +150,7 @@ impl Route<'_> {
     }
 }
 
-/// Returns true if the session `line` allows sending a message to the receiver `to` now.
+/// Returns true if a message can be sent to the receiver `to` now, in the session `line`.
 fn may_send(line: &Arc<dyn Line>, to: &Owned) -> bool {
     line.may_send() && !line.is_full(to)
 }

@@ -1,4 +1,5 @@
-//! Doors (addresses that lead to functions) whose functions send messages to other nodes.
+//! Doors (addresses that lead to functions) for receivers on other nodes. The function of such a
+//! door sends the message to the other node.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,5 +1,5 @@
-//! Lines: the interface by which doors and carriers use a session, and the data that they pass to
-//! its link.
+//! The trait `Line`, through which doors and carriers use a session with another node, and the data
+//! that they pass to the link of this session.
 
 use std::any::Any;
 use std::fmt;
@@ -24,7 +24,7 @@ const ITEM_BYTES: usize = 64;
 /// bytes at once is cheaper.
 const COUNTED_BYTES: usize = 16 << 10;
 
-/// A session with another node, as doors and carriers see it.
+/// The interface of a session with another node, for the functions that encode and send messages.
 pub(crate) trait Line: Send + Sync {
     /// Number of the session. No two sessions with the same node have the same number.
     fn number(&self) -> u64;
@@ -75,15 +75,15 @@ pub(crate) trait Line: Send + Sync {
     /// turn commits. Returns false if the link has ended.
     fn give(&self, given: Given) -> bool;
 
-    /// Counts one more holder of an address of the other node. Returns the identity that the
-    /// address has on this node.
+    /// Counts one more holder of an address that the other node has exported. Returns the identity
+    /// that the address has on this node.
     fn hold(&self, slot: Slot) -> TaskId;
 
-    /// Counts one more holder of an address of the other node. The address must already have a
-    /// holder.
+    /// Counts one more holder of an address that the other node has exported. The address must
+    /// already have a holder.
     fn keep(&self, slot: Slot);
 
-    /// Counts one holder less of an address of the other node.
+    /// Counts one holder less of an address that the other node has exported.
     fn let_go(&self, slot: Slot);
 
     /// Returns the place that an address has in the table of the other node, if that node has
@@ -120,7 +120,8 @@ impl fmt::Display for Unencodable {
     }
 }
 
-/// Returns a pointer to a line, which is only compared.
+/// Returns a pointer that identifies a line (the interface of a session). The pointer is only
+/// compared.
 pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
     Arc::as_ptr(line).cast()
 }
@@ -242,7 +243,7 @@ pub trait Travels: Wire<Carrier> + Send + 'static {}
 impl<M: Wire<Carrier> + Send + 'static> Travels for M {}
 
 impl Carrier {
-    /// Creates a carrier for a message to the node of a session.
+    /// Creates a carrier (the context of the encoding) for messages to the other node of a session.
     pub(crate) fn packing(line: &Arc<dyn Line>) -> Self {
         Self {
             line: Arc::clone(line),
@@ -251,7 +252,8 @@ impl Carrier {
         }
     }
 
-    /// Creates a carrier for messages from the node of a session.
+    /// Creates a carrier (the context of the decoding) for messages from the other node of a
+    /// session.
     pub(crate) fn unpacking(line: &Arc<dyn Line>) -> Self {
         Self {
             line: Arc::clone(line),
@@ -290,8 +292,9 @@ impl Carrier {
         }
     }
 
-    /// Returns the line, and the addresses and replies of the message that is being encoded.
-    /// Returns `None` if the carrier is for messages from the other node.
+    /// Returns the line (the interface of the session), and the addresses and replies of the
+    /// message that is being encoded. Returns `None` if the carrier is for messages from the other
+    /// node.
     pub(crate) fn packs(&mut self) -> Option<(&Arc<dyn Line>, &mut Packed)> {
         match &mut self.side {
             Side::Packing(packed) => Some((&self.line, packed)),
@@ -299,8 +302,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the line, and the address at an index of the message that is being decoded. Returns
-    /// `None` if the message has no such address.
+    /// Returns the line (the interface of the session), and the address with the given index in the
+    /// message that is being decoded. Returns `None` if the message has no such address.
     pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
         let Side::Unpacking(unpacking) = &self.side else {
             return None;
@@ -309,8 +312,9 @@ impl Carrier {
         Some((&self.line, found.clone()))
     }
 
-    /// Returns the line, and the number of the question at an index of the message that is being
-    /// decoded. Returns `None` if the message has no such question.
+    /// Returns the line (the interface of the session), and the number of the question with the
+    /// given index in the message that is being decoded. Returns `None` if the message has no such
+    /// question.
     pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
         let Side::Unpacking(unpacking) = &mut self.side else {
             return None;

@@ -18,7 +18,7 @@ pub(crate) enum LinkMsg {
         watch: u64,
         ended: Ended,
     },
-    /// Request to send a beat, a regular frame that shows that this node is alive.
+    /// Request to send a beat: a periodic frame that shows that this node is alive.
     Beat,
     /// Request to try again: full mailboxes may have room, and the transport may accept frames.
     Retry,

@@ -86,7 +86,8 @@ pub(crate) struct Bounds {
     pub(crate) questions: usize,
     /// Time within which a question to a node is answered. Otherwise, the question ends.
     pub(crate) answer: Duration,
-    /// Time between two beats of a link: regular frames that show that a node is alive.
+    /// Time between two beats of a link. A beat is a periodic frame that shows that the node is
+    /// alive.
     pub(crate) beat: Duration,
     /// Time without a received frame after which a node counts as lost.
     pub(crate) silence: Duration,

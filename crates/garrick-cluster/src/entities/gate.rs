@@ -1,4 +1,5 @@
-//! Gates. All messages to the entities of a kind pass through the gate of the kind on this node.
+//! Gates. The gate of a kind on a node counts and limits the messages to entities of the kind. This
+//! module also contains the doors through which these messages pass.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -73,8 +74,8 @@ pub(super) fn region_address<M: Travels>(region: Address<RegionMsg<M>>) -> Addre
     door(FromOthers(region))
 }
 
-/// A door (an address that leads to a function) by which the regions of other nodes reach this
-/// region.
+/// A door (an address that leads to a function) through which the regions of other nodes send
+/// messages to this region (the actor that passes on all messages of a kind).
 struct FromOthers<M: 'static>(Address<RegionMsg<M>>);
 
 impl<M: Travels> Door for FromOthers<M> {
@@ -101,8 +102,8 @@ impl<M: Travels> Door for FromOthers<M> {
     }
 }
 
-/// A door (an address that leads to a function) by which senders on this node reach an entity on
-/// any node.
+/// A door (an address that leads to a function) through which senders on this node send messages to
+/// an entity on any node.
 struct Entrance<M> {
     region: Address<RegionMsg<M>>,
     gate: Arc<Gate>,

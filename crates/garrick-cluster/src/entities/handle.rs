@@ -259,7 +259,8 @@ impl Entities {
         Ok(started)
     }
 
-    /// Returns the region and the gate of a kind. Creates them on first use.
+    /// Returns the region of a kind (the actor that passes on all messages of the kind) and the
+    /// region's counters. Creates both on first use.
     fn used<M: Travels>(
         &self,
         kind: &str,

@@ -137,13 +137,13 @@ pub(super) struct HostOf<F> {
     tree: Tree,
     make: Arc<F>,
     options: KindOptions,
-    /// A token that lives as long as the host. Weak references to the token show whether the host
-    /// still exists.
+    /// A token that lives as long as this host (the creator of a kind's entities). Weak references
+    /// to the token show whether the host still exists.
     _exists: Arc<()>,
 }
 
 impl<F> HostOf<F> {
-    /// Creates a host with a supervisor for the entities.
+    /// Creates a host (the creator of a kind's entities), with a supervisor for the entities.
     pub(super) fn new(
         handle: Handle,
         kind: &'static str,

@@ -247,7 +247,7 @@ pub(crate) fn put_leave(to: &mut Vec<u8>) {
     to.push(LEAVE);
 }
 
-/// Appends an order with its number.
+/// Appends an order (an entry that is sent again until it is confirmed), with its number.
 pub(crate) fn put_order(number: u64, order: &Order, to: &mut Vec<u8>) {
     to.push(ORDER);
     put_number(number, to);

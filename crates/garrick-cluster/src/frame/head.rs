@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::name::NodeName;
 
-/// Size of a head in bytes, without the name.
+/// Size of the head of a frame in bytes, without the name of the sender.
 pub(crate) const HEAD_BYTES: usize = 88;
 
 /// First bytes of a frame. The last one is the version of the format.
@@ -55,7 +55,8 @@ pub(crate) struct Head {
     /// Number of the last frame that the sender confirms. The sender has handled all frames up to
     /// this one, or has reported their loss and received a confirmation of the report.
     pub(crate) taken: u64,
-    /// Number of the last order that the sender has handled.
+    /// Number of the last order (an entry that is sent again until it is confirmed) that the sender
+    /// has handled.
     pub(crate) orders: u64,
     /// Number of the last session of the receiver that the sender has declared lost, or 0.
     pub(crate) dead: u64,

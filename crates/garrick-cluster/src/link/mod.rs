@@ -1,8 +1,8 @@
 //! Links. A link is the connection of a node to one other node.
 //!
-//! A link is an actor. It puts the messages from doors into frames, and sends a frame when no more
-//! messages wait or when the frame is large. It delivers the messages in arriving frames to their
-//! receivers. `src/README.md` describes the protocol.
+//! A link is an actor. The link puts messages to the other node into frames, and sends a frame when
+//! no more messages wait or when the frame is large. The link delivers the messages in arriving
+//! frames to their receivers. `src/README.md` describes the protocol.
 
 mod holding;
 mod questions;
@@ -42,8 +42,8 @@ use watched::Watched;
 /// confirmed). Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
 
-/// Number of successive beats after which the other node counts as lost if it has not confirmed any
-/// frame, even if its own frames still arrive.
+/// Number of successive beats (periodic checks of a link) after which the other node counts as lost
+/// if it has not confirmed any frame. The other node is lost even if its own frames still arrive.
 const BEATS_STUCK_MAX: u32 = 20;
 
 /// The actor that exchanges frames with one other node.
@@ -59,7 +59,8 @@ pub(crate) struct Link {
     watches: HashMap<u64, Notice>,
     /// Watches that the other node has requested, of actors on this node.
     watched: Watched,
-    /// Orders that wait until earlier orders are confirmed.
+    /// Orders (requests and reports that are repeated until they are confirmed) that wait until
+    /// earlier orders are confirmed.
     backlog: VecDeque<Order>,
     /// Incarnation of the other node, or 0 if the node is not connected.
     life: u64,
@@ -69,9 +70,10 @@ pub(crate) struct Link {
     heard: Nanos,
     /// State of the link that samples contain while the nodes are not connected.
     rest: LinkState,
-    /// Number of orders that were handled so far in the current frame.
+    /// Number of orders (requests and reports that are repeated until they are confirmed) that were
+    /// handled so far in the current frame.
     taken_orders: u32,
-    /// True if a beat is scheduled.
+    /// True if a beat (a periodic check of the link) is scheduled.
     beats: bool,
     /// True if the node has left, or the link has forgotten the other node. Then the link refuses
     /// all messages.
@@ -89,7 +91,8 @@ pub(crate) struct Link {
     is_used: bool,
     /// True if a frame was sent to the other node since that node was last lost.
     has_greeted: bool,
-    /// True if frames were lost, so that the orders must be sent again.
+    /// True if frames were lost, so that the unconfirmed requests and reports (orders) must be sent
+    /// again.
     repeats: bool,
     delivery: Delivery,
     holding: Holding,
@@ -164,7 +167,8 @@ impl Link {
         self.sending.order(order, name);
     }
 
-    /// Sends waiting orders, as long as not too many orders are unconfirmed.
+    /// Sends waiting orders (requests and reports that are repeated until they are confirmed), as
+    /// long as not too many of them are unconfirmed.
     fn order_waiting(&mut self) {
         while self.sending.unconfirmed() < ORDERS_MAX
             && let Some(order) = self.backlog.pop_front()

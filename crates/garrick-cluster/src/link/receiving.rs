@@ -16,10 +16,10 @@ pub(super) struct Receiving {
     lost_session: u64,
     /// Number of the last frame that has arrived or was lost.
     number: u64,
-    /// Number of the last order that was handled.
+    /// Number of the last order (a repeated request or report) that was handled.
     order: u64,
-    /// Unconfirmed reports of lost frames: for each, the number of the order that contains the
-    /// report, and the number of the first lost frame.
+    /// Unconfirmed reports of lost frames. For each report: the number under which it was sent, and
+    /// the number of the first lost frame.
     reports: VecDeque<(u64, u64)>,
     /// Number of bytes that were received since the last confirmation.
     untold: usize,
@@ -91,8 +91,8 @@ impl Receiving {
         self.session
     }
 
-    /// Counts an order as handled if `number` is the number of the next order. Returns false
-    /// otherwise.
+    /// Counts an order (a repeated request or report) as handled if `number` is the number of the
+    /// next order. Returns false otherwise.
     pub(super) fn is_next_order(&mut self, number: u64) -> bool {
         let is_next = number == self.order + 1;
         self.order += u64::from(is_next);
@@ -103,8 +103,8 @@ impl Receiving {
         self.order
     }
 
-    /// Records that the order with the number `order` reports a loss that begins with the frame
-    /// `from`.
+    /// Records that a loss of frames was reported in the order with the number `order`. The first
+    /// lost frame has the number `from`.
     pub(super) fn reported(&mut self, order: u64, from: u64) {
         self.reports.push_back((order, from));
     }

@@ -1,11 +1,12 @@
-//! Orders of the placer to the regions of its node.
+//! Orders of the placer (the actor that decides about shards) to the regions (the actors that pass
+//! on messages to entities) of its node.
 
 use std::sync::Arc;
 
 use super::lease::Lease;
 use crate::name::NodeName;
 
-/// Owner of a shard, as the placer tells it to a region.
+/// Owner of a shard, in an order to a region (the actor that passes on the messages of a kind).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// No node owns the shard.

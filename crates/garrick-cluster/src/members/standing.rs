@@ -1,4 +1,5 @@
-//! Members and numbers of shards, which the placer of a node publishes for samples.
+//! Members and numbers of shards, which the placer of a node (the actor that decides about shards)
+//! publishes for samples.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,8 +83,8 @@ pub(crate) struct Standing {
     gone_at: Option<Nanos>,
 }
 
-/// Members and numbers of shards, which the placer of a node publishes for samples. All times are
-/// by the clock of the system.
+/// Members and numbers of shards, which the placer of a node (the actor that decides about shards)
+/// publishes for samples. All times are by the clock of the system.
 #[derive(Default)]
 pub(crate) struct Standings {
     members: BTreeMap<NodeName, Standing>,

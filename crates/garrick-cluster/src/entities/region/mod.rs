@@ -102,7 +102,7 @@ pub(super) struct Region<M: Travels> {
     shards: Vec<Shard<M>>,
     /// Messages that arrived before the number of shards was known, with the hashes of their keys.
     early: VecDeque<(u64, Waiting<M>)>,
-    /// Shards that the region must check again later.
+    /// Numbers of the shards that this region must check again later.
     unsettled: HashSet<u32>,
     /// Messages to other nodes, which are sent when the current activation of the region ends. The
     /// oldest message is the first one.
@@ -147,7 +147,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Returns the name of the service by which the regions of a kind reach each other.
+    /// Returns the name of the service through which regions of a kind on different nodes send
+    /// messages to each other.
     pub(super) fn service(kind: &str) -> String {
         format!("garrick.entities.{kind}")
     }
@@ -182,7 +183,7 @@ impl<M: Travels> Region<M> {
         Some(shard as u32)
     }
 
-    /// Handles a message from the region of another node.
+    /// Handles a message from the region of the same kind on another node.
     fn receive_from(&mut self, from: ToRegion<M>, cx: &Context<'_, RegionMsg<M>>) {
         match from {
             ToRegion::Message {
@@ -340,7 +341,8 @@ impl<M: Travels> Region<M> {
         Next::Continue
     }
 
-    /// Informs the placer that no messages to other nodes are waiting any more.
+    /// Informs the placer (the actor that decides about shards) that no messages to other nodes are
+    /// waiting any more.
     fn tell_closed(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         self.closes = false;
         let _ = cx.send(&self.placer, PlacerMsg::Closed(self.kind.clone()));

@@ -45,7 +45,7 @@ fn is_late_since(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(READ_AGAIN)
 }
 
-/// A message to the placer.
+/// A message to the placer: the actor that decides which node owns each shard.
 pub(crate) enum PlacerMsg {
     Beat,
     News(News),
@@ -65,7 +65,8 @@ pub(crate) enum PlacerMsg {
         shard: u32,
         revision: u64,
     },
-    /// No messages are waiting any more in a region that accepts no more messages.
+    /// A region (the actor that passes on messages of a kind) accepts no more messages, and has
+    /// sent all waiting messages.
     Closed(Arc<str>),
     /// Request to check if all waiting messages were sent.
     Look,
@@ -199,7 +200,8 @@ impl Placer {
         let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
     }
 
-    /// Removes the records of silent members. First takes over their shards of fenced kinds.
+    /// Removes the records of silent members. Before that, takes over their shards of fenced kinds
+    /// (whose journals refuse events of earlier owners).
     fn look_for_silent(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
         for (name, revision) in self.roster.silent(FENCED_LEASE, now) {
@@ -215,8 +217,9 @@ impl Placer {
         }
     }
 
-    /// Returns a new record with an increased fence for a silent member. Returns `None` if the
-    /// member runs no fenced kinds, or if frames from the member still arrive.
+    /// Returns a new record for a silent member, with an increased fence, so that the member loses
+    /// its shards of fenced kinds. Returns `None` if the member runs no fenced kinds, or if frames
+    /// from the member still arrive.
     fn suspicion(&self, name: &NodeName, revision: u64, now: Nanos) -> Option<bytes::Bytes> {
         let seen = self.view.member(name)?;
         let member = &seen.value;
@@ -362,14 +365,16 @@ impl Placer {
         }
     }
 
-    /// Passes the lease for the shards of a kind to the region of the kind.
+    /// Passes the lease for the shards of a kind to the kind's region (the actor that passes on
+    /// messages to its entities).
     fn tell_lease(&self, kind: &Arc<str>) {
         if let (Some(used), Some(lease)) = (self.used.get(kind), self.own.lease_of(kind)) {
             used.order(Order::Joined(lease.clone()));
         }
     }
 
-    /// Tells the regions that all owners are unknown.
+    /// Tells the regions (the actors that pass on messages to entities) that the owners of all
+    /// shards are unknown.
     fn forget_owners(&mut self) {
         self.emptied.clear();
         for used in self.used.values_mut() {

@@ -1,5 +1,5 @@
-//! Plans: which shards this node claims, hands over, or gives to another node, and what it reports
-//! to its regions.
+//! Plans of a node: which shards it claims, hands over, or gives to another node, and which owners
+//! it reports to its regions.
 
 use std::mem;
 use std::sync::Arc;
@@ -159,7 +159,8 @@ impl Placer {
         }))
     }
 
-    /// Informs the regions about changes of owners.
+    /// Informs the regions (the actors that pass on messages to entities) about changes of the
+    /// owners of shards.
     fn tell_owners(&mut self, changed: &Changes) {
         let record = self.view.member(&self.own.name);
         let record = record.filter(|seen| Some(seen.epoch()) == self.own.epoch());
