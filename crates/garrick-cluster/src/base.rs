@@ -123,12 +123,12 @@ impl Base {
         lock(&self.services).insert(name, offered)
     }
 
-    /// Removes a service.
+    /// Removes a service that this node offers under a name.
     pub(crate) fn withdraw(&self, name: &str) -> Option<Arc<dyn Exported>> {
         lock(&self.services).remove(name)
     }
 
-    /// Removes all services.
+    /// Removes all services that this node offers.
     pub(crate) fn withdraw_all(&self) -> HashMap<Arc<str>, Arc<dyn Exported>> {
         std::mem::take(&mut *lock(&self.services))
     }

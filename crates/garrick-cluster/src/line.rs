@@ -17,7 +17,8 @@ use crate::name::NodeName;
 use crate::named::Named;
 use crate::options::Bounds;
 
-/// Number of bytes that are counted for each item in addition to its content.
+/// Number of bytes that are counted for each item of a batch (such as a message or an answer) in
+/// addition to its content.
 const ITEM_BYTES: usize = 64;
 
 /// Number of bytes of a batch that are collected before they are counted as waiting. Counting many
@@ -222,7 +223,7 @@ pub(crate) enum OwnRef {
 #[derive(Default)]
 struct Unpacking {
     refs: Vec<OwnRef>,
-    /// Number of the first question.
+    /// Number of the question that the first reply in the message answers.
     first: u64,
     questions: u32,
     /// Indices of the questions whose replies were decoded.
@@ -437,7 +438,7 @@ pub(crate) struct EncodedBody {
 }
 
 impl Item {
-    /// Returns the receiver, if there is one.
+    /// Returns the receiver of the item, if it has one.
     pub(crate) fn target(&self) -> Option<&Owned> {
         match self {
             Self::Tell { target, .. } | Self::Watch { target, .. } | Self::Stop { target } => {
@@ -467,9 +468,9 @@ pub(crate) struct Contents {
     /// The parts that are not in `entries`. With each part, the length in bytes and the number of
     /// the entries that come before it.
     pub(crate) items: Vec<(usize, u32, Item)>,
-    /// Number of bytes that count as waiting.
+    /// Number of bytes in the batch that are already counted as waiting for the transport.
     pub(crate) bytes: usize,
-    /// Number of bytes that are not counted as waiting yet.
+    /// Number of bytes in the batch that are not counted as waiting for the transport yet.
     pub(crate) uncounted: usize,
     /// Places of the addresses to which the batch sends. The addresses are held until the batch is
     /// in a frame.

@@ -1,4 +1,4 @@
-//! Addresses and replies in messages.
+//! Encoding and decoding of the addresses and replies in messages.
 
 use garrick_actor::{Address, Reply};
 use garrick_wire::{Decoder, Encoder, Shape, Wire, WireError};

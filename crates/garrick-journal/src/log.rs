@@ -18,7 +18,7 @@ pub struct Snapshot {
     pub number: u64,
     /// Type and version of the state.
     pub kind: EventKind,
-    /// The state.
+    /// The encoded state.
     pub payload: Vec<u8>,
 }
 

@@ -230,7 +230,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Ends a subscription.
+    /// Ends the subscription of an address to the changes of a service.
     pub(crate) fn unsubscribe<M: Travels>(
         &mut self,
         key: &ServiceKey,

@@ -15,7 +15,7 @@ use crate::members::{Tenure, Versions};
 const BACKOFF: Duration = Duration::from_millis(10);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
-/// Options of a kind on a node.
+/// Options of a kind of entities on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindOptions {
     pub(super) shards: u32,
@@ -126,7 +126,7 @@ pub(super) trait Host<M>: Send + Sync {
     /// shard. Returns `None` if the system is shutting down.
     fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>>;
 
-    /// Options of the kind.
+    /// Returns the options of the kind of entities.
     fn options(&self) -> &KindOptions;
 }
 

@@ -42,7 +42,7 @@ pub(super) enum RegionMsg<M> {
         hash: u64,
         message: M,
     },
-    /// A message from another node.
+    /// A message from the region of the same kind on another node.
     From(ToRegion<M>),
     Order(Order),
     /// A report that this node now runs entities of the kind.

@@ -51,7 +51,7 @@ pub(super) enum Place<M> {
     HandsOver { since: u64, phase: Phase },
 }
 
-/// Phase of a shard that is handed over.
+/// Phase of the hand-over of a shard.
 pub(super) enum Phase {
     /// The listed nodes may still send messages. Until the given time, the shard waits for their
     /// announcements that they send no more.
@@ -96,11 +96,11 @@ pub(super) struct Shard<M> {
     pub(super) held: Vec<(String, u64)>,
 }
 
-/// Destination of a message.
+/// Destination of a message to an entity.
 pub(super) enum Way<'a, M> {
     /// An entity of this node.
     Entity,
-    /// Another node.
+    /// The region (the actor that passes on messages to entities) of another node.
     Far(&'a Address<ToRegion<M>>),
     /// No destination is known yet, so the message waits.
     Wait,

@@ -10,7 +10,7 @@ pub(crate) const HEAD_BYTES: usize = 88;
 /// First bytes of a frame. The last one is the version of the format.
 const MAGIC: [u8; 5] = *b"GRKF\x01";
 
-/// Position of the checksum.
+/// Position of the checksum in the head of a frame.
 const SUM_AT: usize = HEAD_BYTES - 4;
 
 /// Reason why a frame is refused.
@@ -37,7 +37,8 @@ impl fmt::Display for BadFrame {
     }
 }
 
-/// The head of a frame.
+/// The head of a frame: the session and the number of the frame, and confirmations of received
+/// frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Head {
     /// Incarnation of the sender. It differs each time the node starts.

@@ -1,4 +1,4 @@
-//! The effects of the entries of frames.
+//! Handling of the entries in the frames of the other node.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

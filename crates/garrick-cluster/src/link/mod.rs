@@ -85,7 +85,7 @@ pub(crate) struct Link {
     /// Start of the time in which the other node is not connected, and nothing waits for it. `None`
     /// if the node is connected or something waits for it.
     rests_since: Option<Nanos>,
-    /// True if a [`LinkMsg::Forget`] is scheduled.
+    /// True if a check is scheduled that may end this link ([`LinkMsg::Forget`]).
     forgets: bool,
     /// True if the link has received a message.
     is_used: bool,

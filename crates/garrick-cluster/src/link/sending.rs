@@ -17,7 +17,7 @@ use crate::transport::Incoming;
 /// each refusal.
 const FIRST: Duration = Duration::from_millis(5);
 
-/// Maximum time between two attempts.
+/// Maximum time between two attempts to send a refused frame.
 const LAST: Duration = Duration::from_millis(80);
 
 /// A frame that is not sent yet.

@@ -21,7 +21,7 @@ pub(crate) struct Hosted {
     pub(crate) is_fenced: bool,
 }
 
-/// The next action of a node for a shard, its duty.
+/// The duty of a node for a shard: the next action that the node must take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Duty {
     /// Nothing to do, because another node owns the shard or should claim it.

@@ -25,7 +25,7 @@ enum Standing {
     Outside,
     Member {
         epoch: u64,
-        /// Last revision of the record.
+        /// Last known revision of this node's own record.
         revision: u64,
         lease: Arc<Lease>,
         /// The lease for shards of fenced kinds (whose journals refuse events of earlier owners).
@@ -65,7 +65,7 @@ pub(crate) struct Own {
     /// Kinds that the node runs, with their versions.
     pub(crate) hosts: Vec<(Arc<str>, Versions)>,
     pub(crate) uses: Vec<Arc<str>>,
-    /// Kinds that the node runs and whose journals refuse earlier owners.
+    /// Kinds that the node runs and whose journals refuse events of earlier owners.
     pub(crate) fenced: Vec<Arc<str>>,
     /// Fence of this node: a number in the records of its shards of fenced kinds. If another member
     /// increases it, this node loses these shards.

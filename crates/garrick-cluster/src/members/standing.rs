@@ -1,4 +1,4 @@
-//! Members and numbers of shards, which the placer of a node (the actor that decides about shards)
+//! Members and counts of shards, which the placer of a node (the actor that decides about shards)
 //! publishes for samples.
 
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ pub struct MemberSample {
     pub shards: Vec<(Arc<str>, u32)>,
 }
 
-/// Numbers of shards of a kind.
+/// Counts of the shards of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ShardCounts {
     pub(crate) all: u32,
@@ -83,7 +83,7 @@ pub(crate) struct Standing {
     gone_at: Option<Nanos>,
 }
 
-/// Members and numbers of shards, which the placer of a node (the actor that decides about shards)
+/// Members and counts of shards, which the placer of a node (the actor that decides about shards)
 /// publishes for samples. All times are by the clock of the system.
 #[derive(Default)]
 pub(crate) struct Standings {
@@ -216,7 +216,7 @@ impl Standings {
         Duration::from_nanos(now.saturating_sub(since))
     }
 
-    /// Returns the numbers of shards of a kind.
+    /// Returns the counts of the shards of a kind.
     pub(crate) fn shards(&self, kind: &str) -> ShardCounts {
         self.kinds.get(kind).copied().unwrap_or_default()
     }

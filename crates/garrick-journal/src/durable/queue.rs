@@ -25,7 +25,7 @@ const TURN_BYTES_MAX: usize = 64 << 20;
 /// Maximum number of bytes that the log adds to an event.
 const EVENT_BYTES: usize = 32;
 
-/// An encoded event.
+/// An encoded event in a list of events.
 #[derive(Clone, Copy)]
 struct Value {
     kind: EventKind,
@@ -34,7 +34,7 @@ struct Value {
     end: usize,
 }
 
-/// Encoded events.
+/// A list of encoded events.
 #[derive(Default)]
 pub(super) struct Encoded {
     /// The first event. Most turns have only one event, and then need no list.

@@ -15,9 +15,9 @@ use crate::group::{GROUP_MAX, Group, JournalId};
 
 /// A change of the index that is reversed if the group is not appended.
 enum Change {
-    /// A new event.
+    /// A new event was added.
     Added(JournalId),
-    /// A new event with the whole state. It replaces the events at these places.
+    /// A new event with the whole state was added. It replaces the events at these places.
     Replaced(JournalId, VecDeque<Place>),
     /// The event with this number was copied from this place.
     Copied(JournalId, u64, Place),

@@ -80,7 +80,7 @@ pub(super) struct Held {
 pub(super) struct Index {
     ids: HashMap<Arc<str>, JournalId>,
     journals: HashMap<JournalId, Journal>,
-    /// Largest number that a journal has had.
+    /// Largest number that was ever given to a journal of the log.
     last: u64,
     /// Counts of the events in each segment.
     held: BTreeMap<u32, Held>,

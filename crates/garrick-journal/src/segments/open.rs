@@ -53,7 +53,7 @@ struct Reading {
     journals: HashMap<u64, Read>,
     /// Numbers of journals that were deleted.
     deleted: HashSet<u64>,
-    /// Largest number of any journal.
+    /// Largest number that was given to a journal of the log.
     last: u64,
     /// Number of events in each segment.
     events: BTreeMap<u32, u64>,
@@ -270,7 +270,7 @@ pub(super) fn inspect(
 /// Number of the first segment of a log.
 const FIRST: u32 = 1;
 
-/// Name of the folder in errors.
+/// Text that stands for the folder in errors.
 const FOLDER: &str = "the folder";
 
 /// A log that was read and has no lock.

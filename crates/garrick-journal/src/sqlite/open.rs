@@ -38,7 +38,7 @@ const SYNCHRONOUS_FULL: i64 = 2;
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
-    /// The path, for errors.
+    /// The path as text, for error messages.
     pub(super) name: String,
 }
 
@@ -232,7 +232,7 @@ fn set(writer: &Connection, pragma: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Creates the tables.
+/// Creates the tables of a new log.
 fn create(writer: &mut Connection) -> rusqlite::Result<()> {
     let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(SCHEMA)?;

@@ -79,7 +79,7 @@ struct Idle {
     generation: u64,
 }
 
-/// A message to another node.
+/// A message that this region will send to the region on another node.
 struct Leaving<M> {
     to: Address<ToRegion<M>>,
     shard: u32,

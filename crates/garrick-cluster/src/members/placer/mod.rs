@@ -29,9 +29,11 @@ use crate::placement::{Change, News, Outcome, Placement};
 /// Time between two checks for silent members.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Number of ticks between two renewals of the membership, for a node that runs no fenced kinds.
+/// Number of ticks (of 250 ms) between two renewals of the membership, for a node that runs no
+/// fenced kinds.
 const BEAT_TICKS: u64 = 4;
-/// Number of ticks between two renewals of the membership, for a node that runs a fenced kind.
+/// Number of ticks (of 250 ms) between two renewals of the membership, for a node that runs a
+/// fenced kind.
 const FENCED_BEAT_TICKS: u64 = 2;
 
 /// Time without an answer after which a renewal is late.
@@ -110,9 +112,9 @@ pub(crate) struct Placer {
     own: Own,
     view: View,
     roster: Roster,
-    /// Kinds that the node uses.
+    /// Kinds of entities that the node uses.
     used: HashMap<Arc<str>, UsedKind>,
-    /// Agendas of the kinds that the node runs.
+    /// For each kind that the node runs: what the node must do with the shards of the kind.
     agendas: BTreeMap<Arc<str>, Agenda>,
     /// Changes without an answer, by the keys of their records.
     pending: HashMap<Arc<str>, Sent>,
@@ -413,8 +415,9 @@ impl Placer {
         }
     }
 
-    /// Adds a kind to the record of this node if the node runs the kind and has a region for it. A
-    /// node gets no shards before its region can take messages.
+    /// Adds a kind to the record of this node if the node runs the kind and has a region for it (an
+    /// actor that passes on messages to entities). So a node gets no shards before its region can
+    /// take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
         if self.used.contains_key(&kind)
             && let Some(agenda) = self.agendas.get(&kind)

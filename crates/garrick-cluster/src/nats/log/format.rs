@@ -40,7 +40,7 @@ pub(super) struct MessageOf {
     pub(super) group: u64,
 }
 
-/// The head of a batch.
+/// The head of a batch. (A batch is a message with events of one journal.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) of: MessageOf,
