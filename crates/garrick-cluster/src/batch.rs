@@ -55,7 +55,7 @@ fn with_open<R>(
     OPEN.try_with(call).ok().flatten()
 }
 
-/// The functions of a node that find its current sessions with other nodes.
+/// Access to a node: to its current sessions with other nodes, and to parts of its state.
 pub(crate) trait Lines: Send + Sync {
     /// Pointer to the state of the node, which is only compared.
     fn node(&self) -> *const ();

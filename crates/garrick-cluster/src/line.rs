@@ -91,7 +91,7 @@ pub(crate) trait Line: Send + Sync {
     /// exported it.
     fn home_of(&self, id: TaskId) -> Option<Slot>;
 
-    /// Returns an address that this node has exported to the other one.
+    /// Returns an address that this node has exported to the other node.
     fn exported(&self, slot: Slot) -> Option<Arc<dyn Exported>>;
 
     /// Counts a message that cannot be encoded.
@@ -465,8 +465,8 @@ pub(crate) struct Contents {
     pub(crate) entries: Vec<u8>,
     /// Number of entries in `entries`.
     pub(crate) count: u32,
-    /// The parts that are not in `entries`. With each part, the length in bytes and the number of
-    /// the entries that come before it.
+    /// The parts that are not in `entries`. For each part: the length of the entries before the
+    /// part in bytes, the number of these entries, and the part itself.
     pub(crate) items: Vec<(usize, u32, Item)>,
     /// Number of bytes in the batch that are already counted as waiting for the transport.
     pub(crate) bytes: usize,

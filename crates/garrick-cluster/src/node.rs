@@ -315,8 +315,8 @@ impl Node {
         offered.address().downcast_ref().cloned()
     }
 
-    /// Returns the origin of addresses that are sent in messages as the name of a service of this
-    /// node.
+    /// Returns the origin for the addresses of a service of this node. The origin contains the name
+    /// that messages contain instead of such an address.
     pub(crate) fn origin_of(&self, name: Arc<str>) -> Origin {
         let (base, node) = (&self.core.base, self.core.base.name.shared());
         Origin {
@@ -362,7 +362,7 @@ impl Node {
     }
 
     /// Leaves the cluster. All links end. On this node and on the other nodes, questions and
-    /// watches end like after the loss of a node.
+    /// watches end as after the loss of a node.
     pub fn leave(&self) {
         self.core.leave();
     }

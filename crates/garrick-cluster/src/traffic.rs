@@ -102,7 +102,7 @@ pub(crate) struct Traffic {
     messages_unconfirmed: AtomicU64,
     frames_missing: AtomicU64,
     frames_refused: AtomicU64,
-    /// Counter that all threads that send to the other node increment.
+    /// Counter that is incremented by all threads that send to the other node.
     messages_refused: AtomicU64,
     frames_waiting: AtomicU64,
     bytes_unconfirmed: AtomicU64,

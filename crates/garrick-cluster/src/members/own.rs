@@ -13,7 +13,7 @@ use super::view::{Seen, View};
 use crate::name::NodeName;
 use crate::placement::{Change, Outcome};
 
-/// Bit in the number of a change. It is set if this node changes its own record.
+/// Bit in the number of a change. The bit is set if this node changes its own record.
 const RENEWAL: u64 = 1 << 63;
 
 /// Number of renewals whose times are remembered.

@@ -65,8 +65,7 @@ struct Reading {
 struct Read {
     name: Option<Arc<str>>,
     named_in: u32,
-    /// Number of the newest event at the time when the newest frame with the name of the journal
-    /// was written.
+    /// Number of the newest event that is recorded in the last frame with the name of the journal.
     newest: u64,
     /// Number of the newest event with the whole state, or 0.
     whole: u64,

@@ -292,8 +292,8 @@ async fn set_fence(
     }
 }
 
-/// Saved states of a journal: their marks, the newest state that can be read, and the reason why a
-/// newer state cannot be read, if there is one.
+/// Saved states of a journal: which states exist, the newest state that can be read, and the reason
+/// why a newer state cannot be read, if there is one.
 type States = (SavedStates, Option<Snapshot>, Option<&'static str>);
 
 /// Requests the saved states of a journal.
