@@ -46,11 +46,11 @@ const NO_HELP: &str = "No description.";
 /// A family: all series of one metric.
 #[derive(Debug)]
 struct Family {
-    /// Name that is exported. For a counter, the name ends in `_total`.
+    /// Name under which the metric is exported. For a counter, the name ends in `_total`.
     name: Arc<str>,
     kind: MetricKind,
     help: Arc<str>,
-    /// Limits of the buckets, if the family is a histogram.
+    /// Limits of the buckets, if the metric is a histogram.
     limits: Arc<[f64]>,
     series: Vec<(Arc<Labels>, Cell)>,
     /// Index of each series in `series`, by the labels of the series.
@@ -71,7 +71,8 @@ pub(super) struct Registry {
     /// Number of series of all families.
     series: usize,
     families: Vec<Family>,
-    /// Index of each family in `families`, by all names that the family uses.
+    /// Index of each family (all series of a metric) in `families`, by all names that the family
+    /// uses.
     names: HashMap<String, usize>,
     /// Descriptions, by the names of their metrics without `_total`.
     descriptions: HashMap<String, Description>,
