@@ -42,8 +42,8 @@ pub(crate) enum Order {
     /// The node is no longer a member. All owners are unknown.
     Lost,
     /// The node has handed its shards over, and will leave. The region accepts no more messages. If
-    /// other nodes run the kind, the region sends them its waiting messages, and then informs the
-    /// placer.
+    /// other nodes run the kind, the region sends them its waiting messages. Then the region
+    /// informs the placer (the actor that decides about shards).
     Closes { has_hosts: bool },
     /// The node leaves. No order follows this one.
     Left,

@@ -272,7 +272,7 @@ const FIRST: u32 = 1;
 /// Text that stands for the folder in errors.
 const FOLDER: &str = "the folder";
 
-/// A log that was read and has no lock.
+/// A log that was read. It does not contain the lock of its folder yet.
 struct Found {
     log: SegmentLog,
     opened: Opened,

@@ -40,7 +40,7 @@ const GATHERED_MAX: usize = 256;
 /// Time between two checks of shards that have waiting messages.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Time between two checks of all waiting messages for messages that have waited for too long.
+/// Time between two searches for messages that have waited for too long.
 const LATE_LOOK: Duration = Duration::from_millis(500);
 
 /// Minimum time between two checks for idle entities.
@@ -348,7 +348,7 @@ impl<M: Travels> Region<M> {
         let _ = cx.send(&self.placer, PlacerMsg::Closed(self.kind.clone()));
     }
 
-    /// Records that this node has lost all shards, and ends their entities.
+    /// Records that this node has lost all shards, and tells their entities to stop.
     fn lose(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         for number in 0..self.shards.len() as u32 {
             let shard = &mut self.shards[number as usize];

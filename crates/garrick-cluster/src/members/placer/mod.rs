@@ -51,7 +51,8 @@ fn is_late_since(since: Nanos, now: Nanos) -> bool {
 pub(crate) enum PlacerMsg {
     Beat,
     News(News),
-    /// The node sends messages to entities of a kind, through a region.
+    /// The node sends messages to entities of a kind, through a region (the actor that passes these
+    /// messages on).
     Use {
         kind: Arc<str>,
         region: Arc<dyn Regional>,

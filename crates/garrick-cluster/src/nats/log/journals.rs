@@ -23,7 +23,7 @@ pub(super) struct Journals {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) name: Arc<str>,
-    /// Last part of the subjects of the journal.
+    /// Last part of the journal's subjects on the server. It contains the name of the journal.
     pub(super) tokens: Arc<str>,
     /// Number of the newest event, or 0 if there is none.
     pub(super) newest: u64,
