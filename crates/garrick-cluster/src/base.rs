@@ -24,19 +24,20 @@ pub(crate) struct Base {
     pub(crate) bounds: Bounds,
     pub(crate) counts: Counts,
     pub(crate) transport: Arc<dyn Transport>,
-    /// The node of this state. A link needs it to find the receiver of an address that was sent as
-    /// a name.
+    /// The node to which this state belongs. A link uses the node to find the receiver of an
+    /// address that was sent as a name.
     node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Number of the last session. Like the numbers of questions and watch requests, it is never
-    /// used twice, so a new link to a node never uses a number of an earlier link.
+    /// Number of the last session. Numbers of sessions, questions and watch requests are never used
+    /// twice. So a new link to a node never uses a number that an earlier link to the same node has
+    /// used.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
     /// Number of the last actor of this node that was added to the directory.
     served: AtomicU64,
-    /// Number of the last stream of a topic.
+    /// Number of the last stream (the numbered messages of a topic that go to one other node).
     stream: AtomicU64,
 }
 
@@ -67,12 +68,12 @@ impl Base {
         }
     }
 
-    /// Sets the node. Called once.
+    /// Sets the node to which this state belongs. Must be called only once.
     pub(crate) fn set_node(&self, node: Weak<dyn Any + Send + Sync>) {
         let _ = self.node.set(node);
     }
 
-    /// Returns the node, if it has not ended.
+    /// Returns the node to which this state belongs, if the node has not ended.
     pub(crate) fn node(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         self.node.get()?.upgrade()
     }
@@ -81,7 +82,7 @@ impl Base {
         lock(&self.exports)
     }
 
-    /// Returns the number of a new session.
+    /// Returns a number for a new session.
     pub(crate) fn next_session(&self) -> u64 {
         // Relaxed: the numbers order nothing.
         self.session.fetch_add(1, Relaxed) + 1
@@ -102,7 +103,8 @@ impl Base {
         self.served.fetch_add(1, Relaxed) + 1
     }
 
-    /// Returns the number of a new stream of a topic.
+    /// Returns a number for a new stream (the numbered messages of a topic that go to one other
+    /// node).
     pub(crate) fn next_stream(&self) -> u64 {
         self.stream.fetch_add(1, Relaxed) + 1
     }
@@ -121,12 +123,12 @@ impl Base {
         lock(&self.services).insert(name, offered)
     }
 
-    /// Removes a service.
+    /// Removes a service that this node offers under a name.
     pub(crate) fn withdraw(&self, name: &str) -> Option<Arc<dyn Exported>> {
         lock(&self.services).remove(name)
     }
 
-    /// Removes all services.
+    /// Removes all services that this node offers.
     pub(crate) fn withdraw_all(&self) -> HashMap<Arc<str>, Arc<dyn Exported>> {
         std::mem::take(&mut *lock(&self.services))
     }

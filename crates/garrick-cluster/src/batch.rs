@@ -1,5 +1,5 @@
-//! Batches. A batch contains everything that one turn sends to one node. It arrives as a whole or
-//! not at all.
+//! Batches. A batch contains everything that one turn sends to one node. A batch arrives as a whole
+//! or not at all.
 //!
 //! The address of an actor on another node leads to a function, which adds each message to the
 //! batch of the current turn. The first message of a turn sends the batch to the link (the actor
@@ -22,7 +22,7 @@ use crate::line::{
 use crate::lock::lock;
 use crate::name::NodeName;
 
-/// The batch of a turn, to which later messages of the turn are added.
+/// A batch to which the later messages of the current turn are added.
 struct Open {
     turn: TurnMark,
     /// Pointers to the line (the interface of a session) and to the node. The pointers are only
@@ -55,7 +55,7 @@ fn with_open<R>(
     OPEN.try_with(call).ok().flatten()
 }
 
-/// Implemented by nodes, which know the current sessions with other nodes.
+/// Access to a node: to its current sessions with other nodes, and to parts of its state.
 pub(crate) trait Lines: Send + Sync {
     /// Pointer to the state of the node, which is only compared.
     fn node(&self) -> *const ();
@@ -100,7 +100,8 @@ impl Route<'_> {
         }
     }
 
-    /// Returns a carrier for a message. Returns `None` if nothing can be sent to a receiver now.
+    /// Returns a carrier (the context of the encoding) for a message to the receiver `to`. Returns
+    /// `None` if nothing can be sent to this receiver now.
     fn carrier(self, turn: Option<TurnMark>, to: &Owned) -> Option<Carrier> {
         // `None` if the session has ended. Another one may have begun.
         let of_open = |batch: &mut Batch| {
@@ -149,7 +150,7 @@ impl Route<'_> {
     }
 }
 
-/// Returns true if the session `line` allows sending a message to the receiver `to` now.
+/// Returns true if a message can be sent to the receiver `to` now, in the session `line`.
 fn may_send(line: &Arc<dyn Line>, to: &Owned) -> bool {
     line.may_send() && !line.is_full(to)
 }

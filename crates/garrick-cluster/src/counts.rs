@@ -26,7 +26,7 @@ pub struct NodeSample {
     pub delivered: u64,
     /// Number of messages that could not be encoded, decoded or delivered.
     pub refused: u64,
-    /// Reason why the last refused message was refused.
+    /// Reason why this node last refused a message.
     pub refusal: Option<Arc<str>>,
     /// Number of times that another node was lost.
     pub losses: u64,

@@ -19,8 +19,8 @@ pub enum JoinError {
     },
     /// The system of the node is shutting down.
     Closed,
-    /// A turn of an actor or a task tried to join, but this transport must block the thread to
-    /// join.
+    /// The node tried to join in a turn of an actor or in a task, but this transport must block the
+    /// thread to join.
     InTurn,
     /// The transport has failed.
     Transport {

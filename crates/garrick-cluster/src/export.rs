@@ -214,7 +214,7 @@ impl Exports {
         Some(exported)
     }
 
-    /// Returns the number of addresses.
+    /// Returns the number of addresses that other nodes hold.
     pub(crate) fn len(&self) -> usize {
         self.by_task.len()
     }

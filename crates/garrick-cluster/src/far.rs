@@ -1,4 +1,5 @@
-//! Doors (addresses that lead to functions) whose functions send messages to other nodes.
+//! Doors (addresses that lead to functions) for receivers on other nodes. The function of such a
+//! door sends the message to the other node.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -100,7 +101,8 @@ fn service_id(cluster: u64, node: &str, name: &str) -> TaskId {
     TaskId::far(hasher.finish() >> 1)
 }
 
-/// Returns the origin of a service of a node. All addresses of the service have an equal origin.
+/// Returns the origin that all addresses of a service of a node have in common. An origin shows
+/// that the address is sent in messages as a name.
 fn service_origin(cluster: u64, node: &NodeName, name: &Arc<str>) -> Arc<Origin> {
     let (node, name) = (node.shared(), name.clone());
     let named = Named::Service { node, name };

@@ -2,7 +2,7 @@
 
 use crate::frame::{Body, Entries, Entry, Head};
 
-/// Key of the cluster in the frames.
+/// Identity of the cluster that all fuzzed frames contain.
 const CLUSTER: u64 = 1;
 
 /// Reads the bytes as a frame with a correct checksum, and as the entries of a frame.

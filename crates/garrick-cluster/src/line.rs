@@ -1,5 +1,5 @@
-//! Lines: the interface by which doors and carriers use a session, and the data that they pass to
-//! its link.
+//! The trait `Line`, through which doors and carriers use a session with another node, and the data
+//! that they pass to the link of this session.
 
 use std::any::Any;
 use std::fmt;
@@ -17,14 +17,15 @@ use crate::name::NodeName;
 use crate::named::Named;
 use crate::options::Bounds;
 
-/// Number of bytes that are counted for each item in addition to its content.
+/// Number of bytes that are counted for each item of a batch (such as a message or an answer) in
+/// addition to its content.
 const ITEM_BYTES: usize = 64;
 
 /// Number of bytes of a batch that are collected before they are counted as waiting. Counting many
 /// bytes at once is cheaper.
 const COUNTED_BYTES: usize = 16 << 10;
 
-/// A session with another node, as doors and carriers see it.
+/// The interface of a session with another node, for the functions that encode and send messages.
 pub(crate) trait Line: Send + Sync {
     /// Number of the session. No two sessions with the same node have the same number.
     fn number(&self) -> u64;
@@ -44,7 +45,7 @@ pub(crate) trait Line: Send + Sync {
     /// Returns true if the session is over: nothing is sent any longer.
     fn is_over(&self) -> bool;
 
-    /// Bounds for the data that is sent.
+    /// Maximum amounts of data and of questions in this session.
     fn bounds(&self) -> &Bounds;
 
     /// Returns true if a message may be sent: the session is not over, and not too many bytes are
@@ -58,7 +59,7 @@ pub(crate) trait Line: Send + Sync {
     /// Number of the other node's session. Addresses of an earlier session are no longer valid.
     fn peer_session(&self) -> u64;
 
-    /// Returns true if the mailbox of a receiver of the other node is known to be full.
+    /// Returns true if the mailbox of a receiver on the other node is known to be full.
     fn is_full(&self, target: &Owned) -> bool;
 
     /// Ends the session.
@@ -75,22 +76,22 @@ pub(crate) trait Line: Send + Sync {
     /// turn commits. Returns false if the link has ended.
     fn give(&self, given: Given) -> bool;
 
-    /// Counts one more holder of an address of the other node. Returns the identity that the
-    /// address has on this node.
+    /// Counts one more holder of an address that the other node has exported. Returns the identity
+    /// that the address has on this node.
     fn hold(&self, slot: Slot) -> TaskId;
 
-    /// Counts one more holder of an address of the other node. The address must already have a
-    /// holder.
+    /// Counts one more holder of an address that the other node has exported. The address must
+    /// already have a holder.
     fn keep(&self, slot: Slot);
 
-    /// Counts one holder less of an address of the other node.
+    /// Counts one holder less of an address that the other node has exported.
     fn let_go(&self, slot: Slot);
 
     /// Returns the place that an address has in the table of the other node, if that node has
     /// exported it.
     fn home_of(&self, id: TaskId) -> Option<Slot>;
 
-    /// Returns an address that this node has exported to the other one.
+    /// Returns an address that this node has exported to the other node.
     fn exported(&self, slot: Slot) -> Option<Arc<dyn Exported>>;
 
     /// Counts a message that cannot be encoded.
@@ -120,7 +121,8 @@ impl fmt::Display for Unencodable {
     }
 }
 
-/// Returns a pointer to a line, which is only compared.
+/// Returns a pointer that identifies a line (the interface of a session). The pointer is only
+/// compared.
 pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
     Arc::as_ptr(line).cast()
 }
@@ -199,7 +201,7 @@ pub(crate) struct Packed {
     pub(crate) questions: Vec<Box<dyn Question>>,
 }
 
-/// An address in a message.
+/// An address in a message that is being encoded.
 pub(crate) enum Passed {
     Exported {
         exported: Arc<dyn Exported>,
@@ -209,7 +211,7 @@ pub(crate) enum Passed {
     Named(Named),
 }
 
-/// A [`Ref`] that owns its names.
+/// An owned [`Ref`] (an address in a message), with its own copies of the names.
 #[derive(Clone)]
 pub(crate) enum OwnRef {
     Senders(Slot),
@@ -221,7 +223,7 @@ pub(crate) enum OwnRef {
 #[derive(Default)]
 struct Unpacking {
     refs: Vec<OwnRef>,
-    /// Number of the first question.
+    /// Number of the question that the first reply in the message answers.
     first: u64,
     questions: u32,
     /// Indices of the questions whose replies were decoded.
@@ -242,7 +244,7 @@ pub trait Travels: Wire<Carrier> + Send + 'static {}
 impl<M: Wire<Carrier> + Send + 'static> Travels for M {}
 
 impl Carrier {
-    /// Creates a carrier for a message to the node of a session.
+    /// Creates a carrier (the context of the encoding) for messages to the other node of a session.
     pub(crate) fn packing(line: &Arc<dyn Line>) -> Self {
         Self {
             line: Arc::clone(line),
@@ -251,7 +253,8 @@ impl Carrier {
         }
     }
 
-    /// Creates a carrier for messages from the node of a session.
+    /// Creates a carrier (the context of the decoding) for messages from the other node of a
+    /// session.
     pub(crate) fn unpacking(line: &Arc<dyn Line>) -> Self {
         Self {
             line: Arc::clone(line),
@@ -290,8 +293,9 @@ impl Carrier {
         }
     }
 
-    /// Returns the line, and the addresses and replies of the message that is being encoded.
-    /// Returns `None` if the carrier is for messages from the other node.
+    /// Returns the line (the interface of the session), and the addresses and replies of the
+    /// message that is being encoded. Returns `None` if the carrier is for messages from the other
+    /// node.
     pub(crate) fn packs(&mut self) -> Option<(&Arc<dyn Line>, &mut Packed)> {
         match &mut self.side {
             Side::Packing(packed) => Some((&self.line, packed)),
@@ -299,8 +303,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the line, and the address at an index of the message that is being decoded. Returns
-    /// `None` if the message has no such address.
+    /// Returns the line (the interface of the session), and the address with the given index in the
+    /// message that is being decoded. Returns `None` if the message has no such address.
     pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
         let Side::Unpacking(unpacking) = &self.side else {
             return None;
@@ -309,8 +313,9 @@ impl Carrier {
         Some((&self.line, found.clone()))
     }
 
-    /// Returns the line, and the number of the question at an index of the message that is being
-    /// decoded. Returns `None` if the message has no such question.
+    /// Returns the line (the interface of the session), and the number of the question with the
+    /// given index in the message that is being decoded. Returns `None` if the message has no such
+    /// question.
     pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
         let Side::Unpacking(unpacking) = &mut self.side else {
             return None;
@@ -428,12 +433,12 @@ pub(crate) enum Item {
 /// An encoded message or answer.
 pub(crate) struct EncodedBody {
     pub(crate) content: Vec<u8>,
-    /// Addresses and replies.
+    /// Addresses and replies in the message.
     pub(crate) packed: Packed,
 }
 
 impl Item {
-    /// Returns the receiver, if there is one.
+    /// Returns the receiver of the item, if it has one.
     pub(crate) fn target(&self) -> Option<&Owned> {
         match self {
             Self::Tell { target, .. } | Self::Watch { target, .. } | Self::Stop { target } => {
@@ -460,12 +465,12 @@ pub(crate) struct Contents {
     pub(crate) entries: Vec<u8>,
     /// Number of entries in `entries`.
     pub(crate) count: u32,
-    /// The parts that are not in `entries`. With each part, the length in bytes and the number of
-    /// the entries that come before it.
+    /// The parts that are not in `entries`. For each part: the length of the entries before the
+    /// part in bytes, the number of these entries, and the part itself.
     pub(crate) items: Vec<(usize, u32, Item)>,
-    /// Number of bytes that count as waiting.
+    /// Number of bytes in the batch that are already counted as waiting for the transport.
     pub(crate) bytes: usize,
-    /// Number of bytes that are not counted as waiting yet.
+    /// Number of bytes in the batch that are not counted as waiting for the transport yet.
     pub(crate) uncounted: usize,
     /// Places of the addresses to which the batch sends. The addresses are held until the batch is
     /// in a frame.
@@ -479,15 +484,15 @@ pub(crate) struct Batch {
     /// nothing can be added.
     pub(crate) line: Option<Arc<dyn Line>>,
     pub(crate) contents: Contents,
-    /// A carrier, kept for the next message.
+    /// A carrier (the context of the encoding), which is kept for the next message.
     pub(crate) carrier: Option<Carrier>,
     /// Size in bytes at which the batch is full, so that no more messages are added.
     pub(crate) bytes_max: usize,
 }
 
 impl Batch {
-    /// Holds the receiver's address until the part is sent, so that the address is not released
-    /// before.
+    /// Holds the receiver's address until the batch is sent, so that the address is not released
+    /// too early.
     pub(crate) fn keep(&mut self, target: &Owned) {
         let (Owned::Slot(slot), Some(line)) = (target, &self.line) else {
             return;
@@ -540,7 +545,7 @@ impl Drop for Given {
 }
 
 impl Contents {
-    /// Returns the number of messages, answers and refusals.
+    /// Returns the number of messages, answers and refusals in the batch.
     pub(crate) fn messages(&self) -> u64 {
         let is_message = |item: &Item| !matches!(item, Item::Watch { .. } | Item::Stop { .. });
         let items = self.items.iter().filter(|(_, _, item)| is_message(item));

@@ -1,4 +1,4 @@
-//! Messages to links.
+//! Messages to links. A link is the actor that exchanges frames with one other node.
 
 use bytes::Bytes;
 use garrick_actor::Ended;
@@ -6,7 +6,7 @@ use garrick_actor::Ended;
 use crate::frame::Head;
 use crate::line::Given;
 
-/// A message to a link.
+/// A message to a link, the actor that exchanges frames with one other node.
 pub(crate) enum LinkMsg {
     /// A batch: the messages that one turn sends to the other node.
     Out(Given),
@@ -18,7 +18,7 @@ pub(crate) enum LinkMsg {
         watch: u64,
         ended: Ended,
     },
-    /// Request to send a beat, a regular frame that shows that this node is alive.
+    /// Request to send a beat: a periodic frame that shows that this node is alive.
     Beat,
     /// Request to try again: full mailboxes may have room, and the transport may accept frames.
     Retry,

@@ -12,7 +12,8 @@ pub(crate) enum Named {
     Service { node: Arc<str>, name: Arc<str> },
 }
 
-/// Origin of a door whose addresses are sent in messages as names.
+/// Origin of an address that is sent in messages as a name: the name, and the cluster in which it
+/// is valid.
 #[derive(Debug)]
 pub(crate) struct Origin {
     /// Identity of the cluster. A node of another cluster cannot use the name.

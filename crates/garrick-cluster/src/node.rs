@@ -39,8 +39,8 @@ struct Core {
 }
 
 impl Core {
-    /// Returns the state for another node. Starts a link to that node if there is none. Returns
-    /// `None` if this node has left, or if its system is shutting down.
+    /// Returns what this node knows about another node. Starts a link to that node if there is
+    /// none. Returns `None` if this node has left, or if its system is shutting down.
     fn peer(&self, name: &NodeName) -> Option<Arc<Peer>> {
         if self.has_left() {
             return None;
@@ -114,7 +114,7 @@ impl Lines for Core {
 /// An actor that passes the frames from other nodes to the links. When the actor ends, the node
 /// leaves. If the node has lost its name, the transport stops the actor.
 struct Porter {
-    /// Set when the node has joined.
+    /// State of the node, which is set when the node has joined.
     core: Arc<OnceLock<Arc<Core>>>,
 }
 
@@ -273,7 +273,7 @@ impl Node {
         &self.core.handle
     }
 
-    /// Returns the node as the trait object that far addresses use.
+    /// Returns the node as the trait object that addresses of actors on other nodes use.
     pub(crate) fn lines(&self) -> Arc<dyn Lines> {
         Arc::clone(&self.core) as _
     }
@@ -315,8 +315,8 @@ impl Node {
         offered.address().downcast_ref().cloned()
     }
 
-    /// Returns the origin of addresses that are sent in messages as the name of a service of this
-    /// node.
+    /// Returns the origin for the addresses of a service of this node. The origin contains the name
+    /// that messages contain instead of such an address.
     pub(crate) fn origin_of(&self, name: Arc<str>) -> Origin {
         let (base, node) = (&self.core.base, self.core.base.name.shared());
         Origin {
@@ -362,7 +362,7 @@ impl Node {
     }
 
     /// Leaves the cluster. All links end. On this node and on the other nodes, questions and
-    /// watches end like after the loss of a node.
+    /// watches end as after the loss of a node.
     pub fn leave(&self) {
         self.core.leave();
     }

@@ -75,7 +75,7 @@ impl Default for NodeOptions {
     }
 }
 
-/// The bounds of a node's links.
+/// Limits of each link of a node. A link is the connection to one other node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// Maximum number of bytes under way to a node. Further frames wait.
@@ -86,7 +86,8 @@ pub(crate) struct Bounds {
     pub(crate) questions: usize,
     /// Time within which a question to a node is answered. Otherwise, the question ends.
     pub(crate) answer: Duration,
-    /// Time between two beats of a link: regular frames that show that a node is alive.
+    /// Time between two beats of a link. A beat is a periodic frame that shows that the node is
+    /// alive.
     pub(crate) beat: Duration,
     /// Time without a received frame after which a node counts as lost.
     pub(crate) silence: Duration,

@@ -50,7 +50,8 @@ impl Peer {
         &self.traffic
     }
 
-    /// Returns the counters of the link. `window` is the size of its window.
+    /// Returns the counters of the link. `window` is the maximum number of bytes under way to the
+    /// other node.
     pub(crate) fn sample(&self, window: usize, now: Nanos) -> LinkSample {
         let waiting = self.session().map_or(0, |session| session.waiting());
         let (name, heard) = (self.name.clone(), self.heard());
@@ -133,17 +134,17 @@ impl Peers {
         drop(before);
     }
 
-    /// Returns the number of nodes.
+    /// Returns the number of other nodes in the table.
     pub(crate) fn len(&self) -> usize {
         lock(&self.all).len()
     }
 
-    /// Returns all nodes.
+    /// Returns all other nodes in the table.
     pub(crate) fn all(&self) -> Vec<Arc<Peer>> {
         lock(&self.all).values().cloned().collect()
     }
 
-    /// Removes all nodes.
+    /// Removes all other nodes from the table.
     pub(crate) fn take_all(&self) -> HashMap<NodeName, Arc<Peer>> {
         mem::take(&mut *lock(&self.all))
     }

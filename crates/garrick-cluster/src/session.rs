@@ -42,12 +42,13 @@ pub(crate) struct Session {
     full_count: AtomicUsize,
 }
 
-/// The addresses of the other node that are held here.
+/// The addresses of actors on the other node that this node holds.
 #[derive(Default)]
 struct Imports {
     held: HashMap<Slot, Import>,
     by_id: HashMap<TaskId, Slot>,
-    /// Addresses that are no longer held, with the number of times that each has arrived.
+    /// Addresses of the other node that this node no longer holds, with the number of times that
+    /// each has arrived.
     released: Vec<(Slot, u64)>,
 }
 
@@ -126,13 +127,13 @@ impl Session {
         import.travels += 1;
     }
 
-    /// Removes and returns the addresses that are no longer held, with the number of times that
-    /// each has arrived.
+    /// Removes and returns the addresses of the other node that this node no longer holds, with the
+    /// number of times that each has arrived.
     pub(crate) fn take_released(&self) -> Vec<(Slot, u64)> {
         std::mem::take(&mut self.imports().released)
     }
 
-    /// Returns the number of addresses that are held.
+    /// Returns the number of addresses of the other node that this node holds.
     pub(crate) fn held(&self) -> usize {
         self.imports().held.len()
     }

@@ -69,7 +69,8 @@ pub struct LinkSample {
     /// Number of messages to or from the other node that could not be encoded, decoded or
     /// delivered.
     pub messages_refused: u64,
-    /// Number of frames that wait until the window or the transport accepts them.
+    /// Number of frames that wait, because too many bytes are under way or the transport refuses
+    /// frames.
     pub frames_waiting: u64,
     /// Number of bytes that wait on this node for the other node.
     pub bytes_waiting: u64,
@@ -101,7 +102,7 @@ pub(crate) struct Traffic {
     messages_unconfirmed: AtomicU64,
     frames_missing: AtomicU64,
     frames_refused: AtomicU64,
-    /// Counter that all threads that send to the other node increment.
+    /// Counter that is incremented by all threads that send to the other node.
     messages_refused: AtomicU64,
     frames_waiting: AtomicU64,
     bytes_unconfirmed: AtomicU64,

@@ -1,4 +1,4 @@
-//! Addresses and replies in messages.
+//! Encoding and decoding of the addresses and replies in messages.
 
 use garrick_actor::{Address, Reply};
 use garrick_wire::{Decoder, Encoder, Shape, Wire, WireError};
@@ -19,8 +19,7 @@ const WRONG_SIDE: &str = "this carrier is for messages from another node";
 /// Reason why an address cannot be decoded.
 const WRONG_TYPE: &str = "the address has another type";
 
-/// Returns the receiver to which an address leads, if messages of the line (a session) contain the
-/// address as a name.
+/// Returns the name of an address, if messages in this session contain the address as a name.
 fn named<M: Travels>(address: &Address<M>, line: &dyn Line) -> Option<Named> {
     let origin = address.origin()?;
     let origin: &Origin = origin.downcast_ref()?;

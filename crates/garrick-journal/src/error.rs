@@ -78,7 +78,7 @@ pub enum JournalError {
     },
     /// The name of a journal is not accepted.
     Name {
-        /// The name.
+        /// The name that is not accepted.
         name: String,
         /// Rule that the name breaks.
         why: &'static str,

@@ -11,7 +11,7 @@ use std::str;
 
 use crate::event::{Event, EventKind};
 
-/// Number of bytes of a frame before its kind.
+/// Number of bytes in a frame that precede the byte with its kind.
 const HEAD_BYTES: usize = 8;
 
 const EVENT: u8 = 1;
@@ -25,7 +25,7 @@ const EVENT_BYTES: usize = 1 + 8 + 8 + 2 + 2;
 /// Size of the kind and fields of a commit in bytes.
 const COMMIT_BYTES: usize = 1 + 8 + 4 * 4;
 
-/// A frame.
+/// A frame: one entry in a file of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
     /// An event of a journal.
@@ -36,13 +36,13 @@ pub(crate) enum Frame<'a> {
         newest: u64,
         name: &'a str,
     },
-    /// The end of a group.
+    /// The end of a group of events that were appended together.
     Commit(Commit),
     /// A journal was deleted with all its events.
     Deleted { journal: u64 },
 }
 
-/// The end of a group.
+/// The frame at the end of a group of events that were appended together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Commit {
     /// Number of the group.
@@ -60,7 +60,7 @@ pub(crate) struct Commit {
 }
 
 impl Frame<'_> {
-    /// Appends the frame to bytes.
+    /// Appends the encoding of the frame to `to`.
     pub(crate) fn put(&self, to: &mut Vec<u8>) {
         let from = to.len();
         to.extend_from_slice(&[0; HEAD_BYTES]);
@@ -142,7 +142,7 @@ impl Flaw {
     }
 }
 
-/// A reader of fields from the beginning of bytes.
+/// The bytes of a frame's fields that were not read yet.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -34,7 +34,7 @@ pub(crate) fn check_state(state: &[u8]) -> Result<(), JournalError> {
 pub struct JournalId(pub(crate) u64);
 
 impl JournalId {
-    /// Creates the number of a journal. Used by implementations of [`Log`](crate::Log).
+    /// Creates a `JournalId` from a number. Used by implementations of [`Log`](crate::Log).
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self(number)
@@ -137,7 +137,7 @@ impl Group {
         Ok(())
     }
 
-    /// Removes all events, and keeps the memory.
+    /// Removes all events, but keeps the allocated memory for later events.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.payloads.clear();

@@ -18,14 +18,14 @@ pub struct Snapshot {
     pub number: u64,
     /// Type and version of the state.
     pub kind: EventKind,
-    /// The state.
+    /// The encoded state.
     pub payload: Vec<u8>,
 }
 
 /// The data with which reading a journal begins, as returned by [`Log::start`].
 #[derive(Debug)]
 pub struct Start {
-    /// The journal.
+    /// Number of the journal in the open log.
     pub journal: JournalId,
     /// Number of the newest event, or 0 if there is none.
     pub newest: u64,

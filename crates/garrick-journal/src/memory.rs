@@ -51,7 +51,7 @@ struct Store {
     notices: Notices,
 }
 
-/// A journal.
+/// The stored events and snapshots of a journal.
 struct Stored {
     name: Arc<str>,
     newest: u64,
@@ -61,7 +61,7 @@ struct Stored {
     snapshots: VecDeque<Snapshot>,
 }
 
-/// An event.
+/// An event that is stored in memory.
 struct Kept {
     number: u64,
     kind: EventKind,

@@ -92,12 +92,12 @@ pub(crate) struct Counts {
 /// Passes snapshots from the sampler to their readers.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    /// The newest frame. Written by the sampler.
+    /// The newest snapshot, with its cached renderings. Written by the sampler.
     newest: watch::Sender<Arc<Frame>>,
     /// The last changes of alerts. Written by the sampler, read by event streams.
     log: Mutex<Log>,
     history: Arc<Mutex<History>>,
-    /// Failures and trees. Written by the sampler.
+    /// Recent failures and the supervision trees. Written by the sampler.
     book: SharedBook,
     pub(crate) counts: Counts,
 }
@@ -114,7 +114,7 @@ impl Hub {
         }
     }
 
-    /// Makes the hub use the failures and trees of a sampler, and returns the hub.
+    /// Makes the hub use the failures and supervision trees of a sampler, and returns the hub.
     pub(crate) fn with_book(self, book: SharedBook) -> Self {
         Self { book, ..self }
     }

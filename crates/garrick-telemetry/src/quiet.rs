@@ -1,7 +1,7 @@
 //! Catches panics of foreign code: sources and observers, and their destructors.
 //!
-//! When a panic is caught, the process's panic hook has already run. After that, the caller
-//! continues.
+//! When a panic is caught, the process's panic hook has already run. The caller continues after the
+//! panic.
 
 use garrick_core::quiet;
 

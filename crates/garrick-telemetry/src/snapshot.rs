@@ -497,21 +497,21 @@ pub struct JournalStatus {
     pub notice: Option<String>,
     /// Total number of groups of turns that were written, each with one sync.
     pub groups: u64,
-    /// Average number of groups per second over the window.
+    /// Average number of written groups per second over the window.
     pub group_rate: f64,
     /// Average time to write a group over the window, in seconds. `None` if no group was written in
     /// the window.
     pub group_seconds: Option<f64>,
     /// Total number of turns in the groups that were written.
     pub turns: u64,
-    /// Average number of turns per second over the window.
+    /// Average number of turns in written groups per second over the window.
     pub turn_rate: f64,
     /// Average number of turns in a group over the window. `None` if no group was written in the
     /// window.
     pub group_turns: Option<f64>,
     /// Total number of events in the groups that were written.
     pub events: u64,
-    /// Average number of events per second over the window.
+    /// Average number of written events per second over the window.
     pub event_rate: f64,
     /// Total size in bytes of the events that were written, without the bytes that the log adds.
     pub event_bytes: u64,

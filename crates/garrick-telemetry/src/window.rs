@@ -40,7 +40,8 @@ impl Pace {
     }
 }
 
-/// Time of a sample, and the pace of the window.
+/// Time of a sample, and the length of the window with the minimum time between its points
+/// (`Pace`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) pace: Pace,

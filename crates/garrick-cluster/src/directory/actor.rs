@@ -34,10 +34,10 @@ const DEAD: Duration = Duration::from_secs(10);
 /// answered at once, from the records that are known so far.
 const EARLY_MAX: usize = 1_024;
 
-/// An operation on the directory.
+/// An operation that the actor of the directory runs on the directory.
 pub(crate) type Order = Box<dyn FnOnce(&mut Directory, &Context<'_, ToDirectory>) + Send>;
 
-/// A message to the directory.
+/// A message to the actor that keeps the directory of a node.
 pub(crate) enum ToDirectory {
     Beat,
     News(News),
@@ -64,7 +64,7 @@ pub(crate) struct Directory {
     pub(super) changes: Changes,
     pub(super) view: View,
     pub(super) names: Names,
-    /// Services that this node offers, or to whose changes its actors have subscribed.
+    /// Services that this node offers, and services that have subscribers on this node.
     services: BTreeMap<ServiceKey, Box<dyn AnyService>>,
     /// Requests that wait for the first reading of the records.
     early: Vec<Order>,
@@ -72,7 +72,7 @@ pub(crate) struct Directory {
     dead: BTreeMap<Arc<str>, Nanos>,
 }
 
-/// The address of the directory of a node.
+/// The address of the actor that keeps the directory of a node.
 #[derive(Clone)]
 struct Kept(Address<ToDirectory>);
 
@@ -230,7 +230,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Ends a subscription.
+    /// Ends the subscription of an address to the changes of a service.
     pub(crate) fn unsubscribe<M: Travels>(
         &mut self,
         key: &ServiceKey,

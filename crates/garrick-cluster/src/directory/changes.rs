@@ -28,13 +28,14 @@ pub(super) struct Changes {
     ticket: u64,
     /// True if a change was postponed because too many changes have no answer.
     puts_off: bool,
-    /// Time at which the records were requested. `None` if no request is unanswered.
+    /// Time of the request for records that has no answer yet. `None` if there is no such request.
     reads_since: Option<Nanos>,
     /// True if a record may have changed after the unanswered request was sent.
     reads_again: bool,
 }
 
-/// A change without an answer.
+/// A change of a record that the placement (the store of the cluster's records) has not answered
+/// yet.
 pub(super) struct Pending {
     ticket: u64,
     since: Nanos,
@@ -53,7 +54,8 @@ impl Changes {
         }
     }
 
-    /// Asks the placement to report changes.
+    /// Asks the placement (the store of the cluster's records) to notify `to` after changes of
+    /// records.
     pub(super) fn watch(&self, to: &Address<News>) {
         self.placement.watch(to);
     }

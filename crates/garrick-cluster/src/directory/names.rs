@@ -43,7 +43,7 @@ pub(super) struct WatcherOf<M: 'static> {
     pub(super) told: Option<Option<Holder>>,
 }
 
-/// Names of actors of this node, and names to whose changes its actors have subscribed.
+/// Names of actors of this node, and names that have subscribers on this node.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) claims: BTreeMap<Arc<str>, Claim>,

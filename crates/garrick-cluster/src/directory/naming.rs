@@ -131,7 +131,7 @@ impl Directory {
         })
     }
 
-    /// Informs an actor about the actor that has a name, now and after each change.
+    /// Tells the subscriber `to` which actor has a name, now and after each change.
     pub(crate) fn watch_name<M: Travels>(
         &mut self,
         name: Arc<str>,
@@ -150,7 +150,7 @@ impl Directory {
         }
     }
 
-    /// Informs the subscribers of a name about the actor that has it.
+    /// Tells the subscribers of a name which actor has the name.
     pub(super) fn tell_watchers(&mut self, name: &Arc<str>) {
         let Some(mut watchers) = self.names.watchers.remove(name) else {
             return;

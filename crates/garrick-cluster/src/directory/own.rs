@@ -10,8 +10,8 @@ use garrick_sched::TaskId;
 use crate::line::Travels;
 use crate::named::Origin;
 
-/// A door (an address that leads to a function) in front of an actor of this node. The door's
-/// address is sent in messages as a name, and is equal to the address of the actor.
+/// A door (an address that leads to a function) that passes messages on to an actor of this node.
+/// The address of the door is equal to the address of the actor, but is sent in messages as a name.
 struct Held<M: 'static> {
     address: Address<M>,
     origin: Arc<Origin>,

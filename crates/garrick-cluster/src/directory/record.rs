@@ -64,9 +64,9 @@ pub(crate) struct Registered {
 /// A parsed key of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// Lists the actors of a node under a key.
+    /// Key of the record that lists the actors that a node offers as a service.
     Served(NodeName, ServiceKey),
-    /// Contains the owner of a name.
+    /// Key of the record that contains the owner of a name.
     Name(Arc<str>),
 }
 

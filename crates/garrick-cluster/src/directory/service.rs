@@ -71,7 +71,7 @@ impl<M: Travels> Service<M> {
         found.map(|(number, _)| *number)
     }
 
-    /// Adds an actor of this node.
+    /// Adds an actor of this node to the service.
     pub(super) fn add(&mut self, number: u64, address: Address<M>, node: &Node) {
         let name = Instance::service(node.life(), number);
         let address = held(address, node.origin_of(name.into()));
@@ -118,7 +118,7 @@ impl<M: Travels> Service<M> {
         }
     }
 
-    /// Sends a change to all subscribers.
+    /// Sends a change of the list of actors to all subscribers.
     fn tell(&mut self, change: impl Fn() -> Listing<M>) {
         self.subscribers.retain(|subscriber| {
             let is_told = subscriber.send(change()).is_ok();

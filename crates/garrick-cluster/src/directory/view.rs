@@ -25,7 +25,7 @@ pub(super) struct Seen {
     pub(super) served: Option<Served>,
 }
 
-/// A record of a name.
+/// The record of a name: which actor has the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SeenName {
     pub(super) revision: u64,
@@ -43,7 +43,7 @@ pub(super) struct Changed {
 /// The last known services and names of all members. The view may be out of date.
 #[derive(Default)]
 pub(super) struct View {
-    /// Last revision of the records whose changes the view contains.
+    /// Revision of the records up to which the view contains all changes.
     revision: u64,
     /// True after the records were read for the first time.
     is_read: bool,
@@ -248,7 +248,8 @@ impl View {
         changed.services.insert(key);
     }
 
-    /// Applies a record of a name.
+    /// Applies the record of a name to the view, unless the view contains a later state of the
+    /// record.
     fn apply_name(&mut self, name: Arc<str>, record: &Record, changed: &mut Changed) {
         if (self.names.get(&name)).is_some_and(|seen| seen.revision >= record.revision) {
             return;

@@ -1,4 +1,5 @@
-//! Gates. All messages to the entities of a kind pass through the gate of the kind on this node.
+//! Gates. The gate of a kind on a node counts and limits the messages to entities of the kind. This
+//! module also contains the doors through which these messages pass.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -14,9 +15,9 @@ use crate::line::Travels;
 use crate::members::hash;
 use crate::named::{Named, Origin};
 
-/// Maximum number of messages of a kind that wait on a node, for an owner of their shard or for an
-/// entity that is stopping. The node refuses further messages. The constant is also the maximum
-/// number of the node's own messages in the mailbox of a region.
+/// Maximum number of messages to entities of a kind that wait on a node: for an owner of their
+/// shard, or for the end of an entity. The node refuses further messages. The same maximum applies
+/// to the node's own messages in the mailbox of a region.
 pub(crate) const WAITING_MAX: usize = 16_384;
 
 /// Counters and state of a region (the actor that passes on all messages of a kind), which senders
@@ -27,7 +28,7 @@ pub(super) struct Gate {
     waiting: AtomicUsize,
     /// True if the node has left.
     is_closed: AtomicBool,
-    /// Number of entities that run here.
+    /// Number of entities that run on this node.
     pub(super) active: AtomicUsize,
     /// Number of times that an entity was created on this node.
     pub(super) created: AtomicU64,
@@ -64,7 +65,8 @@ impl Gate {
     }
 }
 
-/// Returns the address under which the regions of other nodes reach a region.
+/// Returns the address through which regions of other nodes send messages to the given region. (A
+/// region is the actor that passes on all messages of a kind on a node.)
 ///
 /// Messages from other regions are accepted even if the mailbox is full, because the sending
 /// regions have already accepted them.
@@ -72,8 +74,8 @@ pub(super) fn region_address<M: Travels>(region: Address<RegionMsg<M>>) -> Addre
     door(FromOthers(region))
 }
 
-/// A door (an address that leads to a function) by which the regions of other nodes reach this
-/// region.
+/// A door (an address that leads to a function) through which the regions of other nodes send
+/// messages to this region (the actor that passes on all messages of a kind).
 struct FromOthers<M: 'static>(Address<RegionMsg<M>>);
 
 impl<M: Travels> Door for FromOthers<M> {
@@ -100,8 +102,8 @@ impl<M: Travels> Door for FromOthers<M> {
     }
 }
 
-/// A door (an address that leads to a function) by which senders on this node reach an entity on
-/// any node.
+/// A door (an address that leads to a function) through which senders on this node send messages to
+/// an entity on any node.
 struct Entrance<M> {
     region: Address<RegionMsg<M>>,
     gate: Arc<Gate>,

@@ -35,11 +35,12 @@ impl<M: Travels> Regional for Address<RegionMsg<M>> {
 
 /// A kind of entities that a node uses. Hides the type of their messages.
 struct Used {
-    /// The `Address<RegionMsg<M>>` of the region.
+    /// The address of the region (the actor that passes on all messages of the kind), of the type
+    /// `Address<RegionMsg<M>>`.
     region: Box<dyn Any + Send + Sync>,
     gate: Arc<Gate>,
-    /// Weak reference to the host of the kind. If the turn that passed the host to the region was
-    /// undone, the host no longer exists.
+    /// Weak reference to a token of the host, which creates the entities of the kind. If the turn
+    /// that passed the host to the region was undone, the host no longer exists.
     host: Weak<()>,
 }
 
@@ -73,16 +74,16 @@ struct Shared {
     members: Arc<Mutex<MembersSample>>,
     standings: Arc<Mutex<Standings>>,
     kinds: Mutex<HashMap<Arc<str>, Used>>,
-    /// Values that higher layers, such as topics, have started for this node, by type and name.
+    /// Values that higher layers, such as topics, keep for this node, by type and name.
     kept: Mutex<BTreeMap<(TypeId, Box<str>), Kept>>,
 }
 
-/// A value of a higher layer.
+/// A value that a higher layer, such as topics, keeps for a node.
 type Kept = Box<dyn Any + Send + Sync>;
 
-/// Reason why a value was not started.
+/// Reason why a higher layer, such as topics, cannot keep another value for a node.
 pub(crate) enum NotKept {
-    /// Too many values have been started.
+    /// The maximum number of values is already kept.
     Many,
     /// The system is shutting down.
     Closed,
@@ -258,7 +259,8 @@ impl Entities {
         Ok(started)
     }
 
-    /// Returns the region and the gate of a kind. Creates them on first use.
+    /// Returns the region of a kind (the actor that passes on all messages of the kind) and the
+    /// region's counters. Creates both on first use.
     fn used<M: Travels>(
         &self,
         kind: &str,
@@ -410,9 +412,9 @@ impl Entities {
     }
 
     /// Returns a question that is answered when this node is no longer a member, because it was
-    /// drained or has left. An operator can order a node to drain (`garrick cluster drain`), so a
-    /// program waits for the answer, and then ends. If the node has already left, the question
-    /// fails.
+    /// drained or has left. An operator can order a node to drain by `garrick cluster drain`. So
+    /// the program of a node should wait for the answer to this question, and then end. If the node
+    /// has already left, the question fails.
     pub fn left(&self) -> Ask<()> {
         self.shared.placer.ask(PlacerMsg::Await)
     }

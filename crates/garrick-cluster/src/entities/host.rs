@@ -15,7 +15,7 @@ use crate::members::{Tenure, Versions};
 const BACKOFF: Duration = Duration::from_millis(10);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
-/// Options of a kind on a node.
+/// Options of a kind of entities on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindOptions {
     pub(super) shards: u32,
@@ -126,23 +126,24 @@ pub(super) trait Host<M>: Send + Sync {
     /// shard. Returns `None` if the system is shutting down.
     fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>>;
 
-    /// Options of the kind.
+    /// Returns the options of the kind of entities.
     fn options(&self) -> &KindOptions;
 }
 
-/// A host with a function that creates an actor.
+/// A host (the creator of the entities of a kind) that calls a function to create the actor of an
+/// entity.
 pub(super) struct HostOf<F> {
     handle: Handle,
     tree: Tree,
     make: Arc<F>,
     options: KindOptions,
-    /// A token that lives as long as the host. Weak references to the token show whether the host
-    /// still exists.
+    /// A token that lives as long as this host (the creator of a kind's entities). Weak references
+    /// to the token show whether the host still exists.
     _exists: Arc<()>,
 }
 
 impl<F> HostOf<F> {
-    /// Creates a host with a supervisor for the entities.
+    /// Creates a host (the creator of a kind's entities), with a supervisor for the entities.
     pub(super) fn new(
         handle: Handle,
         kind: &'static str,

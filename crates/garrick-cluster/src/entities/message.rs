@@ -1,4 +1,5 @@
-//! Messages to regions.
+//! Messages to regions. A region is the actor that passes on all messages to entities of a kind on
+//! a node.
 
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use super::host::Host;
 use crate::line::Carrier;
 use crate::members::Order;
 
-/// A message to the region of the same kind on another node.
+/// A message to the region of the same kind on another node. (A region is the actor that passes on
+/// all messages to entities of a kind on a node.)
 #[derive(Wire)]
 #[wire(name = "garrick.ToRegion", context = Carrier)]
 pub(super) enum ToRegion<M> {
@@ -22,8 +24,8 @@ pub(super) enum ToRegion<M> {
         revision: u64,
         message: M,
     },
-    /// An announcement that the sending node sends no more messages for a shard while the shard's
-    /// record has this revision.
+    /// An announcement that the sending node sends no more messages for a shard, as long as the
+    /// shard's record has this revision.
     Held {
         shard: u32,
         revision: u64,
@@ -31,7 +33,7 @@ pub(super) enum ToRegion<M> {
     },
 }
 
-/// A message to a region.
+/// A message to a region: the actor that passes on all messages to entities of a kind on a node.
 pub(super) enum RegionMsg<M> {
     /// A message to an entity, from this node.
     Send {
@@ -40,7 +42,7 @@ pub(super) enum RegionMsg<M> {
         hash: u64,
         message: M,
     },
-    /// A message from another node.
+    /// A message from the region of the same kind on another node.
     From(ToRegion<M>),
     Order(Order),
     /// A report that this node now runs entities of the kind.
@@ -51,7 +53,7 @@ pub(super) enum RegionMsg<M> {
         key: Arc<str>,
         generation: u64,
     },
-    /// A scheduled check. Contains the time for which it was scheduled. A region ignores the check
-    /// if another one is scheduled now.
+    /// A request to make a scheduled check. Contains the time for which the check was scheduled.
+    /// The region ignores the request if the next check is now scheduled for another time.
     Tick(Nanos),
 }

@@ -1,4 +1,5 @@
-//! Shards of a region: their owners, their waiting messages and their entities.
+//! Shards of a kind, as the region of the kind on this node sees them: their owners, their waiting
+//! messages and their entities.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,7 +41,8 @@ pub(super) enum Place<M> {
     Nobody,
     /// This node has owned the shard since the revision `since`.
     Here { since: u64 },
-    /// Another node owns the shard. Contains the address of its region.
+    /// Another node owns the shard. Contains the address of the region (the actor that passes on
+    /// the messages of the kind) on that node.
     Far(Address<ToRegion<M>>),
     /// Another node owns the shard, and hands it over. Messages wait. The value contains the
     /// address of the owner's region until this node has announced that it sends no more messages.
@@ -49,18 +51,18 @@ pub(super) enum Place<M> {
     HandsOver { since: u64, phase: Phase },
 }
 
-/// Phase of a shard that is handed over.
+/// Phase of the hand-over of a shard.
 pub(super) enum Phase {
-    /// The listed nodes may still send messages. The shard waits for their announcements until the
-    /// given time.
+    /// The listed nodes may still send messages. Until the given time, the shard waits for their
+    /// announcements that they send no more.
     Waits {
         nodes: HashSet<String>,
         until: Nanos,
     },
     /// The entities are stopping, and may run until the given time. Messages wait.
     Stops { until: Nanos },
-    /// The entities have stopped, or their turns have no effect any more. The placer now gives the
-    /// shard to another node.
+    /// The entities have stopped, or their turns have no effect any more. The placer (the actor
+    /// that decides about shards) now gives the shard to another node.
     Stopped,
 }
 
@@ -75,7 +77,7 @@ pub(super) struct Entity<M> {
     pub(super) queue: VecDeque<Waiting<M>>,
 }
 
-/// A shard of a region.
+/// A shard, as the region of its kind on this node sees it.
 pub(super) struct Shard<M> {
     pub(super) place: Place<M>,
     /// Revision of the record of the shard.
@@ -94,11 +96,11 @@ pub(super) struct Shard<M> {
     pub(super) held: Vec<(String, u64)>,
 }
 
-/// Destination of a message.
+/// Destination of a message to an entity.
 pub(super) enum Way<'a, M> {
     /// An entity of this node.
     Entity,
-    /// Another node.
+    /// The region (the actor that passes on messages to entities) of another node.
     Far(&'a Address<ToRegion<M>>),
     /// No destination is known yet, so the message waits.
     Wait,
@@ -121,7 +123,7 @@ impl<M> Default for Shard<M> {
 }
 
 impl<M: 'static> Shard<M> {
-    /// Returns the destination of a message, if no other message waits before it.
+    /// Returns the destination of a message. Assumes that no earlier message is waiting.
     pub(super) fn way(&self, by: Option<u64>) -> Way<'_, M> {
         // The sender has read a later record: this region will soon know of it.
         if by.is_some_and(|by| by > self.revision) {
@@ -156,8 +158,8 @@ impl<M: 'static> Shard<M> {
         waits || !self.queue.is_empty() || self.behind > 0
     }
 
-    /// Records that a node sends no more messages, because it has read a later record than this
-    /// region.
+    /// Records that a node sends no more messages for the shard. That node has read a later record
+    /// of the shard than this region.
     pub(super) fn held_early(&mut self, node: String, revision: u64) {
         self.held.retain(|(known, _)| *known != node);
         if self.held.len() < HELD_MAX {

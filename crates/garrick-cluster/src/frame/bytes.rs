@@ -1,4 +1,4 @@
-//! Numbers and texts in frames.
+//! Functions that write and read numbers and texts in frames.
 
 /// Reason why the entries of a frame cannot be read.
 pub(crate) type Bad = &'static str;

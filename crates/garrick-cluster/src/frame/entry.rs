@@ -57,7 +57,7 @@ pub(crate) enum Ref<'a> {
     Receivers(Slot),
     /// The entity with the given kind and key.
     Entity { kind: &'a str, key: &'a str },
-    /// A service of a node.
+    /// The service with the given name on the given node.
     Service { node: &'a str, name: &'a str },
 }
 
@@ -70,12 +70,12 @@ pub(crate) struct Body<'a> {
     pub(crate) first: u64,
     /// Number of addresses in the content.
     refs: u32,
-    /// The encoded addresses. Their encoding has been checked.
+    /// The encoded addresses in the content. Their encoding has been checked.
     listed: &'a [u8],
     pub(crate) content: &'a [u8],
 }
 
-/// A message.
+/// A message to a receiver on the other node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message<'a> {
     pub(crate) target: Target<'a>,
@@ -84,7 +84,7 @@ pub(crate) struct Message<'a> {
     pub(crate) body: Body<'a>,
 }
 
-/// An answer.
+/// An answer to a question of the other node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer<'a> {
     pub(crate) question: u64,
@@ -109,7 +109,7 @@ pub(crate) enum Order {
     Full { target: Owned, is_full: bool },
 }
 
-/// A [`Target`] that owns its name.
+/// An owned [`Target`] (the receiver of a message), with its own copy of the name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Owned {
     Service(Arc<str>),
@@ -117,7 +117,8 @@ pub(crate) enum Owned {
 }
 
 impl Owned {
-    /// Returns true if both targets are known to be equal.
+    /// Returns true if both targets are certainly the same receiver. Equal names of services are
+    /// not recognized if they are separate copies.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service(one), Self::Service(other)) => Arc::ptr_eq(one, other),
@@ -188,7 +189,7 @@ impl Ref<'_> {
     }
 }
 
-/// A [`Body`] that is being written.
+/// The parts from which a [`Body`] (the content of a message or of an answer) is written.
 #[derive(Default)]
 pub(crate) struct NewBody<'a> {
     pub(crate) replies: u32,
@@ -247,7 +248,7 @@ pub(crate) fn put_leave(to: &mut Vec<u8>) {
     to.push(LEAVE);
 }
 
-/// Appends an order with its number.
+/// Appends an order (an entry that is sent again until it is confirmed), with its number.
 pub(crate) fn put_order(number: u64, order: &Order, to: &mut Vec<u8>) {
     to.push(ORDER);
     put_number(number, to);
@@ -298,7 +299,7 @@ fn put_ended(ended: &Ended, to: &mut Vec<u8>) {
     put_bytes(text.as_bytes(), to);
 }
 
-/// An entry of a frame.
+/// An entry of a frame: a message, an answer, a refusal, an order, or the end of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry<'a> {
     Tell(Message<'a>),

@@ -4,13 +4,13 @@ use std::fmt;
 
 use crate::name::NodeName;
 
-/// Size of a head in bytes, without the name.
+/// Size of the head of a frame in bytes, without the name of the sender.
 pub(crate) const HEAD_BYTES: usize = 88;
 
 /// First bytes of a frame. The last one is the version of the format.
 const MAGIC: [u8; 5] = *b"GRKF\x01";
 
-/// Position of the checksum.
+/// Position of the checksum in the head of a frame.
 const SUM_AT: usize = HEAD_BYTES - 4;
 
 /// Reason why a frame is refused.
@@ -37,7 +37,8 @@ impl fmt::Display for BadFrame {
     }
 }
 
-/// The head of a frame.
+/// The head of a frame: the session and the number of the frame, and confirmations of received
+/// frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Head {
     /// Incarnation of the sender. It differs each time the node starts.
@@ -55,7 +56,8 @@ pub(crate) struct Head {
     /// Number of the last frame that the sender confirms. The sender has handled all frames up to
     /// this one, or has reported their loss and received a confirmation of the report.
     pub(crate) taken: u64,
-    /// Number of the last order that the sender has handled.
+    /// Number of the last order (an entry that is sent again until it is confirmed) that the sender
+    /// has handled.
     pub(crate) orders: u64,
     /// Number of the last session of the receiver that the sender has declared lost, or 0.
     pub(crate) dead: u64,

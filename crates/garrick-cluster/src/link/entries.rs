@@ -1,4 +1,4 @@
-//! The effects of the entries of frames.
+//! Handling of the entries in the frames of the other node.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct Delivery {
     receiver: Option<(Owned, Arc<dyn Exported>)>,
     /// Type of the last message. `None` if there was none.
     of: Option<MessageId>,
-    /// A carrier, kept for the next message.
+    /// A carrier (the context of the decoding), which is kept for the next message.
     carrier: Option<Carrier>,
     /// Number of messages that were delivered.
     count: u64,

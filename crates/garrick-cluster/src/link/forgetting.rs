@@ -18,8 +18,8 @@ use crate::message::LinkMsg;
 /// Time after which a node is forgotten if it is not connected, and nothing waits for it.
 const FORGETS_AFTER: Duration = Duration::from_secs(60);
 
-/// Number of links of a node above which lost nodes are forgotten sooner: after the time in the
-/// next constant.
+/// Number of links of a node above which nodes that are not connected are forgotten sooner: after
+/// `FORGETS_SOON`.
 const LINKS_MAX: usize = 1_024;
 const FORGETS_SOON: Duration = Duration::from_secs(5);
 

@@ -1,7 +1,7 @@
 //! Messages that wait for room in mailboxes of this node.
 //!
 //! The other node stops sending to a mailbox when it learns that the mailbox is full. The link
-//! holds messages that were already under way. So it holds at most one window of data.
+//! holds only the messages that were sent before. So the amount of held data is limited.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::line::Held;
 /// Time until the first check for room. The time doubles after each check that finds no room.
 const FIRST: Duration = Duration::from_millis(1);
 
-/// Maximum time between two checks.
+/// Maximum time between two checks for room in mailboxes.
 const LAST: Duration = Duration::from_millis(64);
 
 /// Messages that wait for room in mailboxes, by receiver.
@@ -77,7 +77,7 @@ impl Holding {
         done
     }
 
-    /// Returns the time until the next check, if messages wait.
+    /// Returns the time until the next check for room in mailboxes, if messages wait.
     pub(super) fn pause(&self) -> Option<Duration> {
         let pause = LAST.min(FIRST * (1 << self.looks.min(10)));
         (!self.is_empty()).then_some(pause)

@@ -1,8 +1,8 @@
 //! Links. A link is the connection of a node to one other node.
 //!
-//! A link is an actor. It puts the messages from doors into frames, and sends a frame when no more
-//! messages wait or when the frame is large. It delivers the messages in arriving frames to their
-//! receivers. `src/README.md` describes the protocol.
+//! A link is an actor. The link puts messages to the other node into frames, and sends a frame when
+//! no more messages wait or when the frame is large. The link delivers the messages in arriving
+//! frames to their receivers. `src/README.md` describes the protocol.
 
 mod holding;
 mod questions;
@@ -42,8 +42,8 @@ use watched::Watched;
 /// confirmed). Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
 
-/// Number of successive beats after which the other node counts as lost if it has not confirmed any
-/// frame, even if its own frames still arrive.
+/// Number of successive beats (periodic checks of a link) after which the other node counts as lost
+/// if it has not confirmed any frame. The other node is lost even if its own frames still arrive.
 const BEATS_STUCK_MAX: u32 = 20;
 
 /// The actor that exchanges frames with one other node.
@@ -55,11 +55,12 @@ pub(crate) struct Link {
     sending: Sending,
     receiving: Receiving,
     questions: Questions,
-    /// Watches of actors on the other node.
+    /// Watches that this node has requested, of actors on the other node.
     watches: HashMap<u64, Notice>,
-    /// Watches of actors on this node.
+    /// Watches that the other node has requested, of actors on this node.
     watched: Watched,
-    /// Orders that wait until earlier orders are confirmed.
+    /// Orders (requests and reports that are repeated until they are confirmed) that wait until
+    /// earlier orders are confirmed.
     backlog: VecDeque<Order>,
     /// Incarnation of the other node, or 0 if the node is not connected.
     life: u64,
@@ -67,29 +68,31 @@ pub(crate) struct Link {
     last_life: u64,
     /// Time of the last frame from the other node, or of the first frame to it.
     heard: Nanos,
-    /// State that samples show while the nodes are not connected.
+    /// State of the link that samples contain while the nodes are not connected.
     rest: LinkState,
-    /// Number of orders that were handled so far in the current frame.
+    /// Number of orders (requests and reports that are repeated until they are confirmed) that were
+    /// handled so far in the current frame.
     taken_orders: u32,
-    /// True if a beat is scheduled.
+    /// True if a beat (a periodic check of the link) is scheduled.
     beats: bool,
     /// True if the node has left, or the link has forgotten the other node. Then the link refuses
     /// all messages.
     is_over: bool,
-    /// Number of the first session.
+    /// Number of the first session of this link.
     first_session: u64,
     /// True if the other node has received a frame of the current session.
     is_seen: bool,
-    /// Time at which the other node became disconnected with nothing waiting for it. `None` if the
-    /// node is connected or something waits for it.
+    /// Start of the time in which the other node is not connected, and nothing waits for it. `None`
+    /// if the node is connected or something waits for it.
     rests_since: Option<Nanos>,
-    /// True if a [`LinkMsg::Forget`] is scheduled.
+    /// True if a check is scheduled that may end this link ([`LinkMsg::Forget`]).
     forgets: bool,
     /// True if the link has received a message.
     is_used: bool,
     /// True if a frame was sent to the other node since that node was last lost.
     has_greeted: bool,
-    /// True if frames were lost, so that the orders must be sent again.
+    /// True if frames were lost, so that the unconfirmed requests and reports (orders) must be sent
+    /// again.
     repeats: bool,
     delivery: Delivery,
     holding: Holding,
@@ -164,7 +167,8 @@ impl Link {
         self.sending.order(order, name);
     }
 
-    /// Sends waiting orders, as long as not too many orders are unconfirmed.
+    /// Sends waiting orders (requests and reports that are repeated until they are confirmed), as
+    /// long as not too many of them are unconfirmed.
     fn order_waiting(&mut self) {
         while self.sending.unconfirmed() < ORDERS_MAX
             && let Some(order) = self.backlog.pop_front()
@@ -186,7 +190,7 @@ impl Link {
         self.put_entries(&contents.entries[from..], contents.count - counted);
     }
 
-    /// Adds encoded entries, which senders have written, to the open frame.
+    /// Adds entries that senders have already encoded to the frame that is being filled.
     fn put_entries(&mut self, entries: &[u8], count: u32) {
         let frame = self.sending.frame(self.base.name.as_str());
         frame.bytes.extend_from_slice(entries);
@@ -218,7 +222,8 @@ impl Link {
         }
     }
 
-    /// Adds an order to the frame of the batch.
+    /// Adds an order (a request or report that is repeated until it is confirmed) to the frame of
+    /// the batch.
     fn order_in_batch(&mut self, order: Order) {
         self.sending.order(order, self.base.name.as_str());
     }
@@ -296,7 +301,7 @@ impl Link {
         OwnRef::Senders(slot)
     }
 
-    /// Sends the waiting frames, as far as the window allows. If more messages are coming, keeps
+    /// Sends waiting frames until too many bytes are under way. If more messages are coming, keeps
     /// the last frame open for them.
     fn flush(&mut self, cx: &mut Context<'_, LinkMsg>) {
         let is_last = !cx.has_more();
@@ -393,7 +398,7 @@ impl Link {
         self.beat_later(cx);
     }
 
-    /// Publishes the state of the link for samples.
+    /// Publishes the state of the link, so that samples can contain it.
     fn publish(&self, now: Nanos) {
         let has_gap = self.sending.has_lost() || self.receiving.has_reports();
         let state = match (self.life, has_gap) {

@@ -13,7 +13,7 @@ use crate::line::Question;
 /// together). A question may end later than its time limit, by at most this time.
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// Questions that were sent within [`PERIOD`].
+/// Questions that were sent within [`PERIOD`] and end together.
 struct Period {
     /// Number of the first question.
     first: u64,

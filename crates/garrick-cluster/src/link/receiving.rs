@@ -7,7 +7,7 @@ use crate::frame::Head;
 /// Number of received bytes after which a confirmation is sent at once.
 const TELL_BYTES: usize = 256 << 10;
 
-/// The receiving half of a link.
+/// The receiving half of a link, which determines which frames of the other node are new.
 #[derive(Default)]
 pub(super) struct Receiving {
     /// Number of the current session of the other node, or 0 if there is none.
@@ -16,10 +16,10 @@ pub(super) struct Receiving {
     lost_session: u64,
     /// Number of the last frame that has arrived or was lost.
     number: u64,
-    /// Number of the last order that was handled.
+    /// Number of the last order (a repeated request or report) that was handled.
     order: u64,
-    /// Unconfirmed reports of lost frames: for each, the number of the order that contains the
-    /// report, and the number of the first lost frame.
+    /// Unconfirmed reports of lost frames. For each report: the number under which it was sent, and
+    /// the number of the first lost frame.
     reports: VecDeque<(u64, u64)>,
     /// Number of bytes that were received since the last confirmation.
     untold: usize,
@@ -32,7 +32,8 @@ pub(super) enum Verdict {
     Old,
     /// The other node has begun another session, so the current one is over.
     Reset,
-    /// The frame has arrived before, so its entries must be ignored. Its head may be newer.
+    /// The frame has arrived before, so its entries must be ignored. Its head may still contain new
+    /// information.
     Twice,
     /// The entries must be handled. Contains the first and the last number of the frames that were
     /// lost before this one, if there are any.
@@ -90,7 +91,8 @@ impl Receiving {
         self.session
     }
 
-    /// Returns true if `number` is the number of the next order, and counts that order as handled.
+    /// Counts an order (a repeated request or report) as handled if `number` is the number of the
+    /// next order. Returns false otherwise.
     pub(super) fn is_next_order(&mut self, number: u64) -> bool {
         let is_next = number == self.order + 1;
         self.order += u64::from(is_next);
@@ -101,18 +103,18 @@ impl Receiving {
         self.order
     }
 
-    /// Records that the order with the number `order` reports a loss that begins with the frame
-    /// `from`.
+    /// Records that a loss of frames was reported in the order with the number `order`. The first
+    /// lost frame has the number `from`.
     pub(super) fn reported(&mut self, order: u64, from: u64) {
         self.reports.push_back((order, from));
     }
 
-    /// Returns true if the other node has not confirmed the report of a loss.
+    /// Returns true if the other node has not confirmed all reports of lost frames.
     pub(super) fn has_reports(&self) -> bool {
         !self.reports.is_empty()
     }
 
-    /// Removes the reports that the other node has confirmed.
+    /// Removes the reports of lost frames that the other node has confirmed.
     pub(super) fn confirm(&mut self, orders: u64) {
         while self
             .reports

@@ -17,7 +17,7 @@ use crate::transport::Incoming;
 /// each refusal.
 const FIRST: Duration = Duration::from_millis(5);
 
-/// Maximum time between two attempts.
+/// Maximum time between two attempts to send a refused frame.
 const LAST: Duration = Duration::from_millis(80);
 
 /// A frame that is not sent yet.
@@ -38,7 +38,7 @@ pub(super) struct Frame {
 pub(super) struct Carried {
     /// Numbers of this node's questions in the frame.
     pub(super) questions: Vec<u64>,
-    /// Places of the exported addresses.
+    /// Places of the addresses in the frame, in this node's table of exported addresses.
     pub(super) slots: Vec<Slot>,
     /// Numbers of the other node's questions that the frame answers or refuses.
     pub(super) answers: Vec<u64>,
@@ -54,7 +54,7 @@ struct UnderWay {
     carried: Carried,
 }
 
-/// The sending half of a link.
+/// The sending half of a link, which keeps sent frames until the other node has confirmed them.
 #[derive(Default)]
 pub(super) struct Sending {
     /// Number of the last frame.
@@ -65,15 +65,18 @@ pub(super) struct Sending {
     bytes_under_way: usize,
     /// Number of frames under way that the other node has reported as lost.
     lost_under_way: usize,
-    /// Orders that the other node has not confirmed, oldest first.
+    /// Orders (repeated requests and reports) that the other node has not confirmed, oldest first.
     orders: VecDeque<(u64, Order)>,
-    /// Number of the last order.
+    /// Number of the last order (a request or report that is repeated until it is confirmed).
     order: u64,
-    /// Number of the order that was the last one at the last beat.
+    /// Number of the newest order (a repeated request or report) at the time of the last beat (the
+    /// link's periodic check).
     order_at_beat: u64,
-    /// Number of the frame that was the oldest one under way at the last beat.
+    /// Number of the oldest frame that was under way at the time of the last beat (the link's
+    /// periodic check).
     oldest_at_beat: u64,
-    /// Number of beats since the oldest frame under way last changed.
+    /// Number of beats (periodic checks of the link) for which the same frame has been the oldest
+    /// one under way.
     beats_stuck: u32,
     /// True if a frame was sent since the link last set this field to false.
     pub(super) is_fresh: bool,
@@ -101,8 +104,8 @@ impl Frame {
 }
 
 impl Sending {
-    /// Prepares the open frame for a batch of `waiting` bytes. Closes the frame first if it would
-    /// become too large.
+    /// Prepares the frame that is being filled for a batch of `waiting` bytes. First begins another
+    /// frame if this one would become too large.
     pub(super) fn begin(&mut self, waiting: usize, name: &str) {
         let open = self.open.as_ref().map_or(0, |open| open.bytes.len());
         if open > 0 && open + waiting > FRAME_BYTES {
@@ -121,7 +124,7 @@ impl Sending {
         })
     }
 
-    /// Adds an order. The order is sent repeatedly until it is confirmed.
+    /// Adds an order (a request or report). The order is sent repeatedly until it is confirmed.
     pub(super) fn order(&mut self, order: Order, name: &str) {
         self.order += 1;
         let number = self.order;
@@ -132,13 +135,13 @@ impl Sending {
         self.orders.push_back((number, order));
     }
 
-    /// Returns the number of the last order.
+    /// Returns the number of the last order (a repeated request or report).
     pub(super) fn last_order(&self) -> u64 {
         self.order
     }
 
-    /// Sends the unconfirmed orders again. The other node ignores orders that it has already
-    /// handled.
+    /// Sends the unconfirmed orders (requests and reports) again. The other node ignores orders
+    /// that it has already handled.
     pub(super) fn repeat_orders(&mut self, name: &str) {
         let orders = mem::take(&mut self.orders);
         for (number, order) in &orders {
@@ -151,7 +154,8 @@ impl Sending {
         self.orders = orders;
     }
 
-    /// Sends the unconfirmed orders again if one of them is older than the last beat.
+    /// Sends the unconfirmed orders (requests and reports) again if one of them is older than the
+    /// last beat (periodic check).
     pub(super) fn beat(&mut self, name: &str) {
         let oldest = self.orders.front();
         let is_old = oldest.is_some_and(|(number, _)| *number <= self.order_at_beat);
@@ -170,13 +174,14 @@ impl Sending {
         self.oldest_at_beat = oldest;
     }
 
-    /// Returns for how many beats the other node has confirmed no frame, although frames were under
-    /// way or were refused.
+    /// Returns the number of beats (periodic checks of the link) for which the other node has
+    /// confirmed no frame, although frames were under way or were refused.
     pub(super) fn beats_stuck(&self) -> u32 {
         self.beats_stuck
     }
 
-    /// Returns true if any frame or order is unsent or unconfirmed.
+    /// Returns true if any frame, or any order (a repeated request or report), is unsent or
+    /// unconfirmed.
     pub(super) fn is_busy(&self) -> bool {
         self.has_entries() || !(self.under_way.is_empty() && self.orders.is_empty())
     }
@@ -199,20 +204,21 @@ impl Sending {
         (self.is_refused() && self.has_entries()).then_some(pause)
     }
 
-    /// Allows sending entries again, for example because a frame from the other node has arrived.
+    /// Lets the link send entries again after a refused frame, for example because a frame from the
+    /// other node has arrived.
     pub(super) fn try_again(&mut self) {
         self.refusals = 0;
     }
 
-    /// Returns the number of unconfirmed orders.
+    /// Returns the number of unconfirmed orders (repeated requests and reports).
     pub(super) fn unconfirmed(&self) -> usize {
         self.orders.len()
     }
 
-    /// Sends as many frames as the window allows. Also sends the frame that is being filled if
-    /// `closes` is true. Returns the number of waiting bytes that were sent. After a refused frame,
-    /// sends nothing until a frame from the other node arrives, because that node may need longer
-    /// to reconnect.
+    /// Sends frames until too many bytes are under way. Also sends the frame that is being filled
+    /// if `closes` is true. Returns the number of waiting bytes that were sent. After a refused
+    /// frame, sends nothing until a frame from the other node arrives, because that node may need
+    /// longer to reconnect.
     pub(super) fn flush(&mut self, base: &Base, peer: &Peer, about: About, closes: bool) -> usize {
         let mut sent = 0;
         while self.bytes_under_way < base.bounds.window
@@ -297,12 +303,14 @@ impl Sending {
         Ok(())
     }
 
-    /// Returns true if frames and orders with these numbers were sent.
+    /// Returns true if a frame and an order (a repeated request or report) with these numbers were
+    /// sent.
     pub(super) fn may_confirm(&self, taken: u64, orders: u64) -> bool {
         taken <= self.number && orders <= self.order
     }
 
-    /// Removes the frames up to the number `taken`, and the orders up to the number `orders`.
+    /// Removes the confirmed frames, up to the number `taken`, and the confirmed orders (requests
+    /// and reports), up to the number `orders`.
     pub(super) fn confirm(&mut self, taken: u64, orders: u64) {
         while let Some(frame) = self.under_way.front()
             && frame.number <= taken

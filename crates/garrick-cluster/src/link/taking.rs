@@ -123,12 +123,14 @@ impl Link {
         }
     }
 
-    /// Returns false if a head confirms frames or orders that were never sent.
+    /// Returns false if the head of a frame confirms frames or orders (repeated requests and
+    /// reports) that were never sent.
     fn may_confirm(&self, head: &Head) -> bool {
         head.seen != self.session.number() || self.sending.may_confirm(head.taken, head.orders)
     }
 
-    /// Removes the frames and orders that a head confirms.
+    /// Removes the frames and orders (repeated requests and reports) that the head of a frame
+    /// confirms.
     fn confirm(&mut self, head: &Head) {
         if head.seen == self.session.number() {
             self.is_seen = true;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use garrick_actor::Watch;
 use hashbrown::HashMap;
 
-/// Number of watches below which watches without a notice are not removed.
+/// Minimum number of watches at which watches whose notices were dropped are removed.
 const SWEEP_MIN: usize = 64;
 
 /// A token inside a notice (the callback of a watch). A weak reference to the token shows whether
@@ -16,8 +16,9 @@ pub(super) type Token = Arc<()>;
 #[derive(Default)]
 pub(super) struct Watched {
     all: HashMap<u64, (Watch, Weak<()>)>,
-    /// Number of watches at which watches without a notice are removed. It is twice the number
-    /// after the last removal, so that adding a watch takes constant time on average.
+    /// Number of watches at which watches whose notices were dropped are removed. It is twice the
+    /// number of watches after the last removal, so that adding a watch takes constant time on
+    /// average.
     sweep_at: usize,
 }
 

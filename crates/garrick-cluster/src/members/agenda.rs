@@ -17,11 +17,11 @@ pub(crate) struct Hosted {
     /// Versions that the node can read, and the version that it writes.
     pub(crate) versions: Versions,
     pub(crate) writes: u32,
-    /// True if the journals of the kind refuse earlier owners.
+    /// True if the journals of the kind refuse events of earlier owners.
     pub(crate) is_fenced: bool,
 }
 
-/// The next action of a node for a shard, its duty.
+/// The duty of a node for a shard: the next action that the node must take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Duty {
     /// Nothing to do, because another node owns the shard or should claim it.

@@ -10,7 +10,7 @@ use garrick_sched::Nanos;
 
 use crate::lock::lock;
 
-/// Reason why turns are undone.
+/// Reason that is reported for undone turns if the node has lost its shards.
 const OVER: &str = "the node has lost its shards";
 const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 
@@ -110,20 +110,20 @@ impl Drop for Lease {
     }
 }
 
-/// State of a tenure: the node owns the shard.
+/// State of a tenure (the time in which a node owns a shard): the node owns the shard.
 const OPEN: u8 = 0;
-/// State of a tenure: the shard is being handed over. In this state, each turn that ends is
-/// committed or undone while the lock is held.
+/// State of a tenure (the time in which a node owns a shard): the shard is being handed over. In
+/// this state, a lock is held while a turn that has ended is committed or undone.
 const CLOSES: u8 = 1;
-/// State of a tenure: the node no longer owns the shard.
+/// State of a tenure (the time in which a node owns a shard): the node no longer owns the shard.
 const CLOSED: u8 = 2;
 
 /// The time in which a node owns a shard. All entities of the shard share the tenure.
 ///
 /// A shard that is handed over gets its new owner when its entities have ended, or after a time
 /// limit. After the shard has a new owner, turns of entities that have not ended are undone. The
-/// state of a tenure first changes from open to closing, and later to closed. A turn that has read
-/// the state open ends long before the tenure is closed.
+/// state of a tenure first changes from open to closing, and later to closed. A turn that has found
+/// the tenure open ends long before the tenure is closed.
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,

@@ -1,11 +1,12 @@
-//! Orders of the placer to the regions of its node.
+//! Orders of the placer (the actor that decides about shards) to the regions (the actors that pass
+//! on messages to entities) of its node.
 
 use std::sync::Arc;
 
 use super::lease::Lease;
 use crate::name::NodeName;
 
-/// Owner of a shard.
+/// Owner of a shard, in an order to a region (the actor that passes on the messages of a kind).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// No node owns the shard.
@@ -22,7 +23,8 @@ pub(crate) enum Owner {
     HandsOver(Vec<NodeName>),
 }
 
-/// An order to a region.
+/// An order of the placer (which decides about shards) to a region (which passes on the messages of
+/// a kind).
 #[derive(Clone)]
 pub(crate) enum Order {
     /// Number of shards of the kind. This order is sent once, before all others.
@@ -40,15 +42,16 @@ pub(crate) enum Order {
     /// The node is no longer a member. All owners are unknown.
     Lost,
     /// The node has handed its shards over, and will leave. The region accepts no more messages. If
-    /// other nodes run the kind, the region sends them its waiting messages, and then informs the
-    /// placer.
+    /// other nodes run the kind, the region sends them its waiting messages. Then the region
+    /// informs the placer (the actor that decides about shards).
     Closes { has_hosts: bool },
     /// The node leaves. No order follows this one.
     Left,
 }
 
 impl Owner {
-    /// Returns true if the order need not be sent again as long as the record has not changed.
+    /// Returns true if a region that knows the owner `self` need not be told about `other`, as long
+    /// as the record of the shard has not changed.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         matches!((self, other), (Self::HandsOver(_), Self::HandsOver(_))) || self == other
     }

@@ -13,7 +13,7 @@ use super::view::{Seen, View};
 use crate::name::NodeName;
 use crate::placement::{Change, Outcome};
 
-/// Bit in the number of a change. It is set if this node changes its own record.
+/// Bit in the number of a change. The bit is set if this node changes its own record.
 const RENEWAL: u64 = 1 << 63;
 
 /// Number of renewals whose times are remembered.
@@ -25,11 +25,11 @@ enum Standing {
     Outside,
     Member {
         epoch: u64,
-        /// Last revision of the record.
+        /// Last known revision of this node's own record.
         revision: u64,
         lease: Arc<Lease>,
-        /// The lease for shards of fenced kinds (whose journals refuse earlier owners). Ends when
-        /// another member increases the fence.
+        /// The lease for shards of fenced kinds (whose journals refuse events of earlier owners).
+        /// The lease ends when another member increases this node's fence.
         fenced: Arc<Lease>,
     },
 }
@@ -65,7 +65,7 @@ pub(crate) struct Own {
     /// Kinds that the node runs, with their versions.
     pub(crate) hosts: Vec<(Arc<str>, Versions)>,
     pub(crate) uses: Vec<Arc<str>>,
-    /// Kinds that the node runs and whose journals refuse earlier owners.
+    /// Kinds that the node runs and whose journals refuse events of earlier owners.
     pub(crate) fenced: Vec<Arc<str>>,
     /// Fence of this node: a number in the records of its shards of fenced kinds. If another member
     /// increases it, this node loses these shards.
@@ -82,7 +82,8 @@ pub(crate) enum Look {
     Joined,
     /// The node is no longer a member.
     Lost,
-    /// The node has lost its shards of fenced kinds.
+    /// The node has lost its shards of fenced kinds (whose journals refuse events of earlier
+    /// owners).
     Fenced,
     /// An operator has ordered the node to hand its shards over.
     Ordered,
@@ -115,7 +116,8 @@ impl Own {
         (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
     }
 
-    /// Returns the epoch of this node's membership. `None` if the node is not a member.
+    /// Returns the epoch (the number) of this node's membership. Returns `None` if the node is not
+    /// a member.
     pub(crate) fn epoch(&self) -> Option<u64> {
         match &self.standing {
             Standing::Outside => None,
@@ -140,7 +142,8 @@ impl Own {
         }
     }
 
-    /// Returns the fence for shards of a kind, or 0 if the kind is not fenced.
+    /// Returns the fence (a number that other members increase to take over shards) for shards of a
+    /// kind, or 0 if the kind is not fenced.
     pub(crate) fn fence_of(&self, kind: &str) -> u64 {
         let is_fenced = self.fenced.iter().any(|fenced| **fenced == *kind);
         if is_fenced { self.fence } else { 0 }
@@ -321,7 +324,8 @@ impl Own {
         }
     }
 
-    /// Handles an increase of the fence by another member.
+    /// Handles the increase of this node's fence by another member, which takes over the shards of
+    /// fenced kinds.
     fn fence(&mut self, fence: u64) {
         self.fence = fence;
         if let Standing::Member { fenced, .. } = &mut self.standing {

@@ -73,7 +73,7 @@ pub(crate) struct Member {
     /// since then. As long as the field is true, the node gets no shards of fenced kinds.
     #[wire(9, default)]
     pub(crate) is_suspect: bool,
-    /// Kinds that the node runs and whose journals refuse earlier owners.
+    /// Kinds that the node runs and whose journals refuse events of earlier owners.
     #[wire(10, default)]
     pub(crate) fenced: Vec<String>,
     /// Versions of the kinds in `hosts`, in the same order.

@@ -1,4 +1,5 @@
-//! The roster records for how long the records of other members have not changed.
+//! The roster of a node. It stores the time since which the record of each other member has not
+//! changed.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// Records that a renewal of this node has failed or is late.
+    /// Records that a renewal of this node's own membership has failed or is late.
     pub(crate) fn is_unsure(&mut self, now: Nanos) {
         self.good_since = now;
     }

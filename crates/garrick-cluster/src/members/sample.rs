@@ -39,6 +39,6 @@ pub struct MembersSample {
     pub held_turns: usize,
     /// Number of records that could not be decoded.
     pub unreadable: u64,
-    /// Reason why the last failed change of a record failed.
+    /// Reason for the last failure to change a record.
     pub failure: Option<Arc<str>>,
 }

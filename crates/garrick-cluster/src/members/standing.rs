@@ -1,4 +1,5 @@
-//! Members and numbers of shards, which the placer of a node publishes for samples.
+//! Members and counts of shards, which the placer of a node (the actor that decides about shards)
+//! publishes for samples.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,15 +61,15 @@ pub struct MemberSample {
     pub shards: Vec<(Arc<str>, u32)>,
 }
 
-/// Numbers of shards of a kind.
+/// Counts of the shards of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ShardCounts {
     pub(crate) all: u32,
     pub(crate) own: u32,
     /// Number of shards that no node owns.
     pub(crate) unowned: u32,
-    /// Number of shards that their owners are handing over. The next field counts only the shards
-    /// that this node is handing over.
+    /// Number of shards that any node is handing over. The field `own_moving` counts only those of
+    /// this node.
     pub(crate) moving: u32,
     pub(crate) own_moving: u32,
 }
@@ -82,8 +83,8 @@ pub(crate) struct Standing {
     gone_at: Option<Nanos>,
 }
 
-/// Members and numbers of shards, which the placer of a node publishes for samples. All times are
-/// by the clock of the system.
+/// Members and counts of shards, which the placer of a node (the actor that decides about shards)
+/// publishes for samples. All times are by the clock of the system.
 #[derive(Default)]
 pub(crate) struct Standings {
     members: BTreeMap<NodeName, Standing>,
@@ -215,7 +216,7 @@ impl Standings {
         Duration::from_nanos(now.saturating_sub(since))
     }
 
-    /// Returns the numbers of shards of a kind.
+    /// Returns the counts of the shards of a kind.
     pub(crate) fn shards(&self, kind: &str) -> ShardCounts {
         self.kinds.get(kind).copied().unwrap_or_default()
     }

@@ -1,4 +1,5 @@
-//! Kinds that a node uses, and the owners that their regions know.
+//! Kinds of entities that a node uses. For each kind, the owners of shards that its region (the
+//! actor that passes on its messages) knows.
 
 use std::sync::Arc;
 
@@ -29,19 +30,22 @@ impl UsedKind {
         }
     }
 
-    /// Sends an order to the region of the kind.
+    /// Sends an order of the placer to the region of the kind (the actor that passes on its
+    /// messages).
     pub(super) fn order(&self, order: Order) {
         self.region.order(order);
     }
 
-    /// Tells the region that all owners are unknown.
+    /// Tells the region of the kind (the actor that passes on its messages) that the owners of all
+    /// shards are unknown.
     pub(super) fn forget(&mut self) {
         self.told.clear();
         self.mark = None;
         self.order(Order::Lost);
     }
 
-    /// Informs the region of this node about changes of owners.
+    /// Informs the region of the kind (the actor that passes on its messages) about changes of the
+    /// owners of shards.
     pub(super) fn tell(&mut self, kind: &str, view: &View, own: &NodeName, changed: &Changes) {
         let Some(shards) = view.shards(kind) else {
             self.mark = None;
@@ -87,7 +91,8 @@ impl UsedKind {
     }
 }
 
-/// Returns the owner of a shard, as the node `own` must treat it.
+/// Returns the owner of a shard in the form in which the placer of the node `own` reports it to the
+/// region.
 fn owner_of(kind: &str, shard: u32, view: &View, own: &NodeName) -> Owner {
     let Some((name, seen)) = view.owner(kind, shard) else {
         return Owner::Nobody;

@@ -28,8 +28,8 @@ impl Seen<Member> {
         }
     }
 
-    /// Returns the fence of the node for shards of a kind, or 0 if the kind is not fenced on that
-    /// node.
+    /// Returns the fence of the node (a number that other members increase to take over shards) for
+    /// shards of a kind, or 0 if the kind is not fenced on that node.
     pub(crate) fn fence(&self, kind: &str) -> u64 {
         let is_fenced = self.value.fenced.iter().any(|fenced| fenced == kind);
         if is_fenced { self.value.fence } else { 0 }
@@ -88,7 +88,7 @@ impl Changes {
 /// revision that it expects.
 #[derive(Default)]
 pub(crate) struct View {
-    /// Last revision of the records whose changes the view contains.
+    /// Revision of the records up to which the view contains all changes.
     revision: u64,
     members: HashMap<NodeName, Seen<Member>>,
     kinds: HashMap<Arc<str>, Kind>,

@@ -26,7 +26,8 @@ const AGAIN_AFTER_MAX: Duration = Duration::from_millis(512);
 /// Maximum number of commands that the client queues. Each command can contain a frame.
 const COMMANDS_MAX: usize = 64;
 
-/// Maximum number of messages that a subscription queues. The links limit their total size.
+/// Maximum number of messages that a subscription queues. The links of the sending nodes limit the
+/// total size of these messages.
 const MESSAGES_MAX: usize = 1 << 20;
 
 /// Settings of a connection to NATS. See [`NatsNet`](super::NatsNet).

@@ -106,7 +106,7 @@ pub enum NatsError {
     },
     /// The thread for the connection could not be started, or has ended.
     Thread {
-        /// Reason why there is no such thread.
+        /// Reason why the thread does not run.
         why: String,
     },
 }

@@ -365,8 +365,8 @@ struct Renewal {
 }
 
 impl Renewal {
-    /// Renews the record each second until the node leaves or has lost its name. Drops `keeps` at
-    /// the end.
+    /// Renews the record each second until the node leaves or has lost its name. If the node
+    /// leaves, deletes the record. At the end, drops `keeps`, for which a thread may be waiting.
     async fn renew(mut self, mut told: watch::Receiver<bool>, keeps: SyncSender<()>) {
         let mut ticks = interval(RENEW_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -2,7 +2,7 @@
 //!
 //! | name | use |
 //! | --- | --- |
-//! | `g.<cluster>.n.<node>.<life>` | subject of the frames to a life of a node |
+//! | `g.<cluster>.n.<node>.<life>` | subject of the frames to an incarnation (`life`) of a node |
 //! | `g.<cluster>.i.<node>.>` | subjects of the answers of the server to a node, and of its echoes |
 //! | `g_<cluster>_nodes` | bucket of the records of the nodes |
 //! | `g_<cluster>_place` | bucket of the records of the placement |

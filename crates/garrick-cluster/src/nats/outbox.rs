@@ -7,8 +7,8 @@ use async_nats::Subject;
 use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Maximum number of bytes that wait for the connection. Each link has at most 4 MiB plus one frame
-/// among them.
+/// Maximum number of bytes that wait for the connection. At most 4 MiB plus one frame of these
+/// bytes belong to each link.
 const BYTES_MAX: usize = 64 << 20;
 
 /// Number of bytes that are counted for each frame in addition to its content.
@@ -24,19 +24,19 @@ pub(super) enum Parcel {
     Mark(std::sync::mpsc::SyncSender<()>),
 }
 
-/// The sending end of the queue.
+/// The sending end of the queue of frames that wait for the connection.
 pub(super) struct Outbox {
     parcels: UnboundedSender<Parcel>,
     bytes: Arc<AtomicUsize>,
 }
 
-/// The receiving end of the queue.
+/// The receiving end of the queue of frames that wait for the connection.
 pub(super) struct Parcels {
     parcels: UnboundedReceiver<Parcel>,
     bytes: Arc<AtomicUsize>,
 }
 
-/// Creates both ends of an outbox.
+/// Creates both ends of a queue of frames that wait for the connection.
 pub(super) fn outbox() -> (Outbox, Parcels) {
     let (sender, receiver) = unbounded_channel();
     let bytes = Arc::new(AtomicUsize::new(0));
@@ -79,8 +79,8 @@ impl Outbox {
 }
 
 impl Parcels {
-    /// Returns the next parcel. Returns `None` when the sending end was dropped and no parcel is
-    /// left.
+    /// Returns the next parcel (a frame or a marker). Returns `None` when the sending end was
+    /// dropped and no parcel is left.
     pub(super) async fn next(&mut self) -> Option<Parcel> {
         self.parcels.recv().await
     }

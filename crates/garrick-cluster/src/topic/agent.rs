@@ -19,7 +19,8 @@ fn discard(message: impl Sized) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
 }
 
-/// A stream to the agent of another node.
+/// The numbered messages of a topic (the stream) from this node's agent to the agent of another
+/// node.
 struct Outgoing {
     stream: u64,
     /// Number of the last message that was sent in the stream.
@@ -31,7 +32,7 @@ pub(super) struct Agent<M: 'static> {
     node: Node,
     shared: Arc<Shared<M>>,
     outgoing: HashMap<TaskId, Outgoing>,
-    /// Agents of other nodes, to each of which this agent has a stream.
+    /// Agents of the topic on other nodes, to which this agent sends numbered messages.
     known: Arc<Vec<Address<ToTopic<M>>>>,
     streams: Streams,
 }

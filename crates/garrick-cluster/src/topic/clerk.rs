@@ -27,7 +27,8 @@ pub(super) struct Clerk<M: 'static> {
     key: ServiceKey,
     directory: Address<ToDirectory>,
     agent: Address<ToAgent<M>>,
-    /// The address under which other nodes reach the agent.
+    /// The address to which other nodes send messages for the agent (the actor that passes on
+    /// messages of the topic).
     own: Address<ToTopic<M>>,
     shared: Arc<Shared<M>>,
     standing: Standing,

@@ -1,4 +1,4 @@
-//! Doors through which agents of other nodes reach the agent of this node.
+//! Doors through which a topic's agents on other nodes send messages to its agent on this node.
 
 use garrick_actor::door::{Door, Notice, door};
 use garrick_actor::{Address, SendError};
@@ -6,10 +6,10 @@ use garrick_actor::{Address, SendError};
 use super::message::{ToAgent, ToTopic};
 use crate::line::Travels;
 
-/// A door (an address that leads to a function) in front of an agent.
+/// A door (an address that leads to a function) that passes messages of other nodes on to an agent.
 struct Entry<M: 'static>(Address<ToAgent<M>>);
 
-/// Returns the address under which agents of other nodes reach an agent.
+/// Returns the address to which a topic's agents on other nodes send messages for the given agent.
 pub(super) fn entry<M: Travels>(agent: &Address<ToAgent<M>>) -> Address<ToTopic<M>> {
     door(Entry(agent.clone()))
 }

@@ -1,4 +1,4 @@
-//! Messages to agents and clerks.
+//! Messages to agents and clerks, the two actors that a topic has on each node.
 
 use garrick_actor::naming::Listing;
 use garrick_actor::{Address, Reply};
@@ -8,7 +8,7 @@ use garrick_wire::Wire;
 use crate::directory::ServiceError;
 use crate::line::Carrier;
 
-/// A message from one agent to another.
+/// A message from a topic's agent on one node to its agent on another node.
 #[derive(Wire)]
 #[wire(name = "garrick.ToTopic", context = Carrier)]
 pub(super) struct ToTopic<M> {
@@ -19,7 +19,7 @@ pub(super) struct ToTopic<M> {
     pub(super) message: M,
 }
 
-/// A message to an agent.
+/// A message to an agent: the actor that passes on the messages of a topic on a node.
 pub(super) enum ToAgent<M> {
     /// A message that was published on this node.
     Publish(M),
@@ -27,7 +27,7 @@ pub(super) enum ToAgent<M> {
     From(ToTopic<M>),
 }
 
-/// A message to a clerk.
+/// A message to a clerk: the actor that knows the subscribers of a topic on a node.
 pub(super) enum ToClerk<M: 'static> {
     Listing(Listing<ToTopic<M>>),
     Subscribe(Address<M>, Reply<Result<(), ServiceError>>),

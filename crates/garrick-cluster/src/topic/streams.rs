@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 /// Maximum number of streams whose losses are noticed.
 const STREAMS_MAX: usize = 4_096;
 
-/// A stream from the agent of another node.
+/// A stream: the numbered messages of a topic from the agent of another node.
 struct Stream {
     /// Number of the last message that arrived in the stream.
     number: u64,
@@ -14,7 +14,7 @@ struct Stream {
     used: u64,
 }
 
-/// The streams from other agents.
+/// The streams of messages from a topic's agents on other nodes.
 #[derive(Default)]
 pub(super) struct Streams {
     all: HashMap<u64, Stream>,

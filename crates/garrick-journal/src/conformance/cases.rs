@@ -1,4 +1,4 @@
-//! The rules of logs, one after another.
+//! Tests of the rules of logs, one rule after another.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;

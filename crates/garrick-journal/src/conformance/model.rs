@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{Event, EventKind, Group, JournalId, Log, Refused, Start};
 
-/// An event as it was written.
+/// An event, with the content that was written to the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) kind: EventKind,
@@ -76,7 +76,7 @@ impl Expected {
     }
 }
 
-/// Kind of all saved states.
+/// Kind (tag and version) of all saved states in these tests.
 pub const KIND_OF_STATES: EventKind = EventKind { tag: 9, version: 4 };
 
 /// Reads the events of a journal, page by page.
@@ -103,7 +103,7 @@ pub(crate) fn read_all(log: &dyn Log, journal: JournalId, from: u64) -> Vec<(u64
     }
 }
 
-/// Returns a plain event.
+/// Returns an event with this number and payload, which does not contain the whole state.
 pub fn event(number: u64, payload: &[u8]) -> Event<'_> {
     Event {
         number,

@@ -153,9 +153,10 @@ pub trait DurableActor: Sized + Send + 'static {
         None
     }
 
-    /// Converts a letter into a message to this actor itself. When this actor handles the message,
-    /// it sends the content to the receiver of the letter. [`Decide::post`] records letters. If
-    /// this method returns `None`, which is the default, the actor fails.
+    /// Converts a letter (to another durable actor) into a message to this actor itself. When this
+    /// actor handles the message, it sends the content to the receiver of the letter.
+    /// [`Decide::post`] records letters. If this method returns `None`, which is the default, the
+    /// actor fails.
     fn letter(letter: Letter) -> Option<Self::Msg> {
         let _ = letter;
         None
@@ -165,7 +166,7 @@ pub trait DurableActor: Sized + Send + 'static {
     #[doc(hidden)]
     const IS_WHOLE: bool = false;
 
-    /// Applies an event after the decision.
+    /// Applies an event that a decision has just recorded.
     #[doc(hidden)]
     fn apply_own(state: &mut Self::State, event: Self::Event) {
         Self::apply(state, &event);

@@ -19,7 +19,7 @@ use crate::event::EventKind;
 pub struct Known {
     /// Name, such as `Event::PaidIn`.
     pub name: &'static str,
-    /// Number of the type.
+    /// Number (tag) that identifies the type in the log.
     pub tag: u16,
     /// All versions that can be decoded, newest first.
     pub versions: &'static [u16],

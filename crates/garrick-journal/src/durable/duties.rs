@@ -64,8 +64,8 @@ const POST: u8 = 5;
 const DELIVERED: u8 = 6;
 const TOOK: u8 = 7;
 
-/// Bit in the encoded number of duties. If the bit is set, letters follow. Encodings of earlier
-/// versions do not contain letters.
+/// Bit in the encoded number of duties (unfinished effects and reminders). If the bit is set,
+/// letters follow after the duties. Encodings of earlier versions do not contain letters.
 const LETTERS: u32 = 1 << 31;
 
 impl Change {
@@ -221,8 +221,8 @@ impl Duties {
         }
     }
 
-    /// Decodes effects, reminders and letters at the beginning of bytes. Returns the rest of the
-    /// bytes.
+    /// Decodes effects, reminders and letters from the beginning of a byte slice. Returns the rest
+    /// of the slice.
     pub(super) fn decode(mut bytes: &[u8]) -> Result<(Self, &[u8]), BoxError> {
         let mut duties = BTreeMap::new();
         let count = u32::from_le_bytes(take(&mut bytes)?);

@@ -35,7 +35,8 @@ pub struct Entity<A: DurableActor> {
     actor: A,
     /// State after the newest event. `None` before the state was read, and after a failure.
     loaded: Option<Box<Loaded<A::State>>>,
-    /// True if the name is recorded in the journal.
+    /// True if the name of this entity is registered, so that no second entity with this name can
+    /// run.
     is_entered: bool,
     /// Events of the current turn. The vector is kept between turns, so that its memory is reused.
     recorded: Vec<Recorded<A::Event>>,
@@ -48,7 +49,8 @@ pub struct Entity<A: DurableActor> {
     replaced: Vec<Timer>,
     /// True if a turn handles all messages that wait.
     is_pipelined: bool,
-    /// True if other writers may append to the journal.
+    /// True if the entity appends an additional event after it has read its state, because other
+    /// writers may append to the journal.
     is_fenced: bool,
 }
 
@@ -136,7 +138,8 @@ impl<A: DurableActor> Entity<A> {
         self
     }
 
-    /// Records the name of the entity, once.
+    /// Registers the name of the entity, unless that was already done. Fails if another entity has
+    /// the name.
     fn enter(&mut self) -> Result<(), JournalError> {
         if !self.is_entered && !self.source.journal.core().enter(&self.source.name) {
             return Err(JournalError::InUse {
@@ -309,8 +312,8 @@ impl<A: DurableActor> Entity<A> {
         })
     }
 
-    /// Returns a function that submits a turn of this entity to the writer. When the turn is
-    /// written, it commits.
+    /// Returns a function that submits a turn of this entity to the writer. The turn commits when
+    /// its events are durable.
     fn submission(&self, journal: JournalId) -> impl FnOnce(Batch, Pending) + use<A> {
         let (shared, durable) = (self.source.journal.clone(), self.source.durable.clone());
         move |batch, pending| {

@@ -102,7 +102,8 @@ pub trait Keeper: Sized + Send + 'static {
         None
     }
 
-    /// Converts a letter into a message, like [`DurableActor::letter`].
+    /// Converts a letter to another durable actor into a message to this actor, like
+    /// [`DurableActor::letter`].
     fn letter(letter: Letter) -> Option<Self::Msg> {
         let _ = letter;
         None
@@ -128,7 +129,7 @@ pub struct Durable<'a, S> {
 }
 
 impl<S> Durable<'_, S> {
-    /// Replaces the state. Unlike a mutable borrow, this does not copy the old state first.
+    /// Replaces the state. Unlike a mutable borrow, this method does not copy the old state first.
     pub fn set(&mut self, state: S) {
         self.changed = Some(state);
     }

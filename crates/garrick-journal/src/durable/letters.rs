@@ -80,7 +80,7 @@ impl Letters {
         self.letter(from, to)
     }
 
-    /// Adds a letter.
+    /// Adds a letter that its receiver has not confirmed.
     pub(super) fn post(&mut self, to: String, number: u64, body: Vec<u8>) {
         self.outbox.entry(to).or_default().push_back((number, body));
     }

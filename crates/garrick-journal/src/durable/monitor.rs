@@ -63,7 +63,7 @@ pub struct Monitor {
     openings: Arc<AtomicU64>,
 }
 
-/// The journal that a monitor shows.
+/// The state of the journal that a monitor shows.
 #[derive(Default)]
 enum Seen {
     #[default]

@@ -1,4 +1,4 @@
-//! The turns that wait for their group.
+//! The turns that wait until they are written as part of a group.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -25,7 +25,7 @@ const TURN_BYTES_MAX: usize = 64 << 20;
 /// Maximum number of bytes that the log adds to an event.
 const EVENT_BYTES: usize = 32;
 
-/// An encoded event.
+/// An encoded event in a list of events.
 #[derive(Clone, Copy)]
 struct Value {
     kind: EventKind,
@@ -34,7 +34,7 @@ struct Value {
     end: usize,
 }
 
-/// Encoded events.
+/// A list of encoded events.
 #[derive(Default)]
 pub(super) struct Encoded {
     /// The first event. Most turns have only one event, and then need no list.
@@ -52,7 +52,8 @@ impl Encoded {
         }
     }
 
-    /// Appends the event that `encode` appends to an empty buffer.
+    /// Adds an event. `encode` writes the content of the event into an empty buffer, and returns
+    /// the kind of the event.
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the event has more than 16 MiB, or all events together
@@ -91,7 +92,7 @@ impl Encoded {
         Ok(())
     }
 
-    /// Appends the later events of another list.
+    /// Appends the events of the list `later` to this list.
     pub(super) fn append(&mut self, later: Self) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&later.bytes);
@@ -176,7 +177,8 @@ impl Batch {
 pub(super) struct Waiting {
     pub(super) journal: JournalId,
     pub(super) batch: Batch,
-    /// Set to the number of the last event once that event is durable.
+    /// Number of the entity's newest durable event. Set to the number of this turn's last event
+    /// when that event is durable.
     pub(super) durable: Arc<AtomicU64>,
     pub(super) pending: Pending,
 }
@@ -245,7 +247,7 @@ impl Queue {
         self.is_closed
     }
 
-    /// Takes all turns, and accepts no more.
+    /// Removes and returns all turns. Later turns are not accepted.
     pub(super) fn close(&mut self) -> VecDeque<Waiting> {
         self.is_closed = true;
         self.waits = Waits::default();

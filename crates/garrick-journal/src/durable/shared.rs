@@ -16,10 +16,10 @@ use crate::log::{Log, Refused};
 /// Maximum number of groups that the writer writes before it checks its mailbox.
 const GROUPS_MAX: usize = 16;
 
-/// Reason why turns are undone after the end of the writer.
+/// Reason that is reported for turns that are undone because the writer has ended.
 const CLOSED: &str = "the journal is closed";
 
-/// The shared part of a journal.
+/// The part of a journal that its handles, its entities and its writer share.
 pub(super) struct Core {
     log: Box<dyn Log>,
     /// The waiting turns, the names of the entities, and the counters.
@@ -34,7 +34,8 @@ pub(super) struct Work {
 }
 
 impl Core {
-    /// Creates the shared part. Times are measured by the clock of the system `clock`.
+    /// Creates the part of a journal that its handles, its entities and its writer share. Times are
+    /// measured by the clock of the system `clock`.
     pub(super) fn new(log: Box<dyn Log>, clock: Handle) -> Self {
         let core = Self {
             log,

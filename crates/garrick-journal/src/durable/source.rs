@@ -168,7 +168,7 @@ impl<S> Loaded<S> {
     }
 }
 
-/// Calls foreign code. Returns an error or a panic as text.
+/// Calls code of the program. Returns the text of its error or of its panic.
 fn guard<R>(f: impl FnOnce() -> Result<R, BoxError>) -> Result<R, String> {
     match panic::catch_unwind(AssertUnwindSafe(f)) {
         Ok(done) => done.map_err(|error| error.to_string()),

@@ -53,7 +53,7 @@ pub trait Stored: Sized {
     fn decode(kind: EventKind, bytes: &[u8]) -> Result<Self, BoxError>;
 }
 
-/// Used for letters whose answer only confirms that they have arrived.
+/// The encoding of an empty answer, which only confirms that a letter has arrived.
 impl Stored for () {
     fn encode(&self, _: &mut Vec<u8>) -> EventKind {
         EventKind::default()

@@ -17,8 +17,8 @@ pub(super) struct Waits {
     marks: VecDeque<(u64, Nanos)>,
     /// True if a turn was appended since turns were last taken.
     is_marked: bool,
-    /// Number of turns in the group that is being written, and the time of the mark before the
-    /// oldest of these turns.
+    /// Number of turns in the group that is being written, and a time before which none of these
+    /// turns was appended.
     writing: Option<(u64, Nanos)>,
 }
 
@@ -52,8 +52,8 @@ impl Waits {
         self.writing = None;
     }
 
-    /// Returns the number of turns that wait, and the time of the mark before the oldest of these
-    /// turns.
+    /// Returns the number of turns that wait, and a time before which none of these turns was
+    /// appended.
     pub(super) fn oldest(&self) -> (usize, Option<Nanos>) {
         let queued = self.appended - self.taken;
         let (writing, at) = self.writing.unzip();

@@ -15,13 +15,14 @@ use crate::group::{GROUP_MAX, Group, JournalId};
 
 /// A change of the index that is reversed if the group is not appended.
 enum Change {
-    /// A new event.
+    /// A new event was added.
     Added(JournalId),
-    /// A new event with the whole state. It replaces the events at these places.
+    /// A new event with the whole state was added. It replaces the events at these places.
     Replaced(JournalId, VecDeque<Place>),
     /// The event with this number was copied from this place.
     Copied(JournalId, u64, Place),
-    /// The newest frame with the name of the journal was in this segment.
+    /// The name of the journal was written again. Before, the newest frame with the name was in
+    /// this segment.
     Named(JournalId, u32),
 }
 
@@ -123,7 +124,7 @@ pub(super) struct Writer<'l> {
     start: u32,
     /// Number of frames in the group so far.
     count: u32,
-    /// Changes of the index so far, except for the numbers of kept events.
+    /// Changes of the index so far, except for changes of the counts of kept events.
     changes: Vec<Change>,
 }
 

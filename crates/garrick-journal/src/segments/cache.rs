@@ -20,7 +20,7 @@ const PARTS_MAX: usize = 256;
 /// A part of a segment.
 struct Part {
     bytes: Vec<u8>,
-    /// Number of the last use of the part.
+    /// Number of the last use of the part. All uses of all parts are numbered in their order.
     used: u64,
 }
 

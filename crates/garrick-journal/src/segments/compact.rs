@@ -155,7 +155,7 @@ impl SegmentLog {
         }
     }
 
-    /// Appends copies of needed parts.
+    /// Appends copies of the needed parts of a segment to the log.
     fn copy(&mut self, needed: &[Needed<'_>], size: usize) -> Result<(), JournalError> {
         if needed.is_empty() {
             return Ok(());

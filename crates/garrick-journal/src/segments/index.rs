@@ -12,7 +12,7 @@ use crate::group::JournalId;
 /// older snapshot and the events after it are used.
 pub(super) const SNAPSHOTS_KEPT: usize = 2;
 
-/// The place of an event.
+/// The place of an event in the segments (the files of a log).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     /// Number of the segment.
@@ -21,7 +21,7 @@ pub(super) struct Place {
     pub(super) at: u32,
 }
 
-/// A journal.
+/// Data about a journal that is kept in memory: its name, and the places of its events.
 #[derive(Debug)]
 pub(super) struct Journal {
     pub(super) name: Arc<str>,
@@ -80,7 +80,7 @@ pub(super) struct Held {
 pub(super) struct Index {
     ids: HashMap<Arc<str>, JournalId>,
     journals: HashMap<JournalId, Journal>,
-    /// Largest number that a journal has had.
+    /// Largest number that was ever given to a journal of the log.
     last: u64,
     /// Counts of the events in each segment.
     held: BTreeMap<u32, Held>,
@@ -102,7 +102,7 @@ impl Index {
         self.ids.get(name).copied()
     }
 
-    /// Adds a journal that was read.
+    /// Adds a journal that was read from the files.
     pub(super) fn add(&mut self, id: JournalId, journal: Journal) {
         self.last = self.last.max(id.0);
         for place in &journal.places {
@@ -174,7 +174,7 @@ impl Index {
         }
     }
 
-    /// Drops the places of the events that an older snapshot covers.
+    /// Drops the places of the events that the older of the two kept snapshots covers.
     pub(super) fn trim(&mut self, id: JournalId) {
         let Some(journal) = self.journals.get_mut(&id) else {
             return;

@@ -47,26 +47,25 @@ pub struct Torn {
     pub bytes: u64,
 }
 
-/// Result of reading so far.
+/// The data that has been collected so far while a log is read.
 #[derive(Default)]
 struct Reading {
     journals: HashMap<u64, Read>,
     /// Numbers of journals that were deleted.
     deleted: HashSet<u64>,
-    /// Largest number of any journal.
+    /// Largest number that was given to a journal of the log.
     last: u64,
     /// Number of events in each segment.
     events: BTreeMap<u32, u64>,
     opened: Opened,
 }
 
-/// Result of reading a journal.
+/// The data that has been collected about a journal while a log is read.
 #[derive(Default)]
 struct Read {
     name: Option<Arc<str>>,
     named_in: u32,
-    /// Number of the newest event at the time when the newest frame with the name of the journal
-    /// was written.
+    /// Number of the newest event that is recorded in the last frame with the name of the journal.
     newest: u64,
     /// Number of the newest event with the whole state, or 0.
     whole: u64,
@@ -270,10 +269,10 @@ pub(super) fn inspect(
 /// Number of the first segment of a log.
 const FIRST: u32 = 1;
 
-/// Name of the folder in errors.
+/// Text that stands for the folder in errors.
 const FOLDER: &str = "the folder";
 
-/// A log that was read and has no lock.
+/// A log that was read. It does not contain the lock of its folder yet.
 struct Found {
     log: SegmentLog,
     opened: Opened,
@@ -460,7 +459,7 @@ fn reader_of(
     Ok(Reader::new(report, all))
 }
 
-/// The segments that were read.
+/// The segments (files) of a log that have been read so far.
 #[derive(Default)]
 struct Chain {
     reader: Reader,
@@ -481,8 +480,8 @@ struct Waiting {
 
 /// Information about the end of a segment.
 enum End {
-    /// The next segment has this header, and its first group is perhaps a copy of the group at this
-    /// position.
+    /// Another segment follows, with this header. If a position is given, the first group of the
+    /// other segment may be a copy of the group at this position.
     Before(Header, Option<usize>),
     /// No segment follows.
     Last,

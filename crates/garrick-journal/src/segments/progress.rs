@@ -45,7 +45,7 @@ pub(super) struct Reader {
     /// Function that receives the progress, if one was set.
     report: Option<Report>,
     progress: Progress,
-    /// Number of bytes that were reported.
+    /// Number of read bytes that the last report contained.
     reported: u64,
 }
 

@@ -16,8 +16,8 @@ const WINDOW_BYTES: u64 = 256 << 10;
 /// journals.
 const GAP_BYTES: u64 = 4 << 10;
 
-/// Number of bytes that are read for the last of several events that are read together, because the
-/// length of this event is not known.
+/// Number of bytes that are read for the last event if several events are read together. The length
+/// of the last event is not known before it is read.
 const TAIL_BYTES: u64 = 512;
 
 /// Maximum number of bytes of events that are read through the cache.

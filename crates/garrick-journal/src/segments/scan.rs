@@ -73,7 +73,7 @@ pub(super) fn scan<'b>(
     Ok(scanned)
 }
 
-/// A complete group.
+/// A complete group in a segment.
 struct Whole<'b> {
     /// Frames with their positions.
     frames: Vec<(usize, Frame<'b>)>,

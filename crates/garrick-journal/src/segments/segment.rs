@@ -14,7 +14,7 @@ const SUFFIX: &str = ".log";
 /// Maximum number of open files of segments. It may be exceeded for a moment.
 pub(super) const OPEN_MAX: usize = 64;
 
-/// A segment.
+/// A segment: one of the files of a log.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) name: String,
@@ -41,7 +41,7 @@ pub(super) fn number_of(name: &str) -> Option<u32> {
 }
 
 impl Segment {
-    /// Creates the description of a file that was opened.
+    /// Creates the description of a segment whose file is open.
     pub(super) fn new(name: String, file: Box<dyn File>, first_group: u64) -> Self {
         Self {
             name,

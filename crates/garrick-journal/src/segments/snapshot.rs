@@ -109,7 +109,7 @@ impl SegmentLog {
         Ok(())
     }
 
-    /// Removes all snapshots of a journal except those that are kept.
+    /// Removes all snapshots of a journal except the two newest ones.
     fn remove_old_snapshots(&mut self, journal: JournalId) -> Result<(), JournalError> {
         while let Some(found) = self.index.get_mut(journal)
             && found.snapshots.len() > SNAPSHOTS_KEPT

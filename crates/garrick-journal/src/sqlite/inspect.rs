@@ -15,7 +15,7 @@ use crate::group::JournalId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// The journal.
+    /// Number of the journal in the open log.
     pub journal: JournalId,
     /// Name of the journal.
     pub name: String,

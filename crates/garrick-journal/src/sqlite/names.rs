@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use super::fault::engine;
 use crate::error::JournalError;
 
-/// A journal.
+/// A journal that has a number in a database.
 #[derive(Debug)]
 struct Named {
     name: Arc<str>,

@@ -19,7 +19,7 @@ const APPLICATION: i32 = 0x4752_4b4a;
 /// Version of the tables.
 const VERSION: i32 = 3;
 
-/// The tables.
+/// The SQL statements that create the tables.
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// Maximum time to wait for another program that uses the database, such as a shell.
@@ -34,11 +34,11 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Value of the pragma `synchronous` with which a commit waits for a sync.
 const SYNCHRONOUS_FULL: i64 = 2;
 
-/// The place of a database.
+/// The path of a database.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
-    /// The path, for errors.
+    /// The path as text, for error messages.
     pub(super) name: String,
 }
 
@@ -232,7 +232,7 @@ fn set(writer: &Connection, pragma: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Creates the tables.
+/// Creates the tables of a new log.
 fn create(writer: &mut Connection) -> rusqlite::Result<()> {
     let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(SCHEMA)?;

@@ -20,14 +20,14 @@ const CHECKPOINT_PAGES: u64 = 4_096;
 /// Size of a page in bytes.
 const PAGE_BYTES: u64 = 4_096;
 
-/// The connection that writes.
+/// The connection through which a log writes to its database.
 pub(super) struct Writer {
     pub(super) connection: Connection,
     /// Approximate number of pages that were written since the last checkpoint.
     pub(super) pages: u64,
 }
 
-/// A journal of a group.
+/// A journal that has events in the group that is being appended.
 enum Part {
     /// Number of the newest event of the journal so far.
     Newest(u64),
@@ -35,7 +35,7 @@ enum Part {
     Refused,
 }
 
-/// The journals of a group.
+/// The journals that have events in the group that is being appended.
 #[derive(Default)]
 struct Parts {
     parts: HashMap<JournalId, Part>,

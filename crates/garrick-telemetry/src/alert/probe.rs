@@ -204,7 +204,7 @@ impl Probe {
         }
     }
 
-    /// Calls `found` with each value of this probe in `snapshot`.
+    /// Calls `found` with each value of this kind in `snapshot`.
     pub(super) fn each(self, snapshot: &Snapshot, mut found: impl FnMut(&Found<'_>)) {
         for journal in &snapshot.journals {
             if let Some(value) = self.of_journal(journal) {

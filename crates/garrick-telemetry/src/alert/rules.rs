@@ -205,8 +205,8 @@ mod tests {
         }
     }
 
-    /// Passes an edge to `rules` once per second, each time with the next fill. Returns the levels
-    /// of the transitions.
+    /// Passes snapshots of one channel to `rules`, one per second, each with the next value of
+    /// `fills`. Returns the levels of the changed alerts.
     fn levels(rules: &mut Rules, fills: &[u64]) -> Vec<(usize, Level)> {
         let mut changes = Vec::new();
         for (second, &fill) in fills.iter().enumerate() {

@@ -17,7 +17,7 @@ const HELD: Duration = Duration::from_secs(2);
 /// Default limit for the number of messages in one mailbox. More messages cause a warning.
 const LONG_MAILBOX: f64 = 10_000.0;
 
-/// Time in seconds for which a turn must hold its worker to cause a warning and to be exported as a
+/// Time in seconds. A turn that holds its worker for longer causes a warning, and is exported as a
 /// metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
@@ -27,11 +27,11 @@ pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 /// does not give up.
 const CRASH_LOOP: f64 = 4.5;
 
-/// Time in seconds for which the receiver of a full channel must take nothing to cause a warning.
+/// Time in seconds. A full channel causes a warning if its receiver takes nothing for longer.
 /// Receivers that collect messages usually pause for a shorter time.
 const STALLED_SECONDS: f64 = 5.0;
 
-/// Time in seconds for which a turn must wait for the disk to cause a warning. A working disk
+/// Time in seconds. A turn that waits for the disk for longer causes a warning. A working disk
 /// writes many groups of turns in this time.
 const OLDEST_WAIT_SECONDS: f64 = 5.0;
 
@@ -44,7 +44,7 @@ const SILENT_SECONDS: f64 = 3.0;
 /// time, at least 3.5 s remain.
 const LEASE_SECONDS: f64 = 1.5;
 
-/// Time for which a shard must have no owner to cause an alert. After the loss of a node, the other
+/// Time without an owner after which a shard causes an alert. After the loss of a node, the other
 /// nodes take its shards over within about 6 s.
 const UNOWNED: Duration = Duration::from_secs(10);
 

@@ -1,4 +1,4 @@
-//! The page at `/`, which consists of plain files that are embedded unchanged.
+//! The page of the dashboard at `/`, which consists of plain files that are embedded unchanged.
 //!
 //! ```text
 //!   index.html -- theme.js                  light or dark, before the first paint
@@ -18,7 +18,7 @@
 //! content security policy can restrict the browser to content from this server.
 //! `docs/dashboard.md` is the guide to the page.
 
-/// A file of the page.
+/// A file of the dashboard's page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asset {
     /// Path of the file on the server.
@@ -42,8 +42,8 @@ const fn asset(path: &'static str, media_type: &'static str, bytes: &'static [u8
     }
 }
 
-/// All files of the page. The files contain no data about the process, so a client needs no token
-/// to read them.
+/// All files of the dashboard's page. The files contain no data about the process, so a client
+/// needs no token to read them.
 pub(crate) const ASSETS: &[Asset] = &[
     asset("/", HTML, include_bytes!("index.html")),
     asset("/page/style.css", STYLE, include_bytes!("style.css")),

@@ -46,11 +46,11 @@ const NO_HELP: &str = "No description.";
 /// A family: all series of one metric.
 #[derive(Debug)]
 struct Family {
-    /// Name that is exported. For a counter, the name ends in `_total`.
+    /// Name under which the metric is exported. For a counter, the name ends in `_total`.
     name: Arc<str>,
     kind: MetricKind,
     help: Arc<str>,
-    /// Limits of the buckets, if the family is a histogram.
+    /// Limits of the buckets, if the metric is a histogram.
     limits: Arc<[f64]>,
     series: Vec<(Arc<Labels>, Cell)>,
     /// Index of each series in `series`, by the labels of the series.
@@ -71,7 +71,8 @@ pub(super) struct Registry {
     /// Number of series of all families.
     series: usize,
     families: Vec<Family>,
-    /// Index of each family in `families`, by all names that the family uses.
+    /// Index of each family (all series of a metric) in `families`, by all names that the family
+    /// uses.
     names: HashMap<String, usize>,
     /// Descriptions, by the names of their metrics without `_total`.
     descriptions: HashMap<String, Description>,
@@ -253,7 +254,7 @@ fn base_of(kind: MetricKind, name: &str) -> &str {
     }
 }
 
-/// Returns the name that a family has in exports.
+/// Returns the name under which a family (all series of a metric) is exported.
 fn exported(kind: MetricKind, base: &str) -> String {
     match kind {
         MetricKind::Counter => format!("{base}_total"),
@@ -261,8 +262,8 @@ fn exported(kind: MetricKind, base: &str) -> String {
     }
 }
 
-/// Returns all names that a family uses. OpenMetrics does not allow another family to use any of
-/// these names.
+/// Returns all names that a family (all series of a metric) uses. OpenMetrics does not allow
+/// another family to use any of these names.
 fn claims(kind: MetricKind, base: &str) -> impl Iterator<Item = String> {
     let suffixes: &[&str] = match kind {
         MetricKind::Counter => &["", "_total", "_created"],

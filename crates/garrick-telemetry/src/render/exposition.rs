@@ -46,7 +46,7 @@ impl Format {
     }
 }
 
-/// Type of a family of samples.
+/// Type of a metric, as its `# TYPE` line states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
     Counter,
@@ -67,7 +67,8 @@ pub(crate) struct Counts<'a> {
     pub(crate) sum: f64,
 }
 
-/// A text that is being written. The head of a family must be written before its samples.
+/// The text that is being written. The head of a metric must be written before the samples of the
+/// metric.
 #[derive(Debug)]
 pub(crate) struct Exposition {
     text: String,
@@ -83,8 +84,8 @@ impl Exposition {
         }
     }
 
-    /// Writes the head of a family: its `# HELP` and `# TYPE` lines. `name` has no `_total`, even
-    /// if the family is a counter.
+    /// Writes the head of a metric: its `# HELP` and `# TYPE` lines. `name` has no `_total`, even
+    /// if the metric is a counter.
     pub(crate) fn head(&mut self, name: &str, kind: Type, help: &str) {
         // OpenMetrics appends `_total` to the samples of a counter, but not to the family's name.
         let total = match (kind, self.format) {

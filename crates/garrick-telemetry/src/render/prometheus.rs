@@ -75,7 +75,7 @@ fn render(snapshot: &Snapshot, format: Format) -> String {
     to.end()
 }
 
-/// Adds a family, unless it has no values.
+/// Adds a metric with all its values, unless it has no values.
 fn add_family(to: &mut Exposition, family: &Family, exported: &Exported<'_>) {
     let mut has_head = false;
     family.each(exported, |labels, value| {

@@ -111,8 +111,8 @@ pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
     });
 }
 
-/// Sorts the actors by an amount, the largest first, and returns the amount of the first actor
-/// after the first [`ACTORS_MAX`].
+/// Sorts the actors by an amount, the largest first, and returns the amount of the actor that
+/// follows the first [`ACTORS_MAX`] actors.
 fn amount_below(actors: &mut [ActorStatus], amount: impl Fn(&ActorStatus) -> f64) -> f64 {
     actors.sort_by(|a, b| amount(b).total_cmp(&amount(a)));
     actors.get(ACTORS_MAX).map_or(0.0, amount)
@@ -206,7 +206,7 @@ fn actor_of(source: u64, actor: ActorReading, track: &mut Track, at: At) -> Acto
     }
 }
 
-/// Creates a node with only those values that the track has computed.
+/// Creates a node that contains only the totals and rates in `track`.
 fn rates(track: &Track) -> Node {
     Node {
         messages: track.messages.total(),
@@ -221,7 +221,7 @@ pub(super) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Returns the growth of the track's busy time within the window, in seconds per second.
+/// Returns the growth of the busy time in `track` within the window, in seconds per second.
 fn share(track: &Track) -> Option<f64> {
     track.nanos.rate().map(|nanos| nanos / 1e9)
 }

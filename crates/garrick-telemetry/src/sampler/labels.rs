@@ -17,7 +17,7 @@ const LABEL_MAX: usize = 80;
 /// item.
 pub(super) type Scope<'a> = (&'static str, &'a str);
 
-/// A label in use.
+/// A label that a node, channel or sponsor uses at present.
 #[derive(Debug)]
 struct Given {
     scope: (&'static str, String),

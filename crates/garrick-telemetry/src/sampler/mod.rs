@@ -102,7 +102,8 @@ pub struct Sampler {
     rules: Rules,
     /// History, shared with readers that request it while a source is being read.
     history: Arc<Mutex<History>>,
-    /// Failures and trees, shared with readers that request them while a source is being read.
+    /// Failures and supervision trees, shared with readers that request them while a source is
+    /// being read.
     book: SharedBook,
     /// Number of sources that panicked.
     failed: u64,
@@ -261,7 +262,7 @@ impl Sampler {
         Arc::clone(&self.history)
     }
 
-    /// Returns a shared reference to the failures and trees.
+    /// Returns a shared reference to the failures and supervision trees.
     pub(crate) fn shared_book(&self) -> SharedBook {
         self.book.clone()
     }

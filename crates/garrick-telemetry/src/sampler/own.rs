@@ -22,7 +22,7 @@ impl Own {
         }
     }
 
-    /// Adds the current values and rates to `snapshot`.
+    /// Adds the current values and rates of the program's own metrics to `snapshot`.
     pub(super) fn read(&mut self, snapshot: &mut Snapshot, pace: Pace, now: Nanos) {
         snapshot.metrics = self.recorder.read();
         snapshot.metrics_refused = self.recorder.refused();

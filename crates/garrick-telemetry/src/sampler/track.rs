@@ -26,7 +26,7 @@ pub(super) struct Track {
     pub(super) fills: Recent<f64>,
     /// Past numbers of turns of a group of actors, by kind of message.
     pub(super) by_kind: Kinds,
-    /// Highest values so far of those counts from which no rate is computed.
+    /// Highest value so far of each count from which no rate is computed.
     highs: [u64; 5],
     /// Number of the last sample that contains the item.
     seen: u64,

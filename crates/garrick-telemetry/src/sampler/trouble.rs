@@ -1,4 +1,4 @@
-//! Moves failures, dead letters and trees from readings to snapshots.
+//! Moves failures, dead letters and supervision trees from readings to snapshots.
 
 use std::mem::take as take_out;
 
@@ -7,8 +7,8 @@ use crate::snapshot::Snapshot;
 use crate::trouble::{DeadLetters, SharedBook};
 use crate::window::Nanos;
 
-/// Moves the dead letters of the reading of one source to `snapshot`, and its failures and trees to
-/// `book`.
+/// Moves the dead letters in the reading of one source to `snapshot`, and the failures and
+/// supervision trees in this reading to `book`.
 pub(super) fn take(
     book: &SharedBook,
     snapshot: &mut Snapshot,
@@ -35,8 +35,8 @@ pub(super) fn take(
     }
 }
 
-/// Writes the newest failures and the summary of the trees to `snapshot`. For each node and
-/// sponsor, writes how many actors were lost in the window.
+/// Writes the newest failures and the summary of the supervision trees to `snapshot`. For each node
+/// and sponsor, writes how many actors were lost in the window.
 pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos) {
     let mut book = book.lock();
     snapshot.recent_failures = book.newest();

@@ -57,7 +57,7 @@ struct Events {
     /// Messages to send before anything else. The list contains at most one snapshot, and the
     /// changes of alerts that the hub keeps.
     ready: VecDeque<Bytes>,
-    /// Counts this stream until it is dropped.
+    /// Counts this stream as open until the value is dropped.
     _counted: Counted,
 }
 

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 
 use super::Site;
 
-/// Headers of every response. The page may only use content from this server.
+/// Headers of every response. They let the dashboard's page use only content from this server.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",

@@ -10,8 +10,8 @@ use super::sponsor::SponsorSource;
 use crate::reading::{Reading, Source};
 use crate::trouble::{ChildStatus, Effect, FailureReading, TreeReading};
 
-/// Maximum number of children that are read per reading, on average. If larger trees change all the
-/// time, they are not read in each reading.
+/// Maximum number of supervised children that are read per reading, on average. If larger
+/// supervision trees change all the time, they are not read in each reading.
 const CHILDREN_PER_READING: usize = 500;
 
 /// A source that reads a system of actors. [`IntoSource`](crate::IntoSource) creates this source
@@ -21,9 +21,9 @@ pub struct SystemSource {
     handle: Handle,
     /// Number of the newest failure that was read.
     failures: u64,
-    /// Value of the counter of changes when the trees were last read.
+    /// Value of the system's change counter when the supervision trees were last read.
     changes: u64,
-    /// Number of following readings that skip the trees, even if the trees have changed.
+    /// Number of upcoming readings that skip the supervision trees, even if the trees have changed.
     rests: usize,
 }
 

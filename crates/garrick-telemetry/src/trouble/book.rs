@@ -50,7 +50,7 @@ pub(crate) struct Losses {
     pub(crate) restarts_of_one: u64,
 }
 
-/// The failures and trees that telemetry remembers.
+/// The failures and supervision trees that telemetry remembers.
 #[derive(Debug, Default)]
 pub(crate) struct Book {
     /// Number of failures so far.
@@ -59,13 +59,13 @@ pub(crate) struct Book {
     failures: VecDeque<(u64, RecentFailure)>,
     /// Failures of the last window, the newest last.
     counted: VecDeque<Counted>,
-    /// Trees of each source, and their summary.
+    /// Supervision trees of each source, and a summary of these trees.
     trees: BTreeMap<u64, (Vec<SupervisorStatus>, Supervision)>,
-    /// Number of times that the trees have changed so far.
+    /// Number of times that the supervision trees have changed so far.
     changes: u64,
 }
 
-/// The failures and trees, shared by the sampler and the readers.
+/// The failures and supervision trees, shared by the sampler and the readers.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct SharedBook(Arc<Mutex<Book>>);
 
@@ -118,7 +118,7 @@ impl Book {
         });
     }
 
-    /// Replaces the trees of a source.
+    /// Replaces the supervision trees of a source.
     pub(crate) fn set_trees(&mut self, source: u64, trees: Vec<TreeReading>, unix_ms: u64) {
         let trees = Vec::from_iter(trees.into_iter().map(|tree| status_of(tree, unix_ms)));
         let summary = summary_of(&trees);
@@ -126,7 +126,7 @@ impl Book {
         self.changes += 1;
     }
 
-    /// Removes all failures and trees of a source.
+    /// Removes all failures and supervision trees of a source.
     pub(crate) fn forget(&mut self, source: u64) {
         self.failures.retain(|(of, _)| *of != source);
         self.counted.retain(|counted| counted.group.0 != source);
@@ -175,7 +175,7 @@ impl Book {
         }
     }
 
-    /// Returns the summary of all trees.
+    /// Returns the summary of all supervision trees.
     pub(crate) fn supervision(&self) -> Supervision {
         let mut sum = Supervision {
             changes: self.changes,
@@ -192,7 +192,7 @@ impl Book {
         sum
     }
 
-    /// Returns all trees.
+    /// Returns all supervision trees.
     pub(crate) fn trees(&self) -> TreeReport {
         let trees = self.trees.values().flat_map(|(trees, _)| trees);
         TreeReport {

@@ -1,4 +1,4 @@
-//! Failures, trees and dead letters, as sources provide them.
+//! Failures, supervision trees and dead letters, as sources provide them.
 
 use crate::trouble::report::{ChildStatus, Effect};
 

@@ -1,4 +1,5 @@
-//! Failures, trees and dead letters as plain data, with the same structure in Rust and in JSON.
+//! Failures, supervision trees and dead letters as plain data, with the same structure in Rust and
+//! in JSON.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! Messages to other nodes, which are collected until an activation (one run) of the region ends.
+//! Messages to other nodes, which a region collects until its activation (its current run on a
+//! worker) ends.
 
 use std::collections::VecDeque;
 

@@ -33,14 +33,14 @@ const WAITS_MAX: Duration = Duration::from_secs(10);
 /// announces that it sends no more messages for the shard.
 const HELD_WITHIN: Duration = Duration::from_secs(2);
 
-/// Number of collected messages to other nodes after which a turn sends them without waiting for
-/// more.
+/// Number of collected messages to other nodes at which they are sent at once, without waiting for
+/// more messages.
 const GATHERED_MAX: usize = 256;
 
 /// Time between two checks of shards that have waiting messages.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Time between two checks of all waiting messages for messages that have waited for too long.
+/// Time between two searches for messages that have waited for too long.
 const LATE_LOOK: Duration = Duration::from_millis(500);
 
 /// Minimum time between two checks for idle entities.
@@ -51,8 +51,8 @@ fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(WAITS_MAX)
 }
 
-/// Returns the names of the nodes that may still send messages for a shard, because they have made
-/// no announcement.
+/// Returns the names of the nodes that may still send messages for a shard. These nodes have not
+/// announced that they send no more messages.
 fn others(nodes: &[NodeName], held: &[(String, u64)], revision: u64) -> HashSet<String> {
     let has_told = |name: &str| {
         held.iter()
@@ -79,7 +79,7 @@ struct Idle {
     generation: u64,
 }
 
-/// A message to another node.
+/// A message that this region will send to the region on another node.
 struct Leaving<M> {
     to: Address<ToRegion<M>>,
     shard: u32,
@@ -98,11 +98,11 @@ pub(super) struct Region<M: Travels> {
     gate: Arc<Gate>,
     host: Option<Arc<dyn Host<M>>>,
     lease: Option<Arc<Lease>>,
-    /// The shards. Empty until the number of shards is known.
+    /// The shards of the kind. Empty until the number of shards is known.
     shards: Vec<Shard<M>>,
     /// Messages that arrived before the number of shards was known, with the hashes of their keys.
     early: VecDeque<(u64, Waiting<M>)>,
-    /// Shards that the region must check again later.
+    /// Numbers of the shards that this region must check again later.
     unsettled: HashSet<u32>,
     /// Messages to other nodes, which are sent when the current activation of the region ends. The
     /// oldest message is the first one.
@@ -110,7 +110,7 @@ pub(super) struct Region<M: Travels> {
     /// Entities, sorted by the earliest time at which each can count as idle.
     idle: VecDeque<Idle>,
     generation: u64,
-    /// Time of the next check.
+    /// Time of the next scheduled check of waiting messages and idle entities.
     looks_at: Option<Nanos>,
     /// Time of the last check for messages that have waited for too long.
     looked_late: Nanos,
@@ -147,7 +147,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Returns the name of the service by which the regions of a kind reach each other.
+    /// Returns the name of the service through which regions of a kind on different nodes send
+    /// messages to each other.
     pub(super) fn service(kind: &str) -> String {
         format!("garrick.entities.{kind}")
     }
@@ -182,7 +183,7 @@ impl<M: Travels> Region<M> {
         Some(shard as u32)
     }
 
-    /// Handles a message from the region of another node.
+    /// Handles a message from the region of the same kind on another node.
     fn receive_from(&mut self, from: ToRegion<M>, cx: &Context<'_, RegionMsg<M>>) {
         match from {
             ToRegion::Message {
@@ -257,8 +258,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Lets a message wait for its shard. `put` adds the message to the front or the back of the
-    /// queue.
+    /// Lets a message wait until its shard can accept messages. `put` adds the message to the front
+    /// or the back of the shard's queue.
     fn wait(
         &mut self,
         number: u32,
@@ -340,13 +341,14 @@ impl<M: Travels> Region<M> {
         Next::Continue
     }
 
-    /// Informs the placer that no messages to other nodes are waiting any more.
+    /// Informs the placer (the actor that decides about shards) that no messages to other nodes are
+    /// waiting any more.
     fn tell_closed(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         self.closes = false;
         let _ = cx.send(&self.placer, PlacerMsg::Closed(self.kind.clone()));
     }
 
-    /// Handles the loss of all shards.
+    /// Records that this node has lost all shards, and tells their entities to stop.
     fn lose(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         for number in 0..self.shards.len() as u32 {
             let shard = &mut self.shards[number as usize];
@@ -396,7 +398,8 @@ impl<M: Travels> Region<M> {
         self.settle(number, cx);
     }
 
-    /// Continues the work that a shard is waiting for, as far as that is possible now.
+    /// Takes the next steps for a shard that are possible now: announcements, waiting messages, and
+    /// the end of entities.
     fn settle(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         match &mut shard.place {

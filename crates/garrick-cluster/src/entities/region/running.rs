@@ -1,4 +1,4 @@
-//! Entities of a region: their creation, their messages and their end.
+//! The entities that a region runs on its node: their creation, their messages and their end.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Number of stored idle times below which the idle times of ended entities are not removed.
+/// Minimum number of stored idle times at which the idle times of ended entities are removed.
 const IDLE_MIN: usize = 1_024;
 
-/// Removes and returns the messages that have waited for too long.
+/// Removes the messages that have waited for too long from a queue, and returns them.
 fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waiting<M>> {
     let is_late = |waiting: &Waiting<M>| is_late(waiting.since, now);
     if !queue.iter().any(is_late) {
@@ -179,8 +179,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Stops the entities of a shard that is handed over. Informs the placer if no entity is left,
-    /// or if the time limit has passed.
+    /// Stops the entities of a shard that is handed over. Informs the placer (the actor that
+    /// decides about shards) if no entity is left, or if the time limit has passed.
     pub(super) fn stop_entities(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let within = self
             .host
@@ -202,8 +202,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Tells the placer to give a shard to another node. From then on, turns of entities that have
-    /// not ended have no effect.
+    /// Tells the placer (the actor that decides about shards) to give a shard to another node. From
+    /// then on, turns of entities that have not ended have no effect.
     fn give_away(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         if let Place::HandsOver { phase, .. } = &mut shard.place {

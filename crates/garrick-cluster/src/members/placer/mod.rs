@@ -29,9 +29,11 @@ use crate::placement::{Change, News, Outcome, Placement};
 /// Time between two checks for silent members.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Number of ticks between two renewals of the membership, for a node that runs no fenced kinds.
+/// Number of ticks (of 250 ms) between two renewals of the membership, for a node that runs no
+/// fenced kinds.
 const BEAT_TICKS: u64 = 4;
-/// Number of ticks between two renewals of the membership, for a node that runs a fenced kind.
+/// Number of ticks (of 250 ms) between two renewals of the membership, for a node that runs a
+/// fenced kind.
 const FENCED_BEAT_TICKS: u64 = 2;
 
 /// Time without an answer after which a renewal is late.
@@ -45,11 +47,12 @@ fn is_late_since(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(READ_AGAIN)
 }
 
-/// A message to the placer.
+/// A message to the placer: the actor that decides which node owns each shard.
 pub(crate) enum PlacerMsg {
     Beat,
     News(News),
-    /// The node sends messages to entities of a kind, through a region.
+    /// The node sends messages to entities of a kind, through a region (the actor that passes these
+    /// messages on).
     Use {
         kind: Arc<str>,
         region: Arc<dyn Regional>,
@@ -65,7 +68,8 @@ pub(crate) enum PlacerMsg {
         shard: u32,
         revision: u64,
     },
-    /// No messages are waiting any more in a region that accepts no more messages.
+    /// A region (the actor that passes on messages of a kind) accepts no more messages, and has
+    /// sent all waiting messages.
     Closed(Arc<str>),
     /// Request to check if all waiting messages were sent.
     Look,
@@ -90,7 +94,8 @@ enum Exit {
     Removes { since: Nanos },
 }
 
-/// A change without an answer.
+/// A change of a record that the placement (the store of the cluster's records) has not answered
+/// yet.
 struct Sent {
     ticket: u64,
     at: Nanos,
@@ -108,9 +113,9 @@ pub(crate) struct Placer {
     own: Own,
     view: View,
     roster: Roster,
-    /// Kinds that the node uses.
+    /// Kinds of entities that the node uses.
     used: HashMap<Arc<str>, UsedKind>,
-    /// Agendas of the kinds that the node runs.
+    /// For each kind that the node runs: what the node must do with the shards of the kind.
     agendas: BTreeMap<Arc<str>, Agenda>,
     /// Changes without an answer, by the keys of their records.
     pending: HashMap<Arc<str>, Sent>,
@@ -118,7 +123,7 @@ pub(crate) struct Placer {
     ticks: u64,
     /// Shards whose entities have stopped, with the revision of each shard's record.
     emptied: HashMap<(Arc<str>, u32), u64>,
-    /// Time at which the records were requested. `None` if no request is unanswered.
+    /// Time of the request for records that has no answer yet. `None` if there is no such request.
     reads_since: Option<Nanos>,
     /// True if a record may have changed after the unanswered request was sent.
     reads_again: bool,
@@ -198,7 +203,8 @@ impl Placer {
         let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
     }
 
-    /// Removes the records of silent members. First takes over their shards of fenced kinds.
+    /// Removes the records of silent members. Before that, takes over their shards of fenced kinds
+    /// (whose journals refuse events of earlier owners).
     fn look_for_silent(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
         for (name, revision) in self.roster.silent(FENCED_LEASE, now) {
@@ -214,8 +220,9 @@ impl Placer {
         }
     }
 
-    /// Returns a new record with an increased fence for a silent member. Returns `None` if the
-    /// member runs no fenced kinds, or if frames from the member still arrive.
+    /// Returns a new record for a silent member, with an increased fence, so that the member loses
+    /// its shards of fenced kinds. Returns `None` if the member runs no fenced kinds, or if frames
+    /// from the member still arrive.
     fn suspicion(&self, name: &NodeName, revision: u64, now: Nanos) -> Option<bytes::Bytes> {
         let seen = self.view.member(name)?;
         let member = &seen.value;
@@ -287,7 +294,7 @@ impl Placer {
         self.placement.change(change, &Self::news(cx));
     }
 
-    /// Handles the answer to a change.
+    /// Handles the answer to a change of a record.
     fn answered(
         &mut self,
         key: &Arc<str>,
@@ -361,14 +368,16 @@ impl Placer {
         }
     }
 
-    /// Passes the lease for the shards of a kind to the region of the kind.
+    /// Passes the lease for the shards of a kind to the kind's region (the actor that passes on
+    /// messages to its entities).
     fn tell_lease(&self, kind: &Arc<str>) {
         if let (Some(used), Some(lease)) = (self.used.get(kind), self.own.lease_of(kind)) {
             used.order(Order::Joined(lease.clone()));
         }
     }
 
-    /// Tells the regions that all owners are unknown.
+    /// Tells the regions (the actors that pass on messages to entities) that the owners of all
+    /// shards are unknown.
     fn forget_owners(&mut self) {
         self.emptied.clear();
         for used in self.used.values_mut() {
@@ -407,8 +416,9 @@ impl Placer {
         }
     }
 
-    /// Adds a kind to the record of this node if the node runs the kind and has a region for it. A
-    /// node gets no shards before its region can take messages.
+    /// Adds a kind to the record of this node if the node runs the kind and has a region for it (an
+    /// actor that passes on messages to entities). So a node gets no shards before its region can
+    /// take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
         if self.used.contains_key(&kind)
             && let Some(agenda) = self.agendas.get(&kind)

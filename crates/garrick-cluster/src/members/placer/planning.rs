@@ -1,5 +1,5 @@
-//! Plans: which shards this node claims, hands over, or gives to another node, and what it reports
-//! to its regions.
+//! Plans of a node: which shards it claims, hands over, or gives to another node, and which owners
+//! it reports to its regions.
 
 use std::mem;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ const MOVES_MAX: usize = 8;
 const DRAINS_MAX: usize = 64;
 
 impl Placer {
-    /// Records the time if the hosts of the kinds have changed since the last call.
+    /// Records the current time if the lists of the nodes that run each kind have changed since the
+    /// last call.
     pub(super) fn settle(&mut self, now: Nanos) {
         let hosts = self.view.members().map(|(name, seen)| {
             let member = &seen.value;
@@ -158,7 +159,8 @@ impl Placer {
         }))
     }
 
-    /// Informs the regions about changes of owners.
+    /// Informs the regions (the actors that pass on messages to entities) about changes of the
+    /// owners of shards.
     fn tell_owners(&mut self, changed: &Changes) {
         let record = self.view.member(&self.own.name);
         let record = record.filter(|seen| Some(seen.epoch()) == self.own.epoch());

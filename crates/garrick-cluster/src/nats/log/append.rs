@@ -55,7 +55,7 @@ enum Settled {
     /// The part's message, or a fence that replaces it, is the last message of the journal and has
     /// this sequence.
     Stored(u64),
-    /// A fence was stored, with this sequence.
+    /// A fence (a message without events) was stored, with this sequence.
     Fenced(u64, String),
     /// Another writer has appended a message. Contains the number that follows that writer's last
     /// event, or 0.
@@ -213,7 +213,8 @@ impl Part {
         }
     }
 
-    /// Adds an event. If it does not follow the event before it, refuses all events of the part.
+    /// Adds an event to a part: the events of one journal in a group. If the event does not follow
+    /// the event before it, refuses all events of the part.
     fn add(&mut self, event: &Event<'_>) {
         if self.refused.is_some() {
             return;

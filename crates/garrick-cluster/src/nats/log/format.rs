@@ -40,7 +40,7 @@ pub(super) struct MessageOf {
     pub(super) group: u64,
 }
 
-/// The head of a batch.
+/// The head of a batch. (A batch is a message with events of one journal.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) of: MessageOf,
@@ -135,7 +135,8 @@ pub(super) fn take_event<'a>(rest: &mut &'a [u8], number: u64) -> Result<Event<'
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StateHead {
     pub(super) of: MessageOf,
-    /// Marks of this state, and of the state before it.
+    /// For this state and the state before it: the number of the event, and the sequence up to
+    /// which the state covers all messages.
     pub(super) marks: [Mark; 2],
     pub(super) kind: EventKind,
 }

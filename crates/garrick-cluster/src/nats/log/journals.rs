@@ -23,7 +23,7 @@ pub(super) struct Journals {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) name: Arc<str>,
-    /// Last part of the subjects of the journal.
+    /// Last part of the journal's subjects on the server. It contains the name of the journal.
     pub(super) tokens: Arc<str>,
     /// Number of the newest event, or 0 if there is none.
     pub(super) newest: u64,
@@ -45,7 +45,8 @@ pub(super) struct Known {
 /// The saved states of a journal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SavedStates {
-    /// Marks of the newest saved state and of the saved state before it.
+    /// For the newest saved state and the one before it: the number of the event, and the sequence
+    /// up to which the state covers all messages.
     pub(super) marks: [Mark; 2],
     /// Sequence of the last message with a saved state.
     pub(super) sequence: u64,

@@ -74,7 +74,7 @@ pub struct NatsLog {
     store: Store,
     /// Random number of this writer.
     writer: u64,
-    /// Number of the last message.
+    /// Number that this writer has given to its last message.
     group: AtomicU64,
     /// Time limit of a call.
     answer_within: Duration,

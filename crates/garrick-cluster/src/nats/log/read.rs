@@ -175,7 +175,7 @@ fn row(known: &Known, number: u64) -> String {
     format!("event {number} of the journal {:?}", known.name)
 }
 
-/// Reason why events were not copied.
+/// Reason why the events of a message could not be added to a group.
 enum Uncopied {
     Damaged(&'static str),
     Refused(JournalError),
@@ -292,8 +292,8 @@ async fn set_fence(
     }
 }
 
-/// Saved states of a journal: their marks, the newest state that can be read, and the reason why a
-/// newer state cannot be read, if there is one.
+/// Saved states of a journal: which states exist, the newest state that can be read, and the reason
+/// why a newer state cannot be read, if there is one.
 type States = (SavedStates, Option<Snapshot>, Option<&'static str>);
 
 /// Requests the saved states of a journal.
@@ -330,7 +330,8 @@ fn states(head: StateHead, state: &[u8], sequence: u64, damage: Option<&'static 
     (saved, Some(snapshot), damage)
 }
 
-/// Handles a journal without a readable saved state, in which missing events count as damage.
+/// Returns the states of a journal without a readable saved state. Fails if the first events of the
+/// journal are missing.
 async fn no_state(
     store: &Store,
     known: &Known,

@@ -38,7 +38,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Changes a record.
+    /// Makes a change of a record, and returns the result.
     pub(super) async fn change(&self, change: Change) -> Outcome {
         if let Err(error) = change.check() {
             return Outcome::Invalid(error);

@@ -19,7 +19,8 @@ use crate::placement::News;
 /// Time before a failed watch is started again.
 const AGAIN_AFTER: Duration = Duration::from_millis(250);
 
-/// Time after which a watch is started again if it has not reported a change of this node.
+/// Time after which a watch is started again if it has not reported a change that this node has
+/// made.
 const LATE_AFTER: Duration = Duration::from_secs(2);
 
 /// Watches the records until nobody uses the placement any more.

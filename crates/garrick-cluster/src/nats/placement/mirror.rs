@@ -55,8 +55,8 @@ pub(super) struct Mirror {
     /// reads do not return an outdated state if the watch stops working while changes by this node
     /// succeed.
     own_last: u64,
-    /// Waiting reads: for each, the argument `since`, the revision that the copy must reach, and
-    /// the receiver of the answer.
+    /// Waiting reads. For each read: the revision after which changes are requested, the revision
+    /// that the copy must reach, and the receiver of the answer.
     reads: Vec<(u64, u64, Address<News>)>,
     pub(super) watchers: Vec<Address<News>>,
 }

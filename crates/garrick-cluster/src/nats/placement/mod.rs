@@ -69,7 +69,7 @@ struct Desk {
     _ends: watch::Sender<()>,
 }
 
-/// State that the tasks share.
+/// State that the tasks of a placement share.
 struct Shared {
     mirror: Mutex<Mirror>,
     /// Number of times that the copy has become exact.
@@ -137,7 +137,7 @@ struct Opened {
     counts: Arc<Counts>,
 }
 
-/// Opens the bucket.
+/// Opens the bucket that contains the records of the placement.
 async fn open(servers: &NatsBuilder, cluster: &str, node: &NodeName) -> Result<Opened, NatsError> {
     let counts = Counts::new();
     let label = format!("{} {cluster}/{node} placement", servers.label);
