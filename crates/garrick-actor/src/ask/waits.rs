@@ -43,7 +43,8 @@ struct Entry {
     after: usize,
 }
 
-/// The questions of all askers that belong to this shard.
+/// One shard of the wait-for graph: the pending questions of all askers whose hashes select this
+/// shard.
 struct Shard {
     /// The askers, each with the index of its oldest question in `entries`.
     askers: HashTable<(TaskId, usize)>,
@@ -107,7 +108,8 @@ fn hash(asker: TaskId) -> u64 {
     HASHER.hash_one(asker)
 }
 
-/// Locks the shard that a hash belongs to. The hash table of the shard uses other bits of the hash.
+/// Locks the shard that `hash` selects. The hash table in the shard uses other bits of the same
+/// hash.
 fn shard(hash: u64) -> MutexGuard<'static, Shard> {
     let shard = &WAITS[(hash >> 20) as usize % SHARDS];
     shard.lock().unwrap_or_else(PoisonError::into_inner)

@@ -40,9 +40,11 @@ struct Members {
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
     /// Number of the future or stream that was added last.
     last: u64,
-    /// Watch that cancels the futures and streams when the actor stops.
+    /// Request to be notified when the actor stops (a watch). The notification cancels the futures
+    /// and streams.
     watch: Option<Watch>,
-    /// True once the first future or stream has begun to watch the actor.
+    /// True after the first future or stream was added, because adding it begins the watch of the
+    /// actor.
     is_watching: bool,
     /// True once all futures and streams have been cancelled. After that, none can be added.
     is_cancelled: bool,

@@ -49,7 +49,7 @@ pub struct ActorPath {
 /// The parent path for an actor that was spawned by no actor or by an actor without a name.
 const ROOT: &str = "/user";
 
-/// Number of the most recent path.
+/// Number of the most recently created path.
 static LAST: Mutex<u64> = Mutex::new(0);
 
 impl ActorPath {
@@ -121,7 +121,8 @@ pub(crate) mod simulated {
     use std::cell::Cell;
 
     thread_local! {
-        /// Number of the most recent path, while this thread runs a simulation.
+        /// Number of the most recently created path in the simulation that this thread runs. `None`
+        /// outside of a simulation.
         static LAST: Cell<Option<u64>> = const { Cell::new(None) };
     }
 

@@ -79,9 +79,9 @@ pub struct Incoming<M: Send + 'static> {
     /// The [`Hand`] from which async handlers receive messages. `None` for an actor that receives
     /// from the queue.
     hand: Option<Borrower<Hand<M>>>,
-    /// Number of the poll that `left` belongs to.
+    /// Number of the actor's poll to which the limit in `left` applies.
     poll: u64,
-    /// Number of messages that the poll with the number `poll` can still receive.
+    /// Number of messages that the actor can still receive in the poll with the number `poll`.
     left: usize,
 }
 
