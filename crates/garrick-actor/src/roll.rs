@@ -267,7 +267,8 @@ mod tests {
         prop::collection::vec(step, 0..1500)
     }
 
-    /// Compares all properties of a roll with a model. The model is a list of numbers and members.
+    /// Compares all properties of a collection (a [`Roll`]) with a model. The model is a list of
+    /// numbers and members.
     fn assert_same(roll: &Roll<usize>, model: &[(u64, usize)], at: usize) {
         assert_eq!(
             (roll.len(), roll.is_empty()),

@@ -75,7 +75,7 @@ pub enum News<M: Send + 'static> {
 impl<M: Send + 'static> Word<M> {
     pub(super) const START: Self = Self::News(News::Start);
 
-    /// Returns true if the word is a message that a user has sent to the actor.
+    /// Returns true if this is a message for the actor, and not a notification for its task.
     pub(super) fn is_letter(&self) -> bool {
         matches!(self, Self::Message(_))
     }
@@ -221,7 +221,7 @@ impl Place {
     }
 }
 
-/// An action that runs in a turn of the actor and creates something.
+/// An action that runs in a turn of the actor and starts something, such as a piped future.
 pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
 /// State that an actor's future, its wakers and its addresses share.
@@ -241,7 +241,8 @@ pub struct Shared<M: Send + 'static> {
     future: OnceLock<Place>,
     /// The way in which the future receives messages.
     pub(super) receives: Receives,
-    /// True if `end` is set or `born` is not empty. Written while `inner` is locked.
+    /// True if the future has requested something for the end of the poll, so that `end` is set or
+    /// `born` is not empty. Written while `inner` is locked.
     has_wishes: AtomicBool,
     /// Messages that the actor has not received, for its next incarnation after a restart. Set only
     /// for supervised actors, whose mailbox does not close.

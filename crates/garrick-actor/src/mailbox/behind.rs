@@ -60,7 +60,8 @@ pub(super) trait Entrance: Send + Sync + 'static {
     }
 }
 
-/// The door that passes each message to an [`Entrance`].
+/// The door in front of an actor. It passes each message to the senders' side of the mailbox (an
+/// [`Entrance`]).
 struct Gate<E>(Arc<E>);
 
 impl<E: Entrance> Door for Gate<E> {
@@ -136,7 +137,7 @@ pub(super) trait Way<M: 'static>: Send + 'static {
 /// A wrapper around an actor and its side of the mailbox. The wrapper is spawned instead of the
 /// actor.
 struct Behind<A: Actor, W: Way<A::Msg>> {
-    /// `None` if the actor could not be spawned and was returned to the caller.
+    /// The actor. `None` after it has been returned to the caller, because it could not be spawned.
     actor: Option<A>,
     way: W,
     /// Address of the door. `None` after the actor has started.
@@ -187,7 +188,8 @@ impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
     }
 }
 
-/// Spawns an actor behind an [`Entrance`], and returns the address of the door.
+/// Spawns an actor behind a door, which passes each message to `entrance`. Returns the address of
+/// the door.
 pub(super) fn spawn<A, E, W>(
     ground: &impl Ground,
     entrance: &Arc<E>,

@@ -122,8 +122,8 @@ impl<M> Kind<M> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Mailbox<M> {
-    /// `None` for the default mailbox, which depends on the workload of the system or
-    /// [`Local`](crate::Local) that runs the actor.
+    /// Kind of the mailbox. `None` for the default mailbox, which depends on the workload of the
+    /// system or [`Local`](crate::Local) that runs the actor.
     kind: Option<Kind<M>>,
 }
 
@@ -262,8 +262,9 @@ impl Bound {
 }
 
 impl<M> Mailbox<M> {
-    /// Returns the [`Bound`] of this mailbox for an actor on `sponsor`, or `None` if the mailbox is
-    /// unbounded.
+    /// Returns the capacity of this mailbox, and the policy for messages that arrive when it is
+    /// full (a [`Bound`]). Returns `None` if the mailbox is unbounded. `sponsor` will run the
+    /// actor.
     ///
     /// # Errors
     /// Fails if this mailbox orders messages by rank or drops the oldest message.

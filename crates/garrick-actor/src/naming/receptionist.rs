@@ -185,7 +185,8 @@ impl Receptionist {
         cx.ask(&self.address, |reply| find(key, reply), convert);
     }
 
-    /// Creates the notice that removes a server when the server has stopped.
+    /// Creates a function that is called when a watched server has stopped. The function removes
+    /// the server from its protocol.
     fn notice<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -285,7 +286,7 @@ impl<M: 'static> Service<M> {
     }
 }
 
-/// The services of all protocols.
+/// The servers and the subscribers of all protocols.
 #[derive(Default)]
 struct Services {
     /// A `Service<M>` for every key that has a server or a subscriber.

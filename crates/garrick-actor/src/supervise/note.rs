@@ -47,8 +47,8 @@ pub(super) enum Report {
     /// The actor has been dropped, or will be dropped later without another report. The supervisor
     /// need not wait until the actor has been dropped.
     Down,
-    /// A turn was undone, and the message of this turn was one that had been kept for the actor.
-    /// The supervisor must send [`Job::Drain`] again.
+    /// A turn that handled a kept message was undone. A kept message has arrived while the actor
+    /// could not handle messages. The supervisor must send [`Job::Drain`] again.
     Undone,
     /// The actor has failed or stopped. The actor handles no message until the supervisor has
     /// decided what to do.

@@ -22,11 +22,11 @@
 
 use crate::cache;
 
-/// Ratio of the second-level cache's size to the size of a batch.
+/// Size of the second-level cache, divided by the size of a batch.
 const CACHE_PART: usize = 8;
-/// Minimum size of a batch in bytes. No smaller batch was faster.
+/// Minimum size of a batch in bytes. In the measurements, no smaller batch was faster.
 const BATCH_BYTES_MIN: usize = 16 * 1024;
-/// Maximum size of a batch in bytes. No larger batch was faster.
+/// Maximum size of a batch in bytes. In the measurements, no larger batch was faster.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
 
 /// Returns the default number of values in a batch: half of the channel's capacity, but at most as

@@ -23,11 +23,11 @@ pub struct Running {
     sponsors: Vec<Sponsor>,
     /// The addresses of the stages, and their votes on stopping the graph.
     post: Arc<Post>,
-    /// Asks the stages what they are waiting for.
+    /// Object that asks the stages what they are waiting for.
     roll_call: Arc<RollCall>,
     /// The loops of the graph.
     loops: Loops,
-    /// Reads the stages and channels.
+    /// Monitor that reads the state of the stages and channels.
     monitor: Monitor,
 }
 

@@ -27,7 +27,8 @@ pub(super) struct Shape {
     grace: Nanos,
 }
 
-/// The loops of a graph.
+/// The loops of a graph, and the loop that each stage is in. A loop is a cycle of stages that
+/// contains a feedback channel.
 pub(super) struct Looped {
     pub(super) all: Loops,
     /// Index of the loop that each stage is in, if any.

@@ -216,7 +216,8 @@ impl Plans {
         key
     }
 
-    /// Adds a plan at the position that follows from its number.
+    /// Adds a plan. Its number determines its position among the plans, which execute their steps
+    /// in the order of their numbers.
     fn put(&mut self, key: Key, plan: Plan) {
         self.order.insert(plan.number, key);
         if plan.is_open() {
