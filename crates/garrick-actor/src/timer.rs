@@ -26,7 +26,7 @@ use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, TrySendError, 
 use crate::model::context::Context;
 use crate::quiet;
 
-/// A message that notifies an alarm that its deadline has passed.
+/// A message to the task of a periodic timer (its [`Alarm`]): the deadline has passed.
 struct Due;
 
 /// The task of a periodic timer. The timing wheel contains a message to this task, which keeps the
@@ -39,7 +39,7 @@ struct Alarm<N, F> {
     /// Time of the next message.
     deadline: Nanos,
     /// Number of periods for which no message could be sent because the receiver's mailbox was
-    /// full. Reset to zero by each message.
+    /// full. Set to zero when a message is sent.
     missed: u64,
 }
 
@@ -97,7 +97,8 @@ impl<N, F> Alarm<N, F> {
 }
 
 impl<N, F> Drop for Alarm<N, F> {
-    /// Cancels the timer, so that [`Timer::is_cancelled`] returns true once the alarm has ended.
+    /// Cancels the timer, so that [`Timer::is_cancelled`] returns true after the task of the timer
+    /// has ended.
     fn drop(&mut self) {
         self.timer.cancel();
     }

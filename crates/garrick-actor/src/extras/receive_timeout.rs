@@ -26,7 +26,7 @@ use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
 use crate::beside::{Beside, Patience};
 use crate::model::context::Context;
 
-/// A function that creates the timeout's message.
+/// A function that creates the message of a receive timeout.
 type Make<M> = Arc<dyn Fn() -> M + Send + Sync>;
 
 /// A message to the watchman, which is the task that sends the timeout's message.
@@ -179,8 +179,9 @@ impl<M: 'static> Silence<M> {
         })
     }
 
-    /// Records that a turn begins. If the last turn was undone or has panicked, notifies the
-    /// watchman, because that turn may have handled the timeout's message.
+    /// Records that a turn begins. If the last turn was undone or has panicked, notifies the task
+    /// that sends the timeout's message (the watchman), because that turn may have handled this
+    /// message.
     pub(crate) fn begins(&mut self, cx: &Context<'_, M>) {
         let is_undone = mem::replace(&mut self.is_in_turn, true);
         if is_undone && let Some(watchman) = &self.watchman {
@@ -229,7 +230,7 @@ impl<M: Send + 'static> Silence<M> {
 }
 
 impl<M: 'static> Drop for Silence<M> {
-    /// Disarms the watchman, because the actor has stopped or its supervisor replaces it.
+    /// Ends the timeout, because the actor has stopped or its supervisor replaces it.
     fn drop(&mut self) {
         if let Some(watchman) = self.watchman.take() {
             // A watchman whose system has ended sends nothing.

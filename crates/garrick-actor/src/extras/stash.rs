@@ -57,7 +57,8 @@ fn drop_of(owner: TaskId) {
     }
 }
 
-/// The stashed messages of an actor, with flags about the changes of turns.
+/// The stashed messages of an actor, with two flags: the current turn has changed the stash, and
+/// the end of the actor will drop it.
 struct Inner<M> {
     shelf: Shelf<M>,
     /// True if the current turn has changed the stash.

@@ -104,7 +104,8 @@ enum Inbound<M: Send + 'static> {
     /// variant contains only the messages that have arrived since the last poll. They are moved to
     /// the queue in [`Shared`] before the next poll.
     Queue(VecDeque<M>),
-    /// A [`Hand`], which the task lends to the future during a poll.
+    /// The messages for async handlers (a [`Hand`]). The task lends them to the future during a
+    /// poll.
     Hand(Lender<Hand<M>>),
 }
 

@@ -106,7 +106,7 @@ impl<M: Send + 'static> Word<M> {
 /// Implemented by events that are sent to an actor in a [`Note`]. If the note is dropped unread,
 /// the event is sent again.
 pub trait Tells {
-    /// Sends the event again.
+    /// Sends the event again, because its [`Note`] was dropped unread.
     fn tell_again(self);
 }
 
@@ -166,7 +166,8 @@ impl<M: Send + 'static> Note<Box<Closing<M>>> {
     }
 }
 
-/// Messages that earlier incarnations have not received, for the next incarnation.
+/// Messages that earlier incarnations of a supervised actor have not received. The next incarnation
+/// receives them.
 pub(crate) struct Heir<M>(Mutex<Several<VecDeque<M>>>);
 
 impl<M> Heir<M> {

@@ -37,7 +37,7 @@ impl<N: 'static> Actual<N> {
     }
 }
 
-/// The senders' side of a mailbox. A door runs it on the threads of the senders.
+/// The senders' side of a mailbox. Each sender runs this code on its own thread.
 pub(super) trait Entrance: Send + Sync + 'static {
     /// Type of the messages that are sent.
     type Message: Send + 'static;
@@ -108,7 +108,7 @@ impl<E: Entrance> Door for Gate<E> {
 
 /// The next step after something has arrived at the actor's side of a mailbox.
 pub(super) enum Arrived<M> {
-    /// Handle this message. The `Address` is the address of the door.
+    /// Handle this message. The `Address` leads to the door in front of the actor.
     Handle(M, Address<M>),
     /// Handle no message in this turn.
     Done(Next),
@@ -140,7 +140,7 @@ struct Behind<A: Actor, W: Way<A::Msg>> {
     /// The actor. `None` after it has been returned to the caller, because it could not be spawned.
     actor: Option<A>,
     way: W,
-    /// Address of the door. `None` after the actor has started.
+    /// Address of the door in front of the actor. `None` after the actor has started.
     front: Option<Address<A::Msg>>,
 }
 

@@ -91,7 +91,8 @@ impl<M> Kind<M> {
         }
     }
 
-    /// Returns the kind of mailbox that suits the workload of the actors on `sponsor`.
+    /// Returns the kind of mailbox that suits the workload of the actors on `sponsor`, which is a
+    /// system or a `Local`.
     fn suited(sponsor: &garrick_sched::Handle) -> Self {
         let attached = Attached::of(sponsor);
         Self::for_workload(attached.map_or(Workload::Mixed, |attached| attached.workload))

@@ -225,8 +225,8 @@ fn order<M: Send + 'static>(
 
 /// The servers and the subscribers of a protocol.
 struct Service<M> {
-    /// Servers, each with its watch. With `n` servers, adding or removing a server takes O(log n)
-    /// on average.
+    /// Servers, each with the watch that reports when it has stopped. With `n` servers, adding or
+    /// removing a server takes O(log n) on average.
     serving: Roll<(Address<M>, Watch)>,
     subscribers: Subscribers<Listing<M>>,
 }
@@ -249,13 +249,14 @@ impl<M: 'static> Service<M> {
         }
     }
 
-    /// Returns true if there are no servers and no subscribers, so that the service can be removed.
+    /// Returns true if the protocol has no servers and no subscribers, so that its entry can be
+    /// removed.
     fn is_empty(&mut self) -> bool {
         self.serving.is_empty() && self.subscribers.is_empty()
     }
 
-    /// Returns the servers. Removes servers that have stopped even if their notices have not
-    /// arrived yet.
+    /// Returns the servers that have not stopped. Removes the others, even if the notifications
+    /// that they have stopped have not arrived yet.
     fn present(&mut self) -> Vec<Address<M>> {
         let gone = self.serving.extract(|(address, _)| !address.is_stopped());
         gone.into_iter().for_each(|gone| self.see_off(gone));

@@ -67,7 +67,7 @@ impl<M: 'static> Routees<M> {
         routees.map(|routee| routee.address.clone()).collect()
     }
 
-    /// Returns the numbers of all routees, in order.
+    /// Returns the number that identifies each routee, in the order of the routees.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         self.roll.numbered().map(|(number, _)| number)
     }

@@ -30,7 +30,7 @@ struct Roots {
     /// States of the root supervisors, in the order in which their trees were started. A supervisor
     /// without a parent adds its own state.
     faces: Vec<Arc<Mutex<Face>>>,
-    /// Length of `faces` after old trees were last removed.
+    /// Number of trees after old trees were last removed.
     cleaned: usize,
 }
 

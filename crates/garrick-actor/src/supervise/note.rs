@@ -39,7 +39,7 @@ pub(super) enum Job {
     End,
 }
 
-/// The result of a job, or an event in the child.
+/// A report of a child to its supervisor: the result of a job, or an event in the child.
 #[derive(Debug)]
 pub(super) enum Report {
     /// The actor of this incarnation has started.
@@ -79,7 +79,7 @@ pub(super) enum Note {
     /// One second has passed since a failure was last printed. The supervisor must now print how
     /// many failures were not printed in the meantime.
     Write,
-    /// A job from the parent.
+    /// A job from the parent of this supervisor.
     Parent(Job),
     /// Stop the tree. The answer is sent after the tree has stopped.
     Stop(Option<Reply<()>>),
