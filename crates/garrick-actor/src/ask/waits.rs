@@ -181,7 +181,7 @@ pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
 
 /// A depth-first search in the wait-for graph (Tarjan 1972). It stops at the first circle.
 struct Search {
-    /// Actors on the path from the start of the search to the current actor. Each asker is stored
+    /// Actors on the path from the start of the search to the current actor. Each actor is stored
     /// with its type.
     path: Vec<(TaskId, &'static str)>,
     /// Actors from which the search has found that no circle can be reached.

@@ -66,7 +66,7 @@ pub use slots::Slots;
 
 use link::Link;
 
-/// The parts of a new channel.
+/// The two ends of a new channel, and the part that does not depend on the type of its values.
 pub(crate) struct Ends<T> {
     pub(crate) sender: Sender<T>,
     pub(crate) receiver: Receiver<T>,

@@ -6,7 +6,7 @@ use garrick_core::ring;
 
 use super::link::Link;
 
-/// A half of a ring.
+/// The sending or receiving half of a channel's ring.
 pub(super) trait Half {
     /// Returns the number of values that this half of the ring has published or taken. The number
     /// wraps around.

@@ -53,7 +53,8 @@ pub(super) struct Shared<T> {
 
     pub(super) global: Global<T>,
 
-    /// One place for each worker, ordered by the indices of the workers. The list never changes.
+    /// The shared part of each worker's state, ordered by the indices of the workers. The list
+    /// never changes.
     pub(super) places: Box<[Place<T>]>,
 
     /// The pair of fences, which never changes. The deques use the same pair.
@@ -78,8 +79,8 @@ pub(super) struct Place<T> {
 }
 
 /// A counter that changes with each value that arrives in a worker's deque. The counter is odd
-/// while the worker moves a batch. Written by the worker, read by threads that check if all places
-/// are empty.
+/// while the worker moves a batch. Written by the worker, read by threads that check if the whole
+/// channel is empty.
 pub(super) struct Mark(AtomicU64);
 
 /// The result of a check of all deques and the global queue.
@@ -99,8 +100,8 @@ impl Mark {
         Self(AtomicU64::new(0))
     }
 
-    /// Records that a value has arrived. Only the worker that owns the mark may call the methods
-    /// that write to it.
+    /// Records that a value has arrived. Only the worker that owns this counter may call the
+    /// methods that change the counter.
     #[inline(always)]
     pub(super) fn came(&self) {
         // Relaxed: only the owner writes it.
