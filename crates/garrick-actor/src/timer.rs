@@ -1,6 +1,6 @@
-//! Delayed and periodic messages. A timer ends at the latest when it is cancelled, or when the
-//! actor that started it stops. A message that is sent by `send_after` cannot be cancelled, and is
-//! sent even if the sending actor has stopped.
+//! Delayed and periodic messages. A timer ends when it has no more messages to send, when it is
+//! cancelled, or when the actor that started it stops. A message that is sent by `send_after`
+//! cannot be cancelled, and is sent even if the sending actor has stopped.
 //!
 //! A delayed message waits in the timing wheel of a worker. A periodic timer also has a small
 //! separate task, the alarm, which creates each message when the message is due. Cancelling a timer
@@ -240,9 +240,9 @@ impl<M: 'static> Context<'_, M> {
     /// then sent at its regular deadline. If the receiver's mailbox is full at a deadline, no
     /// message is sent for that deadline.
     ///
-    /// A timer keeps its receiver alive. An actor that sends itself periodic messages therefore
-    /// lives until it stops itself or cancels the timer, even if all other addresses of the actor
-    /// have been dropped.
+    /// A timer keeps its receiver alive. So an actor that sends itself periodic messages lives
+    /// until it stops itself or cancels the timer. This is the case even if all other addresses of
+    /// the actor have been dropped.
     ///
     /// # Errors
     /// Returns a [`SendEveryError`] with the message if the period is zero or the receiver is known

@@ -53,9 +53,9 @@ struct Watchman<M> {
     timer: Timer,
     /// Time when the timer fires, if it is set.
     due: Option<Nanos>,
-    /// True after the timeout's message was sent, until the watchman is notified of the next
-    /// message. That message is usually the timeout's message itself. But if the actor was busy
-    /// when the timeout's message was sent, it is an earlier message.
+    /// True after the timeout's message was sent, until this task is notified of the next message.
+    /// The notification is usually about the timeout's message itself. But if the actor was busy
+    /// when the timeout's message was sent, the notification is about an earlier message.
     told: bool,
 }
 
@@ -133,8 +133,9 @@ impl<M: Send + 'static> Task for Watchman<M> {
 pub(crate) struct Timeout<M: 'static> {
     pub(crate) after: Duration,
     pub(crate) make: Make<M>,
-    /// Function that notifies the watchman of a turn. The function needs messages that are `Send`.
-    /// It is stored as a function pointer, so only [`Timeout::new`] has the bound `M: Send`.
+    /// Function that notifies the watchman (the task that sends the timeout's message) of a turn.
+    /// The function needs messages that are `Send`. It is stored as a function pointer, so only
+    /// [`Timeout::new`] has the bound `M: Send`.
     tell: Tell<M>,
 }
 
@@ -179,9 +180,9 @@ impl<M: 'static> Silence<M> {
         })
     }
 
-    /// Records that a turn begins. If the last turn was undone or has panicked, notifies the task
-    /// that sends the timeout's message (the watchman), because that turn may have handled this
-    /// message.
+    /// Records that a turn begins. If the last turn was undone or has panicked, it may have handled
+    /// the timeout's message. In this case, notifies the task that sends this message (the
+    /// watchman).
     pub(crate) fn begins(&mut self, cx: &Context<'_, M>) {
         let is_undone = mem::replace(&mut self.is_in_turn, true);
         if is_undone && let Some(watchman) = &self.watchman {

@@ -77,8 +77,8 @@ impl Local {
     /// Runs the actors until `done` returns true. The thread sleeps while no actor has a message to
     /// handle.
     ///
-    /// The code that changes the result of `done` to true must run in one of the actors, or must
-    /// send a message to one of them after the change.
+    /// The result of `done` must become true in one of the actors. Otherwise, a message must be
+    /// sent to one of them after the change.
     ///
     /// # Panics
     /// Panics if called by an actor.

@@ -174,8 +174,8 @@ impl Running {
     /// # Errors
     ///
     /// Returns [`Unended`] if a stage has not ended within `timeout`. The error contains the
-    /// running graph. It also lists the stages that have not ended, each with a reason, for example
-    /// a veto, or a channel that the stage is waiting for.
+    /// running graph. It also lists the stages that have not ended, each with a reason, such as a
+    /// veto or a channel that the stage is waiting for.
     ///
     /// # Examples
     ///

@@ -3,7 +3,7 @@
 //! A *place* is the deque of a worker or the global queue. Checking one place after another does
 //! not prove that the channel is empty. While a thread checks the second place, a value may arrive
 //! in the first place, and the last value of the second place may be taken. So each place has a
-//! mark, which is a counter that changes with every value that arrives:
+//! counter, its *mark*, which changes with every value that arrives:
 //!
 //! ```text
 //!     read all marks      m1  m2  m3        odd: a value is moving there, so the check fails
@@ -170,8 +170,8 @@ impl<T> Shared<T> {
     /// Checks all deques and the global queue one after another. Returns true if one of them has a
     /// value.
     ///
-    /// If the caller has passed a fence that pairs with the fence of a sender, the check does not
-    /// miss a value that this sender sent before its fence.
+    /// Suppose that the caller has passed a fence that pairs with the fence of a sender. Then the
+    /// check does not miss a value that this sender sent before its fence.
     pub(super) fn has_work(&self) -> bool {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }

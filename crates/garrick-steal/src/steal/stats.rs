@@ -36,8 +36,8 @@ pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// Number of counts of the worker's `Mark` that do not stand for sent values: those of moved
-    /// batches, and those of values that were taken back after a close.
+    /// The part of the worker's `Mark` that does not count sent values. This part counts the moves
+    /// of batches, and the values that were taken back after a close.
     pub(super) other_comings: Counter,
 }
 
