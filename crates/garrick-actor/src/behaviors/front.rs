@@ -8,8 +8,8 @@
 //!
 //! The core receives messages that users must not send, such as the answers that the core waits
 //! for. Users have the address of the front, whose message type contains only messages that users
-//! may send. The front spawns the core when it starts, and forwards every message to it. So each
-//! message costs one additional send on the same worker.
+//! may send. When the front starts, it spawns the core. The front forwards every message to the
+//! core. So each message costs one additional send on the same worker.
 
 use std::fmt;
 

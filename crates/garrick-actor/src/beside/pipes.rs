@@ -118,8 +118,9 @@ impl Pipes {
     /// Adds a running future or stream, which `cell` can cancel. Returns `None` if
     /// [`Pipes::cancel`] has been called.
     ///
-    /// The second value is true if this call has set up the watch of the actor. In this case, the
-    /// caller must commit the current turn immediately, so that the watch takes effect.
+    /// The second value of the result is true if this call has set up the watch of the actor. In
+    /// this case, the caller must commit the current turn immediately, so that the watch takes
+    /// effect.
     pub(crate) fn enter<M: Send + 'static>(
         self: &Arc<Self>,
         cell: Arc<dyn Cancel>,

@@ -45,9 +45,9 @@ use crate::system::handle::Handle;
 pub struct Receptionist {
     /// Address of the receptionist's actor, which all handles share.
     ///
-    /// The notices of watched servers have only a weak reference to this address. Otherwise, the
-    /// actor and its servers would keep each other alive forever, because the actor also keeps its
-    /// servers alive.
+    /// The functions that are called when a server has stopped contain only a weak reference to
+    /// this address. Otherwise, the actor and its servers would keep each other alive forever,
+    /// because the actor also keeps its servers alive.
     address: Arc<Address<Order>>,
 }
 
