@@ -67,8 +67,8 @@ mod tests {
 
     use super::*;
 
-    /// A value that counts its drops. If the flag is true, dropping the bomb panics with another
-    /// bomb whose flag is false.
+    /// A test value (a bomb) that counts its drops. If its flag is true, dropping it panics. The
+    /// payload of this panic is another bomb, whose flag is false.
     struct Bomb(Arc<AtomicUsize>, bool);
 
     impl Drop for Bomb {

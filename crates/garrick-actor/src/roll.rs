@@ -34,7 +34,8 @@ pub(crate) struct Roll<T> {
     by_key: IndexMap<TaskId, u64>,
     /// Number of the next member. Numbers are never reused.
     next: u64,
-    /// Index of the slot of the oldest member. All slots before this index are holes.
+    /// Index of the slot of the oldest member. All slots before this index are holes, which removed
+    /// members have left.
     first: usize,
     /// Fenwick tree that counts the members, with one partial sum for each slot. Empty while there
     /// are no holes.
@@ -209,7 +210,7 @@ impl<T> Roll<T> {
         Some(member)
     }
 
-    /// Closes all holes.
+    /// Closes all holes, which removed members have left in the collection.
     fn move_up(&mut self) {
         self.slots.retain(|slot| slot.member.is_some());
         self.first = 0;
@@ -225,7 +226,8 @@ impl<T> Roll<T> {
         self.slots = slots;
     }
 
-    /// Adds the partial sum for a new slot, which contains `count` members: 0 or 1.
+    /// Adds the partial sum of a new slot to the Fenwick tree. The slot contains `count` members: 0
+    /// or 1.
     fn push_rank(&mut self, count: usize) {
         let place = self.ranks.len() + 1;
         let (mut sum, mut step) = (count, 1);
@@ -267,7 +269,8 @@ mod tests {
         prop::collection::vec(step, 0..1500)
     }
 
-    /// Compares all properties of a roll with a model. The model is a list of numbers and members.
+    /// Compares all properties of a collection (a [`Roll`]) with a model. The model is a list of
+    /// numbers and members.
     fn assert_same(roll: &Roll<usize>, model: &[(u64, usize)], at: usize) {
         assert_eq!(
             (roll.len(), roll.is_empty()),

@@ -1,6 +1,6 @@
-//! Delayed and periodic messages. A timer ends at the latest when it is cancelled, or when the
-//! actor that started it stops. A message that is sent by `send_after` cannot be cancelled, and is
-//! sent even if the sending actor has stopped.
+//! Delayed and periodic messages. A timer ends when it has no more messages to send, when it is
+//! cancelled, or when the actor that started it stops. A message that is sent by `send_after`
+//! cannot be cancelled, and is sent even if the sending actor has stopped.
 //!
 //! A delayed message waits in the timing wheel of a worker. A periodic timer also has a small
 //! separate task, the alarm, which creates each message when the message is due. Cancelling a timer
@@ -26,7 +26,7 @@ use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, TrySendError, 
 use crate::model::context::Context;
 use crate::quiet;
 
-/// A message that notifies an alarm that its deadline has passed.
+/// A message to the task of a periodic timer (its [`Alarm`]): the deadline has passed.
 struct Due;
 
 /// The task of a periodic timer. The timing wheel contains a message to this task, which keeps the
@@ -39,7 +39,7 @@ struct Alarm<N, F> {
     /// Time of the next message.
     deadline: Nanos,
     /// Number of periods for which no message could be sent because the receiver's mailbox was
-    /// full. Reset to zero by each message.
+    /// full. Set to zero when a message is sent.
     missed: u64,
 }
 
@@ -97,7 +97,8 @@ impl<N, F> Alarm<N, F> {
 }
 
 impl<N, F> Drop for Alarm<N, F> {
-    /// Cancels the timer, so that [`Timer::is_cancelled`] returns true once the alarm has ended.
+    /// Cancels the timer, so that [`Timer::is_cancelled`] returns true after the task of the timer
+    /// has ended.
     fn drop(&mut self) {
         self.timer.cancel();
     }
@@ -239,9 +240,9 @@ impl<M: 'static> Context<'_, M> {
     /// then sent at its regular deadline. If the receiver's mailbox is full at a deadline, no
     /// message is sent for that deadline.
     ///
-    /// A timer keeps its receiver alive. An actor that sends itself periodic messages therefore
-    /// lives until it stops itself or cancels the timer, even if all other addresses of the actor
-    /// have been dropped.
+    /// A timer keeps its receiver alive. So an actor that sends itself periodic messages lives
+    /// until it stops itself or cancels the timer. This is the case even if all other addresses of
+    /// the actor have been dropped.
     ///
     /// # Errors
     /// Returns a [`SendEveryError`] with the message if the period is zero or the receiver is known

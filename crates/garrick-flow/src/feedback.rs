@@ -39,11 +39,11 @@ use garrick_sched::Nanos;
 use crate::post::{Post, StageId};
 use crate::wait::{Lines, Wait};
 
-/// The loops of a graph.
+/// All loops of a graph. A loop is a cycle of stages that contains a feedback channel.
 pub(crate) type Loops = Arc<[Loop]>;
 
-/// Stages of the loop. Each of them is connected to all others by channels, including feedback
-/// channels.
+/// A loop: stages that form a cycle through feedback channels. Channels lead from each of these
+/// stages to every other one, directly or through other stages of the loop.
 pub(crate) struct Loop {
     /// Sorted indices of the channels between stages of the loop.
     inside: Vec<u32>,

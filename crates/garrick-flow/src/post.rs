@@ -76,7 +76,7 @@ pub(crate) struct Post {
     addresses: OnceLock<Vec<Address<Wake>>>,
     /// Votes of the stages on stopping the graph.
     ballot: Ballot,
-    /// Known edges from sending to receiving stages.
+    /// Known connections between stages, as edges from the sending to the receiving stage.
     wires: Mutex<Wires>,
     /// True if a stage must fail because it has closed a cycle. Written by the thread of this
     /// stage, in a step.
@@ -144,7 +144,7 @@ impl Post {
         self.graph
     }
 
-    /// Stores the edges that the stages have declared.
+    /// Stores the connections between stages that follow from the declared channel ends.
     pub(crate) fn know(&self, wires: Wires) {
         *locked(&self.wires) = wires;
     }

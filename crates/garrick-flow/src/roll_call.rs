@@ -56,7 +56,7 @@ impl Answers {
     }
 }
 
-/// The answers of the stages of a graph.
+/// A survey of a graph's stages: asks each stage what it is waiting for, and collects the answers.
 #[derive(Debug, Default)]
 pub(crate) struct RollCall {
     /// The answers to the latest call. Written by the stages, read by the caller.

@@ -103,8 +103,7 @@ const NONE: usize = usize::MAX;
 struct Search {
     /// Position of each stage in the order in which the stages were found, or [`NONE`].
     found: Vec<usize>,
-    /// For each stage, the smallest position of a stage on the stack that is known to be reachable
-    /// from it.
+    /// For each stage, the smallest known position among the stages on the stack that it can reach.
     low: Vec<usize>,
     /// The result: the component of each stage, or [`NONE`].
     components: Vec<usize>,
@@ -137,7 +136,7 @@ impl Search {
         self.path.push((stage, 0));
     }
 
-    /// Finds all stages that `stage` reaches. Does nothing if `stage` has already been found.
+    /// Finds all stages that `stage` can reach. Does nothing if `stage` has already been found.
     fn visit(&mut self, stage: usize, all: &[Vec<StageId>]) {
         if self.found[stage] == NONE {
             self.enter(stage);

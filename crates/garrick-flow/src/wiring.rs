@@ -69,8 +69,9 @@ impl Wiring {
         }
     }
 
-    /// Records that the stage has an end on `side` of the channel `line`, which also works in other
-    /// graphs. Ignores channels of other graphs.
+    /// Records that the stage has the end on `side` of the channel `line`. This kind of end also
+    /// works outside the graph of its channel. If the channel belongs to another graph, records
+    /// nothing.
     pub(crate) fn has_async_end(&mut self, line: &Line, side: Side) {
         if line.graph() == self.graph {
             self.ends.push((line.id, side));

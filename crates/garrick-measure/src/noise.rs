@@ -15,10 +15,10 @@ use crate::units;
 /// Minimum number of clock ticks for a meaningful result. A tick is 10 ms.
 const TICKS_MIN: u64 = 20;
 
-/// Maximum share of all cores that other programs may use.
+/// Maximum share of all cores that other programs may use without making the figures doubtful.
 const OTHERS_MAX: f64 = 0.25;
 
-/// Maximum share of all cores that the host may take away.
+/// Maximum share of all cores that the host may take away without making the figures doubtful.
 const STOLEN_MAX: f64 = 0.05;
 
 /// Maximum ratio of wall time to CPU time of an undisturbed yardstick.
@@ -27,7 +27,7 @@ const HELD_UP_MAX: f64 = 1.25;
 /// Maximum factor by which the yardstick may change while a scenario is measured.
 const PACE_CHANGE_MAX: f64 = 1.5;
 
-/// Maximum width of a confidence interval, relative to the median.
+/// Maximum width of the confidence interval of a reliable row, relative to the median.
 const SPREAD_MAX: f64 = 0.3;
 
 /// Ticks of all cores since the machine was started.

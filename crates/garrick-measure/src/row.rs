@@ -66,7 +66,8 @@ impl Row {
         labelled(&self.contender, &self.params, "")
     }
 
-    /// Returns the label without the parameter `but`.
+    /// Returns the contender's name, followed by its distinguishing parameters except the parameter
+    /// `but`.
     pub(crate) fn label_without(&self, but: &str) -> String {
         labelled(&self.contender, &self.params, but)
     }

@@ -143,8 +143,8 @@ pub(crate) enum Size {
     },
 }
 
-/// The result of one repetition of a contender's work, that is, of one call of
-/// [`Contender::measure`].
+/// The result of one call of [`Contender::measure`], which performs one repetition of a contender's
+/// work.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Number of operations that were performed.

@@ -8,7 +8,7 @@ use super::question::reply_through;
 use crate::model::context::Context;
 use crate::quiet::Several;
 
-/// A message to a [`Gatherer`].
+/// A message to the task that collects the answers (a [`Gatherer`]).
 enum Heard<R> {
     /// An answer, with the index of its question.
     Answer(usize, Result<R, NoReply>),

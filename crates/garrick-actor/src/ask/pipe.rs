@@ -1,8 +1,8 @@
 //! Answers and callbacks that send a message to an actor.
 //!
 //! A [`Reply`] that leads to an actor is a callback. Answering the reply sends a message to the
-//! actor. Dropping the reply sends a message with [`NoReply::Dropped`]. For a pending [`Ask`], a
-//! small task polls the ask. The waker of this task sends a message to the task.
+//! actor. Dropping the reply sends a message with [`NoReply::Dropped`]. A small task polls a
+//! pending [`Ask`]. The waker of the poll sends a message to this task, so that it polls again.
 
 use std::future::Future;
 use std::marker::PhantomData;

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! An entry exists as long as its [`Wait`]. The `Wait` belongs to the task that implements the
-//! deadline of the question (`within.rs`), and is dropped together with this task, even if the turn
+//! deadline of the question (`within.rs`). It is dropped together with this task, even if the turn
 //! that asked is undone. Adding or removing an entry takes a lock with little contention. It needs
 //! no allocation once the table is large enough. The graph is searched for circles only when a
 //! timeout has passed.
@@ -24,7 +24,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use garrick_sched::{Address, Circle, TaskId};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Number of shards of the graph, each with its own lock.
+/// Number of shards of the wait-for graph, each with its own lock.
 const SHARDS: usize = 16;
 /// Maximum number of questions that one search for a circle of waiting actors visits.
 const STEPS_MAX: usize = 256;
@@ -43,7 +43,8 @@ struct Entry {
     after: usize,
 }
 
-/// The questions of all askers that belong to this shard.
+/// One shard of the wait-for graph: the pending questions of all askers whose hashes select this
+/// shard.
 struct Shard {
     /// The askers, each with the index of its oldest question in `entries`.
     askers: HashTable<(TaskId, usize)>,
@@ -54,7 +55,8 @@ struct Shard {
 }
 
 impl Shard {
-    /// Stores an entry in a free place, as a circular list with one entry.
+    /// Stores a pending question in a free place, as a circular list that contains only this
+    /// question. Returns the index of the place.
     fn place(&mut self, name: &'static str, asked: TaskId) -> usize {
         let place = self.free;
         let entry = Entry {
@@ -73,8 +75,8 @@ impl Shard {
         place
     }
 
-    /// Adds the entry at `place` to the circular list whose oldest entry is at `first`. The added
-    /// entry becomes the newest one.
+    /// Adds the question at `place` to the circular list of its asker, as the newest question.
+    /// `first` is the index of the oldest question in the list.
     fn link(&mut self, place: usize, first: usize) {
         let last = self.entries[first].before;
         (self.entries[place].before, self.entries[place].after) = (last, first);
@@ -82,7 +84,7 @@ impl Shard {
         self.entries[first].before = place;
     }
 
-    /// Removes an entry and frees its place. Returns the index of the asker's next question.
+    /// Removes a question and frees its place. Returns the index of the asker's next question.
     fn unlink(&mut self, place: usize) -> usize {
         let Entry { before, after, .. } = self.entries[place];
         self.entries[before].after = after;
@@ -107,7 +109,8 @@ fn hash(asker: TaskId) -> u64 {
     HASHER.hash_one(asker)
 }
 
-/// Locks the shard that a hash belongs to. The hash table of the shard uses other bits of the hash.
+/// Locks the shard that `hash` selects. The hash table in the shard uses other bits of the same
+/// hash.
 fn shard(hash: u64) -> MutexGuard<'static, Shard> {
     let shard = &WAITS[(hash >> 20) as usize % SHARDS];
     shard.lock().unwrap_or_else(PoisonError::into_inner)
@@ -117,7 +120,7 @@ fn shard(hash: u64) -> MutexGuard<'static, Shard> {
 /// value removes the entry.
 pub(crate) struct Wait {
     asker: TaskId,
-    /// Index of the entry in its shard.
+    /// Index of the pending question in its shard of the wait-for graph.
     place: usize,
 }
 
@@ -178,7 +181,8 @@ pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
 
 /// A depth-first search in the wait-for graph (Tarjan 1972). It stops at the first circle.
 struct Search {
-    /// Path from the start to the current actor, with the type of each asker.
+    /// Actors on the path from the start of the search to the current actor. Each actor is stored
+    /// with its type.
     path: Vec<(TaskId, &'static str)>,
     /// Actors from which the search has found that no circle can be reached.
     done: Vec<TaskId>,

@@ -32,7 +32,7 @@ use crate::ask::waits::{self, Wait};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
 
-/// A message to a [`Deadline`].
+/// A message to the task that implements a question's time limit (a [`Deadline`]).
 enum Heard<R> {
     /// The answer, or an error if there is no answer.
     Answer(Result<R, NoReply>),
@@ -46,8 +46,8 @@ struct Deadline<N, R, G> {
     /// Closure that sends the answer to the asker, and the entry in the wait-for graph. `None` once
     /// the answer has been sent.
     give: Option<(G, Wait)>,
-    /// Timer that sends `TimeOver`. `None` after a turn that has cancelled the timer and has not
-    /// panicked.
+    /// Timer that sends `TimeOver`. A turn that has cancelled the timer sets this field to `None`,
+    /// unless the turn panics.
     timer: Option<Timer>,
     types: PhantomData<fn(N, R)>,
 }
@@ -92,7 +92,8 @@ impl<N, R, G> Drop for Deadline<N, R, G> {
     }
 }
 
-/// A message to a [`DeadlineOutside`].
+/// A message to the task that implements the time limit of a question from outside of the actors (a
+/// [`DeadlineOutside`]).
 enum HeardOutside<R: 'static> {
     /// The reply that leads to the asker. This message arrives first.
     Asker(Reply<Result<R, NoReply>>),

@@ -189,9 +189,9 @@ where
     })
 }
 
-/// An actor that adds the index of a service to the answer of the service. A `Place` must be an
-/// actor and not a door: if the turn in which the service has answered is undone, only an actor
-/// receives `NoReply::Dropped`.
+/// An actor that adds the index of a service to the answer of the service. A door could not replace
+/// this actor: if the turn in which the service answers is undone, only an actor receives
+/// `NoReply::Dropped`.
 struct Place<R> {
     place: usize,
     gather: Address<(usize, Answer<R>)>,

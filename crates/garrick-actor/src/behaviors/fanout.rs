@@ -135,7 +135,7 @@ pub enum Subject<M> {
 /// Creates an actor that sends each notification to all of its subscribers, in the order of
 /// subscription.
 ///
-/// To allow some code only to subscribe, or only to notify, give that code an address that
+/// Some code may be allowed only to subscribe, or only to notify. Give that code an address that
 /// [`contramap`] creates from the subject's address, as in the example.
 ///
 /// Each notification costs a clone and a send for each subscriber. With `n` subscribers, adding or

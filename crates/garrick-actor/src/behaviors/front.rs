@@ -8,8 +8,8 @@
 //!
 //! The core receives messages that users must not send, such as the answers that the core waits
 //! for. Users have the address of the front, whose message type contains only messages that users
-//! may send. The front spawns the core when it starts, and forwards every message to it. So each
-//! message costs one additional send on the same worker.
+//! may send. When the front starts, it spawns the core. The front forwards every message to the
+//! core. So each message costs one additional send on the same worker.
 
 use std::fmt;
 
@@ -21,9 +21,10 @@ use crate::model::next::Next;
 
 /// The front: the actor whose address users have. The front forwards each message to the core.
 pub(super) struct Front<M, A: Actor> {
-    /// The core, which the front spawns when the front starts. `None` after that.
+    /// The actor that does the work (the core). The front spawns it when the front starts. `None`
+    /// after that.
     core: Option<A>,
-    /// Address of the core. `None` until the front has started.
+    /// Address of the actor that does the work (the core). `None` until the front has started.
     address: Option<Address<A::Msg>>,
     /// Function that converts a user's message into a message to the core.
     enter: fn(M) -> A::Msg,
@@ -38,7 +39,8 @@ impl<M, A: Actor> Front<M, A> {
         }
     }
 
-    /// Returns the core, or `None` if the front has already started and has spawned the core.
+    /// Returns the actor that does the work (the core). Returns `None` if the front has already
+    /// spawned it.
     pub(super) fn core_mut(&mut self) -> Option<&mut A> {
         self.core.as_mut()
     }

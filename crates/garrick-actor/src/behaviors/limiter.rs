@@ -1,8 +1,8 @@
 //! A rate limiter.
 //!
 //! The limiter is a token bucket (Turner, "New Directions in Communications", 1986), implemented by
-//! the generic cell rate algorithm (ITU-T I.371). Instead of a number of tokens, it stores a point
-//! in time, which each message moves forward:
+//! the generic cell rate algorithm (ITU-T I.371). Instead of a number of tokens, the limiter stores
+//! a point in time, which each message moves forward:
 //!
 //! ```text
 //!      now        full            a message goes if now >= full - (burst - 1) * every,

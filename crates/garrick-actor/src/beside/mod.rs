@@ -16,16 +16,17 @@ use pipes::Pipes;
 pub(crate) struct Beside {
     /// Path of the actor.
     pub(crate) path: Option<ActorPath>,
-    /// The state for all options of an actor except its name.
+    /// State for the options of an actor other than its name, such as the capacity of its stash.
     pub(crate) more: Option<Box<More>>,
 }
 
-/// The state for all options of an actor except its name.
+/// State for the options of an actor other than its name, such as the capacity of its stash.
 pub(crate) struct More {
     /// Maximum number of stashed messages, if it was set.
     pub(crate) stash: Option<usize>,
-    /// Change of the receive timeout that this turn has requested. The context writes it, and the
-    /// wrapper reads it. `None` for an actor without a receive timeout.
+    /// Change of the receive timeout that the current turn has requested. The context of the turn
+    /// writes this field, and the wrapper around the actor reads it. `None` for an actor without a
+    /// receive timeout.
     pub(crate) patience: Option<Cell<Option<Patience>>>,
     /// Running futures and streams of an actor that was spawned with a limit for its futures.
     /// `None` for any other actor.
@@ -63,7 +64,7 @@ impl Drop for More {
 /// The duration of a receive timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// A number of nanoseconds, counted from the end of a turn.
+    /// A duration in nanoseconds, counted from the end of a turn.
     For(u64),
     /// No receive timeout.
     Endless,

@@ -40,9 +40,11 @@ struct Members {
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
     /// Number of the future or stream that was added last.
     last: u64,
-    /// Watch that cancels the futures and streams when the actor stops.
+    /// Request to be notified when the actor stops (a watch). The notification cancels the futures
+    /// and streams.
     watch: Option<Watch>,
-    /// True once the first future or stream has begun to watch the actor.
+    /// True after the first future or stream was added, because adding it begins the watch of the
+    /// actor.
     is_watching: bool,
     /// True once all futures and streams have been cancelled. After that, none can be added.
     is_cancelled: bool,
@@ -116,8 +118,9 @@ impl Pipes {
     /// Adds a running future or stream, which `cell` can cancel. Returns `None` if
     /// [`Pipes::cancel`] has been called.
     ///
-    /// The second value is true if this call has set up the watch of the actor. In this case, the
-    /// caller must commit the current turn immediately, so that the watch takes effect.
+    /// The second value of the result is true if this call has set up the watch of the actor. In
+    /// this case, the caller must commit the current turn immediately, so that the watch takes
+    /// effect.
     pub(crate) fn enter<M: Send + 'static>(
         self: &Arc<Self>,
         cell: Arc<dyn Cancel>,

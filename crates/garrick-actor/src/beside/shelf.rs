@@ -25,7 +25,7 @@ pub(crate) struct Shelf<M> {
 }
 
 impl<M> Shelf<M> {
-    /// Creates an empty shelf. Allocates no memory.
+    /// Creates an empty stash without allocating memory.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             kept: Several::default(),
@@ -51,15 +51,15 @@ impl<M> Shelf<M> {
         Ok(())
     }
 
-    /// Unstashes at most `count` messages, oldest first, if the turn commits. Returns the number of
-    /// unstashed messages.
+    /// Marks the oldest messages, at most `count` of them, to be unstashed if the turn commits.
+    /// Returns the number of messages that were marked.
     pub(crate) fn release(&mut self, count: usize) -> usize {
         let count = count.min(self.len());
         self.released += count;
         count
     }
 
-    /// Commits the turn. Returns the messages that it has unstashed, oldest first.
+    /// Commits the turn. Returns the messages that the turn has unstashed, oldest first.
     #[must_use = "the messages must be sent to the actor"]
     pub(crate) fn commit(&mut self) -> Several<VecDeque<M>> {
         self.added = 0;
@@ -100,7 +100,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An operation on a shelf during a turn, or the end of a turn.
+    /// One step of a random test: an operation on a stash (a shelf) during a turn, or the end of
+    /// the turn.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Add,
@@ -119,7 +120,8 @@ mod tests {
         prop::collection::vec(step, 0..60)
     }
 
-    /// A model of a shelf, which consists of two lists.
+    /// A simple model of a stash (a shelf), which consists of two lists. The test compares the real
+    /// stash with it.
     #[derive(Clone, Default)]
     struct Model {
         kept: Vec<u32>,

@@ -11,7 +11,7 @@ const SHARDS: usize = 16;
 
 type Shard<V> = IndexMap<TaskId, V>;
 
-/// A table with the state `V` of some actors.
+/// A table that contains state of type `V` for some actors, with the ids of the actors as keys.
 pub(crate) struct Table<V>([Mutex<Shard<V>>; SHARDS]);
 
 impl<V> Default for Table<V> {

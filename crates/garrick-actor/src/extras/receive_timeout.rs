@@ -1,10 +1,10 @@
 //! Receive timeouts: messages to actors that have received no message for a certain time.
 //!
-//! The watchman is a small separate task with one timer. The wrapper of an actor with options
-//! notifies the watchman of each message and of the new deadline. If the deadline has moved when
-//! the timer fires, the timer is set again for the new deadline. So each message costs one reading
-//! of the clock and one message to the watchman, but does not change the timer. The timer is
-//! cancelled when the actor stops.
+//! An actor with a receive timeout has a watchman: a small separate task with one timer. The
+//! wrapper of an actor with options notifies the watchman of each message and of the new deadline.
+//! If the deadline has moved when the timer fires, the timer is set again for the new deadline. So
+//! each message costs one reading of the clock and one message to the watchman, but does not change
+//! the timer. The timer is cancelled when the actor stops.
 //!
 //! ```text
 //!   actor ---- a message arrived; the new deadline is t -----------> watchman <---+ Due
@@ -12,9 +12,9 @@
 //!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
 //! ```
 //!
-//! While the timeout is armed, the watchman keeps the actor alive. This ends at the deadline t at
-//! the latest. The timeout's message usually does not arm the timeout again. So an actor that is
-//! not otherwise reachable receives this message once and is then dropped.
+//! While the timeout is armed, the watchman keeps the actor alive, until the deadline t at the
+//! latest. The timeout's message usually does not arm the timeout again. So an actor that is not
+//! otherwise reachable receives this message once and is then dropped.
 
 use std::fmt;
 use std::mem;
@@ -26,7 +26,7 @@ use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
 use crate::beside::{Beside, Patience};
 use crate::model::context::Context;
 
-/// A function that creates the timeout's message.
+/// A function that creates the message of a receive timeout.
 type Make<M> = Arc<dyn Fn() -> M + Send + Sync>;
 
 /// A message to the watchman, which is the task that sends the timeout's message.
@@ -53,8 +53,8 @@ struct Watchman<M> {
     timer: Timer,
     /// Time when the timer fires, if it is set.
     due: Option<Nanos>,
-    /// True from the sending of the timeout's message until the next notification of a message.
-    /// This notification is usually about the timeout's message itself. But if the actor was busy
+    /// True after the timeout's message was sent, until this task is notified of the next message.
+    /// The notification is usually about the timeout's message itself. But if the actor was busy
     /// when the timeout's message was sent, the notification is about an earlier message.
     told: bool,
 }
@@ -133,9 +133,9 @@ impl<M: Send + 'static> Task for Watchman<M> {
 pub(crate) struct Timeout<M: 'static> {
     pub(crate) after: Duration,
     pub(crate) make: Make<M>,
-    /// Function that notifies the watchman of a turn. The function requires that messages be
-    /// `Send`. Because it is stored as a pointer, only the code that creates the pointer has this
-    /// requirement.
+    /// Function that notifies the watchman (the task that sends the timeout's message) of a turn.
+    /// The function needs messages that are `Send`. It is stored as a function pointer, so only
+    /// [`Timeout::new`] has the bound `M: Send`.
     tell: Tell<M>,
 }
 
@@ -180,8 +180,9 @@ impl<M: 'static> Silence<M> {
         })
     }
 
-    /// Records that a turn begins. If the last turn was undone or has panicked, notifies the
-    /// watchman, because that turn may have handled the timeout's message.
+    /// Records that a turn begins. If the last turn was undone or has panicked, it may have handled
+    /// the timeout's message. In this case, notifies the task that sends this message (the
+    /// watchman).
     pub(crate) fn begins(&mut self, cx: &Context<'_, M>) {
         let is_undone = mem::replace(&mut self.is_in_turn, true);
         if is_undone && let Some(watchman) = &self.watchman {
@@ -230,7 +231,7 @@ impl<M: Send + 'static> Silence<M> {
 }
 
 impl<M: 'static> Drop for Silence<M> {
-    /// Disarms the watchman, because the actor has stopped or its supervisor replaces it.
+    /// Ends the timeout, because the actor has stopped or its supervisor replaces it.
     fn drop(&mut self) {
         if let Some(watchman) = self.watchman.take() {
             // A watchman whose system has ended sends nothing.

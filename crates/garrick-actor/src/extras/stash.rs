@@ -40,9 +40,8 @@ trait Drops: Any + Send + Sync {
 
 static STASHES: LazyLock<Table<Arc<dyn Drops>>> = LazyLock::new(Table::default);
 
-/// Drops the stashed messages of an actor that is about to be replaced. The messages become dead
-/// letters. The actor that replaces this one uses the same stash. So the stash is still dropped
-/// when that actor stops.
+/// Drops the stashed messages of an actor that is about to be replaced, and counts them as dead
+/// letters. Keeps the empty stash for the actor that replaces it.
 pub(crate) fn clear_of(owner: TaskId) {
     let stash = STASHES.shard(owner).get(&owner).cloned();
     if let Some(stash) = stash {
@@ -58,7 +57,8 @@ fn drop_of(owner: TaskId) {
     }
 }
 
-/// The stashed messages of an actor, and the state of the current turn.
+/// The stashed messages of an actor, with two flags: the current turn has changed the stash, and
+/// the end of the actor will drop it.
 struct Inner<M> {
     shelf: Shelf<M>,
     /// True if the current turn has changed the stash.
@@ -67,7 +67,8 @@ struct Inner<M> {
     is_watched: bool,
 }
 
-/// The stash of an actor. The actor changes it in its turns. It is dropped when the actor stops.
+/// The stash of an actor. Only the actor's turns change it. The stash is dropped when the actor
+/// stops.
 struct Stash<M>(Mutex<Inner<M>>);
 
 impl<M: Send + 'static> Stash<M> {

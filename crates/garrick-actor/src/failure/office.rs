@@ -20,7 +20,7 @@ use crate::quiet;
 /// A function to which failures are reported.
 pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// The destination of all reports of a system.
+/// The destination of all failure reports of a system.
 pub(crate) struct Office {
     /// Name of the system.
     system: String,
@@ -35,11 +35,12 @@ pub(crate) struct Office {
 /// line with their number is printed.
 #[derive(Default)]
 pub(crate) struct Omitted {
-    /// Number of reports of restarts.
+    /// Number of omitted reports about restarts.
     restarts: u64,
-    /// Number of other reports, which are about children that were resumed or not restarted.
+    /// Number of omitted reports about children that were resumed or not restarted.
     others: u64,
-    /// Latest of these reports, and the office that prints the summary.
+    /// Latest omitted report, and the destination of failure reports (the office) that prints the
+    /// summary.
     last: Option<(Arc<Office>, Failure)>,
 }
 

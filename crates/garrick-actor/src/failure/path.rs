@@ -9,8 +9,8 @@ use super::short::bare_type_name;
 
 /// The path of an actor, such as `/user/bank#1/teller#7`. No two living actors have the same path.
 ///
-/// The path of an actor with a name consists of the path of the actor's parent, this name, and a
-/// number that is unique in the process. The parent is the supervisor of the actor. For an actor
+/// The path of an actor with a name has three parts: the path of the actor's parent, the name, and
+/// a number that is unique in the process. The parent is the supervisor of the actor. For an actor
 /// without a supervisor, the parent is the actor that spawned it, if that actor has a name. Without
 /// a parent, the path begins with `/user`. The path of an actor without a name consists of `/user`,
 /// the actor's type and its id, as in `/user/Teller@7f3a51c0`.
@@ -49,7 +49,7 @@ pub struct ActorPath {
 /// The parent path for an actor that was spawned by no actor or by an actor without a name.
 const ROOT: &str = "/user";
 
-/// Number of the most recent path.
+/// Number of the most recently created path.
 static LAST: Mutex<u64> = Mutex::new(0);
 
 impl ActorPath {
@@ -121,7 +121,8 @@ pub(crate) mod simulated {
     use std::cell::Cell;
 
     thread_local! {
-        /// Number of the most recent path, while this thread runs a simulation.
+        /// Number of the most recently created path in the simulation that this thread runs. `None`
+        /// outside of a simulation.
         static LAST: Cell<Option<u64>> = const { Cell::new(None) };
     }
 

@@ -103,7 +103,7 @@ impl<A: AsyncActor> Named for NameOf<A> {
     }
 }
 
-/// State that is kept from one handler to the next.
+/// State that an async actor keeps from one handler to the next.
 pub(super) struct Course<M: Send + 'static> {
     pub(super) cx: AsyncContext<M>,
     hand: Borrower<Hand<M>>,
@@ -146,9 +146,9 @@ pub(super) struct After<'a, M: Send + 'static> {
     step: Step,
 }
 
-/// The next step of an [`After`].
+/// The next step of a future that ends the turn and then receives a message ([`After`]).
 enum Step {
-    /// The value that `started` or a handler has returned.
+    /// The turn must end with this value, which `started` or a handler has returned.
     Ends(Next),
     Receives,
 }

@@ -30,8 +30,8 @@ pub trait Named: 'static {
     fn name() -> &'static str;
 }
 
-/// Adds messages to the queue from which the future of the actor receives. Wakes the part of the
-/// future that is waiting for a message, unless this part is woken by the actor's own waker.
+/// Adds messages to the queue from which the future of the actor receives. If a part of the future
+/// waits for a message with its own waker, wakes this part.
 #[inline(never)]
 fn fill_queue<M: Send + 'static>(
     shared: &Shared<M>,
@@ -104,7 +104,8 @@ enum Inbound<M: Send + 'static> {
     /// variant contains only the messages that have arrived since the last poll. They are moved to
     /// the queue in [`Shared`] before the next poll.
     Queue(VecDeque<M>),
-    /// A [`Hand`], which the task lends to the future during a poll.
+    /// The messages for async handlers (a [`Hand`]). The task lends them to the future during a
+    /// poll.
     Hand(Lender<Hand<M>>),
 }
 
@@ -504,8 +505,8 @@ where
 }
 
 impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
-    /// Returns the next step of the task after the future has completed: stops, unless a wake is on
-    /// its way to the task.
+    /// Returns the next step of a task whose future has completed. The task stops, unless a wake is
+    /// on its way to the task.
     fn linger(&self) -> Next {
         if self.shared.bell.is_ringing() {
             Next::Continue

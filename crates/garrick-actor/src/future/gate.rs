@@ -12,14 +12,15 @@ use super::shared::{Place, Shared, Word, tell_at};
 pub(super) struct Entry<M: Send + 'static> {
     /// Task of the actor. Set when the task has been spawned.
     body: OnceLock<Address<Word<M>>>,
-    /// The shared state of the actor, and the number of the period in which the addresses with this
-    /// entry exist. When the entry is dropped, the task is notified that this period has ended.
-    /// `None` if the actor's mailbox does not close.
+    /// The shared state of the actor, and the number of the current opening, which is a period in
+    /// which the actor has addresses. When the entry is dropped, the task is notified that the
+    /// opening has ended. `None` if the actor's mailbox does not close.
     opening: Option<(Arc<Shared<M>>, u64)>,
 }
 
 impl<M: Send + 'static> Entry<M> {
-    /// Creates the first [`Entry`] of an actor, whose task has not been spawned yet.
+    /// Creates the state that the first addresses of an actor share, before the actor's task is
+    /// spawned.
     pub(super) fn first(shared: &Arc<Shared<M>>) -> Arc<Self> {
         Self::with(shared, OnceLock::new())
     }
@@ -35,7 +36,8 @@ impl<M: Send + 'static> Entry<M> {
         entry
     }
 
-    /// Creates the [`Entry`] of a supervised actor, whose mailbox does not close.
+    /// Creates the state that all addresses of a supervised actor share. The mailbox of this actor
+    /// does not close.
     pub(super) fn of_kept(body: Address<Word<M>>) -> Arc<Self> {
         Arc::new(Self {
             body: OnceLock::from(body),
@@ -81,8 +83,8 @@ struct Gate<M: Send + 'static> {
     future: OnceLock<Place>,
 }
 
-/// Number of bytes at the start of an actor's task that senders prefetch. They contain most of the
-/// fields that a poll needs.
+/// Number of bytes at the start of an actor's task that senders prefetch. These bytes contain most
+/// of the fields that a poll needs.
 const BODY_BYTES: usize = 192;
 
 impl<M: Send + 'static> Gate<M> {

@@ -36,7 +36,7 @@ impl<M: Send + 'static> Hand<M> {
         }
     }
 
-    /// Adds a message after the others.
+    /// Adds a message to the end of the queue.
     #[inline]
     pub(super) fn push(&mut self, message: M) {
         self.queue.push(message);

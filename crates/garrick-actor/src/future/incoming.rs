@@ -76,12 +76,12 @@ pub struct Incoming<M: Send + 'static> {
     batch: VecDeque<M>,
     /// Maximum number of messages that a poll can receive.
     share: usize,
-    /// The [`Hand`] from which async handlers receive messages. `None` for an actor that receives
-    /// from the queue.
+    /// The messages for async handlers (a [`Hand`]). `None` if the actor is an async function,
+    /// which receives from the queue in [`Shared`].
     hand: Option<Borrower<Hand<M>>>,
-    /// Number of the poll that `left` belongs to.
+    /// Number of the actor's poll to which the limit in `left` applies.
     poll: u64,
-    /// Number of messages that the poll with the number `poll` can still receive.
+    /// Number of messages that the actor can still receive in the poll with the number `poll`.
     left: usize,
 }
 
@@ -120,8 +120,8 @@ impl<M: Send + 'static> Incoming<M> {
         AsyncContext::new(self.shared.clone())
     }
 
-    /// Splits this `Incoming` into the actor's context and its [`Hand`]. The [`Hand`] is `None` if
-    /// the actor receives from the queue.
+    /// Splits this `Incoming` into the actor's context and the messages for its async handlers (its
+    /// [`Hand`]). The second part is `None` if the actor is an async function.
     pub(super) fn into_parts(mut self) -> (AsyncContext<M>, Option<Borrower<Hand<M>>>) {
         (self.context(), self.hand.take())
     }

@@ -115,7 +115,7 @@ impl<D: Work> Named for NameOfPiped<D> {
 /// The task of a future that runs concurrently with an actor.
 struct Piped<D, Fut, E> {
     body: Body<Infallible, D, Fut, NameOfPiped<D>>,
-    /// Called if the future panics.
+    /// Function that is called if the future panics.
     on_panic: Option<E>,
 }
 

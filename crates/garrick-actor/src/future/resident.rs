@@ -34,7 +34,7 @@ pub(crate) fn make_of_actor<A: AsyncActor>(
 /// actor's type.
 pub(crate) struct House<M: Send + 'static, N> {
     make: Arc<Make<M>>,
-    /// Messages that earlier incarnations have not received.
+    /// Messages that earlier incarnations of the actor have not received.
     heir: Arc<Heir<M>>,
     receives: Receives,
     path: Option<ActorPath>,
@@ -52,7 +52,7 @@ impl<M: Send + 'static, N: Named> House<M, N> {
         }
     }
 
-    /// Creates the next incarnation.
+    /// Creates the next incarnation of a supervised async actor.
     pub(crate) fn resident(&self) -> Resident<M, N> {
         let shared = Shared::after(self.receives, &self.heir, self.path.clone(), N::name());
         let body = Body::new(shared, self.make.clone(), |make, mailbox| make(mailbox));

@@ -75,7 +75,7 @@ pub enum News<M: Send + 'static> {
 impl<M: Send + 'static> Word<M> {
     pub(super) const START: Self = Self::News(News::Start);
 
-    /// Returns true if the word is a message that a user has sent to the actor.
+    /// Returns true if this is a message for the actor, and not a notification for its task.
     pub(super) fn is_letter(&self) -> bool {
         matches!(self, Self::Message(_))
     }
@@ -106,7 +106,7 @@ impl<M: Send + 'static> Word<M> {
 /// Implemented by events that are sent to an actor in a [`Note`]. If the note is dropped unread,
 /// the event is sent again.
 pub trait Tells {
-    /// Sends the event again.
+    /// Sends the event again, because its [`Note`] was dropped unread.
     fn tell_again(self);
 }
 
@@ -166,7 +166,8 @@ impl<M: Send + 'static> Note<Box<Closing<M>>> {
     }
 }
 
-/// Messages that earlier incarnations have not received, for the next incarnation.
+/// Messages that earlier incarnations of a supervised actor have not received. The next incarnation
+/// receives them.
 pub(crate) struct Heir<M>(Mutex<Several<VecDeque<M>>>);
 
 impl<M> Heir<M> {
@@ -221,7 +222,7 @@ impl Place {
     }
 }
 
-/// An action that runs in a turn of the actor and creates something.
+/// An action that runs in a turn of the actor and starts something, such as a piped future.
 pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
 /// State that an actor's future, its wakers and its addresses share.
@@ -241,7 +242,8 @@ pub struct Shared<M: Send + 'static> {
     future: OnceLock<Place>,
     /// The way in which the future receives messages.
     pub(super) receives: Receives,
-    /// True if `end` is set or `born` is not empty. Written while `inner` is locked.
+    /// True if the future has requested something for the end of the poll, so that `end` is set or
+    /// `born` is not empty. Written while `inner` is locked.
     has_wishes: AtomicBool,
     /// Messages that the actor has not received, for its next incarnation after a restart. Set only
     /// for supervised actors, whose mailbox does not close.

@@ -111,7 +111,7 @@ impl Table {
         self.stale = 0;
     }
 
-    /// Adds a sleep with a known deadline to `line` or `heap`.
+    /// Adds a sleep with a known deadline to one of the two sorted collections, `line` or `heap`.
     fn enlist(&mut self, deadline: Nanos, key: Key) {
         match self.line.back() {
             Some((last, _)) if deadline < *last => self.heap.push(Reverse((deadline, key))),
@@ -119,7 +119,8 @@ impl Table {
         }
     }
 
-    /// Returns the earliest deadline with its key. The flag is true if the entry is in `line`.
+    /// Returns the earliest deadline, the key of its sleep, and a flag. The flag is true if the
+    /// entry is in `line`, and false if it is in `heap`.
     fn earliest(&self) -> Option<(Nanos, Key, bool)> {
         let in_line = self
             .line
@@ -166,7 +167,7 @@ pub(super) struct Sleepers {
     /// Table of the sleeps. Locked for short periods, by polls of sleeps, and by the actor before
     /// and after its own polls.
     table: Mutex<Table>,
-    /// Reader of `Table::first_asleep` for code that does not hold the lock.
+    /// Reader of the lower bound `Table::first_asleep`, for code that does not hold the lock.
     first_asleep: CounterReader,
 }
 

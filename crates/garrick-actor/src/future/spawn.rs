@@ -82,7 +82,7 @@ where
     }
 }
 
-/// Returns the [`Plan`] for an actor that is an async function.
+/// Returns the unspawned actor (a [`Plan`]) that runs an async function.
 pub(crate) fn of_function<M, F, Fut, N>(function: F, path: Option<ActorPath>) -> Plan<M, F, Fut, N>
 where
     N: Named,
@@ -98,7 +98,7 @@ where
     )
 }
 
-/// Returns the [`Plan`] for an actor with async handlers.
+/// Returns the unspawned actor (a [`Plan`]) that runs async handlers.
 pub(crate) fn of_actor<A: AsyncActor>(
     actor: A,
     path: Option<ActorPath>,

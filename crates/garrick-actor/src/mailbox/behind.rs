@@ -37,7 +37,7 @@ impl<N: 'static> Actual<N> {
     }
 }
 
-/// The senders' side of a mailbox. A door runs it on the threads of the senders.
+/// The senders' side of a mailbox. Each sender runs this code on its own thread.
 pub(super) trait Entrance: Send + Sync + 'static {
     /// Type of the messages that are sent.
     type Message: Send + 'static;
@@ -60,7 +60,8 @@ pub(super) trait Entrance: Send + Sync + 'static {
     }
 }
 
-/// The door that passes each message to an [`Entrance`].
+/// The door in front of an actor. It passes each message to the senders' side of the mailbox (an
+/// [`Entrance`]).
 struct Gate<E>(Arc<E>);
 
 impl<E: Entrance> Door for Gate<E> {
@@ -107,7 +108,7 @@ impl<E: Entrance> Door for Gate<E> {
 
 /// The next step after something has arrived at the actor's side of a mailbox.
 pub(super) enum Arrived<M> {
-    /// Handle this message. The `Address` is the address of the door.
+    /// Handle this message. The `Address` leads to the door in front of the actor.
     Handle(M, Address<M>),
     /// Handle no message in this turn.
     Done(Next),
@@ -136,10 +137,10 @@ pub(super) trait Way<M: 'static>: Send + 'static {
 /// A wrapper around an actor and its side of the mailbox. The wrapper is spawned instead of the
 /// actor.
 struct Behind<A: Actor, W: Way<A::Msg>> {
-    /// `None` if the actor could not be spawned and was returned to the caller.
+    /// The actor. `None` after it has been returned to the caller, because it could not be spawned.
     actor: Option<A>,
     way: W,
-    /// Address of the door. `None` after the actor has started.
+    /// Address of the door in front of the actor. `None` after the actor has started.
     front: Option<Address<A::Msg>>,
 }
 
@@ -187,7 +188,8 @@ impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
     }
 }
 
-/// Spawns an actor behind an [`Entrance`], and returns the address of the door.
+/// Spawns an actor behind a door, which passes each message to `entrance`. Returns the address of
+/// the door.
 pub(super) fn spawn<A, E, W>(
     ground: &impl Ground,
     entrance: &Arc<E>,

@@ -21,8 +21,8 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// Minimum of the limit on messages that were sent during a turn and are not in the queue yet. If
-/// the capacity of the mailbox is larger, the capacity is the limit.
+/// Minimum limit on the messages in transit: those that were sent during a turn and are not in the
+/// queue yet. If the capacity of the mailbox is larger, the capacity is the limit.
 const CARRIED_MIN: usize = 1024;
 
 /// A message to the actor behind the door. Each message contains the address of the door.
@@ -31,7 +31,7 @@ pub(super) enum Order<M> {
     Carried(M, Permit, Address<M>),
     /// Notifies the actor that the queue is not empty.
     Look(Address<M>),
-    /// Handle the oldest message in the queue.
+    /// Makes the actor handle the oldest message in the queue.
     Handle(Address<M>),
 }
 
@@ -41,7 +41,7 @@ struct Waiting<M> {
     last: u64,
     /// True once the actor has stopped. From then on, the queue is not read.
     is_over: bool,
-    /// True while an order `Look` is pending.
+    /// True while the notification that the queue is not empty (`Look`) is on its way to the actor.
     told: bool,
 }
 

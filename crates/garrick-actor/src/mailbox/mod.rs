@@ -91,7 +91,8 @@ impl<M> Kind<M> {
         }
     }
 
-    /// Returns the kind of mailbox that suits the workload of the actors on `sponsor`.
+    /// Returns the kind of mailbox that suits the workload of the actors on `sponsor`, which is a
+    /// system or a `Local`.
     fn suited(sponsor: &garrick_sched::Handle) -> Self {
         let attached = Attached::of(sponsor);
         Self::for_workload(attached.map_or(Workload::Mixed, |attached| attached.workload))
@@ -122,8 +123,8 @@ impl<M> Kind<M> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Mailbox<M> {
-    /// `None` for the default mailbox, which depends on the workload of the system or
-    /// [`Local`](crate::Local) that runs the actor.
+    /// Kind of the mailbox. `None` for the default mailbox, which depends on the workload of the
+    /// system or [`Local`](crate::Local) that runs the actor.
     kind: Option<Kind<M>>,
 }
 
@@ -262,8 +263,9 @@ impl Bound {
 }
 
 impl<M> Mailbox<M> {
-    /// Returns the [`Bound`] of this mailbox for an actor on `sponsor`, or `None` if the mailbox is
-    /// unbounded.
+    /// Returns the capacity of this mailbox, and the policy for messages that arrive when it is
+    /// full (a [`Bound`]). Returns `None` if the mailbox is unbounded. `sponsor` will run the
+    /// actor.
     ///
     /// # Errors
     /// Fails if this mailbox orders messages by rank or drops the oldest message.

@@ -96,7 +96,7 @@ impl DeadLetters {
         }
     }
 
-    /// Sends `letter` to all subscribers.
+    /// Sends the report `letter` about dead letters to all subscribers.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.

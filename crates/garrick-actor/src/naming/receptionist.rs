@@ -45,9 +45,9 @@ use crate::system::handle::Handle;
 pub struct Receptionist {
     /// Address of the receptionist's actor, which all handles share.
     ///
-    /// The notices of watched servers have only a weak reference to this address. Otherwise, the
-    /// actor and its servers would keep each other alive forever, because the actor also keeps its
-    /// servers alive.
+    /// The functions that are called when a server has stopped contain only a weak reference to
+    /// this address. Otherwise, the actor and its servers would keep each other alive forever,
+    /// because the actor also keeps its servers alive.
     address: Arc<Address<Order>>,
 }
 
@@ -185,7 +185,8 @@ impl Receptionist {
         cx.ask(&self.address, |reply| find(key, reply), convert);
     }
 
-    /// Creates the notice that removes a server when the server has stopped.
+    /// Creates a function that is called when a watched server has stopped. The function removes
+    /// the server from its protocol.
     fn notice<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -224,8 +225,8 @@ fn order<M: Send + 'static>(
 
 /// The servers and the subscribers of a protocol.
 struct Service<M> {
-    /// Servers, each with its watch. With `n` servers, adding or removing a server takes O(log n)
-    /// on average.
+    /// Servers, each with the watch that reports when it has stopped. With `n` servers, adding or
+    /// removing a server takes O(log n) on average.
     serving: Roll<(Address<M>, Watch)>,
     subscribers: Subscribers<Listing<M>>,
 }
@@ -248,13 +249,14 @@ impl<M: 'static> Service<M> {
         }
     }
 
-    /// Returns true if there are no servers and no subscribers, so that the service can be removed.
+    /// Returns true if the protocol has no servers and no subscribers, so that its entry can be
+    /// removed.
     fn is_empty(&mut self) -> bool {
         self.serving.is_empty() && self.subscribers.is_empty()
     }
 
-    /// Returns the servers. Removes servers that have stopped even if their notices have not
-    /// arrived yet.
+    /// Returns the servers that have not stopped. Removes the others, even if the notifications
+    /// that they have stopped have not arrived yet.
     fn present(&mut self) -> Vec<Address<M>> {
         let gone = self.serving.extract(|(address, _)| !address.is_stopped());
         gone.into_iter().for_each(|gone| self.see_off(gone));
@@ -285,7 +287,7 @@ impl<M: 'static> Service<M> {
     }
 }
 
-/// The services of all protocols.
+/// The servers and the subscribers of all protocols.
 #[derive(Default)]
 struct Services {
     /// A `Service<M>` for every key that has a server or a subscriber.

@@ -1,6 +1,6 @@
 //! Schedule for removing stopped actors from a list whose actors are not watched.
 
-/// Length below which a list is not swept.
+/// Length of a list below which the stopped actors are not removed from it.
 const LEN_MIN: usize = 32;
 
 /// A schedule for the sweeps of a list. A sweep removes all actors that have stopped. It is due
@@ -20,12 +20,13 @@ impl Default for Sweep {
 }
 
 impl Sweep {
-    /// Returns true if a list of this length must be swept before an entry is added.
+    /// Returns true if the stopped actors must be removed from a list of this length (a sweep)
+    /// before an entry is added.
     pub(super) fn is_due(&self, len: usize) -> bool {
         len >= self.due_at
     }
 
-    /// Records that the list was swept and has this length now.
+    /// Records that the stopped actors were removed from the list. `len` is its new length.
     pub(super) fn done(&mut self, len: usize) {
         self.due_at = LEN_MIN.max(2 * len);
     }

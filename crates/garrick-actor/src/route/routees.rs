@@ -67,12 +67,13 @@ impl<M: 'static> Routees<M> {
         routees.map(|routee| routee.address.clone()).collect()
     }
 
-    /// Returns the numbers of all routees, in order.
+    /// Returns the number that identifies each routee, in the order of the routees.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         self.roll.numbered().map(|(number, _)| number)
     }
 
-    /// Returns the value of [`Routees::in_flight`] for all routees, in order.
+    /// Returns the number of messages in flight of each routee, in the order of
+    /// [`Routees::numbers`].
     pub(super) fn all_in_flight(&self) -> impl Iterator<Item = u64> {
         self.roll.iter().map(Routee::in_flight)
     }

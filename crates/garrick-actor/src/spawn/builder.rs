@@ -108,8 +108,8 @@ where
         self.with(|options| options.set(|options| options.name = Some(name)))
     }
 
-    /// Sets the system that runs the actor. If the actor is spawned during a turn and `system` is
-    /// shutting down or has shut down, the actor runs on the system of the spawning actor instead.
+    /// Sets the system that runs the actor. If the actor is spawned during a turn, and `system` has
+    /// already begun to shut down, the actor runs on the system of the spawning actor instead.
     ///
     /// # Examples
     /// ```

@@ -170,8 +170,8 @@ pub trait Restartable<K, X>: Spawnable<K> {
     #[doc(hidden)]
     fn factory(self, options: X) -> Box<dyn Fn() -> Self::Seat + Send>;
 
-    /// Converts the address of a [`Restartable::Seat`] into an address that accepts the messages of
-    /// the spawned actor.
+    /// Converts the address of the actor that the supervisor creates (a [`Restartable::Seat`]) into
+    /// an address that accepts the messages of the spawned actor.
     #[doc(hidden)]
     fn address(seat: Address<<Self::Seat as Actor>::Msg>) -> Address<Self::Msg>;
 

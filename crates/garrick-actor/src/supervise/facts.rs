@@ -1,4 +1,4 @@
-//! The facts about a child that the reports of its failures contain.
+//! Facts about a child, such as its path. The reports of the child's failures contain them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::failure::office::Office;
 use crate::failure::path::ActorPath;
 use crate::failure::{Consequence, Failure};
 
-/// The facts about a child that the reports of its failures contain.
+/// Facts about a child, such as its path. The reports of the child's failures contain them.
 pub(super) struct Facts {
     /// Path of the child, if it has a name.
     pub(super) path: Option<ActorPath>,

@@ -30,7 +30,7 @@ struct Roots {
     /// States of the root supervisors, in the order in which their trees were started. A supervisor
     /// without a parent adds its own state.
     faces: Vec<Arc<Mutex<Face>>>,
-    /// Length of `faces` after old trees were last removed.
+    /// Number of trees after old trees were last removed.
     cleaned: usize,
 }
 
@@ -96,7 +96,7 @@ impl Forest {
 
 impl Handle {
     /// Returns the supervision trees of the system that are running or have given up, in the order
-    /// in which they were started. At most 16 trees that have given up are listed, the latest ones.
+    /// in which they were started. Of the trees that have given up, only the latest 16 are listed.
     ///
     /// All trees together list at most 10,000 children. If there are more children, they are
     /// counted in [`Snapshot::omitted`](crate::supervise::Snapshot::omitted). If not all children

@@ -39,7 +39,7 @@ pub(super) enum Job {
     End,
 }
 
-/// The result of a job, or an event in the child.
+/// A report of a child to its supervisor: the result of a job, or an event in the child.
 #[derive(Debug)]
 pub(super) enum Report {
     /// The actor of this incarnation has started.
@@ -47,8 +47,8 @@ pub(super) enum Report {
     /// The actor has been dropped, or will be dropped later without another report. The supervisor
     /// need not wait until the actor has been dropped.
     Down,
-    /// A turn was undone, and the message of this turn was one that had been kept for the actor.
-    /// The supervisor must send [`Job::Drain`] again.
+    /// A turn that handled a kept message was undone. A kept message has arrived while the actor
+    /// could not handle messages. The supervisor must send [`Job::Drain`] again.
     Undone,
     /// The actor has failed or stopped. The actor handles no message until the supervisor has
     /// decided what to do.
@@ -79,7 +79,7 @@ pub(super) enum Note {
     /// One second has passed since a failure was last printed. The supervisor must now print how
     /// many failures were not printed in the meantime.
     Write,
-    /// A job from the parent.
+    /// A job from the parent of this supervisor.
     Parent(Job),
     /// Stop the tree. The answer is sent after the tree has stopped.
     Stop(Option<Reply<()>>),

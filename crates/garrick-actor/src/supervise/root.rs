@@ -46,7 +46,7 @@ enum Mode {
     Failing(String),
 }
 
-/// The supervisor as a task.
+/// The task of a supervisor. It receives the reports of the children and the requests of users.
 pub(super) struct Root {
     pub(super) crew: Crew,
     pub(super) desk: Desk,

@@ -149,13 +149,14 @@ impl Supervisor {
     }
 
     /// Sets whether the failures of the supervisor's children are reported. The default is true. If
-    /// the system was started with `report_restarts(false)`, nothing is reported in either case.
+    /// the system was started with `report_restarts(false)`, nothing is reported, even if `report`
+    /// is true.
     ///
     /// A report contains the path of the child, the reason, and what happens to the child. By
     /// default, reports are printed to standard error, with at most one line per second for each
-    /// supervisor. When the second is over, one more line contains the number of the reports that
-    /// were not printed. [`Builder::on_failure`](crate::system::Builder::on_failure) sets a
-    /// function that receives all reports instead.
+    /// supervisor. When this second is over, one more line states how many reports were not
+    /// printed. [`Builder::on_failure`](crate::system::Builder::on_failure) sets a function that
+    /// receives all reports instead.
     ///
     /// [`Handle::recent_failures`](crate::Handle::recent_failures) returns the latest failures even
     /// if `report` is false.

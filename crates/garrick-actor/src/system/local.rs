@@ -77,8 +77,8 @@ impl Local {
     /// Runs the actors until `done` returns true. The thread sleeps while no actor has a message to
     /// handle.
     ///
-    /// The code that changes the result of `done` to true must run in one of the actors, or must
-    /// send a message to one of them after the change.
+    /// If code outside of the actors changes the result of `done` to true, this code must then send
+    /// a message to one of the actors.
     ///
     /// # Panics
     /// Panics if called by an actor.

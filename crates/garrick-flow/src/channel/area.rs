@@ -2,8 +2,8 @@
 //! threads.
 //!
 //! If the reader's core still has a cache line in its second-level cache, the writer must wait for
-//! this line before it can reuse it. In an area larger than the second-level caches, both cores
-//! have already evicted the line when the writer reuses it
+//! this line before it can be written again. In an area larger than the second-level caches, both
+//! cores have already evicted the line when the writer reuses it
 //! ([`Producer::spread`](garrick_core::ring::Producer::spread)). The table shows the cost of a
 //! message for each capacity of a channel and each size of the area. It was measured with two
 //! threads, messages of 8 bytes and 1 MiB of second-level cache:
@@ -25,11 +25,12 @@
 
 use crate::cache;
 
-/// Ratio of the memory that a channel's values cycle through to the size of the second-level cache.
+/// Size of the memory area that a channel's values cycle through, divided by the size of the
+/// second-level cache.
 const CACHES: usize = 2;
-/// Ratio of the second-level cache's size to the minimum size of a channel that gets more memory
-/// than its values need. Smaller channels do not always become faster with more memory, and their
-/// memory would grow by a large factor.
+/// Size of the second-level cache, divided by the size of the smallest channel that gets more
+/// memory than its values need. Smaller channels do not always become faster with more memory, and
+/// their memory would grow by a large factor.
 const CACHE_PART: usize = 8;
 
 /// Returns the minimum number of slots that a channel for `capacity` values must allocate.

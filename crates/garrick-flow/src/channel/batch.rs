@@ -14,7 +14,7 @@
 //! | three threads, 65,536 slots | 2.9 ns | 2.6 | 2.1 | 2.2 | 2.2 | 2.1 | 2.2 | 1.9 |
 //! | three threads, 1,048,576 slots | 3.1 ns | 2.8 | 2.0 | 1.9 | 1.7 | 2.2 | 2.2 | 2.8 |
 //!
-//! A batch of more than an eighth of the second-level cache is not faster, and its first value
+//! A batch of more than an eighth of the second-level cache is not faster. Its first value also
 //! waits longer, because the batch is sent only when its last value is written. With much smaller
 //! batches, the fixed cost of a batch is paid too often. The numbers are medians of five
 //! alternating runs on two shared cores, with rustc 1.95. Differences of less than a quarter are
@@ -22,11 +22,11 @@
 
 use crate::cache;
 
-/// Ratio of the second-level cache's size to the size of a batch.
+/// Size of the second-level cache, divided by the size of a batch.
 const CACHE_PART: usize = 8;
-/// Minimum size of a batch in bytes. No smaller batch was faster.
+/// Minimum size of a batch in bytes. In the measurements, no smaller batch was faster.
 const BATCH_BYTES_MIN: usize = 16 * 1024;
-/// Maximum size of a batch in bytes. No larger batch was faster.
+/// Maximum size of a batch in bytes. In the measurements, no larger batch was faster.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
 
 /// Returns the default number of values in a batch: half of the channel's capacity, but at most as

@@ -42,7 +42,8 @@ impl<T> Peek<'_, T> {
     }
 }
 
-/// A running call of [`Peek::advance`].
+/// A guard that exists during a call of [`Peek::advance`]. When the guard is dropped, it counts the
+/// freed slots, even if the call panics.
 struct Advance<'g, 'a, T> {
     peek: &'g mut Peek<'a, T>,
     /// Number of values in the guard before the call of `advance`.

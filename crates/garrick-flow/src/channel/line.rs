@@ -314,8 +314,8 @@ impl Line {
         &self.post
     }
 
-    /// Records that `stage` uses the end on `side`. If the graph did not know that, and the end
-    /// closes a cycle of stages, the stage fails.
+    /// Records that `stage` uses the end on `side`. If this shows a new connection between two
+    /// stages, and the connection closes a cycle, `stage` fails after its step.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
         let mut users = locked(&self.users);
         let before = users[side as usize].replace(stage);

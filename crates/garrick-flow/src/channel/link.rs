@@ -15,7 +15,8 @@ use crate::post::StageId;
 pub(super) struct Link {
     /// The channel that the end belongs to.
     pub(super) line: Arc<Line>,
-    /// The gate in which this end counts the values that it has sent or taken.
+    /// The counter of the channel (the gate) in which this end counts the values that it has sent
+    /// or taken.
     pub(super) mover: Mover,
     /// Position in the ring buffer up to which the values have been counted in the gate.
     seen: usize,
@@ -51,8 +52,8 @@ impl Link {
         }
     }
 
-    /// Counts in the gate the values up to `position`, the current position of this end in the ring
-    /// buffer. Wakes a stage that waits for the new count.
+    /// Adds the values before `position` to the count of the gate. `position` is the current
+    /// position of this end in the ring buffer. Wakes a stage that waits for the new count.
     #[inline]
     pub(super) fn move_to(&mut self, position: usize) {
         let by = position.wrapping_sub(self.seen);
@@ -92,8 +93,8 @@ impl Link {
         }
     }
 
-    /// Counts in the gate the values up to `position`, the last position of this end in the ring
-    /// buffer. Then closes the gate.
+    /// Adds the values before `position` to the count of the gate. `position` is the last position
+    /// of this end in the ring buffer. Then closes the gate.
     pub(super) fn close(&mut self, position: usize) {
         self.move_to(position);
         if let Some(waiter) = self.mover.close() {

@@ -17,13 +17,13 @@
 //! memory than they need (`area.rs`).
 //!
 //! A waiting stage on another core is woken immediately, and runs in parallel with the stage that
-//! woke it. If the waiting stage rested on the same core, and were woken immediately, the two
-//! stages would displace each other after each batch. With small channels, the thread switches
-//! would take most of the time. So a wake-up on the same core is delayed until the waking stage
-//! rests or ends. At that time, the channel is full or empty. If the waking stage does not rest,
-//! the wake-up is sent after a few more of its steps ([`Post::settle`]). The core on which a stage
-//! rests is only a guess, because the system can move threads. A wrong guess delays a wake-up by a
-//! few steps.
+//! woke it. A waiting stage on the same core could run only in place of the stage that woke it. If
+//! the waiting stage were woken immediately, the two stages would displace each other after each
+//! batch. With small channels, the thread switches would take most of the time. So a wake-up on the
+//! same core is delayed until the waking stage rests or ends. At that time, the channel is full or
+//! empty. If the waking stage does not rest, the wake-up is sent after a few more of its steps
+//! ([`Post::settle`]). The core on which a stage rests is only a guess, because the system can move
+//! threads. A wrong guess delays a wake-up by a few steps.
 
 mod area;
 mod batch;
@@ -66,7 +66,7 @@ pub use slots::Slots;
 
 use link::Link;
 
-/// The parts of a new channel.
+/// The two ends of a new channel, and the part that does not depend on the type of its values.
 pub(crate) struct Ends<T> {
     pub(crate) sender: Sender<T>,
     pub(crate) receiver: Receiver<T>,

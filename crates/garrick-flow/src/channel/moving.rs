@@ -1,4 +1,5 @@
-//! Makes sure that a gate counts all values that pass through its ring, even if a panic unwinds.
+//! Makes sure that all values that pass through the ring of a channel are counted in a gate of the
+//! channel, even if a panic unwinds.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,7 +7,7 @@ use garrick_core::ring;
 
 use super::link::Link;
 
-/// A half of a ring.
+/// The sending or receiving half of a channel's ring.
 pub(super) trait Half {
     /// Returns the number of values that this half of the ring has published or taken. The number
     /// wraps around.
@@ -27,8 +28,8 @@ impl<T> Half for ring::Consumer<T> {
     }
 }
 
-/// A half of a ring that is in use. Even during a panic, `Drop` counts in the gate the values that
-/// the half has published or taken.
+/// A half of a ring that is in use. Even during a panic, `Drop` adds the values that the half has
+/// published or taken to the count of the gate.
 pub(super) struct Moving<'a, H: Half> {
     /// The sending or receiving half of the ring.
     ring: &'a mut H,

@@ -26,7 +26,8 @@ pub(super) trait Startable: Send {
     /// Creates the stage's task, on a thread that has just been started.
     fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake>;
 
-    /// Creates the stage's task on a node of a simulation. Returns `None` if the node is closed.
+    /// Creates the stage's task on a node of a simulation. Returns `None` if the node no longer
+    /// accepts tasks, for example because it has crashed.
     #[cfg(feature = "sim")]
     fn simulate(
         self: Box<Self>,

@@ -23,11 +23,11 @@ pub struct Running {
     sponsors: Vec<Sponsor>,
     /// The addresses of the stages, and their votes on stopping the graph.
     post: Arc<Post>,
-    /// Asks the stages what they are waiting for.
+    /// Object that asks the stages what they are waiting for.
     roll_call: Arc<RollCall>,
     /// The loops of the graph.
     loops: Loops,
-    /// Reads the stages and channels.
+    /// Monitor that reads the state of the stages and channels.
     monitor: Monitor,
 }
 
@@ -174,8 +174,8 @@ impl Running {
     /// # Errors
     ///
     /// Returns [`Unended`] if a stage has not ended within `timeout`. The error contains the
-    /// running graph. It also lists the stages that have not ended, each with a reason, for example
-    /// a veto, or a channel that the stage is waiting for.
+    /// running graph. It also lists the stages that have not ended, each with a reason, such as a
+    /// veto or a channel that the stage is waiting for.
     ///
     /// # Examples
     ///

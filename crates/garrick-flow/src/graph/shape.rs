@@ -13,7 +13,7 @@ use crate::wait::Lines;
 use crate::wires::Wires;
 use crate::wiring::Wiring;
 
-/// The edges, components and sources of a graph that can be started.
+/// The structure of a valid graph: its edges, strongly connected components and sources.
 pub(super) struct Shape {
     /// The stages that declared the ends of each channel, the sending stage first.
     users: Vec<[Option<StageId>; 2]>,
@@ -27,7 +27,8 @@ pub(super) struct Shape {
     grace: Nanos,
 }
 
-/// The loops of a graph.
+/// The loops of a graph, and the loop that each stage is in. A loop is a cycle of stages that
+/// contains a feedback channel.
 pub(super) struct Looped {
     pub(super) all: Loops,
     /// Index of the loop that each stage is in, if any.

@@ -217,7 +217,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         }
     }
 
-    /// Returns the [`Wait`] until the stage may start again.
+    /// Returns a [`Wait`] for the time at which the stage may start again.
     fn rest(&self, now: Nanos) -> Wait {
         if now < self.due {
             Wait::until(self.due)

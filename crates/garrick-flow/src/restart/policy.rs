@@ -26,7 +26,7 @@ const WITHIN: Duration = Duration::from_secs(5);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Restarts {
-    /// Counts restarts; `None` if there is no limit.
+    /// Counter of recent restarts. `None` if the number of restarts is not limited.
     intensity: Option<Intensity>,
     /// Delay before each restart.
     backoff: Backoff,

@@ -27,7 +27,8 @@ impl LastPanic {
     }
 }
 
-/// Results of one stage's steps, apart from the conditions that the steps return.
+/// Results of the steps of one stage: its vote, its restarts and its panics. The conditions that
+/// the steps return are not included.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     /// Id of the stage.

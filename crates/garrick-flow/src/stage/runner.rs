@@ -42,7 +42,7 @@ pub(crate) struct Env {
     pub(crate) in_loop: Option<usize>,
     /// The addresses of the stages, and their votes on stopping the graph.
     pub(crate) post: Arc<Post>,
-    /// Receives the answers of the stages about what they are waiting for.
+    /// Object that receives the answer of the stage when the stage is asked what it is waiting for.
     pub(crate) roll_call: Arc<RollCall>,
     /// The stage's current vote and its restarts.
     pub(crate) desk: Desk,

@@ -9,7 +9,7 @@ use crate::post::Wake;
 use crate::timer;
 use crate::wait::Verdict;
 
-/// Runs a stage on a thread.
+/// The task that runs a stage on a thread.
 pub(crate) struct StageTask<S: Stage> {
     /// The stage.
     runner: Runner<S>,

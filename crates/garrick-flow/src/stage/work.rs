@@ -35,7 +35,8 @@ const STEPS: usize = 0;
 const RESTS: usize = 1;
 const SLOW: usize = 2;
 const RESTARTS: usize = 3;
-/// Index of the first stopwatch. There is one stopwatch for each [`Doing`].
+/// Index of the first stopwatch among the counters. There is one stopwatch for each activity
+/// ([`Doing`]).
 const WATCHES: usize = 4;
 const COUNTS: usize = WATCHES + 4;
 
@@ -45,8 +46,9 @@ thread_local! {
     static SINCE: Cell<Option<Nanos>> = const { Cell::new(None) };
 }
 
-/// Activity of a stage whose time is measured. The value is the index of its stopwatch, relative to
-/// the first stopwatch.
+/// An activity of a stage, such as working or waiting for messages. A stopwatch measures the time
+/// of each activity. The value of a variant is the index of its stopwatch, relative to the first
+/// stopwatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doing {
     /// The stage takes steps.
@@ -174,14 +176,14 @@ pub(crate) struct Work {
     began: Nanos,
 }
 
-/// Reads the work of a stage.
+/// A handle that reads the counters of a stage's work, from any thread.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkReader {
     counts: TallyReader<COUNTS>,
     time: Arc<Time>,
 }
 
-/// Work of a stage.
+/// The counts and times of a stage's work so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) steps: u64,
@@ -273,7 +275,7 @@ impl Work {
         self.counts.add(RESTARTS, 1);
     }
 
-    /// Records that the stage has ended now. After the call, its thread may sleep.
+    /// Records that the stage has ended now. After the call, the thread of the stage may sleep.
     pub(crate) fn left(&mut self, now: impl FnOnce() -> Nanos) {
         SINCE.set(None);
         if self.doing.is_some() {

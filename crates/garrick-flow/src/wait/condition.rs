@@ -24,9 +24,9 @@ pub(crate) enum Lack {
 /// A single condition of a [`Wait`](super::Wait).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
-    /// A condition on `len` channels, the first of which has the index `first`. The condition is
-    /// met if `count` values can be taken, or `count` slots can be filled, at the ends on `side` of
-    /// `need` of these channels.
+    /// A condition on `len` channels with consecutive indices, the first of which is `first`. The
+    /// condition is met if at least `need` of these channels are ready. A channel is ready if the
+    /// end on `side` can take `count` values or fill `count` slots.
     Ends {
         side: Side,
         /// Short form of the id of the graph that the channels belong to.
@@ -77,8 +77,8 @@ impl Condition {
         }
     }
 
-    /// Returns true if this condition on channels is not met, and only changes of channels for
-    /// which `is_inside` returns true can meet it.
+    /// Returns true if this is a condition on channels that is not met, and `is_inside` returns
+    /// true for all of its channels that are not ready.
     pub(super) fn is_up_to(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Self::Ends { side, count, .. } = *self else {
             return false;
@@ -105,8 +105,8 @@ impl Condition {
         })
     }
 
-    /// Counts, for each channel of the condition that is not ready, that a stage went to sleep
-    /// because of it.
+    /// Counts that a stage goes to sleep because of this condition. Each channel of the condition
+    /// that is not ready counts the sleep.
     pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Self::Ends { side, count, .. } = *self {
             let lines = self.lines(lines).iter();

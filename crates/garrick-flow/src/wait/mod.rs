@@ -168,8 +168,9 @@ impl Wait {
         Self::ends(side, (line.id, 1), 1, Some(line), count)
     }
 
-    /// Waits for `need` of the `len` channels that begin with the index `first`. All of these
-    /// channels have the same properties as `line`.
+    /// Waits until `need` of the `len` channels with consecutive indices from `first` on are ready.
+    /// A channel is ready if the end on `side` can take `count` values or fill `count` slots. All
+    /// of these channels have the same capacity as `line`.
     fn ends(
         side: Side,
         (first, len): (u32, u32),
@@ -320,8 +321,8 @@ impl Wait {
         Verdict::NotYet(earliest)
     }
 
-    /// Returns true if every term waits for at least one channel that is not ready, and for which
-    /// `is_inside` returns true.
+    /// Returns true if the stage cannot continue before a channel changes for which `is_inside`
+    /// returns true.
     pub(crate) fn is_stuck(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Kind::For(terms) = &self.0 else {
             return false;
@@ -342,8 +343,8 @@ impl Wait {
         }
     }
 
-    /// Counts, for each channel that keeps the stage waiting, that the stage went to sleep because
-    /// of it.
+    /// Counts that a stage goes to sleep with this `Wait`. Each channel that keeps the stage
+    /// waiting counts the sleep.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {
             let conditions = terms.used().iter();

@@ -15,14 +15,14 @@ use crate::stop::Stop;
 use crate::suggest;
 use crate::suite::Beside;
 
-/// Seconds for each row of a full run.
+/// Time to measure each row of a full run, in seconds.
 const SECONDS_PER_ROW: f64 = 3.0;
 
-/// Seconds for each row of a quick run. With this value, all scenarios of `garrick bench` take well
-/// under a minute.
+/// Time to measure each row of a quick run, in seconds. With this value, all scenarios of `garrick
+/// bench` take well under a minute.
 const SECONDS_PER_ROW_QUICK: f64 = 0.7;
 
-/// Maximum number of seconds for each row. A larger number counts as a mistake of the user.
+/// Maximum time to measure each row, in seconds. If a user requests more, this counts as a mistake.
 const SECONDS_PER_ROW_MAX: f64 = 3600.0;
 
 #[derive(Debug, Args)]

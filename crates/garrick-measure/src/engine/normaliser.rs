@@ -8,7 +8,8 @@ use crate::statistics::{self, Summary};
 
 use super::table::Message;
 
-/// Divides the times of each round by the time of the reference.
+/// An actor that divides the times of each round by the time of the reference contender in the same
+/// round.
 pub(super) struct Normaliser {
     /// Name of the reference, if there is one.
     reference: Option<String>,

@@ -23,9 +23,9 @@ struct UnderWay {
     set: Set,
     /// State of the machine at the start.
     began: Moment,
-    /// Maximum number of rounds of any contender.
+    /// Number of rounds of the set: the maximum over its contenders.
     rounds: usize,
-    /// Indices of the round and of the contender of the current or next trial.
+    /// Index of the round and index of the contender, for the trial that is running or comes next.
     at: (usize, usize),
     /// Measurement of a contender, kept until the yardstick has been measured again.
     measured: Option<Measured>,

@@ -63,7 +63,7 @@ pub(super) enum Step {
     Stop,
 }
 
-/// Signals that the previous set of contenders is finished, or that there was none. The sweep then
+/// A signal that the previous set of contenders is finished, or that there was none. The receiver
 /// continues with the next set.
 pub(super) struct Over;
 
@@ -71,9 +71,9 @@ pub(super) struct Over;
 pub(super) struct Set {
     pub(super) scenario: String,
     pub(super) entrants: Vec<Entrant>,
-    /// Number of additions of the yardstick between two contenders.
+    /// Number of atomic additions in each trial of the yardstick.
     pub(super) additions: u64,
-    /// Times of the yardstick trials, with their numbers of additions.
+    /// Trials of the yardstick so far, each as its duration and its number of atomic additions.
     pub(super) yardsticks: Vec<(Span, u64)>,
     /// Actor that receives the signal that the set is finished.
     pub(super) over: Address<Over>,
@@ -93,7 +93,7 @@ pub(super) struct Entrant {
 }
 
 impl Entrant {
-    /// Creates an entrant without any measurements.
+    /// Creates the engine's data of a contender that has not been measured yet.
     pub(super) fn of(contender: &Contender) -> Self {
         Self {
             name: contender.name,

@@ -13,13 +13,13 @@ use super::step::{Desk, Job, Step, Trial};
 /// on their results.
 pub(super) struct Timer {
     desk: Rc<Desk>,
-    /// Actor that waits for the trial in progress.
+    /// Actor that waits for the result of the trial in progress.
     customer: Option<Address<Step>>,
 }
 
 /// Messages of a [`Timer`].
 pub(super) enum Timing {
-    /// Requests a trial, whose result is sent to the customer.
+    /// Requests a trial. The result is sent to the contained address.
     Try(Address<Step>, Trial),
     /// Result of the trial, in wall time and CPU time.
     Took(Measured),

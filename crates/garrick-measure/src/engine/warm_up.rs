@@ -20,8 +20,9 @@ const OPS_FIRST: u64 = 1024;
 /// because cold caches slow down the first trial.
 const GROWTH_MAX: f64 = 16.0;
 
-/// Factor that shows if a trial was long enough to compute the final number of operations: the
-/// duration of the final trials must be less than the trial's duration times this factor.
+/// Factor that decides if a trial of the warm-up was long enough. It was if each final trial will
+/// take less than this factor times as long. The final number of operations is then computed from
+/// the trial.
 const GROWTH_ENOUGH: f64 = 4.0;
 
 /// Maximum share of a row's time that its yardstick may take.

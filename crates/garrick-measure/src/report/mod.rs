@@ -107,9 +107,9 @@ impl Report {
         Self::parse(&fs::read_to_string(path)?)
     }
 
-    /// Returns a picture of the CPU times for each scenario or sweep. If the wall times of the
-    /// scenario or sweep differ from its CPU times by a factor of more than 1.2, there is a second
-    /// picture, of the wall times.
+    /// Returns a picture of the CPU times for each scenario or sweep. If the wall times differ from
+    /// the CPU times by a factor of more than 1.2, there is a second picture, which shows the wall
+    /// times.
     pub fn plots(&self) -> Vec<Plot> {
         plot::plots(&self.rows, &self.provenance())
     }

@@ -17,8 +17,8 @@ pub(super) type Column = (String, bool);
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// Returns a text table of all rows. Below the table are the reasons to doubt some of its
-    /// figures, if there are any, then the machine, the compiler and the commit, and then the
+    /// Returns a text table of all rows. Below the table are, in this order: the reasons to doubt
+    /// some of its figures (if there are any), the machine, the compiler, the commit, and the
     /// tables of the suites.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);

@@ -12,7 +12,7 @@ use super::{
     shared::{Buffer, Guard, Shared, distance},
 };
 
-/// Maximum number of values that one theft takes. To copy so many values takes about as long as the
+/// Maximum number of values that one theft takes. Copying so many values takes about as long as the
 /// barrier before the copy. The barrier and the copy happen under the lock, for which the owner may
 /// have to wait.
 const THEFT_MAX: usize = 1024;

@@ -30,8 +30,8 @@ pub struct Worker<T> {
     /// The owner's copy of `Shared::tail`. The copy is exact while no method of the owner is
     /// running.
     tail: usize,
-    /// Tail at which the deque may be full, so that the owner must read `done` again: the last
-    /// `done` that it has read, plus the capacity.
+    /// Tail at which the deque may be full: the last `done` that the owner has read, plus the
+    /// capacity. When the tail reaches this position, the owner must read `done` again.
     full_at: usize,
     /// The owner's copy of the pointer to the buffer. The copy is always current, because only the
     /// owner replaces the buffer.

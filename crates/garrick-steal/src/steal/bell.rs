@@ -44,11 +44,13 @@ const SEARCHING_MASK: u64 = CLOSED - SEARCHING;
 const CLOSED: u64 = 1 << 63;
 
 pub(super) struct Bell {
-    /// The word in the diagram of the [module](self). `waiting` changes only under the lock.
+    /// The state of the bell in one word: the number of waiting receivers or senders, the number of
+    /// searching threads, and the bit for a closed channel. The number of those that wait changes
+    /// only under the lock.
     word: AtomicU64,
 
-    /// The waiting receivers or senders. The part `waiting` of the word is their number. Accessed
-    /// by threads that start or stop waiting, and by threads that wake others.
+    /// The waiting receivers or senders, whose number is also in `word`. Accessed by threads that
+    /// start or stop waiting, and by threads that wake others.
     list: Mutex<List>,
 }
 

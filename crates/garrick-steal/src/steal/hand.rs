@@ -11,12 +11,12 @@ use super::{
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
 
-/// Number of receives of which one is fair. A fair receive takes the oldest value of a queue, so
-/// that old values are received even if new values arrive fast. The number is a power of two,
-/// because the fast path divides the count of receives by it.
+/// Period of fair receives: one of this number of receives is fair. A fair receive takes the oldest
+/// value of a queue, so that old values are received even if new values arrive fast. The number is
+/// a power of two, because the fast path divides the count of receives by it.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
 
-/// Returns true if the next receive after `received` receives is fair.
+/// Returns true if the next receive is fair. `received` is the number of earlier receives.
 #[inline(always)]
 fn is_fair(received: u64) -> bool {
     received % FAIR_EVERY == FAIR_EVERY - 1
@@ -45,7 +45,8 @@ pub(super) struct Hand<T> {
     tally: Tally,
     /// Values that are being moved between two queues. Empty between calls.
     batch: Vec<T>,
-    /// Buffer for [`Shared::verdict`].
+    /// Buffer for the counters that [`Shared::verdict`] compares to check that the channel is
+    /// empty.
     marks: Vec<u64>,
 }
 

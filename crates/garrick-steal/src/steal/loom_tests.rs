@@ -115,8 +115,8 @@ fn overflow_beside_a_thief() {
     });
 }
 
-/// Tests that a bounded global queue returns the values for which it has no room, so that these
-/// values are not lost.
+/// Tests that a bounded global queue loses no values: it returns the values for which it has no
+/// room.
 #[test]
 fn a_full_channel_gives_back() {
     model(2, || {
@@ -131,8 +131,8 @@ fn a_full_channel_gives_back() {
     });
 }
 
-/// Tests that a thread that drains the channel receives all sent values, and that values that were
-/// not sent are returned.
+/// Tests a thread that drains the channel: it receives all sent values. Values that were not sent
+/// are returned.
 #[test]
 fn close_beside_a_send() {
     model(3, || {
@@ -166,7 +166,7 @@ fn close_by_a_third() {
     });
 }
 
-/// Tests that dropping the last handle closes the channel, and that the values that earlier handles
+/// Tests the drop of the last handle: it closes the channel, and the values that earlier handles
 /// have sent are received.
 #[test]
 fn leaving_beside_a_send() {
@@ -296,7 +296,7 @@ fn what_a_thief_keeps_is_announced() {
     });
 }
 
-/// Tests that a thread that makes room wakes a sender that waits for room.
+/// Tests a sender that waits for room: a thread that makes room wakes it.
 #[test]
 fn who_waits_for_room_is_woken() {
     model(2, || {

@@ -39,7 +39,8 @@ struct Prowler<T> {
     shared: Arc<Shared<T>>,
     /// Index of the worker from which this receiver last stole a value.
     victim: usize,
-    /// Buffer for [`Shared::verdict`].
+    /// Buffer for the counters that [`Shared::verdict`] compares to check that the channel is
+    /// empty.
     marks: Vec<u64>,
 }
 

@@ -3,7 +3,7 @@
 //! A *place* is the deque of a worker or the global queue. Checking one place after another does
 //! not prove that the channel is empty. While a thread checks the second place, a value may arrive
 //! in the first place, and the last value of the second place may be taken. So each place has a
-//! mark, which is a counter that changes with every value that arrives:
+//! counter, its *mark*, which changes with every value that arrives:
 //!
 //! ```text
 //!     read all marks      m1  m2  m3        odd: a value is moving there, so the check fails
@@ -53,7 +53,8 @@ pub(super) struct Shared<T> {
 
     pub(super) global: Global<T>,
 
-    /// One place for each worker, ordered by the indices of the workers. The list never changes.
+    /// The shared part of each worker's state, ordered by the indices of the workers. The list
+    /// never changes.
     pub(super) places: Box<[Place<T>]>,
 
     /// The pair of fences, which never changes. The deques use the same pair.
@@ -78,8 +79,8 @@ pub(super) struct Place<T> {
 }
 
 /// A counter that changes with each value that arrives in a worker's deque. The counter is odd
-/// while the worker moves a batch. Written by the worker, read by threads that check if all places
-/// are empty.
+/// while the worker moves a batch. Written by the worker, read by threads that check if the whole
+/// channel is empty.
 pub(super) struct Mark(AtomicU64);
 
 /// The result of a check of all deques and the global queue.
@@ -99,8 +100,8 @@ impl Mark {
         Self(AtomicU64::new(0))
     }
 
-    /// Records that a value has arrived. Only the worker that owns the mark may call the methods
-    /// that write to it.
+    /// Records that a value has arrived. Only the worker that owns this counter may call the
+    /// methods that change the counter.
     #[inline(always)]
     pub(super) fn came(&self) {
         // Relaxed: only the owner writes it.
@@ -169,8 +170,8 @@ impl<T> Shared<T> {
     /// Checks all deques and the global queue one after another. Returns true if one of them has a
     /// value.
     ///
-    /// If the caller has passed a fence that pairs with the fence of a sender, the check does not
-    /// miss a value that this sender sent before its fence.
+    /// Suppose that the caller has passed a fence that pairs with the fence of a sender. Then the
+    /// check does not miss a value that this sender sent before its fence.
     pub(super) fn has_work(&self) -> bool {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }

@@ -29,19 +29,19 @@ pub struct Stats {
 }
 
 /// The counters that a worker writes. There is no counter for sent values. Their number is computed
-/// from the worker's mark, which counts all values and batches that were added to the worker's
-/// deque.
+/// from the worker's `Mark`, which counts the values that arrive in the worker's deque and the
+/// moves of batches.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// Number to subtract from the mark to get the number of sent values. This number counts the
-    /// moves, and the values that were taken back after a close.
+    /// The part of the worker's `Mark` that does not count sent values. This part counts the moves
+    /// of batches, and the values that were taken back after a close.
     pub(super) other_comings: Counter,
 }
 
-/// A reader of a [`Tally`].
+/// A handle that reads the counters of a worker (its [`Tally`]).
 #[derive(Debug, Clone)]
 pub(super) struct TallyReader {
     received: CounterReader,
@@ -62,7 +62,8 @@ impl Tally {
 }
 
 impl TallyReader {
-    /// Returns the counts of a worker. `came` is the value of the worker's mark.
+    /// Returns the counts of a worker. `came` is the count of the worker's `Mark`: the values and
+    /// moves that it has recorded.
     pub(super) fn get(&self, came: u64) -> Stats {
         Stats {
             // Other comings are counted before the mark shows them, so `sent` is never too high.

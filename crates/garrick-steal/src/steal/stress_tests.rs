@@ -118,8 +118,8 @@ fn every_value_is_received_once() {
     );
 }
 
-/// Tests producers that never receive, consumers that only wait, and a bounded queue on which the
-/// producers wait. If a sleeping thread is not woken, the test hangs.
+/// Tests producers that never receive, consumers that only wait, and a bounded queue whose
+/// producers wait for room. If a sleeping thread is not woken, the test hangs.
 #[test]
 fn those_who_wait_are_woken() {
     const EACH: u64 = if cfg!(debug_assertions) {

@@ -27,7 +27,7 @@ impl<M: Send + 'static> Front<M> {
         })
     }
 
-    /// Stops the actor behind the door.
+    /// Stops the task that receives the messages of the outlet.
     pub(super) fn stop(&self) {
         self.actual.wait().stop();
     }

@@ -127,8 +127,9 @@ impl Crew {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes the data of a child. If this changes the [`Standing`](slot::Standing) of the child
-    /// in its plan, moves the child to another set of the plan.
+    /// Changes the data of a child. The plan of the child keeps its children in several sets,
+    /// according to their [`Standing`](slot::Standing). If the standing changes, moves the child to
+    /// another set.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
@@ -200,7 +201,8 @@ impl Crew {
         self.leaving.insert(self.tickets, id);
     }
 
-    /// Returns true if [`Crew::take_leaving`] has requests to stop children.
+    /// Returns true if there are requests to stop a child for good, which [`Crew::take_leaving`]
+    /// has not taken yet.
     pub(super) fn is_leaving_any(&self) -> bool {
         !self.leaving.is_empty()
     }

@@ -56,7 +56,8 @@ pub(super) struct Plan {
     wait: Duration,
     /// True if the members must be started again after they have been stopped.
     starts: bool,
-    /// Four sets of members, one for each [`Standing`]. Each set is in the order of starting.
+    /// Four sets of members, one for each [`Standing`]: busy, good, bad and down. Each set is in
+    /// the order of starting.
     members: [BTreeSet<Id>; 4],
     /// Requests to stop members for good as soon as the members are no longer being started.
     leaving: BTreeSet<(Id, Ticket)>,
@@ -216,7 +217,8 @@ impl Plans {
         key
     }
 
-    /// Adds a plan at the position that follows from its number.
+    /// Adds a plan. Its number determines its position among the plans, which execute their steps
+    /// in the order of their numbers.
     fn put(&mut self, key: Key, plan: Plan) {
         self.order.insert(plan.number, key);
         if plan.is_open() {

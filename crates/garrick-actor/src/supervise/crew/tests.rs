@@ -116,7 +116,8 @@ impl PlainPlan {
     }
 }
 
-/// A simple model of a crew (the children of a supervisor), which searches lists from the start.
+/// A simple model of a crew (the children of a supervisor and the plans for them). The model stores
+/// everything in lists, and searches each list from the start.
 struct Plain {
     strategy: Strategy,
     children: Vec<Child>,

@@ -40,7 +40,7 @@ use crate::quiet::Several;
 /// A function that creates the incarnations of an actor.
 type Factory<A> = Box<dyn Fn() -> A + Send>;
 
-/// The part of the [`Front`]'s state that is not needed for each message.
+/// State of the task of a child (its [`Front`]) that is not needed for each message.
 struct Care<A: Actor> {
     factory: Factory<A>,
     line: Line,
@@ -362,8 +362,8 @@ impl<A: Actor> Task for Front<A> {
     const BLOCKS: bool = A::BLOCKS;
     const COMMITS_LATER: bool = A::COMMITS_LATER;
     const RECOVERS: bool = true;
-    /// False, because the supervisor reports the panics of the actor, together with the
-    /// consequences.
+    /// This constant is false because the supervisor reports the panics of the actor, together with
+    /// their consequences.
     const REPORTS: bool = false;
     const INTERNAL: bool = A::INTERNAL;
     const MESSAGES: &'static [&'static str] = A::MESSAGES;

@@ -10,7 +10,7 @@ pub(super) enum Seat<A> {
     /// The actor's destructor is running. Messages are kept for the next actor.
     Emptying,
     /// The actor has not started yet, or has failed. It handles no message until its supervisor has
-    /// decided what to do. Messages are kept.
+    /// decided what to do. Messages are kept until then.
     Suspended(A),
     /// The actor has started, and is waiting for the order to handle messages. Messages are kept
     /// until then.
@@ -25,7 +25,8 @@ pub(super) enum Seat<A> {
 }
 
 impl<A> Seat<A> {
-    /// Puts a new actor, which has not started yet, into the seat.
+    /// Puts a new actor into the seat, which is the place for the current actor of a child. The new
+    /// actor has not started yet.
     pub(super) fn fill(&mut self, actor: A) -> &mut A {
         debug_assert!(
             matches!(self, Self::Empty),
@@ -89,8 +90,8 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Takes the actor out of the seat, so that it can be dropped. The caller must call
-    /// [`Seat::empty`] after it has dropped the actor.
+    /// Takes the current actor out of its place (the seat), so that it can be dropped. The caller
+    /// must call [`Seat::empty`] after it has dropped the actor.
     pub(super) fn take(&mut self) -> Option<A> {
         let (actor, after) = match mem::replace(self, Self::Empty) {
             Self::Suspended(actor)
