@@ -37,7 +37,8 @@ struct Shared {
     address: Address<Write>,
     room: Arc<Room>,
     payload_bytes_max: u32,
-    /// The reply by which the connection learns that the writer is finished: it is sent or dropped.
+    /// The reply that tells the connection that the writer is finished. `None` after the reply has
+    /// been sent.
     open: Mutex<Option<Reply<()>>>,
 }
 
