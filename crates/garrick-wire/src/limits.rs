@@ -1,11 +1,11 @@
 //! Limits of encoding and decoding.
 
-/// Number of bytes of memory that every message may need, regardless of its length. Without this
-/// allowance, a short message with a small map would be refused.
+/// Number of bytes of memory that decoding may allocate for any message, regardless of the
+/// message's length. Without this allowance, a short message with a small map would be refused.
 pub(crate) const MEMORY_FREE: usize = 16 * 1024;
 
-/// Limits of encoding and decoding. Both sides check them, so that a sender learns early that its
-/// message is too large.
+/// Limits of the size, the nesting and the memory of a message. The sender and the receiver check
+/// the limits, so a sender learns early that its message is too large.
 ///
 /// # Examples
 /// ```
@@ -29,7 +29,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Creates the default limits: 1 MiB, 64 levels, and 64 bytes of memory for each byte.
+    /// Creates the default limits: a message may have 1 MiB and 64 levels, and decoding may
+    /// allocate 64 bytes of memory for each byte of the message.
     pub const fn new() -> Self {
         Self {
             message_bytes: 1024 * 1024,
@@ -48,7 +49,8 @@ impl Limits {
     }
 
     /// Sets the maximum depth of nested messages. The default is 64. The decoder needs stack memory
-    /// for each level: about the size of the type, and the stack frames of its functions.
+    /// for each level: space for a value of the type, and for the stack frames of the functions
+    /// that decode it.
     #[must_use]
     pub const fn depth(self, depth: u32) -> Self {
         Self { depth, ..self }

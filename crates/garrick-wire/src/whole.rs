@@ -13,7 +13,8 @@ impl Limits {
     ///
     /// # Errors
     /// Returns an error if the message has too many bytes or levels, or if a type refuses the
-    /// value. After an error, `out` has its earlier content, and the value is dropped.
+    /// value. After an error, `out` contains the same bytes as before the call, and the value is
+    /// dropped.
     #[inline]
     pub fn encode<T: Wire>(&self, value: T, out: &mut Vec<u8>) -> Result<(), WireError> {
         self.encode_with(value, out, &mut ())
@@ -22,8 +23,8 @@ impl Limits {
     /// Appends the encoding of `value` to `out`, and lends `context` to all types within it.
     ///
     /// # Errors
-    /// Returns the errors of [`encode`](Self::encode). Parts of the value that were moved into
-    /// tables of the context before the error stay in these tables.
+    /// Returns the errors of [`encode`](Self::encode). If parts of the value were moved into tables
+    /// of the context before the error, they stay in these tables.
     #[inline]
     pub fn encode_with<C: ?Sized, T: Wire<C>>(
         &self,
@@ -51,8 +52,8 @@ impl Limits {
     /// Decodes the value of a whole message, and lends `context` to all types within it.
     ///
     /// # Errors
-    /// Returns the errors of [`decode`](Self::decode). Parts of the value that were moved out of
-    /// tables of the context before the error are dropped.
+    /// Returns the errors of [`decode`](Self::decode). If parts of the value were moved out of
+    /// tables of the context before the error, they are dropped.
     #[inline]
     pub fn decode_with<C: ?Sized, T: Wire<C>>(
         &self,
