@@ -19,7 +19,7 @@ pub struct Consumer<T> {
     /// `tail_seen` are full, and only this half accesses them.
     pub(super) head: usize,
 
-    /// Tail at the last time that this half read it. The real tail may be ahead.
+    /// The tail that this half read last. The current tail may be further ahead.
     tail_seen: usize,
 }
 

@@ -19,16 +19,17 @@ pub(super) struct Slots<T> {
     /// First slot. Never changes.
     start: NonNull<T>,
 
-    /// One less than the capacity, which is a power of two. Never changes. This mask converts a
-    /// count before `spread_from` into an index.
+    /// Mask that converts a count before `spread_from` into the index of a slot. It is one less
+    /// than the capacity, which is a power of two. Never changes.
     mask: usize,
 
-    /// One less than the number of slots, which is the capacity times a power of two. Never
-    /// changes. This mask converts a count of at least `spread_from` into an index.
+    /// Mask that converts a count of at least `spread_from` into the index of a slot. It is one
+    /// less than the number of slots, which is a power of two. Never changes.
     mask_spread: usize,
 
-    /// Count from which the ring uses all its slots. Each half has its own copy. The copy is valid
-    /// for the counts that the half can reach before it reads the other half's count again.
+    /// First count for which the ring uses all its slots, and not only the first `capacity` slots.
+    /// Each half has its own copy. The copy is valid for the counts that the half can reach before
+    /// it reads the other half's count again.
     spread_from: usize,
 
     /// Cells with which loom checks the accesses to the slots.
@@ -44,8 +45,9 @@ pub(super) struct Slots<T> {
 /// slots without dropping values.
 pub(super) struct Storage<T>(Vec<MaybeUninit<T>>);
 
-/// One cell per slot, which every access to the slot also accesses. So loom can check the accesses,
-/// although the slots must be plain memory to form slices. Empty without loom.
+/// One loom cell for each slot. Each access to a slot also accesses its cell, so that loom can
+/// check the accesses. The slots themselves must be plain memory, so that they can be borrowed as
+/// slices. Without loom, there are no cells.
 #[derive(Clone)]
 struct Claims {
     #[cfg(garrick_loom)]

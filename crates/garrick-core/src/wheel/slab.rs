@@ -10,7 +10,7 @@
 
 use std::iter;
 
-/// Index that stands for no entry.
+/// Index that means that there is no entry.
 const NIL: u32 = u32::MAX;
 
 /// A key that identifies an entry of a [`Wheel`](super::Wheel). After the entry has fired or was
@@ -138,7 +138,7 @@ impl<T> Slab<T> {
         self.len += 1;
     }
 
-    /// Returns the ticks of the entries of a list.
+    /// Returns the tick of each entry in a list.
     pub(super) fn ticks(&self, list: &List) -> impl Iterator<Item = u64> {
         let mut next = some(list.first);
         iter::from_fn(move || {
