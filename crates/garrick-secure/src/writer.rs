@@ -37,8 +37,8 @@ struct Shared {
     address: Address<Write>,
     room: Arc<Room>,
     payload_bytes_max: u32,
-    /// The reply that tells the connection that the writer is finished. `None` after the reply has
-    /// been sent.
+    /// Reply to the connection, which is sent by [`Writer::finish`], or dropped with the last clone
+    /// of the writer. `None` after it has been sent.
     open: Mutex<Option<Reply<()>>>,
 }
 

@@ -148,7 +148,8 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         rest
     }
 
-    /// Counts `bytes` bytes of memory that the caller will allocate for the decoded value.
+    /// Counts memory that the caller will allocate for the decoded value. `bytes` is the size of
+    /// this memory.
     ///
     /// # Errors
     /// Returns an error if the message would need more memory than is allowed for a message of its
@@ -196,8 +197,9 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(count)
     }
 
-    /// Reads a length, and restricts the decoder to the following bytes of this length. Returns the
-    /// bytes after them. Pass the result to [`widen`](Self::widen), which ends the restriction.
+    /// Reads a length `n`, and restricts the decoder to the next `n` bytes. Returns the bytes after
+    /// these `n` bytes. Pass the returned bytes to [`widen`](Self::widen), which ends the
+    /// restriction.
     #[inline]
     pub(crate) fn narrow(&mut self) -> Result<&'a [u8], WireError> {
         let len = self.length()?;
@@ -228,7 +230,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the unread bytes without reading them.
+    /// Returns the unread bytes, which stay unread.
     #[inline]
     pub(crate) fn peek(&self) -> &'a [u8] {
         self.rest

@@ -88,9 +88,9 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.at - self.start
     }
 
-    /// Counts `bytes` bytes of memory that the receiver will allocate for the value.
-    /// [`Decoder::charge`] counts the same bytes. So the sender already detects a message that
-    /// needs more memory than is allowed for its length.
+    /// Counts memory that the receiver will allocate for the value. `bytes` is the size of this
+    /// memory, which the receiver counts by [`Decoder::charge`]. So the sender already detects a
+    /// message that needs more memory than is allowed for its length.
     ///
     /// [`Decoder::charge`]: crate::Decoder::charge
     #[inline]

@@ -48,7 +48,7 @@ pub enum Reason {
     Ended {
         /// Minimum number of bytes that the value needs.
         needed: usize,
-        /// Number of bytes that are left.
+        /// Number of bytes that are left in the input.
         left: usize,
     },
     /// A length, or the number of items of a list, is larger than the number of bytes that follow.
@@ -56,12 +56,12 @@ pub enum Reason {
     Length {
         /// The length, or the number of items, in the message.
         length: u64,
-        /// Number of bytes that are left.
+        /// Number of bytes that follow in the input.
         left: usize,
     },
     /// Bytes are left after the end of a value.
     Trailing {
-        /// Number of remaining bytes.
+        /// Number of bytes after the end of the value.
         bytes: usize,
     },
     /// A number is encoded in more bytes than necessary.
@@ -90,7 +90,7 @@ pub enum Reason {
     FieldOrder {
         /// Number of the field.
         number: u32,
-        /// Number of the field that comes before this field in the message.
+        /// Number of the previous field in the message.
         after: u32,
     },
     /// A field without a default is missing.
@@ -98,7 +98,8 @@ pub enum Reason {
         /// Number of the missing field.
         number: u32,
     },
-    /// The reader knows no variant with this number. A newer writer may know it.
+    /// An enum has a variant that the reader does not know. The message may come from a newer
+    /// version of the program.
     UnknownVariant {
         /// Number of the unknown variant.
         number: u64,
@@ -110,12 +111,12 @@ pub enum Reason {
     },
     /// Messages are nested too deeply.
     Depth {
-        /// Maximum number of levels.
+        /// Maximum number of levels of nested messages.
         max: u32,
     },
     /// The message has too many bytes.
     MessageBytes {
-        /// Maximum number of bytes.
+        /// Maximum number of bytes of a message.
         max: usize,
     },
     /// The decoded value would need too much memory.

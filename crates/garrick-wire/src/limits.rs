@@ -57,7 +57,7 @@ impl Limits {
     }
 
     /// Sets the number of bytes that decoding may allocate for each byte of a message. The default
-    /// is 64. In addition, each message may allocate 16 KiB.
+    /// is 64. In addition, decoding may allocate 16 KiB for each message.
     ///
     /// The memory is counted before it is allocated. For example, an empty text in a list of texts
     /// takes one byte in the message, but 24 bytes of memory.
@@ -69,7 +69,7 @@ impl Limits {
         }
     }
 
-    /// Returns the maximum memory that a message of `len` bytes may need.
+    /// Returns the maximum number of bytes that decoding a message of `len` bytes may allocate.
     pub(crate) const fn memory(&self, len: usize) -> usize {
         self.memory_multiple
             .saturating_mul(len)

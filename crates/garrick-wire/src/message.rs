@@ -72,7 +72,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     ///
     /// # Errors
     /// Returns the errors of `read`. Also returns an error if messages are nested too deeply, or if
-    /// a field is wrong that is skipped.
+    /// a skipped field is malformed.
     #[inline]
     pub fn message<T>(
         &mut self,
@@ -99,7 +99,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
     ///
     /// # Errors
     /// Returns the errors of `read`. Also returns an error if messages are nested too deeply, or if
-    /// a field is wrong that is skipped.
+    /// a skipped field is malformed.
     #[inline]
     pub fn variant<T>(
         &mut self,

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// Maximum number of a field or a variant.
+/// Largest number that a field or a variant may have.
 pub(crate) const NUMBER_MAX: u32 = (1 << 29) - 1;
 
-/// Number of bits for the shape in the key of a field.
+/// Number of bits that the shape takes in the key of a field.
 const SHAPE_BITS: u32 = 2;
 
 /// The shape of an encoded value determines where the value ends. A reader needs the shape to skip
 /// a field that it does not know, so no shape can ever be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A number of 1 to 9 bytes, whose first byte contains the length.
+    /// A number of 1 to 9 bytes, whose first byte shows how many bytes follow.
     Varint,
     /// 4 bytes, lowest byte first.
     Four,

@@ -47,7 +47,7 @@ struct Page<T> {
     rest: BTreeMap<String, Box<Page<T>>>,
 }
 
-/// A context.
+/// A type that is used only as a context.
 struct Link;
 
 /// A type that needs the context.

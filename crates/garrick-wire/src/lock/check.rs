@@ -149,7 +149,7 @@ fn file_at(folder: &Path, base: &str) -> Result<Option<String>, String> {
     )
 }
 
-/// Runs git, and returns its output, or `None` if it fails.
+/// Runs git, and returns the output of git, or `None` if git fails.
 fn git(folder: &Path, arguments: &[&str]) -> Result<Option<String>, String> {
     let output = Command::new("git")
         .arg("-C")

@@ -116,7 +116,7 @@ pub(crate) struct Node {
     next: Option<Box<Node>>,
 }
 
-/// A message.
+/// An enum whose variants contain messages of different types.
 #[derive(Wire, Debug, Clone, PartialEq)]
 pub(crate) enum Message {
     Leaves(Leaves),
