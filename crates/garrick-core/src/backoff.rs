@@ -57,8 +57,8 @@ impl Backoff {
         }
     }
 
-    /// Sets the jitter to `part`. This is the largest fraction of a delay that can be randomly
-    /// subtracted from it. With a jitter of 0.2, a delay takes 80 % to 100 % of its full length.
+    /// Sets the jitter to `part`, the largest fraction by which a delay is shortened at random.
+    /// With a jitter of 0.2, a delay takes 80 % to 100 % of its full length.
     ///
     /// # Panics
     /// Panics if `part` is not between 0 and 1.

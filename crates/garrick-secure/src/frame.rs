@@ -67,8 +67,8 @@ impl Kind {
     }
 }
 
-/// The keys of one direction, ready for use. All frames of the direction use the same keys, but
-/// different sequence numbers.
+/// The keys of one direction of a connection, ready for use. All frames of the direction use the
+/// same keys, but different sequence numbers.
 pub(crate) struct Keys {
     cipher: Aes256,
     /// State of the HMAC after it has hashed only the key.

@@ -1,7 +1,7 @@
 //! Limits of encoding and decoding.
 
-/// Number of bytes of memory that decoding may allocate for any message, regardless of the
-/// message's length. Without this allowance, a short message with a small map would be refused.
+/// Number of bytes that decoding may allocate for any message, regardless of its length. Without
+/// this allowance, a short message with a small map would be refused.
 pub(crate) const MEMORY_FREE: usize = 16 * 1024;
 
 /// Limits of the size, the nesting and the memory of a message. The sender and the receiver check

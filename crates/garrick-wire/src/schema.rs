@@ -24,7 +24,7 @@ pub struct Schema {
 pub(crate) enum Use {
     /// The type is sent as a message.
     Root,
-    /// The type of a field, or of another part of a message.
+    /// The type is not sent itself, but is used in a message, for example as the type of a field.
     Part,
     /// The type is no longer used, but an older version of the program used it.
     Past,

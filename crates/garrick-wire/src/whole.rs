@@ -20,7 +20,7 @@ impl Limits {
         self.encode_with(value, out, &mut ())
     }
 
-    /// Appends the encoding of `value` to `out`, and lends `context` to all types within it.
+    /// Appends the encoding of `value` to `out`, and lends `context` to all types within the value.
     ///
     /// # Errors
     /// Returns the errors of [`encode`](Self::encode). If parts of the value were moved into tables
@@ -43,13 +43,13 @@ impl Limits {
     /// Decodes the value of a whole message.
     ///
     /// # Errors
-    /// Returns an error if the bytes are no value of the type, or exceed a limit.
+    /// Returns an error if the bytes do not encode a value of the type, or exceed a limit.
     #[inline]
     pub fn decode<T: Wire>(&self, bytes: &[u8]) -> Result<T, WireError> {
         self.decode_with(bytes, &mut ())
     }
 
-    /// Decodes the value of a whole message, and lends `context` to all types within it.
+    /// Decodes the value of a whole message, and lends `context` to all types within the value.
     ///
     /// # Errors
     /// Returns the errors of [`decode`](Self::decode). If parts of the value were moved out of
@@ -84,7 +84,7 @@ pub fn to_vec<T: Wire>(value: T) -> Result<Vec<u8>, WireError> {
 /// Decodes the value of a whole message, with the default [`Limits`].
 ///
 /// # Errors
-/// Returns an error if the bytes are no value of the type, or exceed a limit.
+/// Returns an error if the bytes do not encode a value of the type, or exceed a limit.
 pub fn from_slice<T: Wire>(bytes: &[u8]) -> Result<T, WireError> {
     Limits::new().decode(bytes)
 }

@@ -45,7 +45,7 @@ pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 pub struct Group<const N: usize> {
     /// Exact values, private to the writer.
     values: [u64; N],
-    /// Copy of `Shared::version` that is private to the writer. Always exact and even.
+    /// The writer's private copy of `Shared::version`. Always exact and even.
     version: u64,
     /// Values that the readers see.
     shared: Arc<CachePadded<Shared<N>>>,

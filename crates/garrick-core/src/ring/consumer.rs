@@ -15,8 +15,8 @@ pub struct Consumer<T> {
     /// View of the slots for this half.
     pub(super) slots: Slots<T>,
 
-    /// Copy of the shared head that is private to this half. Always exact. The slots from `head` to
-    /// `tail_seen` are full, and only this half accesses them.
+    /// Private copy of the shared head. Always exact. The slots from `head` to `tail_seen` are
+    /// full, and only this half accesses them.
     pub(super) head: usize,
 
     /// The tail that this half read last. The current tail may be further ahead.

@@ -30,8 +30,8 @@ pub struct Producer<T> {
     /// View of the slots for this half.
     pub(super) slots: Slots<T>,
 
-    /// Copy of the shared tail that is private to this half. Always exact. The slots from `tail` to
-    /// `tail_max` are free, and only this half accesses them.
+    /// Private copy of the shared tail. Always exact. The slots from `tail` to `tail_max` are free,
+    /// and only this half accesses them.
     pub(super) tail: usize,
 
     /// Tail at which the ring is full: the head that this half read last, plus the capacity. The

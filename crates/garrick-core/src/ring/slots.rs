@@ -13,8 +13,8 @@ use super::{
 #[cfg(garrick_loom)]
 use crate::prim::UnsafeCell;
 
-/// A view of the slots of a ring. Each half has its own view, so that these fields are in the same
-/// cache line as its counts. [`Storage`] owns the memory.
+/// A view of the slots of a ring. Each half of the ring has its own view, so that the fields of the
+/// view are in the same cache line as the counts of the half. [`Storage`] owns the memory.
 pub(super) struct Slots<T> {
     /// First slot. Never changes.
     start: NonNull<T>,
@@ -109,8 +109,8 @@ impl<T> Slots<T> {
     }
 
     /// Sets which slots belong to `count` and later counts, according to `spread`. The setting is
-    /// valid for counts that are less than half of the range of a `usize` ahead of `count`. Counts
-    /// before `count` must no longer be used.
+    /// valid for all counts that are ahead of `count` by less than half of the range of a `usize`.
+    /// Counts before `count` must no longer be used.
     #[inline]
     pub(super) fn settle(&mut self, count: usize, spread: Spread) {
         self.spread_from = match spread {

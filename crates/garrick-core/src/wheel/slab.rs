@@ -58,7 +58,7 @@ impl List {
 }
 
 struct Entry<T> {
-    /// `None` while the place is vacant or reserved.
+    /// Payload of the entry. `None` while the place is vacant or reserved.
     payload: Option<T>,
 
     /// Tick at which the entry is due.

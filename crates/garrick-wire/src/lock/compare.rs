@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::schema::{Body, Field, Group, Removed, Schema, Type, Use, Variant};
 
-/// The outcome of a comparison of two versions of a lock file.
+/// The result of comparing two versions of a lock file.
 #[derive(Debug, Default)]
 pub(super) struct Compared {
     /// Changes that both versions understand.
@@ -380,8 +380,8 @@ fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
     (*before != number && !is_position).then_some(*before)
 }
 
-/// Returns true if the type of a field changed from `T` to `Option<T>` or back, and the version
-/// with the type `T` has a default for a missing field.
+/// Returns true if the type of a field changed from `T` to `Option<T>` or back. The version with
+/// the type `T` must also have a default for the field if it is missing.
 fn is_same_when_present(before: &Field, after: &Field) -> bool {
     let is_option = |option: &str, of: &str| {
         let is_single = !of.starts_with("option<");

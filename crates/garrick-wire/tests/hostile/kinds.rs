@@ -11,11 +11,11 @@ use std::time::Duration;
 use allocation_counter::measure;
 use garrick_wire::{Limits, Wire, from_slice, to_vec};
 
-/// Number of bytes of memory that decoding may need for each byte of a message.
+/// Number of bytes that decoding may allocate for each byte of a message.
 const MULTIPLE: usize = 64;
 
-/// Number of bytes of memory that decoding may need for any message, plus the memory of an error
-/// with 64 levels.
+/// Number of bytes that decoding may allocate for any message, regardless of its length. Includes
+/// the memory of an error with 64 levels.
 const FREE: usize = 16 * 1024 + 10 * 1024;
 
 /// A message with all types that contain no other values.
