@@ -30,7 +30,7 @@ pub struct Backoff {
     first: Duration,
     /// Maximum delay.
     max: Duration,
-    /// Random part of each delay, as a fraction from 0 to 1.
+    /// Largest fraction by which a delay is randomly shortened, from 0 to 1.
     jitter: f64,
     /// Time that a child must stay up before its delay is reset to the first delay.
     reset_after: Duration,

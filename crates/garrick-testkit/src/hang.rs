@@ -1,4 +1,4 @@
-//! Functions that limit the time of a test scenario, or run it alone.
+//! Functions that limit the duration of a test scenario, or that run a scenario alone.
 
 use std::panic;
 use std::sync::mpsc;

@@ -208,7 +208,7 @@ impl Watch {
     ///
     /// # Panics
     ///
-    /// Panics if `target` is 0, because the count has reached 0 from the beginning.
+    /// Panics if `target` is 0, because the count starts at 0.
     #[track_caller]
     pub fn arm(&self, target: u64, waiter: u32) {
         assert!(target != NOBODY, "the target of a gate must be at least 1");

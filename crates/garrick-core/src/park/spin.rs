@@ -1,8 +1,8 @@
 //! Adaptive spinning before parking: the duration of a spin depends on the success of recent spins.
 //!
-//! Parking and waking take microseconds, so spinning is cheaper for a wait that is shorter than
-//! that. The spin budget adapts to the latest waits, as described by Karlin, Li, Manasse and Owicki
-//! in "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
+//! Parking and waking take microseconds, so spinning is cheaper for a shorter wait. The spin budget
+//! adapts to the latest waits, as described by Karlin, Li, Manasse and Owicki in "Empirical Studies
+//! of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
 //!
 //! ```text
 //!     ready while spinning            budget x 2, up to SPIN_MAX

@@ -130,8 +130,8 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Returns how many of the `len` slots that begin at `count` are contiguous with the first of
-    /// them.
+    /// Returns how many of the `len` slots beginning at `count` are contiguous, counted from the
+    /// first slot.
     #[inline]
     pub(super) fn run_len(&self, count: usize, len: usize) -> usize {
         let mask = self.mask_at(count);

@@ -258,7 +258,7 @@ impl<T> Slab<T> {
         list.last = index;
     }
 
-    /// Removes an entry from `list`, which must be the list that holds it.
+    /// Removes an entry from `list`. The entry must be in this list.
     #[inline]
     pub(super) fn unlink(&mut self, list: &mut List, index: u32) {
         let Entry { prev, next, .. } = *self.entry(index);

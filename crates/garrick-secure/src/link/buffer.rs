@@ -24,7 +24,8 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::patience::{Alarm, Patience};
 
-/// Initial and minimum capacity in bytes. A connection with little traffic keeps the minimum.
+/// Initial and minimum capacity of the buffer in bytes. With little traffic, the capacity stays at
+/// this minimum.
 const ROOM_BYTES_MIN: usize = 2 * 1024;
 
 /// A message to the buffer, the actor that passes received bytes on.

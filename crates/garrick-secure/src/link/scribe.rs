@@ -176,7 +176,8 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, write).await
     }
 
-    /// Releases memory that is no longer needed. Lets other actors run after [`SHARE_BYTES`] bytes.
+    /// Releases memory that is no longer needed. If the scribe has written at least [`SHARE_BYTES`]
+    /// bytes since it last let other actors run, lets them run now.
     async fn rest(&mut self) {
         self.share += self.out.len();
         self.out.clear();

@@ -23,8 +23,7 @@ pub(crate) struct Stand {
     clock: Arc<ByHand>,
 }
 
-/// A connection as seen from one side, which is made of actors, and all events that this side has
-/// reported.
+/// One side of a connection, with actors, and all events that this side has reported.
 pub(crate) struct Side {
     pub(crate) connection: Connection,
     pub(crate) events: Receiver<Event>,
