@@ -39,7 +39,7 @@ macro_rules! unsigned {
 
 unsigned!(u16, u32, u64);
 
-/// Implements [`Wire`] for signed numbers by the zigzag encoding: 0, -1, 1, -2 are written as 0, 1,
+/// Implements `Wire` for signed numbers by the zigzag encoding: 0, -1, 1, -2 are written as 0, 1,
 /// 2, 3. So numbers near zero are short.
 macro_rules! signed {
     ($($type:ident),*) => {$(
@@ -100,7 +100,7 @@ fn numbers<C: ?Sized, T: Wire<C>>(
     Ok(items)
 }
 
-/// Implements [`Wire`] for numbers of a fixed length, which are written with the lowest byte first.
+/// Implements `Wire` for numbers of a fixed length, which are written with the lowest byte first.
 macro_rules! fixed {
     ($($type:ident: $shape:ident, $len:expr, $content:expr;)*) => {$(
         impl<C: ?Sized> Wire<C> for $type {
