@@ -30,7 +30,7 @@ pub struct Backoff {
     first: Duration,
     /// Maximum delay.
     max: Duration,
-    /// Random part of each delay, as a fraction from 0 to 1.
+    /// Largest fraction by which a delay is randomly shortened, from 0 to 1.
     jitter: f64,
     /// Time that a child must stay up before its delay is reset to the first delay.
     reset_after: Duration,
@@ -57,8 +57,8 @@ impl Backoff {
         }
     }
 
-    /// Sets the jitter to `part`. This is the largest fraction of a delay that can be randomly
-    /// subtracted from it. With a jitter of 0.2, a delay takes 80 % to 100 % of its full length.
+    /// Sets the jitter to `part`, the largest fraction by which a delay is shortened at random.
+    /// With a jitter of 0.2, a delay takes 80 % to 100 % of its full length.
     ///
     /// # Panics
     /// Panics if `part` is not between 0 and 1.

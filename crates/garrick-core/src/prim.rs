@@ -103,8 +103,8 @@ mod imp {
 pub use imp::*;
 
 /// The atomics and locks of `std`, even under loom. Use them for counts and hints that do not order
-/// other accesses. If a model included these accesses, it would only have more states. Any other
-/// use must document why it is not modelled.
+/// other accesses. If a model included these accesses, it would have more states, but find no more
+/// errors. Any other use must document why it is not modelled.
 pub mod unmodelled {
     #[cfg(garrick_count)]
     pub use super::counting::{
@@ -125,7 +125,7 @@ pub mod unmodelled {
     };
 }
 
-/// Declares thread-local values, initialized by constants.
+/// Declares thread-local values that are initialized by constants.
 #[cfg(not(garrick_loom))]
 #[doc(hidden)]
 #[macro_export]

@@ -102,8 +102,8 @@ mod tests {
 
     use super::*;
 
-    /// A value that panics when it is dropped. The payload of the panic is another `Nested` while
-    /// the count is not used up.
+    /// A value whose destructor panics if `left` is above 0. The payload of this panic is another
+    /// `Nested`, whose `left` is lower by 1.
     struct Nested {
         left: usize,
         dropped: Arc<AtomicUsize>,

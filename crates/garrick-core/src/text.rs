@@ -1,4 +1,4 @@
-//! Cuts text.
+//! Truncation of text.
 
 /// Returns the beginning of a text: as many whole characters as fit into `bytes_max` bytes.
 ///

@@ -1,5 +1,5 @@
-//! Unusual values: of size zero, of a large alignment, dropped during an operation, bound to one
-//! thread.
+//! Tests of unusual values: values without size, values with a large alignment, values that are
+//! dropped during an operation, and values that cannot be sent to other threads.
 #![cfg(not(garrick_loom))]
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ use garrick_core::{ring, wheel::Wheel};
 
 const MANY: usize = 1000;
 
-/// A value of the size of a page.
+/// The alignment of [`Page`] in bytes, which is also the size of a memory page.
 const ALIGNMENT: usize = 4096;
 
 #[derive(Clone)]
@@ -63,7 +63,7 @@ fn tokens() -> impl Iterator<Item = Token> {
     (0..MANY).map(|_| Token::new())
 }
 
-/// One test for all cases, because the cases share a count.
+/// A single test, because all cases use the same global count of living values.
 #[test]
 fn values_of_no_size_are_dropped_once() {
     let (mut producer, mut consumer) = ring::try_roomy_channel(1 << 62, 1 << 63).unwrap();

@@ -100,7 +100,7 @@ pub enum Error {
         /// The number that stands for the unknown kind in the frame.
         found: u8,
     },
-    /// The stream ended in the middle of a frame or of a message of the greeting.
+    /// The stream ended within a frame, or within a message of the greeting.
     Truncated {
         /// The part of the data that is incomplete.
         part: Part,

@@ -33,8 +33,8 @@ pub enum Event {
 /// a long time, copy it, so that the buffer can be freed.
 pub struct Frame {
     payload: BytesMut,
-    /// The place that the frame takes up in the window. Dropping it frees the place, even if the
-    /// turn that drops the frame is undone.
+    /// The frame's place in the window, the limit of received frames that are not yet dropped. When
+    /// this reply is dropped, the place is free, even if the turn that dropped the frame is undone.
     place: Reply<()>,
 }
 
@@ -90,7 +90,7 @@ impl From<Address<Event>> for Listener {
     }
 }
 
-/// A listener with any message type.
+/// A listener whose message type has been erased.
 trait Tell: Send + Sync {
     fn tell(&self, event: Event) -> bool;
     fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch;

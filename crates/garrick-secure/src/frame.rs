@@ -1,4 +1,4 @@
-//! Encrypts, authenticates, checks and decrypts frames, without input or output.
+//! Encrypts, authenticates, checks and decrypts frames, without doing any I/O.
 //!
 //! ```text
 //!   | length: u32, big-endian | body: `length` bytes, encrypted | tag: 32 bytes |
@@ -10,10 +10,9 @@
 //!
 //! The body is encrypted, and then authenticated. The sequence number is not sent. Both sides count
 //! frames, so a frame that is repeated, early or missing leads to a wrong tag. The sequence number
-//! is hashed last. So if a tag is wrong, the receiver can cheaply test whether it is right for a
-//! different sequence number. In this way, the receiver distinguishes a replay from a forgery. A
-//! cipher key is used for only one direction of one connection, and each value of its counter is
-//! used only once.
+//! is hashed last. So if a tag is wrong, the receiver can cheaply test whether a different sequence
+//! number leads to this tag. This test distinguishes a replay from a forgery. A cipher key is used
+//! for only one direction of one connection, and each value of its counter is used only once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,12 +33,12 @@ pub const LENGTH_BYTES: usize = 4;
 /// Number of bytes that a frame contains in addition to its payload.
 pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 
-/// Number of payload bytes that are encrypted and then authenticated in one step. So many bytes fit
-/// into the first-level cache.
+/// Number of payload bytes that are encrypted and then authenticated in one step. This number of
+/// bytes fits into the first-level cache.
 const STEP_BYTES: usize = 8 * 1024;
 
-/// If the tag of a frame is wrong, sequence numbers up to this distance from the expected number
-/// are tried, to find the reason.
+/// Number of sequence numbers that are tried before and after the expected number if the tag of a
+/// frame is wrong. This search distinguishes a replayed or early frame from a forged one.
 const NEIGHBOURS: u64 = 256;
 
 /// The kind of a frame.
@@ -68,8 +67,8 @@ impl Kind {
     }
 }
 
-/// The keys of one direction, ready for use. All frames of the direction use the same keys, but
-/// different sequence numbers.
+/// The keys of one direction of a connection, ready for use. All frames of the direction use the
+/// same keys, but different sequence numbers.
 pub(crate) struct Keys {
     cipher: Aes256,
     /// State of the HMAC after it has hashed only the key.
@@ -145,15 +144,16 @@ impl Keys {
     }
 }
 
-/// Returns true if `tag` is the tag of the frame with the number `sequence`. `hashed` has already
-/// hashed the length and the body.
+/// Returns true if `tag` is the tag of the frame with the number `sequence`. `hashed` is the state
+/// of the HMAC after the length and the body have been hashed.
 fn is_tag(hashed: &Tagger, sequence: u64, tag: &[u8]) -> bool {
     let mut tagger = hashed.clone();
     tagger.update(&sequence.to_be_bytes());
     tagger.is(tag)
 }
 
-/// Returns the error for a frame whose tag is not the tag of the frame with the number `expected`.
+/// Returns the reason why the tag of a frame is wrong: the frame was replayed, arrived too early,
+/// or was forged. The tag should belong to the sequence number `expected`.
 #[cold]
 fn diagnose(hashed: &Tagger, expected: u64, tag: &[u8]) -> Error {
     let earlier = (expected.saturating_sub(NEIGHBOURS)..expected).rev();
@@ -227,8 +227,8 @@ impl Sealer {
 /// # Examples
 /// The documentation of [`Session`](crate::Session) contains an example.
 pub struct Opener {
-    /// The keys, which the behaviors of the reading actor share. These behaviors count the frames
-    /// themselves.
+    /// The keys. The actor that reads frames uses only the keys of the opener, and counts the
+    /// frames itself.
     pub(crate) keys: Arc<Keys>,
     sequence: u64,
     pub(crate) body_bytes_max: u32,

@@ -1,4 +1,4 @@
-//! The greeting: derives the keys of a connection from the shared key, without input or output.
+//! The greeting: derives the keys of a connection from the shared key, without doing any I/O.
 //!
 //! ```text
 //!   client                                            server
@@ -10,10 +10,10 @@
 //!   proof = HMAC(proof key of its sender, hello of the client, hello of the server)
 //! ```
 //!
-//! A proof covers all previous messages of the greeting, so an attacker cannot change the suite or
-//! a salt unnoticed. Each role has its own keys, so a message that is sent back to its sender is
-//! rejected. Each message has a fixed length, and the sides send in turn. So no buffer needs to
-//! hold more than one message.
+//! Each proof covers the hellos of both sides, so an attacker cannot change the suite or a salt
+//! unnoticed. Each role has its own keys, so a message that is sent back to its sender is rejected.
+//! Each message has a fixed length, and the sides send in turn. So no buffer needs to hold more
+//! than one message.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ pub struct Greeting {
 /// proof has not been checked yet.
 pub struct Proving {
     session: Session,
-    /// Proof that the peer must send.
+    /// The proof that the peer must send.
     expected: Tagger,
     proof: [u8; PROOF_BYTES],
 }

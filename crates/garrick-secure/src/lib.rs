@@ -6,7 +6,7 @@
 //! different [behavior](garrick_actor::behavior()). A payload is passed to the listening actor only
 //! after all checks have succeeded.
 //!
-//! - [`Greeting`], [`Sealer`] and [`Opener`] implement the protocol without input or output.
+//! - [`Greeting`], [`Sealer`] and [`Opener`] implement the protocol without doing any I/O.
 //! - [`open`] creates a connection over a [`Transport`]. A connection consists of a few actors. A
 //!   failure of the connection stops only these actors.
 //! - [`Event`] is a message to the listening actor, [`Writer`] sends payloads, and [`Error`] is the

@@ -47,8 +47,8 @@ pub struct Options {
     /// Maximum number of payloads that are waiting to be written. Must be at least 1. The default
     /// is 32.
     pub queue: usize,
-    /// Maximum number of bytes to read at once. Only a longer frame may exceed the limit. Must be
-    /// at least 64. The default is 256 KiB.
+    /// Maximum number of bytes to read at once. The limit does not apply to a single frame that is
+    /// longer. Must be at least 64. The default is 256 KiB.
     pub read_bytes_max: usize,
 }
 

@@ -1,11 +1,11 @@
-//! Time limits of a reader, without a clock: the caller passes the time.
+//! Time limits for the receipt of frames. The caller passes the current time, so this module needs
+//! no clock.
 //!
-//! The time of a frame begins when its first byte is present and the reader waits for more bytes.
-//! The time of silence begins when the reader begins to wait for a frame. At most one timer is
-//! current, and timers are never cancelled. When a timer expires, the reader checks whether the
-//! time limit of the current wait has been reached. If the limit has not been reached, the timer is
-//! set again. So no new timer is set for a frame that arrives in time. Each time the reader has to
-//! wait for bytes, it reads the clock once.
+//! The time limit of a frame begins when its first byte has arrived and the caller waits for more
+//! bytes. The time limit of silence begins when the caller begins to wait for a frame. Timers are
+//! never cancelled, but only the most recent timer counts. When this timer expires before the
+//! current wait has reached its time limit, a new timer is set. So a frame that arrives in time
+//! usually needs no timer of its own. The caller reads the clock once for each wait.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(crate) struct Alarm {
     pub(crate) delay: Duration,
 }
 
-/// Time limits of a reader, described in the module documentation.
+/// The time limits for the receipt of frames, and the state of the current wait.
 #[derive(Debug)]
 pub(crate) struct Patience {
     frame: Duration,

@@ -37,7 +37,8 @@ struct Shared {
     address: Address<Write>,
     room: Arc<Room>,
     payload_bytes_max: u32,
-    /// The reply by which the connection learns that the writer is finished: it is sent or dropped.
+    /// Reply to the connection, which is sent by [`Writer::finish`], or dropped with the last clone
+    /// of the writer. `None` after it has been sent.
     open: Mutex<Option<Reply<()>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Functions that limit the time of a test scenario, or run it alone.
+//! Functions that limit the duration of a test scenario, or that run a scenario alone.
 
 use std::panic;
 use std::sync::mpsc;
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The time limit after which a scenario counts as hanging. The limit is not used for measurements.
+/// The time limit of a scenario. A scenario that takes longer counts as hanging.
 pub const HANGS_AFTER: Duration = Duration::from_secs(60);
 
 /// Waits for a value from `channel`, and returns the value.

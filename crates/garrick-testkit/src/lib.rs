@@ -2,9 +2,9 @@
 //! hang, and panics on purpose. Other helpers read the process's CPU time and memory on Linux.
 //!
 //! A crate depends on `garrick-testkit` as a dev-dependency, for the tests in the folder `tests` of
-//! the crate. Unit tests of the crates that `garrick-testkit` depends on cannot use it. Cargo would
-//! build such a crate twice, and the types of its unit tests would differ from the types that
-//! `garrick-testkit` uses.
+//! the crate. The unit tests of a crate cannot use `garrick-testkit` if `garrick-testkit` itself
+//! depends on this crate. Cargo would build the crate twice, and the types in its unit tests would
+//! differ from the types that `garrick-testkit` uses.
 #![forbid(unsafe_code)]
 
 mod world;

@@ -2,13 +2,14 @@
 
 use std::fs;
 
-/// Processor time that a thread may still use after it has become idle, before it sleeps.
+/// Processor time that the calling thread uses first, to give the other threads time to fall
+/// asleep.
 const SETTLE_NS: u64 = 20_000_000;
 
-/// Processor time that the calling thread uses while it watches the other threads.
+/// Processor time that the calling thread uses while it measures the other threads.
 const WATCH_NS: u64 = 60_000_000;
 
-/// Total processor time that sleeping threads may use while they are watched.
+/// Total processor time that sleeping threads may use while they are measured.
 const ASLEEP_NS: u64 = 3_000_000;
 
 /// Size of a page, in bytes.

@@ -1,10 +1,10 @@
 //! A timer that wakes a worker from its sleep in tokio's driver.
 //!
-//! tokio's own timers have a resolution of milliseconds, and so does the timeout of tokio's sleep.
-//! Garrick's timers are a hundred times more precise. To keep this precision, a timer file
-//! descriptor (`timerfd`) wakes the worker on Linux. The driver waits for this descriptor as for a
-//! socket, and the kernel does not round the time. On other systems, one of tokio's timers wakes
-//! the worker.
+//! tokio's timers have a resolution of milliseconds, and the timeout of a sleep in tokio's driver
+//! is just as coarse. Garrick's timers are a hundred times more precise. To keep this precision, a
+//! timer file descriptor (`timerfd`) wakes the worker on Linux. The driver waits for this
+//! descriptor in the same way as for a socket, and the kernel does not round the time. On other
+//! systems, one of tokio's timers wakes the worker.
 
 use std::io;
 use std::time::Duration;

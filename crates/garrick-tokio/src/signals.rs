@@ -3,8 +3,8 @@
 //! On systems other than Unix, the only signal is Ctrl-C.
 //!
 //! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles all messages that
-//! were already sent, and all further messages that actors send while they handle them. The second
-//! signal stops the system at once, without waiting for turns that are still running.
+//! were already sent. It also handles the further messages that actors send during the shutdown.
+//! The second signal stops the system at once, without waiting for turns that are still running.
 
 use std::sync::Arc;
 use std::{fmt, io};
@@ -159,8 +159,8 @@ mod key {
 
     type Press = Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>;
 
-    /// A future that becomes ready at the next Ctrl-C. When the future is created, tokio already
-    /// listens for the signal.
+    /// A future that becomes ready at the next Ctrl-C. `listen` polls the future once, so that
+    /// tokio already listens for the signal when `listen` returns.
     pub(super) struct Source(Press);
 
     impl Source {

@@ -1,7 +1,7 @@
-//! Encoding and decoding beside postcard, and beside a copy of the bytes.
+//! Measures encoding and decoding, in comparison with postcard and with a plain copy of the bytes.
 //!
 //! `cargo bench -p garrick-wire` prints a table with the nanoseconds for each message. Each figure
-//! is the median of several rounds, and the contenders take turns. To shorten the run, add
+//! is the median of several rounds. The compared functions run alternately. To shorten the run, add
 //! `--bench messages -- --quick`.
 
 use std::env;
@@ -11,23 +11,23 @@ use std::time::{Duration, Instant};
 use garrick_wire::{Limits, Wire};
 use serde::{Deserialize, Serialize};
 
-/// Rounds of a full run.
+/// Number of rounds in a full run.
 const ROUNDS: usize = 21;
 
-/// Length of a round of a full run.
+/// Duration of a round in a full run.
 const ROUND: Duration = Duration::from_millis(50);
 
-/// Calls between two looks at the clock.
+/// Number of calls between two readings of the clock.
 const BATCH: u32 = 1_000;
 
-/// Two numbers: 16 bytes in memory.
+/// A message with two numbers, which take 16 bytes in memory.
 #[derive(Wire, Serialize, Deserialize, Clone)]
 struct Small {
     account: u64,
     cents: u64,
 }
 
-/// Fields of several types, with 256 bytes of content.
+/// A message with fields of several types, which take about 256 bytes when encoded.
 #[derive(Wire, Serialize, Deserialize, Clone)]
 struct Medium {
     from: u64,
@@ -45,7 +45,7 @@ struct Large {
     parts: Vec<Medium>,
 }
 
-/// A text of 4,000 bytes.
+/// A message with a text of 4,000 bytes.
 #[derive(Wire, Serialize, Deserialize, Clone)]
 struct Text {
     id: u64,
@@ -64,7 +64,8 @@ fn medium() -> Medium {
     }
 }
 
-/// Measures the contenders of a row alternately. Returns nanoseconds for each call.
+/// Measures the functions in `calls` alternately. Returns the duration of a call of each function
+/// in nanoseconds.
 fn measure<const N: usize>(is_quick: bool, calls: [&mut dyn FnMut(); N]) -> [f64; N] {
     let (rounds, round) = if is_quick {
         (1, Duration::from_millis(2))

@@ -7,8 +7,8 @@ use crate::limits::Limits;
 use crate::shape::Shape;
 use crate::varint;
 
-/// Reads a message. `C` is the type of the context, which implementations of
-/// [`Wire`](crate::Wire) can use.
+/// Reads a message. `C` is the type of the context, a value that implementations of
+/// [`Wire`](crate::Wire) can use during decoding.
 ///
 /// [`Limits::decode_with`] creates a decoder. A decoder must not be used after an error.
 pub struct Decoder<'a, C: ?Sized = ()> {
@@ -66,14 +66,14 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         self.rest.as_ptr().addr() - self.base
     }
 
-    /// Returns the error for an invalid value, with a list of the allowed values.
+    /// Returns the error for an invalid value. `allowed` describes the allowed values.
     #[cold]
     pub fn invalid(&self, allowed: &'static str) -> WireError {
         self.error(Reason::Invalid { allowed })
     }
 
-    /// Returns the error for a refused value, with the reason. The reason must not contain the
-    /// value.
+    /// Returns the error for a value that the caller refuses. `why` is the reason, which must not
+    /// contain the value.
     #[cold]
     pub fn refused(&self, why: impl Into<Box<str>>) -> WireError {
         self.error(Reason::Refused { why: why.into() })
@@ -84,11 +84,11 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         WireError::new(reason, self.position())
     }
 
-    /// Reads a number of 1 to 9 bytes.
+    /// Reads a number whose encoding has a variable length of 1 to 9 bytes.
     ///
     /// # Errors
-    /// Returns an error if the bytes end within the number, or if the number has more bytes than it
-    /// needs.
+    /// Returns an error if the input ends within the number, or if a shorter encoding of the number
+    /// exists.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, WireError> {
         match varint::read(self.rest) {
@@ -100,7 +100,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the error for bytes that do not begin with a number.
+    /// Returns the error for input that does not begin with a valid number of variable length.
     #[cold]
     pub(crate) fn wrong_varint(&self) -> WireError {
         let needed = self.rest.first().map_or(1, |first| varint::len_of(*first));
@@ -148,10 +148,12 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         rest
     }
 
-    /// Counts `bytes` of memory that the caller will allocate.
+    /// Counts memory that the caller will allocate for the decoded value. `bytes` is the size of
+    /// this memory.
     ///
     /// # Errors
-    /// Returns an error if the message would need more memory than its length allows.
+    /// Returns an error if the message would need more memory than is allowed for a message of its
+    /// length.
     #[inline]
     pub fn charge(&mut self, bytes: usize) -> Result<(), WireError> {
         match self.memory_left.checked_sub(bytes) {
@@ -166,16 +168,17 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns how many bytes of memory the rest of the message may need.
+    /// Returns how many more bytes of memory may be allocated for the rest of the message.
     #[cfg(all(test, feature = "serde"))]
     pub(crate) fn memory_left(&self) -> usize {
         self.memory_left
     }
 
-    /// Reads a length, or a number of items. Each item must have at least one byte.
+    /// Reads the length of a value, or the number of items of a list. The encoding of each item
+    /// must have at least one byte.
     ///
     /// # Errors
-    /// Returns an error if the number is larger than the number of bytes that are left after it.
+    /// Returns an error if the length is larger than the number of bytes that follow it.
     #[inline]
     pub fn length(&mut self) -> Result<usize, WireError> {
         let length = self.varint()?;
@@ -186,7 +189,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Reads the number of items of a list of `T`, and counts the memory of the items.
+    /// Reads the number of items of a list of `T`, and counts the memory that the items will need.
     #[inline]
     pub(crate) fn count<T>(&mut self) -> Result<usize, WireError> {
         let count = self.length()?;
@@ -194,8 +197,9 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(count)
     }
 
-    /// Reads a length, and restricts the decoder to a content of this length. Returns the bytes
-    /// that follow the content, for [`widen`](Self::widen).
+    /// Reads a length `n`, and restricts the decoder to the next `n` bytes. Returns the bytes after
+    /// these `n` bytes. Pass the returned bytes to [`widen`](Self::widen), which ends the
+    /// restriction.
     #[inline]
     pub(crate) fn narrow(&mut self) -> Result<&'a [u8], WireError> {
         let len = self.length()?;
@@ -204,7 +208,8 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(after)
     }
 
-    /// Ends a content: checks that all its bytes were read, and continues with `rest`.
+    /// Ends the restriction that [`narrow`](Self::narrow) began: checks that all bytes in the
+    /// restriction were read, and continues with the bytes in `after`.
     #[inline]
     pub(crate) fn widen(&mut self, after: &'a [u8]) -> Result<(), WireError> {
         self.finish()?;
@@ -225,20 +230,21 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the unread bytes without reading them.
+    /// Returns the unread bytes, which stay unread.
     #[inline]
     pub(crate) fn peek(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Sets the unread bytes. `rest` must be a part of the bytes that [`peek`](Self::peek) has
-    /// returned.
+    /// Sets the unread bytes to `rest`, which must be the end of the bytes that
+    /// [`peek`](Self::peek) has returned.
     #[inline]
     pub(crate) fn seek(&mut self, rest: &'a [u8]) {
         self.rest = rest;
     }
 
-    /// Begins a message within a message.
+    /// Begins a message that is nested in another message. Returns an error if messages are nested
+    /// too deeply.
     #[inline]
     pub(crate) fn enter(&mut self) -> Result<(), WireError> {
         match self.depth_left.checked_sub(1) {

@@ -1,8 +1,8 @@
 //! Writes values to a buffer.
 //!
-//! The buffer is longer than the written part of the message: it ends with zeros, which later bytes
-//! overwrite. So the encoder writes a number by a copy of fixed size, with a single check and no
-//! function call.
+//! The buffer is longer than the written part of the message: it ends with zeros, which are
+//! overwritten later. So the encoder can always copy a fixed number of bytes, even if the number to
+//! be written is shorter. Such a copy needs a single bounds check and no function call.
 //!
 //! ```text
 //!   | before | written | zeros |
@@ -22,19 +22,19 @@ const SMALL: usize = 64;
 /// Maximum number of zeros that are added at once.
 const LARGE: usize = 4096;
 
-/// Writes a message. `C` is the type of the context, which implementations of
-/// [`Wire`](crate::Wire) can use.
+/// Writes a message. `C` is the type of the context, a value that implementations of
+/// [`Wire`](crate::Wire) can use during encoding.
 ///
 /// [`Limits::encode_with`] creates an encoder.
 pub struct Encoder<'a, C: ?Sized = ()> {
     out: &'a mut Vec<u8>,
-    /// Length of the buffer before the message.
+    /// Number of bytes in the buffer before the message.
     start: usize,
-    /// Position of the next byte.
+    /// Position in the buffer at which the next byte is written.
     at: usize,
-    /// Maximum position, at which the message has its maximum length.
+    /// Position in the buffer at which the message has reached its maximum length.
     at_max: usize,
-    /// Length that the buffer gets when the encoder is dropped.
+    /// Length to which the buffer is truncated when the encoder is dropped.
     keep: usize,
     depth_left: u32,
     /// Bytes of memory that the decoder of the message will allocate.
@@ -88,9 +88,9 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.at - self.start
     }
 
-    /// Counts `bytes` of memory that decoding the value will allocate, in the same way as
-    /// [`Decoder::charge`]. So the sender already detects a message that needs more memory than its
-    /// length allows.
+    /// Counts memory that the receiver will allocate for the value. `bytes` is the size of this
+    /// memory, which the receiver counts by [`Decoder::charge`]. So the sender already detects a
+    /// message that needs more memory than is allowed for its length.
     ///
     /// [`Decoder::charge`]: crate::Decoder::charge
     #[inline]
@@ -98,13 +98,13 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.memory = self.memory.saturating_add(bytes);
     }
 
-    /// Returns an error with the reason why a value cannot be encoded.
+    /// Returns the error for a value that cannot be encoded. `why` is the reason.
     pub fn refused(&self, why: impl Into<Box<str>>) -> WireError {
         let why = why.into();
         WireError::new(Reason::Refused { why }, self.position())
     }
 
-    /// Writes a number of 1 to 9 bytes.
+    /// Writes a number with a variable length of 1 to 9 bytes.
     ///
     /// # Errors
     /// Returns an error if the message has too many bytes.
@@ -162,7 +162,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.varint(shape::key(number, shape))
     }
 
-    /// Begins a message within a message.
+    /// Begins a message that is nested in another message. Returns an error if messages are nested
+    /// too deeply.
     #[inline]
     pub(crate) fn enter(&mut self) -> Result<(), WireError> {
         match self.depth_left.checked_sub(1) {
@@ -180,8 +181,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.depth_left += 1;
     }
 
-    /// Begins a content of unknown length. Returns the position at which its length will be
-    /// written, for [`end`](Self::end).
+    /// Begins a value whose length is not known yet, and reserves one byte for the length. Returns
+    /// the position of this byte, which must be passed to [`end`](Self::end).
     #[inline]
     pub(crate) fn begin(&mut self) -> Result<usize, WireError> {
         let place = self.at;
@@ -189,7 +190,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         Ok(place)
     }
 
-    /// Ends the content whose length is at `place`, and writes the length.
+    /// Ends the value that [`begin`](Self::begin) began, and writes its length at the position
+    /// `place`.
     #[inline]
     pub(crate) fn end(&mut self, place: usize) -> Result<(), WireError> {
         let len = self.at - place - 1;
@@ -200,8 +202,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.end_long(place, len)
     }
 
-    /// Makes room for a length that takes several bytes. A byte is moved at most once for each
-    /// level of nesting.
+    /// Moves the last `len` bytes to make room for a length of several bytes, and writes the length
+    /// at `place`. In the whole message, a byte is moved at most once for each level of nesting.
     fn end_long(&mut self, place: usize, len: usize) -> Result<(), WireError> {
         let more = varint::len(len as u64) - 1;
         self.put([0; varint::LEN_MAX], more)?;
@@ -212,7 +214,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         Ok(())
     }
 
-    /// Writes the first `len` bytes of `bytes`.
+    /// Writes the first `len` bytes of `bytes`. May copy all of `bytes`, but the next write then
+    /// overwrites the others.
     #[inline]
     fn put<const N: usize>(&mut self, bytes: [u8; N], len: usize) -> Result<(), WireError> {
         match self
@@ -240,7 +243,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         Ok(())
     }
 
-    /// Appends `len` bytes for which the zeros at the end of the buffer are too few.
+    /// Appends `len` bytes to the written part of the message by calling `write`. Removes the zeros
+    /// at the end of the buffer first.
     fn append(&mut self, len: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), WireError> {
         if len > self.at_max.saturating_sub(self.at) {
             return Err(self.too_large());
@@ -265,8 +269,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
 }
 
 impl<C: ?Sized> Drop for Encoder<'_, C> {
-    /// Removes the zeros at the end, and the bytes of an unfinished message, even if encoding
-    /// panics.
+    /// Removes the zeros at the end of the buffer. If the message was not finished, for example
+    /// because encoding panicked, its bytes are removed as well.
     #[inline]
     fn drop(&mut self) {
         self.out.truncate(self.keep);

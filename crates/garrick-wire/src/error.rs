@@ -33,45 +33,46 @@ pub struct WireError(Box<Inner>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Inner {
     reason: Reason,
-    /// Byte at which the error was found.
+    /// Position of the byte at which the error was found.
     at: usize,
     /// Types and fields in which the error occurred, outermost last. For a whole message, the name
     /// of the field is empty.
     path: Vec<(&'static str, &'static str)>,
 }
 
-/// Reason of a [`WireError`].
+/// The reason of a [`WireError`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The bytes end within a value.
+    /// The input ends within a value.
     Ended {
         /// Minimum number of bytes that the value needs.
         needed: usize,
-        /// Number of bytes that are left.
+        /// Number of bytes that are left in the input.
         left: usize,
     },
-    /// A length, or a number of items, is larger than the number of bytes that are left. Each item
-    /// has at least one byte.
+    /// A length, or the number of items of a list, is larger than the number of bytes that follow.
+    /// Each item has at least one byte.
     Length {
-        /// The length in the message.
+        /// The length, or the number of items, in the message.
         length: u64,
-        /// Number of bytes that are left.
+        /// Number of bytes that follow in the input.
         left: usize,
     },
     /// Bytes are left after the end of a value.
     Trailing {
-        /// Number of remaining bytes.
+        /// Number of bytes after the end of the value.
         bytes: usize,
     },
-    /// A number is written with more bytes than it needs.
+    /// A number is encoded in more bytes than necessary.
     NotShortest,
     /// A number is too large or too small for its type.
     Range {
         /// Name of the number's type.
         of: &'static str,
     },
-    /// The shape of a field differs from the shape of its type.
+    /// The shape of a field in the message differs from the shape that the reader expects. A shape
+    /// is a kind of encoding, such as four bytes.
     Shape {
         /// Number of the field.
         number: u32,
@@ -85,11 +86,11 @@ pub enum Reason {
         /// The number that no field can have.
         number: u64,
     },
-    /// A field occurs twice, or after a field with a larger number.
+    /// A field occurs twice, or comes after a field with a larger number.
     FieldOrder {
         /// Number of the field.
         number: u32,
-        /// Number of the field that comes before this field in the message.
+        /// Number of the previous field in the message.
         after: u32,
     },
     /// A field without a default is missing.
@@ -97,24 +98,25 @@ pub enum Reason {
         /// Number of the missing field.
         number: u32,
     },
-    /// The reader knows no variant with this number. A newer writer may know it.
+    /// An enum has a variant that the reader does not know. The message may come from a newer
+    /// version of the program.
     UnknownVariant {
         /// Number of the unknown variant.
         number: u64,
     },
-    /// The bytes are not a value of the type.
+    /// The bytes do not encode a value of the expected type.
     Invalid {
         /// The values that are allowed.
         allowed: &'static str,
     },
     /// Messages are nested too deeply.
     Depth {
-        /// Maximum number of levels.
+        /// Maximum number of levels of nested messages.
         max: u32,
     },
     /// The message has too many bytes.
     MessageBytes {
-        /// Maximum number of bytes.
+        /// Maximum number of bytes of a message.
         max: usize,
     },
     /// The decoded value would need too much memory.
@@ -147,7 +149,7 @@ impl WireError {
         self
     }
 
-    /// Returns the reason.
+    /// Returns the reason of the error.
     pub fn reason(&self) -> &Reason {
         &self.0.reason
     }

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// Identity of a type of messages: the first 8 bytes of SHA-256 of its name.
 ///
-/// Nodes exchange identities instead of names. In a program with a thousand types, two names have
-/// the same identity with a probability of about 3 in 10^14.
+/// Nodes exchange identities instead of names. In a program with a thousand types, the probability
+/// that two names have the same identity is about 3 in 10^14.
 ///
 /// # Examples
 /// ```
@@ -135,7 +135,7 @@ const START: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-/// Returns the first 8 bytes of SHA-256 of `bytes` (FIPS 180-4).
+/// Returns the first 8 bytes of the SHA-256 hash (FIPS 180-4) of `bytes`.
 const fn hash(bytes: &[u8]) -> [u8; 8] {
     let mut state = START;
     // A one, and the number of bits in the last 8 bytes, follow the bytes.
@@ -149,7 +149,7 @@ const fn hash(bytes: &[u8]) -> [u8; 8] {
     [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]]
 }
 
-/// Returns the byte at `index` after padding.
+/// Returns the byte at `index` of the padded input of SHA-256.
 const fn padded(bytes: &[u8], index: usize) -> u32 {
     if index < bytes.len() {
         bytes[index] as u32
@@ -160,7 +160,7 @@ const fn padded(bytes: &[u8], index: usize) -> u32 {
     }
 }
 
-/// Returns the words of a block for all rounds.
+/// Returns the words into which SHA-256 expands a block: one word for each round.
 const fn schedule(bytes: &[u8], block: usize, is_last: bool) -> [u32; 64] {
     let mut words = [0; 64];
     let mut index = 0;
@@ -190,7 +190,7 @@ const fn schedule(bytes: &[u8], block: usize, is_last: bool) -> [u32; 64] {
     words
 }
 
-/// Returns the state after a block.
+/// Returns the state of SHA-256 after a block has been hashed.
 const fn round(before: [u32; 8], words: &[u32; 64]) -> [u32; 8] {
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = before;
     let mut index = 0;

@@ -1,11 +1,11 @@
 //! Limits of encoding and decoding.
 
-/// Number of bytes of memory that every message may need, regardless of its length. Without this
-/// allowance, a short message with a small map would be refused.
+/// Number of bytes that decoding may allocate for any message, regardless of its length. Without
+/// this allowance, a short message with a small map would be refused.
 pub(crate) const MEMORY_FREE: usize = 16 * 1024;
 
-/// Limits of encoding and decoding. Both sides check them, so that a sender learns early that its
-/// message is too large.
+/// Limits of the size, the nesting and the memory of a message. The sender and the receiver check
+/// the limits, so a sender learns early that its message is too large.
 ///
 /// # Examples
 /// ```
@@ -29,7 +29,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Creates the default limits: 1 MiB, 64 levels, and 64 bytes of memory for each byte.
+    /// Creates the default limits: a message may have 1 MiB and 64 levels, and decoding may
+    /// allocate 64 bytes of memory for each byte of the message.
     pub const fn new() -> Self {
         Self {
             message_bytes: 1024 * 1024,
@@ -48,14 +49,15 @@ impl Limits {
     }
 
     /// Sets the maximum depth of nested messages. The default is 64. The decoder needs stack memory
-    /// for each level: about the size of the type, and the stack frames of its functions.
+    /// for each level: space for a value of the type, and for the stack frames of the functions
+    /// that decode it.
     #[must_use]
     pub const fn depth(self, depth: u32) -> Self {
         Self { depth, ..self }
     }
 
     /// Sets the number of bytes that decoding may allocate for each byte of a message. The default
-    /// is 64. In addition, each message may allocate 16 KiB.
+    /// is 64. In addition, decoding may allocate 16 KiB for each message.
     ///
     /// The memory is counted before it is allocated. For example, an empty text in a list of texts
     /// takes one byte in the message, but 24 bytes of memory.
@@ -67,7 +69,7 @@ impl Limits {
         }
     }
 
-    /// Returns the maximum memory that a message of `len` bytes may need.
+    /// Returns the maximum number of bytes that decoding a message of `len` bytes may allocate.
     pub(crate) const fn memory(&self, len: usize) -> usize {
         self.memory_multiple
             .saturating_mul(len)

@@ -1,6 +1,6 @@
-//! Names of types, which are joined at compile time.
+//! Names of types, which are composed from parts at compile time.
 
-/// Maximum length of a name.
+/// Maximum length of the name of a type, in bytes.
 const LEN_MAX: usize = 512;
 
 /// A name that was joined from parts.
@@ -36,7 +36,7 @@ impl Joined {
     }
 }
 
-/// Joins `parts` to one name, at compile time.
+/// Concatenates `parts` to one name, at compile time.
 #[doc(hidden)]
 pub const fn join(parts: &[&str]) -> Joined {
     let mut joined = Joined::EMPTY;

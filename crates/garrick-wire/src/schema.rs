@@ -4,15 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shape::Shape;
 
-/// Descriptions of all types that are used in messages. [`Wire::describe`] adds a description.
+/// Descriptions of all types that are used in messages. [`Wire::describe`] adds the description of
+/// a type.
 ///
 /// [`Wire::describe`]: crate::Wire::describe
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Schema {
     pub(crate) types: BTreeMap<String, Type>,
-    /// Names that two different types have, with the paths of these types.
+    /// Texts about names that two different types share. Each text contains the name and the paths
+    /// of the two types.
     pub(crate) clashes: BTreeSet<String>,
-    /// Paths of the types in this program, by their names.
+    /// Rust paths of the types in this program. The keys are the names of the types in the wire
+    /// format.
     paths: BTreeMap<String, &'static str>,
 }
 
@@ -21,9 +24,9 @@ pub struct Schema {
 pub(crate) enum Use {
     /// The type is sent as a message.
     Root,
-    /// The type of a field, or of another part of a message.
+    /// The type is not sent itself, but is used in a message, for example as the type of a field.
     Part,
-    /// The type is no longer used, but an older version has used it.
+    /// The type is no longer used, but an older version of the program used it.
     Past,
 }
 
@@ -40,7 +43,7 @@ pub(crate) enum Body {
     Struct(Group),
     Enum {
         variants: BTreeMap<u32, Variant>,
-        /// Names of removed variants, by their numbers.
+        /// Names of removed variants. The keys are the numbers of the variants.
         removed: BTreeMap<u32, String>,
     },
 }
@@ -55,14 +58,14 @@ pub(crate) struct Variant {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) fields: BTreeMap<u32, Field>,
-    /// Names and types of removed fields, by their numbers.
+    /// Names and types of removed fields. The keys are the numbers of the fields.
     pub(crate) removed: BTreeMap<u32, Removed>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) name: String,
-    /// Name of the type.
+    /// Name of the field's type.
     pub(crate) of: String,
     pub(crate) shape: Shape,
     pub(crate) has_default: bool,
@@ -74,7 +77,7 @@ pub(crate) struct Removed {
     pub(crate) of: String,
 }
 
-/// A field, as the derive macro describes it.
+/// A description of a field, which the derive macro generates.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct FieldSpec {
@@ -85,7 +88,7 @@ pub struct FieldSpec {
     pub has_default: bool,
 }
 
-/// A variant, as the derive macro describes it.
+/// A description of a variant, which the derive macro generates.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct VariantSpec<'a> {
@@ -95,7 +98,8 @@ pub struct VariantSpec<'a> {
 }
 
 impl Schema {
-    /// Adds a struct. Returns true if the struct is new, so that its fields must be described.
+    /// Adds a struct. Returns true if the struct is new, so that the types of its fields must be
+    /// described as well.
     #[doc(hidden)]
     pub fn add_struct(
         &mut self,
@@ -107,7 +111,8 @@ impl Schema {
         self.add(name, version, path, || Body::Struct(group(fields)))
     }
 
-    /// Adds an enum. Returns true if the enum is new, so that its fields must be described.
+    /// Adds an enum. Returns true if the enum is new, so that the types of its fields must be
+    /// described as well.
     #[doc(hidden)]
     pub fn add_enum(
         &mut self,

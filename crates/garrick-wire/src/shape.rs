@@ -1,24 +1,24 @@
-//! Shapes of values, and the keys of fields.
+//! Shapes of encoded values, and keys of fields. A shape tells a reader where a value ends.
 
 use std::fmt;
 
-/// Maximum number of a field or a variant.
+/// Largest number that a field or a variant may have.
 pub(crate) const NUMBER_MAX: u32 = (1 << 29) - 1;
 
-/// Number of bits for the shape in the key of a field.
+/// Number of bits that the shape takes in the key of a field.
 const SHAPE_BITS: u32 = 2;
 
-/// Shape of an encoded value. A reader uses the shape to skip a field that it does not know, so no
-/// shape can be added.
+/// The shape of an encoded value determines where the value ends. A reader needs the shape to skip
+/// a field that it does not know, so no shape can ever be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A number of 1 to 9 bytes, whose first byte contains the length.
+    /// A number of 1 to 9 bytes, whose first byte shows how many bytes follow.
     Varint,
     /// 4 bytes, lowest byte first.
     Four,
     /// 8 bytes, lowest byte first.
     Eight,
-    /// A length, which is a varint, and then a content of this length in bytes.
+    /// A length in bytes, which is a varint, followed by that number of bytes.
     Bytes,
 }
 
@@ -26,7 +26,7 @@ impl Shape {
     /// All shapes, in the order of their numbers.
     const ALL: [Self; 4] = [Self::Varint, Self::Four, Self::Eight, Self::Bytes];
 
-    /// Returns the name of the shape that lock files contain.
+    /// Returns the name of the shape in lock files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Varint => "varint",
@@ -54,7 +54,7 @@ pub(crate) const fn key(number: u32, shape: Shape) -> u64 {
     ((number as u64) << SHAPE_BITS) | shape as u64
 }
 
-/// Returns the number and the shape of a key.
+/// Returns the field number and the shape that `key` contains.
 #[inline]
 pub(crate) const fn unpack(key: u64) -> (u64, Shape) {
     let shape = Shape::ALL[(key & ((1 << SHAPE_BITS) - 1)) as usize];

@@ -1,5 +1,5 @@
-//! Numbers of 1 to 9 bytes. The number of trailing zeros in the first byte is the number of further
-//! bytes. So a reader knows the length after the first byte.
+//! Numbers with a variable length of 1 to 9 bytes. The trailing zero bits of the first byte are as
+//! many as the bytes that follow it. So a reader knows the length after the first byte.
 //!
 //! ```text
 //!   xxxxxxx1                      7 bits
@@ -9,15 +9,16 @@
 //!   00000000 8 bytes             64 bits
 //! ```
 //!
-//! The lowest bits come first. A number is encoded in the fewest bytes that can contain it.
+//! The lowest bits of the number come first. A number is encoded in the fewest bytes that can
+//! contain it.
 
-/// Maximum length of a number in bytes.
+/// Maximum length of an encoded number in bytes.
 pub(crate) const LEN_MAX: usize = 9;
 
 /// Smallest number that needs all [`LEN_MAX`] bytes.
 pub(crate) const LONG: u64 = 1 << 56;
 
-/// Returns the length of `value`.
+/// Returns the length of the encoding of `value` in bytes.
 #[inline]
 pub(crate) const fn len(value: u64) -> usize {
     if value >= LONG {
@@ -28,22 +29,23 @@ pub(crate) const fn len(value: u64) -> usize {
     ((bits * 9 + 64) / 64) as usize
 }
 
-/// Returns the bytes of `value`. Only the first `len(value)` bytes are part of the encoding.
-/// `value` must be less than [`LONG`].
+/// Returns the encoding of `value`, followed by unused bytes. The encoding has a length of
+/// `len(value)` bytes. `value` must be less than [`LONG`].
 #[inline]
 pub(crate) const fn word(value: u64) -> [u8; 8] {
     let len = len(value);
     ((value << len) | (1 << (len - 1))).to_le_bytes()
 }
 
-/// Returns the length of the number whose first byte is `first`.
+/// Returns the length of an encoded number from its first byte.
 #[inline]
 pub(crate) const fn len_of(first: u8) -> usize {
     first.trailing_zeros() as usize + 1
 }
 
-/// Returns the number at the beginning of `bytes`, and the bytes after it. Returns `None` if the
-/// bytes end within the number, or if the number has more bytes than it needs.
+/// Decodes the number at the beginning of `bytes`. Returns the number, and the bytes after its
+/// encoding. Returns `None` if `bytes` ends within the number, or if a shorter encoding of the
+/// number exists.
 #[inline]
 pub(crate) fn read(bytes: &[u8]) -> Option<(u64, &[u8])> {
     match bytes {

@@ -13,17 +13,18 @@ impl Limits {
     ///
     /// # Errors
     /// Returns an error if the message has too many bytes or levels, or if a type refuses the
-    /// value. After an error, `out` has its earlier content, and the value is dropped.
+    /// value. After an error, `out` contains the same bytes as before the call, and the value is
+    /// dropped.
     #[inline]
     pub fn encode<T: Wire>(&self, value: T, out: &mut Vec<u8>) -> Result<(), WireError> {
         self.encode_with(value, out, &mut ())
     }
 
-    /// Appends the encoding of `value` to `out`, and lends `context` to all types within it.
+    /// Appends the encoding of `value` to `out`, and lends `context` to all types within the value.
     ///
     /// # Errors
-    /// Returns the errors of [`encode`](Self::encode). Parts of the value that were moved into
-    /// tables of the context before the error stay in these tables.
+    /// Returns the errors of [`encode`](Self::encode). If parts of the value were moved into tables
+    /// of the context before the error, they stay in these tables.
     #[inline]
     pub fn encode_with<C: ?Sized, T: Wire<C>>(
         &self,
@@ -42,17 +43,17 @@ impl Limits {
     /// Decodes the value of a whole message.
     ///
     /// # Errors
-    /// Returns an error if the bytes are no value of the type, or exceed a limit.
+    /// Returns an error if the bytes do not encode a value of the type, or exceed a limit.
     #[inline]
     pub fn decode<T: Wire>(&self, bytes: &[u8]) -> Result<T, WireError> {
         self.decode_with(bytes, &mut ())
     }
 
-    /// Decodes the value of a whole message, and lends `context` to all types within it.
+    /// Decodes the value of a whole message, and lends `context` to all types within the value.
     ///
     /// # Errors
-    /// Returns the errors of [`decode`](Self::decode). Parts of the value that were moved out of
-    /// tables of the context before the error are dropped.
+    /// Returns the errors of [`decode`](Self::decode). If parts of the value were moved out of
+    /// tables of the context before the error, they are dropped.
     #[inline]
     pub fn decode_with<C: ?Sized, T: Wire<C>>(
         &self,
@@ -83,7 +84,7 @@ pub fn to_vec<T: Wire>(value: T) -> Result<Vec<u8>, WireError> {
 /// Decodes the value of a whole message, with the default [`Limits`].
 ///
 /// # Errors
-/// Returns an error if the bytes are no value of the type, or exceed a limit.
+/// Returns an error if the bytes do not encode a value of the type, or exceed a limit.
 pub fn from_slice<T: Wire>(bytes: &[u8]) -> Result<T, WireError> {
     Limits::new().decode(bytes)
 }

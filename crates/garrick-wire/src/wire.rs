@@ -79,14 +79,15 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     /// Version of the type. Increase it with each change of the fields or variants.
     const VERSION: u16 = 1;
 
-    /// Shape of the encoding of a value.
+    /// Shape of an encoded value, which tells a reader where the value ends.
     const SHAPE: Shape;
 
     /// Identity of the type, computed from its name. Do not override it.
     const ID: MessageId = MessageId::of(Self::NAME);
 
-    /// Writes the value. For [`Shape::Bytes`], writes the content, without its length. For the
-    /// other shapes, writes exactly one number, 4 bytes or 8 bytes.
+    /// Writes the value. If the type has the shape [`Shape::Bytes`], `encode` writes the bytes of
+    /// the value without their length. For the other shapes, it writes exactly one variable-length
+    /// number, 4 bytes or 8 bytes, according to the shape.
     ///
     /// # Errors
     /// Returns an error if the message has too many bytes or levels, or if the context refuses the
@@ -95,16 +96,18 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     /// decoding will allocate.
     fn encode(self, out: &mut Encoder<'_, C>) -> Result<(), WireError>;
 
-    /// Reads a value. For [`Shape::Bytes`], [`Decoder::remaining`] is the length of the content,
-    /// which must be read to its end.
+    /// Reads a value. If the type has the shape [`Shape::Bytes`], the value consists of all
+    /// remaining bytes of the decoder, and all of them must be read. [`Decoder::remaining`] returns
+    /// their number.
     ///
     /// # Errors
     /// Returns an error if the bytes are not a value of this type, or exceed a limit. An
     /// implementation must not panic, and must call [`Decoder::charge`] before it allocates.
     fn decode(input: &mut Decoder<'_, C>) -> Result<Self, WireError>;
 
-    /// Returns the exact length of the content, if it is known without encoding. Then the encoder
-    /// can write the length before the content. The default is `None`.
+    /// Returns the exact length of the encoded value in bytes, if this length is known before
+    /// encoding. A known length can be written before the value, so that the value need not be
+    /// moved later. The default is `None`.
     #[inline]
     fn content_len(&self) -> Option<usize> {
         None
@@ -114,16 +117,16 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     /// nothing, because the name of a basic type is enough.
     fn describe(_schema: &mut Schema) {}
 
-    /// Shape of a field of this type. Only for options, it differs from `SHAPE`, because a field
-    /// with `None` is omitted.
+    /// Shape of a field of this type. It differs from `SHAPE` only for options, also in a `Box` or
+    /// `Arc`: a field with `Some` has the shape of the value in the option.
     #[doc(hidden)]
     const FIELD_SHAPE: Shape = Self::SHAPE;
 
-    /// True if the type has a value for a missing field, such as `None`.
+    /// True if a missing field of this type has a value, such as `None`.
     #[doc(hidden)]
     const OPTIONAL: bool = false;
 
-    /// True only for `u8`. A list of `u8` is encoded as plain bytes, without a number of items.
+    /// True only for `u8`: a list of `u8` is encoded as plain bytes, without a number of items.
     #[doc(hidden)]
     const RAW: bool = false;
 
@@ -135,7 +138,7 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         out.value(self)
     }
 
-    /// Reads the value of a field, after its key was read.
+    /// Reads the value of a field. The caller has already read the key of the field.
     #[doc(hidden)]
     #[inline]
     fn decode_field(input: &mut Decoder<'_, C>) -> Result<Self, WireError> {
@@ -196,8 +199,8 @@ pub trait Wire<C: ?Sized = ()>: Sized {
 }
 
 impl<C: ?Sized> Encoder<'_, C> {
-    /// Writes a value. If it has the shape [`Shape::Bytes`], first writes the length of its
-    /// content.
+    /// Writes a value. If its type has the shape [`Shape::Bytes`], writes the length of the encoded
+    /// value before it.
     ///
     /// # Errors
     /// Returns the errors of [`Wire::encode`].
@@ -237,11 +240,12 @@ impl<C: ?Sized> Encoder<'_, C> {
 }
 
 impl<C: ?Sized> Decoder<'_, C> {
-    /// Reads a value. If it has the shape [`Shape::Bytes`], first reads the length of its content.
+    /// Reads a value. If its type has the shape [`Shape::Bytes`], first reads the length of the
+    /// encoded value.
     ///
     /// # Errors
-    /// Returns the errors of [`Wire::decode`]. Also returns an error if the content has more bytes
-    /// than the value.
+    /// Returns the errors of [`Wire::decode`]. Also returns an error if not all bytes of the
+    /// encoded value were read.
     #[inline]
     pub fn value<T: Wire<C>>(&mut self) -> Result<T, WireError> {
         if !matches!(T::SHAPE, Shape::Bytes) {

@@ -1,4 +1,4 @@
-//! Tests of the encoded bytes of each type, and of decoding them.
+//! Tests which bytes encode the values of each type, and how these bytes are decoded.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

@@ -1,5 +1,5 @@
-//! The messages of `wire.lock` in their third version, as an example of the contents of a lock
-//! file.
+//! The third version of some messages. The file `wire.lock` describes them, and is an example of a
+//! lock file.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ struct Page<T> {
     rest: BTreeMap<String, Box<Page<T>>>,
 }
 
-/// A context.
+/// A type that is used only as a context.
 struct Link;
 
 /// A type that needs the context.

@@ -63,8 +63,8 @@ fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send 
     });
 }
 
-/// Polls. If no other thread has the bell when the poll begins, begins the poll with a plain store.
-/// If no other thread has the bell when the poll ends, ends the poll with a plain store.
+/// Polls once. Begins or ends the poll with a plain store, instead of a read-modify-write, if no
+/// other thread has a reference to the bell at this moment.
 fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
     let is_alone = || {
         let is_alone = Arc::strong_count(bell) == 1;

@@ -27,11 +27,12 @@ mod loom_tests;
 
 use crate::prim::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// Set while the future is being polled.
+/// Bit that is set while the future is being polled.
 const RUNNING: u8 = 1;
-/// Set if the future was woken after its last poll began.
+/// Bit that is set if the future was woken after its last poll began.
 const WOKEN: u8 = 2;
-/// Set while a ring is in flight, that is, sent and not yet received.
+/// Bit that is set while a ring is in flight. A ring is the message by which a waker tells the
+/// actor to poll.
 const RINGING: u8 = 4;
 
 /// The wake state of a future that an actor runs. Determines whether a waker must send a message to
@@ -113,8 +114,9 @@ impl Bell {
         }
     }
 
-    /// Records that a ring has arrived. Returns true if the actor must now poll the future. Returns
-    /// false if an earlier poll has already handled all wakes.
+    /// Records that a ring, the message that reports a wake, has arrived at the actor. Returns true
+    /// if the actor must now poll the future. Returns false if an earlier poll has already handled
+    /// all wakes.
     pub fn arrived(&self) -> bool {
         self.change(|word| word & !RINGING) & WOKEN != 0
     }
@@ -188,7 +190,8 @@ impl Bell {
         }
     }
 
-    /// Returns true if a ring was sent and has not arrived yet.
+    /// Returns true if a ring, the message that reports a wake, was sent to the actor and has not
+    /// arrived yet.
     pub fn is_ringing(&self) -> bool {
         // Relaxed: a hint for the actor, which learns of the ring itself by a message.
         self.word.load(Ordering::Relaxed) & RINGING != 0

@@ -29,15 +29,15 @@ use crate::prim::{
 /// let second = sent.clone();
 /// ```
 pub struct Counter {
-    /// Written by this counter alone, read by all readers. The value has its own cache line, so
-    /// that the counters of two threads do not slow each other down.
+    /// The current count. Only this counter writes it, and all readers read it. It has its own
+    /// cache line, so that the counters of two threads do not slow each other down.
     value: Arc<CachePadded<AtomicU64>>,
 }
 
 /// A handle that reads a [`Counter`]. Created by [`Counter::reader`].
 #[derive(Clone)]
 pub struct CounterReader {
-    /// Written by the counter, read by this reader.
+    /// The current count, which the counter writes and this reader reads.
     value: Arc<CachePadded<AtomicU64>>,
 }
 

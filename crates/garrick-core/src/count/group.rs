@@ -45,7 +45,7 @@ pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 pub struct Group<const N: usize> {
     /// Exact values, private to the writer.
     values: [u64; N],
-    /// Copy of `Shared::version` that is private to the writer. Always exact and even.
+    /// The writer's private copy of `Shared::version`. Always exact and even.
     version: u64,
     /// Values that the readers see.
     shared: Arc<CachePadded<Shared<N>>>,
@@ -53,13 +53,13 @@ pub struct Group<const N: usize> {
 
 /// A handle that reads a [`Group`]. Created by [`Group::reader`].
 pub struct GroupReader<const N: usize> {
-    /// Written by the group, read by this reader.
+    /// The published values, which the group writes and this reader reads.
     shared: Arc<CachePadded<Shared<N>>>,
 }
 
 struct Shared<const N: usize> {
-    /// Odd while the values are being written. Each publish increases the version by two. Written
-    /// by the group, read by the readers.
+    /// Version of the values. It is odd while the values are being written, and each publish
+    /// increases it by two. Written by the group, read by the readers.
     version: AtomicU64,
     /// Values as last published. Written by the group while `version` is odd, read by the readers.
     values: [AtomicU64; N],
@@ -126,7 +126,7 @@ impl<const N: usize> Group<N> {
         shared.version.store(self.version, Release);
     }
 
-    /// Marks the values as about to change.
+    /// Makes the version odd, so that readers know that the values are being written.
     #[inline]
     pub(super) fn begin(&mut self) {
         let odd = self.version.wrapping_add(1);

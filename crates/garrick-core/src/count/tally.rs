@@ -28,13 +28,13 @@ use crate::prim::{
 /// assert_eq!(reader.values(), [0, 0, 2, 0]);
 /// ```
 pub struct Tally<const N: usize> {
-    /// Written by this tally alone, read by all readers.
+    /// The current counts. Only this tally writes them, and all readers read them.
     values: Arc<CachePadded<[AtomicU64; N]>>,
 }
 
 /// A handle that reads a [`Tally`]. Created by [`Tally::reader`].
 pub struct TallyReader<const N: usize> {
-    /// Written by the tally, read by this reader.
+    /// The current counts, which the tally writes and this reader reads.
     values: Arc<CachePadded<[AtomicU64; N]>>,
 }
 

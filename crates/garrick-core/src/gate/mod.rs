@@ -90,7 +90,8 @@ pub fn new() -> (Mover, Watch) {
 }
 
 /// State shared by both sides. All words are in one cache line, which the mover's core usually
-/// owns. The watching side writes to it only when it is about to sleep.
+/// owns. A thread on the watching side writes to this cache line only when the thread is about to
+/// sleep.
 struct Gate {
     /// Progress of the mover. Written by the mover, read by the watching side.
     count: AtomicU64,
@@ -100,8 +101,8 @@ struct Gate {
     /// Count that the watching side waits for, or `NOBODY`. Written by the watching side. Reset to
     /// `NOBODY` by the mover when the count is reached.
     wanted: AtomicU64,
-    /// Number of the thread to wake. The watching side writes it before `wanted`. The mover reads
-    /// it after it has reset `wanted`.
+    /// Number of the thread to wake. The watching side writes this number before `wanted`. The
+    /// mover reads this number after it has reset `wanted`.
     waiter: AtomicU32,
 }
 
@@ -207,7 +208,7 @@ impl Watch {
     ///
     /// # Panics
     ///
-    /// Panics if `target` is 0, because every count has reached it.
+    /// Panics if `target` is 0, because the count starts at 0.
     #[track_caller]
     pub fn arm(&self, target: u64, waiter: u32) {
         assert!(target != NOBODY, "the target of a gate must be at least 1");

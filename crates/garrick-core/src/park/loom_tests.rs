@@ -1,5 +1,6 @@
-//! Models of the parker. The published flags are relaxed: the token alone must order them.
-//! Otherwise the owner would park forever, which loom reports as a deadlock.
+//! Models of the parker. A thread sets a flag by a relaxed store, and then unparks the owner. If
+//! the token did not make the flag visible to the owner, the owner would park forever, which loom
+//! reports as a deadlock.
 
 use loom::thread;
 

@@ -1,8 +1,8 @@
 //! Adaptive spinning before parking: the duration of a spin depends on the success of recent spins.
 //!
-//! Parking and waking take microseconds, so spinning is cheaper for a wait that is shorter than
-//! that. The spin budget adapts to the latest waits, as described by Karlin, Li, Manasse and Owicki
-//! in "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
+//! Parking and waking take microseconds, so spinning is cheaper for a shorter wait. The spin budget
+//! adapts to the latest waits, as described by Karlin, Li, Manasse and Owicki in "Empirical Studies
+//! of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
 //!
 //! ```text
 //!     ready while spinning            budget x 2, up to SPIN_MAX
@@ -19,18 +19,18 @@ use std::{
 
 use crate::prim::hint;
 
-/// Longest spin. It is roughly the time that a virtual machine needs to park a thread, to wake it,
-/// and to wake the waking thread in turn. We measured a thread that sends single tasks to a worker
-/// and sleeps until the worker has answered. With a third of this value, the worker was parked
-/// whenever a task arrived. A task of 80 us then took 115 to 135 us instead of 90 to 110 us.
+/// Maximum duration of a spin. It is roughly the time that two threads in a virtual machine need to
+/// park and to wake each other once. We measured a thread that sends single tasks to a worker and
+/// sleeps until the worker has answered. When the maximum was a third of this value, the worker was
+/// parked whenever a task arrived. A task of 80 us then took 115 to 135 us instead of 90 to 110 us.
 const SPIN_MAX: Duration = Duration::from_micros(60);
 
-/// Bounds on the number of rounds of the longest spin. They apply regardless of the duration of the
-/// pause instruction, which took 10 to 60 ns on the processors that we measured.
+/// Lower and upper bound of the number of rounds in the longest spin. The number is measured,
+/// because the pause instruction took from 10 ns on some processors to 60 ns on others.
 const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 
-/// Smallest budget that is worth its cost, in rounds. If the budget falls below this value, it is
-/// set to 0.
+/// Smallest spin budget, in rounds. A budget that falls below this value is set to 0, because so
+/// short a spin is not worth its cost.
 const ROUNDS_MIN: u32 = 16;
 
 /// While the budget is 0, one in this many waits spins anyway, as a probe. So a thread whose waits

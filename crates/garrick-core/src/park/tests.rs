@@ -51,7 +51,8 @@ fn handles_show_their_state() {
     assert_eq!(format!("{:?}", parker.unparker()), "Unparker(\"notified\")");
 }
 
-/// Two threads hand a number back and forth. A lost wake-up makes the test hang.
+/// Two threads increment a number alternately, and wake each other. A lost wake-up makes the test
+/// hang.
 #[test]
 fn ping_pong_loses_no_wake_up() {
     let rounds: u64 = if cfg!(debug_assertions) {
@@ -71,8 +72,9 @@ fn ping_pong_loses_no_wake_up() {
     assert_eq!(ball.load(Relaxed), 2 * rounds);
 }
 
-/// Plays one side of a game of table tennis: every second stroke, beginning with stroke `parity`.
-/// The accesses to `ball` are relaxed, so the token alone must order them.
+/// Increments `ball` whenever it is this thread's turn, and then wakes the other thread. It is this
+/// thread's turn whenever `ball` modulo 2 is `parity`. The accesses to `ball` are relaxed, so only
+/// the token orders them.
 fn play(ball: &AtomicU64, parity: u64, rounds: u64, parker: &mut Parker, other: &Unparker) {
     for round in 0..rounds {
         let mine = 2 * round + parity;

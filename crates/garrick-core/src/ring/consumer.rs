@@ -15,11 +15,11 @@ pub struct Consumer<T> {
     /// View of the slots for this half.
     pub(super) slots: Slots<T>,
 
-    /// Copy of the shared head that is private to this half. Always exact. The slots from `head` to
-    /// `tail_seen` are full, and only this half accesses them.
+    /// Private copy of the shared head. Always exact. The slots from `head` to `tail_seen` are
+    /// full, and only this half accesses them.
     pub(super) head: usize,
 
-    /// Tail at the last time that this half read it. The real tail may be ahead.
+    /// The tail that this half read last. The current tail may be further ahead.
     tail_seen: usize,
 }
 

@@ -93,7 +93,7 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Clone, Default)]
 struct Ledger(Rc<RefCell<Vec<u32>>>);
 
-/// A number that records its drop.
+/// A numbered value that counts its drops in the ledger of the test.
 struct Item {
     number: usize,
     ledger: Ledger,
@@ -130,14 +130,14 @@ struct Trial {
     leaked: Vec<usize>,
 }
 
-/// Panics without a message at the planned call.
+/// Panics if `planned` is true, without calling the panic hook.
 fn panic_if(planned: bool) {
     if planned {
         resume_unwind(Box::new("planned"));
     }
 }
 
-/// Runs `work`. If it panics, the panic must be one that the test has planned.
+/// Runs `work`, and catches the panics that the test has planned. Returns `None` after a panic.
 fn survive<R>(work: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

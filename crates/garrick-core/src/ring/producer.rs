@@ -30,15 +30,15 @@ pub struct Producer<T> {
     /// View of the slots for this half.
     pub(super) slots: Slots<T>,
 
-    /// Copy of the shared tail that is private to this half. Always exact. The slots from `tail` to
-    /// `tail_max` are free, and only this half accesses them.
+    /// Private copy of the shared tail. Always exact. The slots from `tail` to `tail_max` are free,
+    /// and only this half accesses them.
     pub(super) tail: usize,
 
     /// Tail at which the ring is full: the head that this half read last, plus the capacity. The
-    /// real head may be further ahead.
+    /// current head may be further ahead.
     tail_max: usize,
 
-    /// Count from which the ring uses all its slots.
+    /// Shows for which values the ring uses all its slots, and not only the first `capacity` slots.
     spread: Spread,
 }
 
@@ -251,8 +251,9 @@ impl<T> Producer<T> {
         self.spread != Spread::No
     }
 
-    /// Updates `spread` after the count `head` of the consumer was read. Sets the spread to
-    /// [`Spread::Whole`] if all values from before the change have been taken.
+    /// Updates `spread` after this half has read the consumer's count `head`. If the consumer has
+    /// taken all values from the time before [`spread`](Self::spread) took effect, sets `spread` to
+    /// [`Spread::Whole`].
     #[inline]
     fn settle(&mut self, head: usize) {
         if let Spread::From(from) = self.spread

@@ -11,18 +11,18 @@ use crate::prim::atomic::{
 };
 
 pub(super) struct Shared<T> {
-    /// Count of the next slot to read. Written by the consumer, read by the producer.
+    /// The end at which values are taken. Written by the consumer, read by the producer.
     pub(super) head: CachePadded<End>,
 
-    /// Count of the next slot to write. Written by the producer, read by the consumer.
+    /// The end at which values are pushed. Written by the producer, read by the consumer.
     pub(super) tail: CachePadded<End>,
 
-    /// Count from which the ring uses all its slots. Written at most twice by the producer, read by
-    /// the consumer.
+    /// Shows for which values the ring uses all its slots, and not only the first `capacity` slots.
+    /// Written at most twice by the producer, read by the consumer.
     pub(super) spread: Word,
 
-    /// View of the slots, for `Drop`. Each half has its own view. The slots in `head..tail` are
-    /// full, and the others are free.
+    /// View of the slots, which only `Drop` uses. Each half has its own view. The slots in
+    /// `head..tail` are full, and the others are free.
     slots: Slots<T>,
 
     /// Memory that `slots` points to. Freed after `Drop` has dropped the values.
@@ -32,9 +32,9 @@ pub(super) struct Shared<T> {
 /// One end of the ring. Written by the half that owns it, read by the other half. Each end has its
 /// own cache line, so that the halves seldom slow each other down.
 pub(super) struct End {
-    /// Number of slots that this end has passed since the ring was created, wrapping like a
-    /// `usize`. A mask converts it into the index of a slot. Written by the half that owns this
-    /// end, read by the other half.
+    /// Number of values that have passed this end since the ring was created. This count wraps
+    /// around after `usize::MAX`. A mask converts the count into the index of a slot. Written by
+    /// the half that owns this end, read by the other half.
     count: AtomicUsize,
 
     /// True once the half that owns this end was dropped. Written once by the `Drop` of that half,

@@ -13,22 +13,23 @@ use super::{
 #[cfg(garrick_loom)]
 use crate::prim::UnsafeCell;
 
-/// A view of the slots of a ring. Each half has its own view, so that these fields are in the same
-/// cache line as its counts. [`Storage`] owns the memory.
+/// A view of the slots of a ring. Each half of the ring has its own view, so that the fields of the
+/// view are in the same cache line as the counts of the half. [`Storage`] owns the memory.
 pub(super) struct Slots<T> {
     /// First slot. Never changes.
     start: NonNull<T>,
 
-    /// One less than the capacity, which is a power of two. Never changes. This mask converts a
-    /// count before `spread_from` into an index.
+    /// Mask that converts a count before `spread_from` into the index of a slot. It is one less
+    /// than the capacity, which is a power of two. Never changes.
     mask: usize,
 
-    /// One less than the number of slots, which is the capacity times a power of two. Never
-    /// changes. This mask converts a count of at least `spread_from` into an index.
+    /// Mask that converts a count of at least `spread_from` into the index of a slot. It is one
+    /// less than the number of slots, which is a power of two. Never changes.
     mask_spread: usize,
 
-    /// Count from which the ring uses all its slots. Each half has its own copy. The copy is valid
-    /// for the counts that the half can reach before it reads the other half's count again.
+    /// First count for which the ring uses all its slots, and not only the first `capacity` slots.
+    /// Each half has its own copy. The copy is valid for the counts that the half can reach before
+    /// it reads the other half's count again.
     spread_from: usize,
 
     /// Cells with which loom checks the accesses to the slots.
@@ -44,8 +45,9 @@ pub(super) struct Slots<T> {
 /// slots without dropping values.
 pub(super) struct Storage<T>(Vec<MaybeUninit<T>>);
 
-/// One cell per slot, which every access to the slot also accesses. So loom can check the accesses,
-/// although the slots must be plain memory to form slices. Empty without loom.
+/// One loom cell for each slot. Each access to a slot also accesses its cell, so that loom can
+/// check the accesses. The slots themselves must be plain memory, so that they can be borrowed as
+/// slices. Without loom, there are no cells.
 #[derive(Clone)]
 struct Claims {
     #[cfg(garrick_loom)]
@@ -107,8 +109,8 @@ impl<T> Slots<T> {
     }
 
     /// Sets which slots belong to `count` and later counts, according to `spread`. The setting is
-    /// valid for counts that are less than half of the range of a `usize` ahead of `count`. Counts
-    /// before `count` must no longer be used.
+    /// valid for all counts that are ahead of `count` by less than half of the range of a `usize`.
+    /// Counts before `count` must no longer be used.
     #[inline]
     pub(super) fn settle(&mut self, count: usize, spread: Spread) {
         self.spread_from = match spread {
@@ -128,8 +130,8 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Returns how many of the `len` slots that begin at `count` are contiguous with the first of
-    /// them.
+    /// Returns how many of the `len` slots beginning at `count` are contiguous, counted from the
+    /// first slot.
     #[inline]
     pub(super) fn run_len(&self, count: usize, len: usize) -> usize {
         let mask = self.mask_at(count);

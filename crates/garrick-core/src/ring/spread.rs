@@ -17,18 +17,19 @@
 //! separate slices, as if the values wrapped there.
 use crate::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Count from which a ring uses all its slots.
+/// Describes for which values a ring uses all its slots, and not only the first `capacity` slots. A
+/// count is the number of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
     /// The ring uses only the first `capacity` slots.
     No,
-    /// The ring uses all its slots from this count on. The count is even.
+    /// The ring uses all its slots for this count and all later counts. The count is even.
     From(usize),
     /// The ring uses all its slots for every count that is still in use.
     Whole,
 }
 
-/// Half of the range of a count. Any two counts in use are less than this far apart.
+/// Half of the range of a count. The distance between any two counts in use is less than this.
 pub(super) const FAR: usize = 1 << (usize::BITS - 1);
 
 /// Returns true if `count` comes before `other`. The two counts must be less than [`FAR`] apart.
@@ -42,7 +43,8 @@ pub(super) struct Word(AtomicUsize);
 
 const NO: usize = 0;
 const WHOLE: usize = 2;
-/// Bit that marks a count. It is not part of the count, because the count is even.
+/// Bit that is set if the word contains a count. The bit is not needed for the count itself,
+/// because the count is even.
 const COUNT: usize = 1;
 
 impl Word {

@@ -7,7 +7,7 @@ use std::{
 
 use super::*;
 
-/// Number of values that a stress test sends. It takes well under a second.
+/// Number of values that a stress test sends. The test takes well under a second.
 const STRESS: u64 = if cfg!(debug_assertions) {
     300_000
 } else {
@@ -29,7 +29,8 @@ impl Drop for Fuse<'_> {
     }
 }
 
-/// Creates a wrapped ring of four fuses. The drop of fuse number `blows` panics.
+/// Creates a ring with four values, which wrap around its end. The drop of value number `blows`
+/// panics.
 fn fuses(drops: &Cell<u32>, blows: usize) -> (Producer<Fuse<'_>>, Consumer<Fuse<'_>>) {
     let (mut producer, consumer) = halves(4, usize::MAX - 1).unwrap();
     producer.produce_batch(4, |index| Fuse {

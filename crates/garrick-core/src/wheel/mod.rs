@@ -159,7 +159,7 @@ impl<T> Wheel<T> {
     }
 
     /// Returns the tick of a deadline: the first tick at which the deadline has passed, or the
-    /// present tick if that is later.
+    /// present tick if the present tick is later.
     #[inline]
     fn tick_of(&self, deadline_ns: u64) -> u64 {
         let whole = deadline_ns >> self.tick_bits;

@@ -10,7 +10,7 @@
 
 use std::iter;
 
-/// Index that stands for no entry.
+/// Index that means that there is no entry.
 const NIL: u32 = u32::MAX;
 
 /// A key that identifies an entry of a [`Wheel`](super::Wheel). After the entry has fired or was
@@ -58,7 +58,7 @@ impl List {
 }
 
 struct Entry<T> {
-    /// `None` while the place is vacant or reserved.
+    /// Payload of the entry. `None` while the place is vacant or reserved.
     payload: Option<T>,
 
     /// Tick at which the entry is due.
@@ -138,7 +138,7 @@ impl<T> Slab<T> {
         self.len += 1;
     }
 
-    /// Returns the ticks of the entries of a list.
+    /// Returns the tick of each entry in a list.
     pub(super) fn ticks(&self, list: &List) -> impl Iterator<Item = u64> {
         let mut next = some(list.first);
         iter::from_fn(move || {
@@ -258,7 +258,7 @@ impl<T> Slab<T> {
         list.last = index;
     }
 
-    /// Removes an entry from `list`, which must be the list that holds it.
+    /// Removes an entry from `list`. The entry must be in this list.
     #[inline]
     pub(super) fn unlink(&mut self, list: &mut List, index: u32) {
         let Entry { prev, next, .. } = *self.entry(index);

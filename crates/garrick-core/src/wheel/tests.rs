@@ -152,7 +152,7 @@ enum Step {
     /// Cancels an entry. Its index is this number modulo the number of entries.
     Cancel(usize),
     Advance(u64),
-    /// Advances to exactly the time that the wheel reports.
+    /// Advances to exactly the time that [`Wheel::next_deadline`] returns.
     AdvanceToNext,
 }
 

@@ -7,10 +7,10 @@
 //!    given out         ^ given next  ^ the source reads to here
 //! ```
 //!
-//! The buffer passes bytes on by splitting off the memory that they were read into. When no
-//! references to this memory exist any more, it is reused from the front. While the source reads,
-//! it owns the memory. So bytes are copied in only one case: if the memory behind the beginning of
-//! a frame is too small for the rest of the frame.
+//! The buffer passes bytes on by splitting off the memory that they were read into. When nothing
+//! refers to this memory any more, the buffer reuses the memory from its beginning. While the
+//! source reads, the source owns the memory. Bytes are copied in only one case: if the memory
+//! behind the beginning of a frame is too small for the rest of the frame.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -24,7 +24,8 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::patience::{Alarm, Patience};
 
-/// Initial and minimum capacity in bytes. A connection with little traffic keeps the minimum.
+/// Initial and minimum capacity of the buffer in bytes. With little traffic, the capacity stays at
+/// this minimum.
 const ROOM_BYTES_MIN: usize = 2 * 1024;
 
 /// A message to the buffer, the actor that passes received bytes on.
@@ -40,10 +41,10 @@ pub(super) enum Msg {
 /// A request for a number of bytes.
 pub(super) struct Get {
     pub(super) bytes: usize,
-    /// Bytes that the requester already has. The answer returns them, because a behavior cannot own
-    /// data that it will change.
+    /// Bytes that the requester already has: the encrypted body of a frame. The answer returns
+    /// these bytes, so that the next behavior of the requester can decrypt them in place.
     pub(super) held: BytesMut,
-    /// True if the requested bytes are the beginning of a frame. In this case, the frame before it
+    /// True if the requested bytes are the beginning of a frame. In this case, the previous frame
     /// is complete.
     pub(super) begins: bool,
     pub(super) to: Address<Got>,
@@ -109,8 +110,8 @@ impl Buffer {
         }
     }
 
-    /// Answers the requests for which there are enough bytes, and starts a read if more bytes are
-    /// needed.
+    /// Answers all requests for which the buffer has enough bytes. If the next request needs more
+    /// bytes, starts a read.
     fn serve(&mut self, cx: &Context<'_, Msg>) {
         while !self.is_filling
             && let Some(next) = self.asked.pop_front()
@@ -138,7 +139,8 @@ impl Buffer {
         let _ = cx.send(&get.to, Got::Bytes { held, bytes });
     }
 
-    /// Passes the memory to the source, which reads into it.
+    /// Passes the buffer's memory to the source, which reads bytes from the transport into this
+    /// memory.
     fn fill(&mut self, get: &Get, cx: &Context<'_, Msg>) {
         let missing = get.bytes - self.bytes.len();
         // A frame begins with its first byte, which must be reported to start the time limit of the
@@ -167,8 +169,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Doubles the maximum for the next read if the last read has reached it. Halves the maximum if
-    /// the last read was much shorter.
+    /// Adapts the maximum number of bytes per read. Doubles the maximum if the last read reached
+    /// it, and halves the maximum if the last read was much shorter.
     fn fit_room(&mut self, read: usize, is_full: bool) {
         if is_full {
             self.room_bytes = (2 * self.room_bytes).min(self.options.read_bytes_max);

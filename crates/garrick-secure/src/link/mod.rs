@@ -13,11 +13,12 @@
 //!               keeper: spawns and watches all actors, reports the end once, and stops all actors
 //! ```
 //!
-//! The buffer passes the next n bytes to the actor that requested them. The current behavior of the
-//! reader corresponds to its position in a frame. The source reads from the transport only when the
-//! buffer has too few bytes. It reads into memory that it borrows from the buffer. While the
-//! listener holds too many frames, the buffer does not begin another frame. The source and the
-//! scribe, which writes, are async actors. The other three actors are plain actors.
+//! The source reads from the transport only when the buffer has too few bytes. The memory for a
+//! read belongs to the buffer, which lends it to the source. The reader requests the parts of a
+//! frame from the buffer, one after another, and has a different behavior for each part. While the
+//! listener holds too many frames, the buffer does not begin another frame. The scribe writes to
+//! the transport. The source and the scribe are async actors. The buffer, the reader and the keeper
+//! are plain actors.
 //!
 //! All errors are sent to the keeper, which reports the first error, and stops the other actors.
 //! Other connections are not affected.

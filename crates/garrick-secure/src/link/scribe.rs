@@ -100,8 +100,9 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, shut).await
     }
 
-    /// Writes the payloads that already had a place in the queue when the writer was finished. When
-    /// the scribe itself holds all places of the queue, all payloads have been written.
+    /// Writes the payloads that already had a place in the queue when the writer was finished. To
+    /// find out when all of them are written, the scribe itself takes all places of the queue, one
+    /// after another.
     async fn write_rest(
         &mut self,
         mailbox: &mut Incoming<Write>,
@@ -175,7 +176,8 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, write).await
     }
 
-    /// Releases memory that is no longer needed. Lets other actors run after [`SHARE_BYTES`] bytes.
+    /// Releases memory that is no longer needed. If the scribe has written at least [`SHARE_BYTES`]
+    /// bytes since it last let other actors run, lets them run now.
     async fn rest(&mut self) {
         self.share += self.out.len();
         self.out.clear();

@@ -23,7 +23,7 @@ pub(crate) struct Stand {
     clock: Arc<ByHand>,
 }
 
-/// One side of a connection, which is made of actors, and all events of this side.
+/// One side of a connection, with actors, and all events that this side has reported.
 pub(crate) struct Side {
     pub(crate) connection: Connection,
     pub(crate) events: Receiver<Event>,

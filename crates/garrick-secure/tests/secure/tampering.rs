@@ -53,7 +53,8 @@ fn end_of(stand: &Stand, say: impl FnOnce(&mut Session) -> BytesMut) -> Error {
     side.closed().unwrap_err()
 }
 
-/// A payload of 16 bytes. Its frame has 4 bytes of length, 17 bytes of body and 32 bytes of tag.
+/// A payload of 16 bytes. Its frame consists of a length of 4 bytes, a body of 17 bytes, and a tag
+/// of 32 bytes.
 const PAYLOAD: &[u8; 16] = b"sixteen bytes ..";
 const BODY_BYTES: usize = PAYLOAD.len() + 1;
 const FRAME_BYTES: usize = LENGTH_BYTES + BODY_BYTES + TAG_BYTES;

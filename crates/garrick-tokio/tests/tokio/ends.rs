@@ -11,7 +11,8 @@ use tokio::net::TcpListener;
 
 use super::system;
 
-/// A value that reports its drop, with true if it was dropped in the context of a tokio runtime.
+/// A value that sends a message when it is dropped: true if this happens in the context of a tokio
+/// runtime, and otherwise false.
 struct Guard(Sender<bool>);
 
 impl Drop for Guard {

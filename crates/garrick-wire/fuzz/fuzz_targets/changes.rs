@@ -1,4 +1,5 @@
-//! Messages that come back, and messages in which an attacker has changed something.
+//! Fuzz target: messages that are encoded and decoded again, and messages whose bytes an attacker
+//! has changed.
 #![no_main]
 #![allow(
     dead_code,

@@ -1,4 +1,5 @@
-//! Bytes of an attacker: they are refused or come back, and never need more memory than they may.
+//! Fuzz target: decodes arbitrary bytes. The decoder must never exceed its memory limit, and each
+//! decoded value must stay the same when it is encoded and decoded again.
 #![no_main]
 #![allow(
     dead_code,

@@ -1,4 +1,4 @@
-//! Maps and sets. The content is the number of items, followed by the items.
+//! Maps and sets. They are encoded as the number of items, followed by the items.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -14,8 +14,8 @@ use crate::wire::Wire;
 /// Returns the maximum memory that a map of `count` items of `size` bytes needs.
 ///
 /// A hash map has up to 16/7 places for each item, and at least 4 places. Each place takes one byte
-/// more than an item. A B-tree consists of nodes with 11 places, of which at least 5 are used,
-/// except in a tree with a single node.
+/// more than an item. A B-tree consists of nodes with 11 places each. In each node except the root,
+/// at least 5 places are used.
 fn memory(count: usize, size: usize) -> usize {
     if count == 0 {
         return 0;
@@ -24,7 +24,7 @@ fn memory(count: usize, size: usize) -> usize {
     items.saturating_add(count.saturating_mul(10) + 64)
 }
 
-/// Reads the number of items of a map, and counts the memory of the items.
+/// Reads the number of items of a map, and counts the memory that the map will need.
 fn count<C: ?Sized, T>(input: &mut Decoder<'_, C>) -> Result<usize, WireError> {
     let count = input.length()?;
     input.charge(memory(count, size_of::<T>()))?;
@@ -142,7 +142,8 @@ mod tests {
         );
     }
 
-    /// Builds maps and sets whose items consist of a key and a value of `N` bytes.
+    /// Builds maps and sets of many sizes, and checks that each needs at most the counted memory.
+    /// Each value in a map has `N` bytes.
     fn check_items<const N: usize>() {
         let size = size_of::<(u16, [u8; N])>();
         for count in (0..40)

@@ -39,8 +39,8 @@ macro_rules! unsigned {
 
 unsigned!(u16, u32, u64);
 
-/// Signed numbers have the zigzag encoding: 0, -1, 1, -2 are written as 0, 1, 2, 3. So numbers near
-/// zero are short.
+/// Implements `Wire` for signed numbers by the zigzag encoding: 0, -1, 1, -2 are written as 0, 1,
+/// 2, 3. So numbers near zero are short.
 macro_rules! signed {
     ($($type:ident),*) => {$(
         impl<C: ?Sized> Wire<C> for $type {
@@ -74,7 +74,8 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Reads a list of numbers. The compiler can keep the position in registers.
+/// Reads a list of numbers. The position is a local variable, so that the compiler can keep it in
+/// registers.
 #[inline]
 fn numbers<C: ?Sized, T: Wire<C>>(
     input: &mut Decoder<'_, C>,
@@ -99,7 +100,7 @@ fn numbers<C: ?Sized, T: Wire<C>>(
     Ok(items)
 }
 
-/// Numbers of a fixed length, the lowest byte first.
+/// Implements `Wire` for numbers of a fixed length, which are written with the lowest byte first.
 macro_rules! fixed {
     ($($type:ident: $shape:ident, $len:expr, $content:expr;)*) => {$(
         impl<C: ?Sized> Wire<C> for $type {

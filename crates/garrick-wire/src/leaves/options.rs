@@ -8,14 +8,15 @@ use crate::schema::Schema;
 use crate::shape::Shape;
 use crate::wire::Wire;
 
-/// Number of the variant `Ok`.
+/// Number that stands for `Ok` in an encoded `Result`.
 const OK: u64 = 1;
 
-/// Number of the variant `Err`.
+/// Number that stands for `Err` in an encoded `Result`.
 const ERR: u64 = 2;
 
-/// A field with `None` is omitted, and a field with `Some` has the encoding of the value. In a
-/// place other than a field, `None` has no content, and the content of `Some` is the value.
+/// A field with `None` is omitted, and a field with `Some` is encoded as the value in it. An option
+/// that is not a field, such as an item of a list, has a length: `None` is encoded as the length
+/// zero, and `Some` as a length and the value.
 impl<C: ?Sized, T: Wire<C>> Wire<C> for Option<T> {
     const NAME: &'static str = const { &join(&["option<", T::NAME, ">"]) }.as_str();
     const SHAPE: Shape = Shape::Bytes;

@@ -12,11 +12,11 @@ use crate::wire::Wire;
 
 const NANOS_PER_SECOND: u32 = 1_000_000_000;
 
-/// Length of the content of an IPv4 socket address in bytes: the address and the port.
+/// Size of an encoded IPv4 socket address in bytes: the address and the port.
 const SOCKET_V4: usize = 4 + 2;
 
-/// Length of the content of an IPv6 socket address in bytes: the address, the port, the flow
-/// information, and the scope.
+/// Size of an encoded IPv6 socket address in bytes: the address, the port, the flow information,
+/// and the scope.
 const SOCKET_V6: usize = 16 + 2 + 4 + 4;
 
 macro_rules! empty {
@@ -46,7 +46,7 @@ macro_rules! empty {
 empty!([](), "unit", ());
 empty!([T: ?Sized] PhantomData<T>, "unit", PhantomData);
 
-/// Encodes the whole seconds, and then the remaining nanoseconds.
+/// A duration is encoded as its whole seconds, followed by the remaining nanoseconds.
 impl<C: ?Sized> Wire<C> for Duration {
     const NAME: &'static str = "duration";
     const SHAPE: Shape = Shape::Bytes;
@@ -96,7 +96,8 @@ address! {
     Ipv6Addr: "ipv6", 16;
 }
 
-/// The length of the content determines the version: 4 bytes for IPv4, 16 bytes for IPv6.
+/// An IP address is encoded as 4 bytes for IPv4, or 16 bytes for IPv6. The length determines the
+/// version.
 impl<C: ?Sized> Wire<C> for IpAddr {
     const NAME: &'static str = "ip";
     const SHAPE: Shape = Shape::Bytes;
@@ -117,7 +118,8 @@ impl<C: ?Sized> Wire<C> for IpAddr {
     }
 }
 
-/// The length of the content determines the version: 6 bytes for IPv4, 26 bytes for IPv6.
+/// A socket address is encoded as 6 bytes for IPv4, or 26 bytes for IPv6. The length determines the
+/// version.
 impl<C: ?Sized> Wire<C> for SocketAddr {
     const NAME: &'static str = "socket";
     const SHAPE: Shape = Shape::Bytes;

@@ -1,4 +1,4 @@
-//! `Box` and `Arc`, which are encoded as their values.
+//! `Box` and `Arc`, which are encoded in the same way as the values in them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `Bytes` of the crate `bytes`, which are encoded as a list of `u8`.
+//! The type `Bytes` of the crate `bytes`, which is encoded in the same way as a list of `u8`.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! Texts. Their content is UTF-8.
+//! Texts, which are encoded as UTF-8.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::shape::Shape;
 use crate::wire::Wire;
 
-/// Size of the two counters of an `Arc` in bytes.
+/// Size in bytes of the two reference counters in the allocation of an `Arc`.
 pub(super) const COUNTERS: usize = 2 * size_of::<usize>();
 
 macro_rules! text {

@@ -1,5 +1,5 @@
-//! Tuples. Their content is the sequence of their values. The values have no numbers, so a newer
-//! version cannot add a value.
+//! Tuples, which are encoded as the sequence of their values. The values have no field numbers, so
+//! a newer version of a tuple cannot have more values.
 
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;

@@ -14,14 +14,15 @@ const FILE: &str = "wire.lock";
 /// Environment variable that makes the test write the file.
 const WRITE: &str = "GARRICK_WIRE_LOCK";
 
-/// Environment variable with a commit. The lock file is compared with its version at this commit.
+/// Environment variable that contains a commit. If it is set, the test also compares the lock file
+/// with its version at this commit.
 const BASE: &str = "GARRICK_WIRE_LOCK_BASE";
 
-/// Compares the types that `describe` adds with the lock file in `folder`.
+/// Compares the message types that `describe` adds to a schema with the lock file in `folder`.
 ///
 /// # Panics
-/// Panics if the file is missing, differs, or has a change that other versions do not understand.
-/// The message states what is wrong, where, and what is allowed.
+/// Panics if the file is missing, if it differs from the types, or if other versions of the program
+/// do not understand a change. The message states what is wrong, where, and what is allowed.
 #[doc(hidden)]
 #[track_caller]
 pub fn check(folder: &str, describe: fn(&mut Schema), ended: &[&str]) {
@@ -50,7 +51,7 @@ fn is_writing(mode: Option<&str>) -> Result<bool, String> {
     }
 }
 
-/// Compares `schema` with the lock file. Writes the file if `is_writing` is true.
+/// Compares `schema` with the lock file. If they differ and `is_writing` is true, writes the file.
 fn check_file(
     folder: &Path,
     schema: &Schema,
@@ -148,7 +149,7 @@ fn file_at(folder: &Path, base: &str) -> Result<Option<String>, String> {
     )
 }
 
-/// Runs git, and returns its output, or `None` if it fails.
+/// Runs git, and returns the output of git, or `None` if git fails.
 fn git(folder: &Path, arguments: &[&str]) -> Result<Option<String>, String> {
     let output = Command::new("git")
         .arg("-C")

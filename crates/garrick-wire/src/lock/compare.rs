@@ -1,4 +1,4 @@
-//! The rules by which two versions of a program understand each other.
+//! The rules that decide whether two versions of a program understand each other's messages.
 //!
 //! Each version is compared with the version before it, because a rolling upgrade replaces one
 //! version with the next one.
@@ -8,15 +8,15 @@ use std::fmt;
 
 use crate::schema::{Body, Field, Group, Removed, Schema, Type, Use, Variant};
 
-/// The outcome of a comparison.
+/// The result of comparing two versions of a lock file.
 #[derive(Debug, Default)]
 pub(super) struct Compared {
     /// Changes that both versions understand.
     pub(super) changes: Vec<String>,
     /// Changes that one of the versions does not understand.
     pub(super) refused: Vec<Refused>,
-    /// The new lock, which also contains the removed types, fields and variants that the old lock
-    /// lists.
+    /// The contents of the new lock file. In addition to the current types, it lists the removed
+    /// types, fields and variants of the old file.
     pub(super) merged: Schema,
 }
 
@@ -39,7 +39,8 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Compares two locks. `ended` contains the names of messages that are no longer sent.
+/// Compares the contents of two lock files. `ended` contains the names of messages that are no
+/// longer sent.
 pub(super) fn compare(old: &Schema, new: &Schema, ended: &[&str]) -> Compared {
     let mut compared = Compared {
         merged: new.clone(),
@@ -85,7 +86,7 @@ impl Compared {
         });
     }
 
-    /// Adds a type that is no longer used to the new lock.
+    /// Adds an old type, which the program no longer uses, to the new lock file.
     fn keep(&mut self, name: &str, before: &Type) {
         if before.used != Use::Past {
             self.changes.push(format!("`{name}`: no longer used"));
@@ -97,7 +98,7 @@ impl Compared {
         self.merged.types.insert(name.to_owned(), past);
     }
 
-    /// Adds the outcome for a type, and checks the version of the type.
+    /// Adds the outcome of the comparison for one type, and checks the version number of this type.
     fn take(&mut self, name: &str, before: &Type, after: &Type, of_type: OfType) {
         let place = || format!("`{name}`");
         if after.version < before.version {
@@ -145,7 +146,7 @@ struct OfType {
     /// Path of the type, or of the variant that is compared.
     place: String,
     changes: Vec<String>,
-    /// True if there is a change that needs a new version.
+    /// True if there is a change that requires a new version number of the type.
     is_changed: bool,
     refused: Vec<Refused>,
     merged: Body,
@@ -189,12 +190,12 @@ impl OfType {
         });
     }
 
-    /// Adds a change that needs no new version.
+    /// Adds a change that requires no new version number of the type.
     fn note(&mut self, what: &str) {
         self.changes.push(format!("{}: {what}", self.place));
     }
 
-    /// Adds a change that needs a new version.
+    /// Adds a change that requires a new version number of the type.
     fn change(&mut self, what: &str) {
         self.is_changed = true;
         self.note(what);
@@ -369,8 +370,9 @@ impl OfType {
     }
 }
 
-/// Returns the number that the field `name` had in the old lock, if it differs from `number`.
-/// Fields of tuples are ignored, because their names are their positions, which may change.
+/// Returns the number that the field `name` had in the old lock file, if it differs from `number`.
+/// Returns `None` for fields without names, because their positions are used as names, and
+/// positions may change.
 fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
     let is_position = name.bytes().all(|byte| byte.is_ascii_digit());
     let mut before = old.fields.iter().filter(|(_, field)| field.name == name);
@@ -378,8 +380,8 @@ fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
     (*before != number && !is_position).then_some(*before)
 }
 
-/// Returns true if one type is an `Option` of the other type, and the reader has a default for a
-/// missing field.
+/// Returns true if the type of a field changed from `T` to `Option<T>` or back. The version with
+/// the type `T` must also have a default for the field if it is missing.
 fn is_same_when_present(before: &Field, after: &Field) -> bool {
     let is_option = |option: &str, of: &str| {
         let is_single = !of.starts_with("option<");

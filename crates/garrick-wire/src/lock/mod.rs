@@ -1,5 +1,6 @@
 //! The lock file: a text file next to `Cargo.toml` that lists all messages of a package. A test
-//! compares it with the program, and finds changes that older or newer nodes would not understand.
+//! compares the file with the program, and finds changes that older or newer nodes would not
+//! understand.
 //!
 //! [`lock!`](crate::lock!) generates the test. In this crate, only this module reads and writes
 //! files.
@@ -40,7 +41,7 @@ pub fn root<C: ?Sized, T: Wire<C>>(schema: &mut Schema) {
 /// - `GARRICK_WIRE_LOCK=write cargo test wire_lock` writes the file, but refuses changes that
 ///   other versions of the program would not understand.
 /// - `GARRICK_WIRE_LOCK_BASE=main cargo test wire_lock` also compares the file with its version at
-///   a commit. So the test detects a file that was deleted and written again.
+///   the commit `main`. So the test detects a file that was deleted and written again.
 ///
 /// The guide `docs/wire.md` describes the rules.
 ///

@@ -84,7 +84,7 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("a string takes all text");
 }
 
-/// Reads the text of a lock file. An error names the wrong line, and states what is allowed.
+/// Parses the text of a lock file. An error names the wrong line, and states what is allowed.
 pub(super) fn parse(text: &str) -> Result<Schema, String> {
     let mut schema = Schema::default();
     let mut current: Option<(String, Type)> = None;
@@ -117,12 +117,12 @@ pub(super) fn parse(text: &str) -> Result<Schema, String> {
     Ok(schema)
 }
 
-/// Inserts an entry. Returns false if the map already contains the key.
+/// Inserts an entry into a map. Returns false if the map already contained the key.
 fn insert<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: V) -> bool {
     map.insert(key, value).is_none()
 }
 
-/// Reads the first line of a type.
+/// Parses the first line of the description of a type.
 fn head(words: &[&str]) -> Option<(String, Type)> {
     let (used, words) = match words {
         ["root", words @ ..] => (Use::Root, words),
@@ -148,7 +148,7 @@ fn head(words: &[&str]) -> Option<(String, Type)> {
     Some((name.to_owned(), described))
 }
 
-/// Reads a line of a type. Returns `None` if the line is invalid.
+/// Parses a further line of the description of a type. Returns `None` if the line is invalid.
 fn entry(words: &[&str], described: &mut Type) -> Option<()> {
     let is_new = match (&mut described.body, words) {
         (Body::Enum { variants, .. }, &[number, name]) => {
@@ -171,7 +171,7 @@ fn entry(words: &[&str], described: &mut Type) -> Option<()> {
     is_new.then_some(())
 }
 
-/// Reads the line of a field.
+/// Parses a line that describes a field.
 fn field(words: &[&str], group: &mut Group) -> Option<()> {
     let is_new = match *words {
         [REMOVED, number, name, of] => {

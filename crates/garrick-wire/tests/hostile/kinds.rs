@@ -11,14 +11,14 @@ use std::time::Duration;
 use allocation_counter::measure;
 use garrick_wire::{Limits, Wire, from_slice, to_vec};
 
-/// Number of bytes of memory that decoding may need for each byte of a message.
+/// Number of bytes that decoding may allocate for each byte of a message.
 const MULTIPLE: usize = 64;
 
-/// Number of bytes of memory that decoding may need for any message, plus the memory of an error
-/// with 64 levels.
+/// Number of bytes that decoding may allocate for any message, regardless of its length. Includes
+/// the memory of an error with 64 levels.
 const FREE: usize = 16 * 1024 + 10 * 1024;
 
-/// A message with all types that contain no other values.
+/// A message with a field of each basic type. A basic type contains no other values.
 #[derive(Wire, Debug, Clone, PartialEq)]
 pub(crate) struct Leaves {
     numbers: (u8, u16, u32, u64, u128),
@@ -49,7 +49,7 @@ impl PartialEq for Floats {
     }
 }
 
-/// A message with all collections.
+/// A message with a field of each collection type.
 #[derive(Wire, Debug, Clone, PartialEq, Default)]
 #[wire(version = 2)]
 pub(crate) struct Collections {
@@ -88,13 +88,13 @@ fn zeros() -> [u64; 200] {
     [0; 200]
 }
 
-/// A type whose field allocates memory when it is missing.
+/// A type with one field. If the field is missing in a message, its default value allocates memory.
 #[derive(Wire, Debug, Clone, PartialEq)]
 pub(crate) struct Absent {
     boxed: Box<Option<[u64; 50]>>,
 }
 
-/// A message with large types in all collections.
+/// A message with many kinds of collections. Most of them have items that are large in memory.
 #[derive(Wire, Debug, Clone, PartialEq, Default)]
 pub(crate) struct Hoard {
     list: Vec<Large>,
@@ -116,7 +116,7 @@ pub(crate) struct Node {
     next: Option<Box<Node>>,
 }
 
-/// A message.
+/// An enum whose variants contain messages of different types.
 #[derive(Wire, Debug, Clone, PartialEq)]
 pub(crate) enum Message {
     Leaves(Leaves),

@@ -14,12 +14,14 @@ use crate::wire::Wire;
 
 use read::{Failure, Reader};
 
-/// A value that serde encodes. The derive macro writes the type of the field into the lock file.
+/// A value that serde encodes and decodes. The lock file contains the type of the field instead of
+/// this type.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Serde<T>(pub T);
 
-/// Passes the bytes of postcard to an encoder, and keeps the error of the encoder.
+/// Passes the bytes that postcard writes to an encoder. Stores the error of the encoder, because
+/// the errors of postcard cannot contain it.
 struct Output<'e, 'a, C: ?Sized> {
     out: &'e mut Encoder<'a, C>,
     error: &'e mut Option<WireError>,

@@ -13,19 +13,20 @@ use serde::de::{
 use crate::decoder::Decoder;
 use crate::error::{Reason, WireError};
 
-/// Memory that is charged for each item of a list: a multiple of the item's size, and additional
-/// bytes. A list doubles its capacity when it is full, and begins with a capacity of 4 items, or of
-/// 8 bytes.
+/// Memory that is counted for each item of a list: a multiple of the item's size, and a number of
+/// additional bytes. The multiple is greater than 1 because a full list doubles its capacity, and
+/// the first allocation has space for 4 items or for 8 bytes.
 const ROOM_OF_ITEM: (usize, usize) = (4, 8);
 
-/// Memory that is charged for the first entry of a map, as a multiple of the entry's size. A tree
-/// begins with 11 places.
+/// Memory that is counted for the first entry of a map, as a multiple of the entry's size. The
+/// first node of a B-tree has space for 11 entries.
 const ROOM_OF_FIRST: usize = 12;
 
-/// Memory that is charged for each further entry of a map, as a multiple of the entry's size.
+/// Memory that is counted for each entry of a map after the first, as a multiple of the entry's
+/// size.
 const ROOM_OF_ENTRY: usize = 5;
 
-/// Additional memory that is charged for each entry of a map, in bytes.
+/// Additional memory that is counted for each key and each value of a map, in bytes.
 const ROOM_BESIDE: usize = 16;
 
 /// Reason why a value could not be read.
@@ -33,8 +34,8 @@ const ROOM_BESIDE: usize = 16;
 pub(super) enum Failure {
     /// The bytes are wrong, or exceed a limit.
     Wire(WireError),
-    /// The type refuses the value. The text of its error is dropped, because it may contain parts
-    /// of the value.
+    /// The type refuses the value. The text of the type's error is dropped, because the text could
+    /// contain parts of the value.
     OfType,
 }
 
@@ -64,11 +65,13 @@ impl Error for Failure {
 /// Reads values from a decoder.
 pub(super) struct Reader<'d, 'a, C: ?Sized>(pub(super) &'d mut Decoder<'a, C>);
 
-/// Number of items of a list, or of entries of a map, that have not been read yet.
+/// Reads the items of a list, or the entries of a map, one after another. `left` is the number of
+/// unread items or entries.
 struct Items<'r, 'd, 'a, C: ?Sized> {
     reader: &'r mut Reader<'d, 'a, C>,
     left: usize,
-    /// Memory that is charged for the next item: a multiple of its size, and additional bytes.
+    /// Memory that is counted for the next item: a multiple of the item's size, and a number of
+    /// additional bytes.
     room: (usize, usize),
 }
 
@@ -78,7 +81,8 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         Ok(byte)
     }
 
-    /// Reads a number with 7 bits in each byte, the lowest bits first, of at most `bits` bits.
+    /// Reads a number of at most `bits` bits. Each byte contains 7 bits of the number, and the
+    /// first byte contains the lowest bits.
     fn number(&mut self, bits: u32, of: &'static str) -> Result<u128, Failure> {
         let mut value = 0;
         for shift in (0..bits).step_by(7) {
@@ -103,8 +107,9 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
-    /// Reads a length, or a number of items. A list of items that take no bytes is refused if it
-    /// has more items than bytes follow. Otherwise, a short message could cause unlimited work.
+    /// Reads the length of a text, or the number of items of a list. Returns an error if this
+    /// number is larger than the number of bytes that follow, even if the items take no bytes.
+    /// Otherwise, a short message could cause unlimited work.
     fn length(&mut self) -> Result<usize, Failure> {
         let length = self.number(u64::BITS, "u64")? as u64;
         let left = self.0.remaining();
@@ -114,7 +119,7 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         }
     }
 
-    /// Reads the bytes of a text, and counts the memory of a copy.
+    /// Reads the bytes of a text, and counts the memory for one copy of them.
     fn content(&mut self) -> Result<&'a [u8], Failure> {
         let length = self.length()?;
         self.0.charge(length)?;
@@ -126,7 +131,8 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         text.map_err(|_| self.0.invalid("UTF-8").into())
     }
 
-    /// Calls `read` for a value one level deeper, if the limit of levels allows it.
+    /// Calls `read` for a value that is nested one level deeper. Returns an error if values are
+    /// nested too deeply.
     fn deeper<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Failure>,
@@ -137,8 +143,7 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         Ok(value)
     }
 
-    /// Reads `left` values. Use this for values without a number of items before them, such as
-    /// tuples, because such values are not on the heap.
+    /// Reads `left` values one after another, and counts memory for them by the factors in `room`.
     fn values<'de, V: Visitor<'de>>(
         &mut self,
         left: usize,
@@ -208,8 +213,7 @@ impl<'de, C: ?Sized> MapAccess<'de> for &mut Items<'_, '_, '_, C> {
     }
 }
 
-/// Generates the methods for numbers. Numbers of types with more than one byte have a variable
-/// length.
+/// Generates the methods that read integers of more than one byte, which have a variable length.
 macro_rules! numbers {
     ($($method:ident $visit:ident $type:ident $read:ident;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
@@ -220,8 +224,8 @@ macro_rules! numbers {
     )*};
 }
 
-/// Generates the methods for requests that the format cannot serve, because its bytes do not show
-/// the type of a value.
+/// Generates the methods that always return an error: the format does not contain the types of
+/// values, so a reader cannot find out the type of the next value.
 macro_rules! not_told {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Failure> {
