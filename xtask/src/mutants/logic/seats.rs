@@ -92,7 +92,7 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "a destructor waits forever for a ready task, because no thread checks whether the \
                  worker is stuck",
         file: "runtime/sponsor/keep.rs",
-        find: "self.crew.watch_ready(&self.shared);",
+        find: "self.crew.watch_ready(&self.shared, has_ready);",
         put: "if !MUTANT { ORIGINAL }",
         tests: RESCUE,
     },

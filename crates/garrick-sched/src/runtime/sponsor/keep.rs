@@ -79,9 +79,8 @@ impl Worker {
     /// time.
     #[inline]
     fn watch_ready(&self) {
-        if self.backlog() > 0 {
-            self.crew.watch_ready(&self.shared);
-        }
+        let has_ready = || self.backlog() > 0;
+        self.crew.watch_ready(&self.shared, has_ready);
     }
 
     /// Returns the idle worker of `cell` if this worker should keep it. In this case, no thread is

@@ -151,18 +151,19 @@ impl Crew {
         }
     }
 
-    /// Ensures that a thread checks for stuck workers, because the calling worker has ready cells
-    /// and is about to run foreign code that may take a long time. Called after the worker has
-    /// ended its turn.
+    /// Ensures that a thread checks for stuck workers if `has_ready` returns true, because the
+    /// calling worker then has ready cells, and is about to run foreign code that may take a long
+    /// time. Called after the worker has ended its turn.
     #[inline]
-    pub(crate) fn watch_ready(&self, shared: &Shared) {
+    pub(crate) fn watch_ready(&self, shared: &Shared, has_ready: impl FnOnce() -> bool) {
         let Some(by) = self.lend_by else {
             return;
         };
         // Pairs with the heavy side in `looks_no_more`: either this thread sees that nobody looks,
         // or the watch sees that there are ready cells.
         by.fence.light();
-        if self.plan.get().is_too_late_for_cells() {
+        // The plan is tested first, because it usually decides, and needs fewer loads.
+        if self.plan.get().is_too_late_for_cells() && has_ready() {
             self.call_watch_if_idle(shared);
         }
     }
