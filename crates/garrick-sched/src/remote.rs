@@ -30,8 +30,8 @@ pub(crate) struct Remote {
     place: Mutex<Option<Place>>,
     /// Address of the crew (the group of threads) that runs the worker. The field `seat` is the
     /// number of the worker's seat. The loom models do not check this field. Each reader has the
-    /// token of a cell of this worker (the right to notify the worker), or has the seat. So it sees
-    /// everything that was written before the worker had any cell.
+    /// token of a cell of this worker (the right to notify the worker), or has the seat. So each
+    /// reader sees everything that was written before the worker had any cell.
     crew: AtomicPtr<()>,
     seat: AtomicUsize,
     /// True if guests may run the worker. A guest is a thread that waits for an answer and does not
@@ -69,7 +69,8 @@ pub(crate) trait Serve: Send + Sync {
     fn is_this_thread(&self) -> bool;
 }
 
-/// The place of a worker: its crew (group of threads), and the number of its seat.
+/// The place of a worker: the crew (group of threads) that runs it, and the number of its seat in
+/// this crew.
 struct Place {
     crew: Arc<dyn Serve>,
     seat: usize,
@@ -139,7 +140,7 @@ fn with_place<R>(number: u16, f: impl FnOnce(&AtomicPtr<Remote>) -> R) -> R {
     f(&REMOTES[usize::from(number)])
 }
 
-/// Calls `f` with the free numbers of workers. `f` must not block.
+/// Calls `f` with the record of the free worker numbers, whose lock is held. `f` must not block.
 #[cfg(not(garrick_loom))]
 fn with_numbers<R>(f: impl FnOnce(&mut Numbers) -> R) -> R {
     f(&mut NUMBERS.lock().unwrap_or_else(PoisonError::into_inner))

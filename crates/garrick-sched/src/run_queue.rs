@@ -246,8 +246,8 @@ impl RunQueue {
         });
     }
 
-    /// Makes room in the ring and pushes again. Called as a tail call, so that the caller need not
-    /// save registers.
+    /// Makes room in the ring, and then pushes the entry. Called as a tail call, so that the caller
+    /// need not save registers.
     #[cold]
     #[inline(never)]
     fn push_message_without_room<M>(&self, turn: u64, cell: CellPtr, message: M) {

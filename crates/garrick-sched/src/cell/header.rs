@@ -51,8 +51,8 @@ pub(crate) struct DoorTable {
     pub(crate) stop: unsafe fn(CellPtr),
     /// Returns true if the receiver behind the door has stopped.
     pub(crate) is_stopped: unsafe fn(CellPtr) -> bool,
-    /// Registers a notice, which is called when the receiver behind the door has ended. The notice
-    /// is passed untyped because its type belongs to a layer above.
+    /// Registers a function to call when the receiver behind the door has ended. The pointer to
+    /// this function is untyped because its type belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
     /// Writes the capacity of the mailbox behind the door through the given pointer. The pointer is
     /// untyped because its type belongs to a layer above.
@@ -241,7 +241,7 @@ impl Header {
         unsafe { block.write(self) };
     }
 
-    /// Returns the table of functions of the task and its messages.
+    /// Returns the table with the functions for the task and its messages.
     #[inline]
     pub(crate) fn table(&self) -> &'static Table {
         // Relaxed: a table is a constant, and all tables of a cell are right for its messages.

@@ -119,7 +119,7 @@ impl Header {
         self.inbox.load(Relaxed).is_null()
     }
 
-    /// Returns the value that the inbox of this cell has while it is idle.
+    /// Returns the value that this cell's inbox has while the inbox is idle.
     fn idle(&self) -> *mut Envelope {
         idle_of(self.is_bounded())
     }

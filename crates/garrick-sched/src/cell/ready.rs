@@ -206,7 +206,8 @@ impl Ready {
         }
     }
 
-    /// Counts that a thread has begun to run the worker. Only that thread calls this.
+    /// Adds 1 to the number of times that a thread has begun to run the worker. Called by each
+    /// thread that has begun to run it.
     pub(crate) fn count_sit(&self) {
         // Relaxed: the previous sitter has written it, and then left.
         let sits = self.sits.load(Relaxed).wrapping_add(1);

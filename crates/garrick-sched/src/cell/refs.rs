@@ -67,7 +67,8 @@ pub(crate) enum Dropped {
     /// The owner has counted the reference. The caller must send the reference to the owner in an
     /// envelope.
     WithOwner,
-    /// The last reference of an orphan was dropped. The caller must free the block.
+    /// The last reference to an orphan (a cell without an owner) was dropped. The caller must free
+    /// the block.
     LastOfOrphan,
 }
 
@@ -82,7 +83,7 @@ pub(crate) enum Settled {
 }
 
 impl Header {
-    /// Marks a block that is about to be freed, in debug builds.
+    /// Marks the block of the cell as freed in debug builds, just before the block is freed.
     #[cfg(not(garrick_loom))]
     pub(crate) fn poison(&self) {
         if cfg!(debug_assertions) {
@@ -91,8 +92,8 @@ impl Header {
         }
     }
 
-    /// Marks a block that is freed, in loom models. Loom reports each access that is not ordered
-    /// before the free.
+    /// Marks the block of the cell as freed in a loom model. Loom then reports each access that is
+    /// not ordered before the free.
     #[cfg(garrick_loom)]
     pub(crate) fn poison(&self) {
         // SAFETY: loom checks that nobody else uses it.

@@ -47,7 +47,7 @@ pub(crate) enum Event {
     Born(Birth),
     /// A task has ended.
     Gone(CellPtr),
-    /// Messages were sent to a task. The event has a reference to its cell.
+    /// Messages were sent to a task. The event has a reference to the cell of this task.
     Sent(CellPtr, Chain),
 }
 

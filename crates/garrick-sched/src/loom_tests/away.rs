@@ -1,5 +1,5 @@
-//! Loom models of turns that block. Meanwhile, another thread runs the worker. Later, the turn
-//! comes back to its worker.
+//! Loom models of turns that block. While a turn blocks, another thread runs the worker of the
+//! turn. Later, the turn comes back to this worker.
 
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ impl Task for Blocks {
     }
 }
 
-/// Creates a sponsor with one worker, a task that blocks, and a task to which it sends.
+/// Creates a sponsor with one worker, a task that blocks, and a task to which the blocking task
+/// sends.
 fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedLog, Alive) {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());

@@ -147,7 +147,7 @@ fn loom_what_was_done_with_a_place_is_seen_by_who_has_it_next() {
     });
 }
 
-/// Creates a task with a bounded mailbox that stops after some messages.
+/// Creates a task with a bounded mailbox. The task stops after `messages` messages.
 fn bounded(
     here: &crate::runtime::sponsor::Here,
     capacity: usize,

@@ -229,7 +229,8 @@ fn loom_a_newborn_is_refused_or_ends_with_the_sponsor() {
     });
 }
 
-/// Task that stops at its first message, in a turn in which it may have sent to itself.
+/// Task that stops at its first message. If `sends` is true, the task sends a message to itself in
+/// the same turn.
 struct Brief {
     sends: bool,
 }

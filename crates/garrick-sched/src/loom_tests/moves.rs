@@ -90,9 +90,10 @@ impl Task for Wanderer {
     }
 }
 
-/// Runs a sender that moves and sends before and after the move. If `with_stranger` is true, a
-/// thread outside of both sponsors has the token of the receiver during this time: the right to
-/// notify the receiver's worker. This thread uses the token only at the end.
+/// Runs a task that sends a message, moves to the sponsor of the receiver, and sends again. If
+/// `with_stranger` is true, a thread outside of both sponsors has the token of the receiver during
+/// this time: the right to notify the receiver's worker. This thread uses the token only at the
+/// end.
 fn wander(with_stranger: bool) {
     let (here, log, alive) = (here(), Log::default(), Alive::default());
     let to = here.spawn(Sink::new(&log, &alive));

@@ -15,8 +15,8 @@ use crate::runtime::turn::Turn;
 /// Threads that must be joined at the end of a model.
 type Threads = Arc<Mutex<Vec<JoinHandle<()>>>>;
 
-/// A task that sends each number that it receives. If the number is 1, another thread decides
-/// whether the turn commits.
+/// A task that forwards each number that it receives to another task. If the number is 1, another
+/// thread decides whether the turn commits.
 struct Later {
     note: Address<u32>,
     decides: fn(Pending),

@@ -56,7 +56,8 @@ fn end(shared: &Shared, left: LeftInModel) {
 }
 
 /// Runs two workers. The first worker runs a `Meddler`, which uses the address of a task. The
-/// second worker sends to this task and visits it.
+/// second worker sends to this task, and visits it: handles its messages during the long turn of
+/// the first worker.
 fn visited<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,

@@ -13,7 +13,7 @@ use super::{check, spawn};
 use crate::runtime::room::{Place, Room};
 use crate::waker::waker_of_thread;
 
-/// A value that only the owner of the place accesses.
+/// A value that is accessed only by the thread that has the only place of a mailbox.
 pub(super) struct Guarded(UnsafeCell<u32>);
 
 // SAFETY: loom checks that one thread after the other touches it.
@@ -30,7 +30,8 @@ impl Guarded {
         self.add_as_keeper();
     }
 
-    /// Adds 1 to the value, in the role of the owner of a mailbox whose only place is taken.
+    /// Adds 1 to the value. Called by the task that owns the mailbox, while the mailbox's only
+    /// place is taken.
     pub(super) fn add_as_keeper(&self) {
         // SAFETY: there is one place.
         self.0.with_mut(|value| unsafe { *value += 1 });

@@ -402,8 +402,8 @@ fn give_one(shared: &Arc<Shared>) -> loom::thread::JoinHandle<()> {
     })
 }
 
-/// Panics if work waits in the shared queue, a worker has no thread that runs it, and no thread was
-/// woken.
+/// Panics if work waits in the shared queue, although no thread runs the worker with the index
+/// `home` and no thread was woken to run it.
 fn check_nothing_waits(shared: &Shared, home: usize) {
     let is_left = Remote::of(shared.homes[home]).ready.is_parked();
     assert!(!is_left || shared.queued() == 0, "somebody is told");
@@ -559,9 +559,9 @@ fn loom_a_cell_that_was_gathered_is_given_away_before_something_is_dropped() {
     assert_eq!(gathers(false, true), 0);
 }
 
-/// Checks that the thread that removes a mark sees all writes that were made before the mark was
-/// stored. A thread of a sponsor would see its own writes anyway, so this test and the next one use
-/// the ready stack directly.
+/// Checks that a thread that removes a mark from a ready stack sees all writes that were made
+/// before the mark was stored. A thread of a sponsor would see its own writes anyway, so this test
+/// and the next one use the ready stack directly.
 #[test]
 fn loom_who_sits_has_what_was_left() {
     check(|| {

@@ -17,7 +17,7 @@ use crate::world::Nanos;
 /// mailbox.
 const NOTES: usize = 16;
 
-/// Record of one mailbox at some earlier censuses (counts of waiting messages).
+/// Record of one mailbox, from which the age of its oldest message is computed.
 struct Entry {
     task: TaskId,
     table: &'static Table,
@@ -79,8 +79,8 @@ impl Ages {
         }
     }
 
-    /// Returns the time for which the oldest message of a mailbox has waited at least, in
-    /// nanoseconds. `first` is the number of that message. Returns 0 if no earlier census (count of
+    /// Returns the minimum time, in nanoseconds, for which the oldest message of a mailbox has
+    /// waited. `first` is the number of that message. Returns 0 if no earlier census (count of
     /// waiting messages) has listed the mailbox.
     pub(super) fn age_of(&mut self, task: TaskId, table: &Table, first: usize) -> Nanos {
         let now = self.now;

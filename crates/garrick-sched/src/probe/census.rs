@@ -32,7 +32,7 @@ const HEAVY: u64 = 256;
 pub(super) struct Censuses {
     /// Number of census requests so far. Incremented by threads that take samples.
     asked: AtomicU64,
-    /// Number of requests that were made before the last census (count of waiting messages).
+    /// Number of census requests at the time of the last census (count of waiting messages).
     /// Written by the worker.
     answered: AtomicU64,
     found: Mutex<Found>,

@@ -1,4 +1,4 @@
-//! The counters of one worker that other threads read.
+//! The counters of one worker, which other threads read.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

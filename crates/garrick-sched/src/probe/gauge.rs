@@ -84,7 +84,7 @@ struct Activation {
 struct Turn {
     kind: usize,
     began: Nanos,
-    /// Number of turns that the worker ran before this one.
+    /// Number of turns that the worker ran before this turn.
     turns: u64,
     time_by: TimeBy,
 }

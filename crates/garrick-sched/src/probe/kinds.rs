@@ -101,7 +101,7 @@ impl Kind {
     }
 
     /// Returns the counters by kind of message. Returns `None` if the messages have no kinds, or if
-    /// the kind of task is counted together with others.
+    /// the kind of task is counted together with other kinds.
     pub(super) fn messages(&self) -> Option<&Messages> {
         let names = self.table.get()?.messages;
         let create = || Box::new(Messages::new(names));

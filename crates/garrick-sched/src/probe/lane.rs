@@ -47,7 +47,7 @@ pub(crate) struct Looked {
     pub(crate) label: Option<String>,
 }
 
-/// Number of activations and of turns that a worker has begun.
+/// Numbers of activations and turns that a worker has begun.
 #[derive(Clone, Copy)]
 pub(crate) struct Progress {
     /// Number of activations, modulo 2^32.
@@ -159,8 +159,8 @@ impl Lane {
         self.books.as_ref().map(|books| books.ledger.due())
     }
 
-    /// Selects the next activation for timing, because the selected activation did not take place:
-    /// there was no cell to run.
+    /// Selects the next activation for timing. The activation that was selected before did not take
+    /// place, because there was no cell to run.
     pub(crate) fn postpone(&self, picks: u32) {
         if let Some(books) = &self.books {
             books.ledger.postpone(picks);
@@ -511,8 +511,8 @@ impl Books {
         seen.iter().map(sighted).collect()
     }
 
-    /// Adds work to the counters of a kind. If a task was seen doing the work, also adds it to the
-    /// time of that task.
+    /// Adds work to the counters of a kind of task. If another thread has seen a task doing this
+    /// work, also adds the duration of the work to the time of that task.
     fn post(&self, posted: Posted, seen: &[Sight]) {
         let counted = &*self.counted;
         let kind = counted.kinds.at(posted.place);

@@ -17,10 +17,11 @@ use crate::world::Nanos;
 pub(crate) struct Lanes {
     /// A reader of the counters of each worker. Set when the worker starts.
     readers: Vec<OnceLock<LaneReader>>,
-    /// Counts of tasks that other threads have created for this sponsor, if kinds are counted.
+    /// Counts, by kind, of the tasks that other threads have created for this sponsor. `None` if
+    /// kinds of tasks are not counted.
     outside: Option<Mutex<Kinds>>,
-    /// Turns of the sponsor that are away from their workers (they block), if kinds of tasks are
-    /// counted.
+    /// Turns of the sponsor that are away from their workers (they block). `None` if kinds of tasks
+    /// are not counted.
     away: Option<TurnsAway>,
 }
 

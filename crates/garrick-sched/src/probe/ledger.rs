@@ -120,10 +120,11 @@ pub(super) struct Posted {
 pub(super) enum Source {
     /// The work was counted because activations of the kind were timed.
     Timed,
-    /// An untimed activation was long, and was probably one of this kind.
+    /// The work was done in an untimed long activation, which was probably an activation of this
+    /// kind.
     Excess,
-    /// An untimed activation was long, and the lookout thread has seen it. Contains the index of
-    /// the activation among those that the lookout thread has seen.
+    /// The work was done in an untimed long activation that the lookout thread has seen. Contains
+    /// the index of the activation among those that the lookout thread has seen.
     Seen(usize),
 }
 
@@ -229,8 +230,8 @@ impl Ledger {
         self.due.get()
     }
 
-    /// Selects the activation after `picks` for timing, because the selected activation did not
-    /// take place.
+    /// Selects the activation after number `picks` for timing. The activation that was selected
+    /// before did not take place.
     pub(super) fn postpone(&self, picks: u32) {
         self.due.set(picks.wrapping_add(1));
     }

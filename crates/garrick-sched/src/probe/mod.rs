@@ -168,9 +168,10 @@ pub struct WorkerSample {
 pub struct AwaySample {
     /// Name of the kind of task.
     pub name: &'static str,
-    /// Number of turns that are away.
+    /// Number of turns that are away: they are in [`Turn::blocking`](crate::Turn::blocking), and
+    /// their workers run other tasks meanwhile.
     pub turns: u64,
-    /// Time in nanoseconds for which the turn that left first has been away so far.
+    /// Time in nanoseconds for which the turn that left its worker first has been away so far.
     pub longest: Nanos,
 }
 

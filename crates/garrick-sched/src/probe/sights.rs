@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of activations in the record of those that the lookout thread has seen.
+/// Maximum number of activations that are recorded, out of those that the lookout thread has seen.
 const SIGHTS_MAX: usize = 16;
 /// Minimum duration of a slow turn, in nanoseconds.
 pub(super) const SLOW_TURN: Nanos = 100_000_000;

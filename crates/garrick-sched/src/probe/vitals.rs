@@ -64,7 +64,8 @@ impl Run {
     }
 }
 
-/// Counts of a worker's tasks that are not in the counters of their kinds yet.
+/// Counts of a worker's new and ended tasks, before these counts are added to the counters of the
+/// kinds.
 pub(crate) struct Vitals {
     /// True if the work of each kind of task is counted.
     are_counted: bool,

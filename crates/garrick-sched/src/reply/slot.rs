@@ -42,11 +42,11 @@ const GONE: u32 = 4;
 pub(super) struct Slot<V> {
     /// State of the slot, as in the diagram of the module. Both sides write and read it.
     state: AtomicU32,
-    /// Waker of the asker. Initialized in `WAITING`. The asker writes it, and the replier moves it
-    /// out in `WAKING`.
+    /// Waker of the asker. Initialized while the state is `WAITING`. The asker writes the waker,
+    /// and the replier moves it out in the state `WAKING`.
     waker: UnsafeCell<MaybeUninit<Waker>>,
-    /// The answer. The replier writes it before `publish`, and the asker moves it out in `WAKING`
-    /// or `READY`.
+    /// The answer. The replier writes it before `publish`, and the asker moves it out in the state
+    /// `WAKING` or `READY`.
     value: UnsafeCell<MaybeUninit<V>>,
 }
 
@@ -160,7 +160,7 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Moves the waker of the asker out, and leaves the slot. Called by the replier.
+    /// Moves the asker's waker out of the slot, and leaves the slot. Called by the replier.
     ///
     /// # Safety
     /// The caller is the replier, and the state was `WAITING` before it was `WAKING`.

@@ -426,7 +426,7 @@ pub(crate) fn enter(cell: CellPtr) -> Way {
     }
 }
 
-/// Returns true if a message from this thread to the cell is refused because its sponsor is
+/// Returns true if a message from this thread to the cell is refused because the cell's sponsor is
 /// shutting down. A false result may be outdated immediately.
 pub(crate) fn is_refused(cell: CellPtr) -> bool {
     matches!(enter(cell), Way::Refused)

@@ -32,7 +32,7 @@ impl<M: 'static> Turn<'_, M> {
     }
 }
 
-/// Calls [`AtEnd::committed`] of an action, and drops the action.
+/// Calls [`AtEnd::committed`] on the action, and drops the action.
 ///
 /// # Safety
 /// The requirements of [`end`] apply.
@@ -41,7 +41,7 @@ unsafe fn committed<T: AtEnd>(action: NonNull<()>) {
     unsafe { end(action, T::committed) };
 }
 
-/// Calls [`AtEnd::undone`] of an action, and drops the action.
+/// Calls [`AtEnd::undone`] on the action, and drops the action.
 ///
 /// # Safety
 /// The requirements of [`end`] apply.
@@ -50,7 +50,7 @@ unsafe fn undone<T: AtEnd>(action: NonNull<()>) {
     unsafe { end(action, T::undone) };
 }
 
-/// Calls a method of an action, and drops the action.
+/// Calls `method` on the action, and drops the action.
 ///
 /// # Safety
 /// The pointer comes from `Box::leak` of a `Box<T>`, and is not used again.

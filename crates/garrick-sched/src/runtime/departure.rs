@@ -60,7 +60,8 @@ impl Trail {
         Self::new(Departure::default())
     }
 
-    /// Returns true if this trail is a departure, which only measures how long its message waits.
+    /// Returns true if this trail is a departure: the record of a sending time, from which the
+    /// waiting time of a message is measured.
     pub(crate) fn is_departure(&self) -> bool {
         self.value::<Departure>().is_some()
     }

@@ -15,7 +15,7 @@ pub struct Seen {
     pub waiting: Option<u64>,
     /// State of the task.
     pub standing: Standing,
-    /// [Label](crate::Task::label) of the task. `None` if the task has none or is in use.
+    /// [Label](crate::Task::label) of the task. `None` if the task has no label, or is in use.
     pub label: Option<String>,
 }
 

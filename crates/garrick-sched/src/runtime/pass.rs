@@ -20,8 +20,8 @@ use crate::runtime::worker::Worker;
 /// depth, a worker handles the message in a separate turn. Any other thread handles the message
 /// after the outermost door has returned.
 const DEPTH_MAX: u32 = 32;
-/// Maximum total size, in bytes, of the messages of nested calls of door functions on one stack.
-/// The stack contains each message a few times, because each door moves its message.
+/// Maximum total size in bytes of the messages that nested calls of door functions handle on one
+/// stack. The stack contains each message a few times, because each door moves its message.
 const NESTED_BYTES_MAX: usize = if cfg!(debug_assertions) {
     // Unoptimized code copies each message dozens of times.
     8 * 1024

@@ -215,7 +215,8 @@ impl Purse {
         }
     }
 
-    /// Restores the places that the turn had used before it left its worker.
+    /// Restores the record of the places in mailboxes that the turn had used before the turn left
+    /// its worker.
     pub(crate) fn restore(&self, used: Used) {
         debug_assert!(self.held.borrow().is_empty(), "nothing was taken meanwhile");
         self.used.set(true);
@@ -232,8 +233,8 @@ impl Purse {
         }
     }
 
-    /// Panics in debug builds if there are places when a turn begins, because no message would keep
-    /// their rooms (the semaphores of mailboxes) alive.
+    /// Panics in debug builds if taken places are recorded when a turn begins, because no message
+    /// would keep the rooms of these places (the semaphores of mailboxes) alive.
     #[inline]
     pub(crate) fn check_settled(&self) {
         debug_assert!(

@@ -34,10 +34,10 @@ struct Batch {
     slot: u32,
     /// Slot of the last message of the batch.
     last: u32,
-    /// Oldest envelope of the mailbox if the batch is in it, otherwise null.
+    /// Oldest envelope of the mailbox, if the batch is in this envelope. Otherwise null.
     envelope: *mut Envelope,
     /// True if the cell stays scheduled because more messages are waiting. Messages that the task
-    /// sends to itself are then handled after the waiting ones. If false, the task may send to
+    /// sends to itself are then handled after the waiting messages. If false, the task may send to
     /// itself as to any idle task.
     busy: bool,
 }
@@ -440,9 +440,9 @@ fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(cell, worker, flow)
 }
 
-/// Prepares the handling of the last message of a batch. If it is the last message of its envelope,
-/// removes the envelope from the mailbox. Returns true if more messages are waiting. Otherwise,
-/// marks the cell as no longer scheduled, and returns false.
+/// Prepares the handling of the last message of a batch. If this message is also the last one in
+/// its envelope, removes the envelope from the mailbox. Returns true if more messages are waiting.
+/// Otherwise, marks the cell as no longer scheduled, and returns false.
 #[inline(never)]
 fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
     // SAFETY: the oldest of the local mailbox, hence ours.

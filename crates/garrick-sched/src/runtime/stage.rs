@@ -33,9 +33,9 @@ const KEPT_MAX: usize = 4096;
 /// Position of the end of a local mailbox before the turn appended a message to it.
 struct Appended {
     cell: CellPtr,
-    /// Last envelope of the mailbox before the turn, or null.
+    /// Last envelope that the mailbox had before the turn, or null.
     tail: *mut Envelope,
-    /// Number of free slots of the last envelope before the turn.
+    /// Number of free slots that the envelope `tail` had before the turn.
     free: u32,
 }
 
@@ -76,8 +76,8 @@ pub(crate) struct Owed {
 }
 
 /// An answer that the turn has given to a thread or a future. The answer is stored in the slot of
-/// the asker. Exactly one of the two functions is called, once. Both run foreign code, and catch
-/// its panics.
+/// the asker. Either `publish` or `refuse` is called, exactly once. Both functions run foreign
+/// code, and catch its panics.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) slot: NonNull<()>,
@@ -136,7 +136,8 @@ pub(crate) struct Stage {
     kept: RefCell<Vec<CellPtr>>,
     /// Places in bounded mailboxes that the turn has taken.
     pub(crate) purse: Purse,
-    /// True if the end of the turn must do more than move the marks of the run queues.
+    /// True if the end of the turn must do more than move the marks to which an undo cuts the run
+    /// queues back.
     dirty: Cell<bool>,
 }
 
@@ -161,20 +162,22 @@ impl Stage {
         }
     }
 
-    /// Returns true if the end of the turn must do more than move the marks of the run queues.
+    /// Returns true if the end of the turn must do more than move the marks to which an undo cuts
+    /// the run queues back.
     #[inline]
     pub(crate) fn is_dirty(&self) -> bool {
         self.dirty.get()
     }
 
-    /// Records that the end of the turn must do more than move the marks of the run queues.
+    /// Records that the end of the turn must do more than move the marks to which an undo cuts the
+    /// run queues back.
     #[inline]
     pub(crate) fn set_dirty(&self) {
         self.dirty.set(true);
     }
 
-    /// Clears the flag that [`Stage::set_dirty`] has set, because the end of the turn is about to
-    /// do the work.
+    /// Clears the flag of [`Stage::set_dirty`]. Called just before the end of the turn does the
+    /// work for which the flag was set.
     pub(crate) fn clear_dirty(&self) {
         self.dirty.set(false);
     }
@@ -346,7 +349,8 @@ impl Stage {
         list.push(owed);
     }
 
-    /// Takes the answers of turn number `turn`, which was undone.
+    /// Removes and returns the answers that turn number `turn` has sent to tasks. This turn was
+    /// undone.
     pub(crate) fn take_owed(&self, turn: u64) -> Vec<Owed> {
         if self.owed_by.get() == turn {
             self.owed.take()
@@ -355,18 +359,18 @@ impl Stage {
         }
     }
 
-    /// Takes the doors (functions behind addresses) that were kept alive for the turn, with their
-    /// references.
+    /// Removes and returns the doors (functions behind addresses) that were kept alive for the
+    /// turn, with their references.
     pub(crate) fn take_kept(&self) -> Vec<CellPtr> {
         self.kept.take()
     }
 
-    /// Passes all delayed messages of the turn to `insert`, in the order of sending.
+    /// Calls `insert` with each delayed message of the turn, in the order of sending.
     pub(crate) fn commit_later(&self, insert: impl FnMut(Later)) {
         drain(&self.later, insert);
     }
 
-    /// Takes the delayed messages of the turn.
+    /// Removes and returns the delayed messages of the turn.
     pub(crate) fn take_later(&self) -> Vec<Later> {
         self.later.take()
     }
@@ -379,12 +383,13 @@ impl Stage {
         }
     }
 
-    /// Passes all messages that timers must not send to `drop`, which may add more such messages.
+    /// Calls `drop` with each message that a timer must not send. `drop` may add more such
+    /// messages.
     pub(crate) fn take_unsent(&self, drop: impl FnMut(Timed)) {
         drain(&self.unsent, drop);
     }
 
-    /// Passes all timers that the turn has cancelled to `cancel`, which may cancel more timers.
+    /// Calls `cancel` with each timer that the turn has cancelled. `cancel` may cancel more timers.
     pub(crate) fn commit_cancelled(&self, cancel: impl FnMut(Timer)) {
         drain(&self.cancelled, cancel);
     }
@@ -396,12 +401,12 @@ impl Stage {
         self.given.borrow_mut().push(given);
     }
 
-    /// Passes all answers of the turn to `publish`, oldest first. `publish` may add more answers.
+    /// Calls `publish` with each answer of the turn, oldest first. `publish` may add more answers.
     pub(crate) fn commit_given(&self, publish: impl FnMut(Given)) {
         drain(&self.given, publish);
     }
 
-    /// Takes the answers of the turn.
+    /// Removes and returns the answers that the turn has given to threads and futures.
     pub(crate) fn take_given(&self) -> Vec<Given> {
         self.given.take()
     }

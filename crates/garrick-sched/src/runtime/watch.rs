@@ -88,8 +88,8 @@ impl Watcher {
         self.cancelled.load(Relaxed)
     }
 
-    /// Calls the notice, or drops it if the watch was cancelled. Catches panics of the call, and of
-    /// the destructors of captured values.
+    /// Calls the function of the watch, or drops it if the watch was cancelled. Catches panics of
+    /// the function, and of the destructors of its captured values.
     pub(crate) fn tell(self, ended: Ended) {
         let is_cancelled = self.is_cancelled();
         let notice = self.notice;

@@ -158,8 +158,8 @@ impl Sender {
 /// A choice that was taken: the cell to run, and the message to deliver.
 pub(super) struct Taken {
     pub(super) task: u32,
-    /// Index of the sender-receiver pair of the message. `NONE` if the pair has no other messages,
-    /// or if the task starts.
+    /// Index of the sender-receiver pair of the message. `NONE` if the pair has no further
+    /// messages, or if the choice starts a task.
     pub(super) pair: u32,
     /// Envelope to deliver, or null if the task starts.
     pub(super) envelope: *mut Envelope,
@@ -168,10 +168,10 @@ pub(super) struct Taken {
     pub(super) is_last: bool,
 }
 
-/// Messages to one receiver that were not delivered and must be dropped.
+/// Undelivered messages to one receiver, which must be dropped.
 pub(super) struct Dropped {
     pub(super) cell: CellPtr,
-    /// Oldest of these messages, which begins a linked list of all of them.
+    /// Oldest message to drop. It begins a linked list of all messages to drop.
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,
@@ -195,8 +195,8 @@ pub(super) struct Air {
     /// For each choice: the task that starts, or the pair whose oldest message is delivered. A
     /// choice has the same index here and in `choices`.
     targets: Vec<Target>,
-    /// For each number of an event that the caller can offer: the index of the offered choice in
-    /// `choices`, or `NONE` if it is not offered.
+    /// Indices in `choices` of the events that the caller has offered, by the number of the event.
+    /// `NONE` for each event that is not offered.
     others: Vec<u32>,
     /// Choices that the last step has caused, oldest first.
     pub(super) caused: Vec<Choice>,
@@ -377,7 +377,8 @@ impl Air {
         }
     }
 
-    /// Adds an undelivered message to a task. Returns true if it is the only one to this task.
+    /// Adds an undelivered message to a task. Returns true if the task has no other undelivered
+    /// messages.
     pub(super) fn add_flight(&mut self, to: u32, sender: Sender, envelope: *mut Envelope) -> bool {
         // SAFETY: the envelope is ours.
         unsafe { (*envelope).set_next(ptr::null_mut()) };

@@ -33,8 +33,8 @@ use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
 /// Maximum number of rounds in which arrived messages and events are handled between two steps. If
-/// there are still new ones after these rounds, the simulation panics, because they would cause
-/// each other without end.
+/// there is still a new message or event after these rounds, the simulation panics, because
+/// messages and events would cause each other without end.
 const ROUNDS_MAX: usize = 1 << 20;
 
 /// Maximum number of times that a closing node looks for tasks to stop, because destructors can
@@ -109,7 +109,7 @@ pub struct Circumstances {
     pub is_internal: bool,
     /// True if a turn will run. False for a request to stop or to move.
     pub is_turn: bool,
-    /// True if a message is delivered, which can be lost.
+    /// True if the choice delivers a message, which can be lost.
     pub is_message: bool,
     /// True if [`Fate::Doubled`] sends a copy of the message.
     pub can_double: bool,
@@ -473,8 +473,8 @@ impl Simulation {
         self.collect(Sender::OUTSIDE);
     }
 
-    /// Closes a node. `sender` is recorded as the sender of the messages that the destructors of
-    /// its tasks send.
+    /// Closes a node. `sender` is recorded as the sender of the messages that destructors of the
+    /// node's tasks send.
     fn close(&mut self, node: usize, sender: Sender, sent: Sent) {
         if !self.is_open(node) {
             return;

@@ -14,7 +14,7 @@ use super::Timer;
 use crate::cell::TaskId;
 use crate::runtime::shards::Shards;
 
-/// Maximum capacity with which a task's list of timers keeps its allocation when it becomes empty.
+/// Maximum capacity with which an empty list of a task's timers keeps its allocation.
 const ROOM_MIN: usize = 16;
 
 /// Timers of the tasks in one shard of the register: one of its parts, which have separate locks.
