@@ -103,8 +103,8 @@ pub(crate) struct RunQueue {
     head: AtomicUsize,
     /// Number of the next entry to push.
     tail: AtomicUsize,
-    /// `head + capacity` at the last check. For entries with smaller numbers, there is certainly
-    /// room.
+    /// `head + capacity` at the last check. The ring certainly has room for entries with smaller
+    /// numbers.
     room_end: Cell<usize>,
     /// Number of the last turn that pushed an entry.
     turn: AtomicU64,
@@ -216,7 +216,7 @@ impl RunQueue {
         self.push_where_there_is_room(turn, write);
     }
 
-    /// Pushes an entry like `push`. The ring must have room for the entry.
+    /// Pushes an entry as `push` does. The ring must have room for the entry.
     #[inline]
     fn push_where_there_is_room(&self, turn: u64, write: impl FnOnce(*mut Entry)) {
         let tail = self.tail();
@@ -367,8 +367,8 @@ impl RunQueue {
         Some(entry)
     }
 
-    /// Removes the entries below number `next`, which other threads have taken. The worker may have
-    /// taken one entry in the meantime.
+    /// Removes the entries below number `next`, which other threads have taken. In the meantime,
+    /// the worker may have taken the last of these entries from the other end.
     pub(crate) fn skip_to(&self, next: usize) {
         let (head, tail) = (self.head(), self.tail());
         let taken = next.wrapping_sub(head);

@@ -23,11 +23,12 @@ pub(crate) enum Kind {
     Messages,
     /// Gives one counted reference to the cell back to the owner (README, step 6).
     Release,
-    /// Requests an activation of the task without a message.
+    /// Requests an activation in which the task need not handle a message.
     Wake,
     /// Requests that the owner stop the task once all earlier messages are handled.
     Stop,
-    /// Requests a turn of the task without a message. The request waits in order with the messages.
+    /// Requests a turn in which the task handles no message (a nudge). The request waits in order
+    /// with the messages.
     Nudge,
     /// Contains a watcher to notify when the task has ended.
     Watch,

@@ -127,7 +127,7 @@ pub(crate) struct Table {
     /// Returns the kind of the oldest message in an envelope, without moving the message out.
     #[cfg(feature = "sim")]
     pub(crate) kind_in_envelope: unsafe fn(*mut Envelope) -> usize,
-    /// Returns the name of the type of the messages.
+    /// Returns the name of the messages' type.
     #[cfg(feature = "sim")]
     pub(crate) message_name: fn() -> &'static str,
     /// The type of the task's messages. Used by [`Header::check_messages`], and for copies of
@@ -151,8 +151,9 @@ impl Table {
 /// The header of a cell. The task comes after the header, in the same block.
 #[repr(C)]
 pub(crate) struct Header {
-    /// Table of the task's functions. Written by the owner, read by threads that send to the cell
-    /// or drop messages for it. Loom models do not check this field, because it orders nothing.
+    /// Table of the task's functions. Written by the owner, read by threads that send messages to
+    /// the cell or drop messages for it. Loom models do not check this field, because it orders
+    /// nothing.
     table: unmodelled::AtomicPtr<Table>,
     /// The [`State`] word. Written by the owner. Any thread may read the part `home` of the word.
     pub(super) state: AtomicU64,

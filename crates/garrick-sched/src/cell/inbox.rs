@@ -72,7 +72,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Returns a chain of one envelope.
+    /// Returns a chain (a list of envelopes) with one envelope.
     pub(crate) fn of_one(envelope: *mut Envelope) -> Self {
         Self {
             oldest: envelope,

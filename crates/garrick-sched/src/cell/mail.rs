@@ -30,8 +30,9 @@ pub(crate) struct Mail {
 }
 
 impl Mail {
-    /// Returns the oldest envelope that was not handled, its lowest slot to read, and true if the
-    /// next envelope contains messages. Returns `None` if all envelopes were handled.
+    /// Returns the oldest envelope that was not handled, its lowest slot to read, and a flag that
+    /// is true if the next envelope contains messages. Returns `None` if all envelopes were
+    /// handled.
     pub(crate) fn next(&self) -> Option<(*mut Envelope, u32, bool)> {
         // SAFETY: envelopes up to the last one are the visitor's to read.
         let envelope = unsafe { self.first.as_ref() }?;
@@ -157,8 +158,8 @@ impl Header {
         Some(mail.last)
     }
 
-    /// Inserts a list of envelopes, oldest first, before all others in the local mailbox. Only the
-    /// owner calls this.
+    /// Inserts a list of envelopes, oldest first, before all other envelopes in the local mailbox.
+    /// Only the owner calls this.
     ///
     /// # Safety
     /// The requirements of [`Header::append`] apply.

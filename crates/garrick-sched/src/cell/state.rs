@@ -105,7 +105,7 @@ impl State {
         self.0
     }
 
-    /// Creates a state from the bits of a word.
+    /// Creates a state from the bits of a state word.
     #[inline]
     pub(super) const fn of_bits(bits: u64) -> Self {
         Self(bits)

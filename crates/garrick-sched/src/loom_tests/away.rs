@@ -12,7 +12,8 @@ use crate::runtime::turn::Turn;
 
 /// Message to a task that blocks.
 enum Wish {
-    /// Makes the task send 1, block, and send 2. The function runs while the task blocks.
+    /// Makes the task send the number 1, block, and send the number 2. Contains a function that
+    /// runs while the task blocks.
     Block(fn(&Blocks, &Address<Wish>)),
     /// Makes the task record a number.
     Note(u32),
@@ -48,7 +49,7 @@ impl Task for Blocks {
 }
 
 /// Creates a sponsor with one worker, a task that blocks, and a task to which the blocking task
-/// sends.
+/// sends messages.
 fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedLog, Alive) {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());

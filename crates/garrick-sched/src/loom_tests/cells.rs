@@ -273,7 +273,7 @@ fn loom_who_watches_a_task_that_stops_hears_of_it_once() {
 
 #[test]
 fn loom_what_is_undone_leaves_no_reference_and_no_message() {
-    /// Task that sends to a task of another thread and then undoes the turn.
+    /// Task that sends a message to a task of another thread, and then undoes the turn.
     struct Fickle(Address<u32>);
     impl Task for Fickle {
         type Message = ();

@@ -85,8 +85,8 @@ fn check(model: impl Fn() + Sync + Send + 'static) {
 /// Runs a model that has very many interleavings.
 ///
 /// If the environment variable `GARRICK_LONG_MODELS` is set, the model runs as in [`check_with`],
-/// which takes minutes. By default, the model has one preemption less. If no preemption would
-/// remain, the model has one preemption, and spawned threads run first.
+/// which takes minutes. By default, the model runs with one preemption less than `preemptions`. If
+/// no preemption would remain, the model runs with one preemption, and spawned threads run first.
 fn check_long(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     if std::env::var_os("GARRICK_LONG_MODELS").is_some() {
         check_with(preemptions, model);

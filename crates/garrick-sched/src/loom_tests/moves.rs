@@ -1,4 +1,5 @@
-//! Loom models of cells that move to another sponsor while other threads send to them.
+//! Loom models of cells that move to another sponsor while other threads send messages to these
+//! cells.
 
 use super::{Alive, Log, Sink, check, here, of, spawn};
 use crate::cell::{Chain, Push};

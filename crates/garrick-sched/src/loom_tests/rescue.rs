@@ -12,7 +12,8 @@ use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// A function that a turn of the task calls. Returns true if the task stops after this turn.
+/// A function that a `Meddler` calls in its turn. Returns true if the `Meddler` stops after this
+/// turn.
 type Meddle = fn(Address<u32>, &Turn<'_, ()>) -> bool;
 
 /// Task that uses the address of another task, in a turn that counts as long.
@@ -56,8 +57,8 @@ fn end(shared: &Shared, left: LeftInModel) {
 }
 
 /// Runs two workers. The first worker runs a `Meddler`, which uses the address of a task. The
-/// second worker sends to this task, and visits it: handles its messages during the long turn of
-/// the first worker.
+/// second worker sends messages to this task, and visits it: handles its messages during the long
+/// turn of the first worker.
 fn visited<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,
@@ -172,7 +173,7 @@ fn loom_a_timer_is_set_while_another_thread_looks_at_the_wheel() {
     );
 }
 
-/// Task whose destructor sends to another task.
+/// Task whose destructor sends a message to another task.
 struct Leaves(Address<u32>);
 
 impl Task for Leaves {

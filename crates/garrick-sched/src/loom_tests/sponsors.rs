@@ -64,7 +64,7 @@ fn loom_cells_are_given_to_a_worker_that_is_idle_and_nothing_is_left_at_the_end(
     });
 }
 
-/// Task (a player) that sends to the next player, a limited number of times.
+/// Task (a player) that sends messages to the next player, a limited number of times.
 struct Player {
     other: Option<Address<u32>>,
     handled: Arc<AtomicUsize>,
@@ -84,8 +84,8 @@ impl Task for Player {
     }
 }
 
-/// Creates players on the given workers. Each player sends to the next one. Returns the first
-/// player.
+/// Creates players on the given workers. Each player sends messages to the next one. Returns the
+/// first player.
 fn relay(
     shared: &Shared,
     handle: &Handle,
@@ -119,8 +119,8 @@ fn loom_the_end_waits_for_what_goes_to_and_fro_between_workers() {
     });
 }
 
-/// Gives away one of two cells of a worker. At the same time, another thread sends to the cell,
-/// drops references to it, and claims cells.
+/// Gives away one of two cells of a worker. At the same time, another thread sends messages to this
+/// cell, drops references to it, and claims cells.
 fn given_away_while(second: fn(Address<u32>) -> usize) {
     check_long(1, move || {
         let (shared, handle) = sponsor(2);

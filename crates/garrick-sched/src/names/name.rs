@@ -48,13 +48,13 @@ impl TaskName {
         Self::NOWHERE.derived(u64::from(number) << 32)
     }
 
-    /// Returns the name of a timer that sends to this task. `number` is the number of earlier
-    /// timers that send to this task.
+    /// Returns the name of a timer that sends messages to this task. `number` is the number of
+    /// earlier timers that send messages to this task.
     pub(crate) fn timer(self, number: u32) -> Self {
         self.derived(u64::from(number) << 32 | TIMER)
     }
 
-    /// Returns a name for the sender of copies. The simulation makes these copies of the messages
+    /// Returns a name that stands for the sender of copied messages. The simulation copies messages
     /// that the task with this name has sent.
     #[must_use]
     pub fn of_copies(self) -> Self {

@@ -158,7 +158,7 @@ fn blocks_of(class: usize) -> usize {
     SLAB_BYTES / class_bytes(class)
 }
 
-/// Returns the end of the blocks of a slab.
+/// Returns the address at which the blocks of a slab end.
 ///
 /// # Safety
 /// A slab of `class` begins at `base`.

@@ -24,7 +24,7 @@ use crate::world::Nanos;
 pub(crate) struct Lane {
     /// Counters that are kept even without probes, and that change rarely.
     rare: RefCell<Group<7>>,
-    /// Counters by kind of task. `None` if kinds are not counted.
+    /// Counters by kind of task. `None` if kinds of tasks are not counted.
     books: Option<Books>,
 }
 
@@ -112,7 +112,7 @@ impl Lane {
         }
     }
 
-    /// Returns true if kinds are counted.
+    /// Returns true if the work of each kind of task is counted.
     #[inline]
     pub(crate) fn counts(&self) -> bool {
         self.books.is_some()
@@ -152,8 +152,8 @@ impl Lane {
         }
     }
 
-    /// Returns the number of the activation that the worker must time next, by
-    /// [`Lane::begin`] and [`Lane::end`]. Returns `None` if kinds are not counted.
+    /// Returns the number of the activation that the worker must time next, by [`Lane::begin`] and
+    /// [`Lane::end`]. Returns `None` if kinds of tasks are not counted.
     #[inline]
     pub(crate) fn due(&self) -> Option<u32> {
         self.books.as_ref().map(|books| books.ledger.due())

@@ -59,7 +59,7 @@ impl Lanes {
     }
 
     /// Counts a turn that leaves its worker. `table` is the kind of the turn's task. Returns the
-    /// number of the turn if kinds are counted.
+    /// number of the turn if kinds of tasks are counted.
     pub(crate) fn leave(&self, table: &'static Table, now: impl FnOnce() -> Nanos) -> Option<u64> {
         let away = self.away.as_ref()?;
         Some(away.leave(table, now()))

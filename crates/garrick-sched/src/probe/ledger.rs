@@ -82,7 +82,7 @@ pub(super) struct Point {
 /// A timed activation that has ended.
 #[derive(Clone, Copy)]
 pub(super) struct Timed {
-    /// Index of the kind of the task.
+    /// Index of the task's kind.
     pub(super) place: usize,
     /// Duration of the activation, including the time that reading the clock takes.
     pub(super) lasted: Nanos,
@@ -436,8 +436,9 @@ impl Ledger {
         (self.mean.get() * open.activations as f64) as Nanos
     }
 
-    /// Adds the work of a gap to the totals, except for the work of a long timed activation. If the
-    /// excess time of the gap is at least `least`, counts this time for other long activations.
+    /// Adds the work of a gap (the activations between two timed ones) to the totals, except for
+    /// the work of a long timed activation. If the excess time of the gap is at least `least`,
+    /// counts this time for other long activations.
     fn add_untimed(
         &self,
         mut open: Work,
@@ -532,8 +533,8 @@ impl Ledger {
         counted
     }
 
-    /// Records the time of a long activation, or the part of a gap's excess time that was counted
-    /// for a long activation.
+    /// Records the time that was counted for a long activation: its own time, or a part of the
+    /// excess time of a gap (the activations between two timed ones).
     fn note_long(&self, place: usize, time: Nanos) {
         let entries = &mut self.long.borrow_mut()[usize::from(time >= SEEN)];
         add_to(entries, place, Work::of(time));

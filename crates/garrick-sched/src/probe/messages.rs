@@ -38,8 +38,8 @@ struct Counts {
     longest: AtomicU64,
 }
 
-/// Counters of the kinds of messages of one kind of task. Written by one worker, read by any
-/// thread.
+/// Counters for each kind of message that one kind of task handles. Written by one worker, read by
+/// any thread.
 pub(super) struct Messages {
     names: &'static [&'static str],
     /// Counters for each kind of message that has a name, up to [`MESSAGES_MAX`] kinds. The last

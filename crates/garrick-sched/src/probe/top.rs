@@ -195,7 +195,7 @@ impl Busiest {
         self.wants_names
     }
 
-    /// Sets the label of a task that does not run now, if it is listed without one.
+    /// Sets the label of a task that does not run now, if the task is listed without a label.
     pub(super) fn name_one(
         &mut self,
         task: TaskId,

@@ -321,7 +321,7 @@ unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
     }
 }
 
-/// Stores the reason why there is no answer in the slot, and publishes it.
+/// Stores in the slot the reason why there is no answer, and publishes this reason.
 ///
 /// # Safety
 /// The requirements of `answer_slot` apply.

@@ -212,7 +212,7 @@ impl<R: 'static> Ask<R> {
 
     /// Returns true if only this thread can handle the question, so that this thread must not wait.
     /// This is the case if the question is on the ready stack of a [`Here`](crate::Here) of this
-    /// thread, which does not run now.
+    /// thread, and this `Here` does not run now.
     fn waits_for_itself(&self) -> bool {
         if simulates_here() {
             return true;

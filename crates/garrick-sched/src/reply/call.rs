@@ -29,8 +29,8 @@ pub struct Call<'a, M: 'static, R: 'static, F> {
 }
 
 enum Stage<'a, M: 'static, R: 'static, F> {
-    /// The question is not sent yet. The function creates the message of the question from the
-    /// reply.
+    /// The question is not sent yet. Contains the receiver, and the function that creates the
+    /// message of the question from the reply.
     New(&'a Address<M>, F),
     Asked(Ask<R>),
     /// A panic occurred while the question was sent.

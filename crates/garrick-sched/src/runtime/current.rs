@@ -53,8 +53,8 @@ pub fn in_turn() -> bool {
     !WORKER.get().is_null()
 }
 
-/// A value that identifies a turn, from [`turn_mark`]. All turns of the workers that exist at the
-/// same time have different marks.
+/// A value that identifies a turn, from [`turn_mark`]. Two turns of workers that exist at the same
+/// time never have the same mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TurnMark {
     worker: u16,

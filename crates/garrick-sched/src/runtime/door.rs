@@ -161,8 +161,8 @@ pub trait Door: Send + Sync + Sized + 'static {
 }
 
 /// Access to the bounded mailbox behind a door, for senders that know only the address of the door.
-/// [`Door::gauged`] returns a value of this type. Methods such as [`Address::capacity`] and
-/// [`Address::place`] call its methods.
+/// [`Door::gauged`] returns this access. Methods such as [`Address::capacity`] and
+/// [`Address::place`] call the methods of this trait.
 #[doc(hidden)]
 pub trait Gauged<M> {
     /// Returns the [`Room`] of the mailbox, in which senders wait for places. Returns `None` if a

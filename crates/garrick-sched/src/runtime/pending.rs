@@ -47,7 +47,7 @@ impl Decided {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
     }
 
-    /// Takes the decision about the turn, if a thread has made it.
+    /// Removes and returns the decision about the turn, if a thread has already decided.
     pub(crate) fn take(&self) -> Option<Decision> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

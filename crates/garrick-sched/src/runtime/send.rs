@@ -81,7 +81,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Schedules an idle or new cell of this worker with this message.
+    /// Schedules an idle or new cell of this worker, and gives the cell `message` to handle.
     #[inline(always)]
     fn schedule_with<M>(&self, cell: CellPtr, message: M) {
         let state = cell.state();
@@ -110,7 +110,7 @@ impl Worker {
         }
     }
 
-    /// Sends to a cell that has an idle inbox and may already be scheduled.
+    /// Sends a message to a cell that has an idle inbox and may already be scheduled.
     #[inline(never)]
     fn send_on_busy<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.home() != self.sends_at.get() || cell.state().is_stopped() {
@@ -211,9 +211,9 @@ impl Worker {
         })
     }
 
-    /// Returns true if the turn can send to a cell through its mailbox. The cell must belong to
-    /// this worker and must not have stopped, and no earlier message to it may be on its way
-    /// through the inbox.
+    /// Returns true if the turn can send messages to a cell directly through its mailbox. The cell
+    /// must belong to this worker and must not have stopped, and no earlier message to it may be on
+    /// its way through the inbox.
     fn reaches(&self, cell: CellPtr) -> bool {
         cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.state().is_stopped()
     }

@@ -100,7 +100,7 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// Returns the receivers of the staged messages of a turn that has left its worker.
+    /// Returns the receivers of the messages that a turn had staged before it left its worker.
     pub(crate) fn receivers(&self) -> impl Iterator<Item = CellPtr> {
         self.outgoing.iter().map(|out| out.cell)
     }
@@ -188,8 +188,8 @@ impl Stage {
         self.covered.get()
     }
 
-    /// Records the end of the mailbox of a scheduled cell of this worker, unless it is already
-    /// recorded.
+    /// Records the current end of a mailbox, unless this turn has already recorded its end. The
+    /// mailbox belongs to a scheduled cell of this worker.
     fn cover(&self, cell: CellPtr) {
         if self.covered.get() != cell.state() {
             let tail = cell.mailbox_tail();
@@ -222,7 +222,7 @@ impl Stage {
         self.covered.set(cell.state());
     }
 
-    /// Adds a message to the chain of the last receiver.
+    /// Adds a message to the chain (the list of staged envelopes) of the last receiver.
     ///
     /// # Errors
     /// Returns the message if `cell` is not the last receiver, or if the newest envelope of the
@@ -306,8 +306,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Stages a note (an envelope that makes a request) to a cell of any worker, after the messages
-    /// that this turn has sent to the cell.
+    /// Stages a note (an envelope that makes a request) for a cell of any worker, after the
+    /// messages that this turn has sent to the cell.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         cell.clone_foreign();
         self.set_dirty();
@@ -335,7 +335,8 @@ impl Stage {
         self.timers_watched_by.replace(turn) != turn
     }
 
-    /// Records an answer that must be refused if turn number `turn` is undone.
+    /// Records an answer to a task. If turn number `turn` is undone, the asking task must get a
+    /// refusal.
     pub(crate) fn owe(&self, turn: u64, owed: Owed) {
         if owed.cell.is_door() {
             owed.cell.clone_foreign();
@@ -534,8 +535,8 @@ impl Stage {
         self.set_dirty();
     }
 
-    /// Commits the appended messages: removes the marks APPENDED from the mailboxes, and counts the
-    /// places of the messages as used.
+    /// Commits the appended messages: removes the marks APPENDED from the mailboxes, and gives back
+    /// the taken places that have no message.
     #[inline]
     pub(crate) fn forget_appended(&self) {
         self.purse.settle();
@@ -600,7 +601,7 @@ fn append_envelope<M>(pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: 
     }
 }
 
-/// Links envelopes, oldest first, into a chain. Returns `None` if there are none.
+/// Links envelopes, oldest first, into a chain. Returns `None` if there are no envelopes.
 fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     let (oldest, rest) = envelopes.split_first()?;
     let mut chain = Chain::of_one(*oldest);
@@ -612,8 +613,8 @@ fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     Some(chain)
 }
 
-/// Returns a chain that contains a trail (a trace context), followed by the envelope with the
-/// message to which the trail belongs.
+/// Returns a chain (a list of envelopes) that contains a trail (a trace context), followed by the
+/// envelope with the message to which the trail belongs.
 pub(crate) fn chain_behind(pool: &Pool, trail: Trail, envelope: *mut Envelope) -> Chain {
     let mut chain = Chain::of_one(parcel::sealed(pool, Kind::Trail, trail));
     // SAFETY: made for this, so it is ours alone.
@@ -640,8 +641,8 @@ unsafe fn append_to_chain<M>(pool: &Pool, chain: &mut Chain, message: M) {
     }
 }
 
-/// Returns the number of free slots in the last envelope of a mailbox of this worker, or 0 if there
-/// is none.
+/// Returns the number of free slots in the last envelope of a mailbox, or 0 if the mailbox is
+/// empty. The mailbox belongs to this worker.
 fn free_slots(tail: *mut Envelope) -> u32 {
     // SAFETY: in the local mailbox, hence ours.
     unsafe { tail.as_ref() }.map_or(0, Envelope::free)

@@ -27,7 +27,7 @@ impl Trail {
         Arc::strong_count(&self.0) - 1
     }
 
-    /// Returns the value, if it has the type `T`.
+    /// Returns the value of this trail, if the value has the type `T`.
     #[must_use]
     pub fn value<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()

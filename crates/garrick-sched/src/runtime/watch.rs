@@ -32,7 +32,7 @@ pub enum Ended {
     Unreachable,
     /// The sponsor of the task has stopped.
     SponsorEnded,
-    /// The task had already ended when it was watched.
+    /// The task had already ended before the request to watch it arrived.
     Before,
     /// The node of the task was lost, or the connection to this node. The task may still run.
     /// Contains the name of the node.
@@ -195,7 +195,7 @@ fn tell_all(late: Vec<Watcher>) {
     }
 }
 
-/// Notifies the watchers of a cell, with the reason why it has ended.
+/// Notifies the watchers of a task that has ended, and tells them the reason.
 pub(crate) fn tell(cell: CellPtr, ended: &Ended) {
     let watchers = shard(cell).remove(&cell.0.addr().get());
     for watcher in watchers.into_iter().flat_map(|watchers| watchers.list) {

@@ -163,8 +163,8 @@ pub(super) struct Taken {
     pub(super) pair: u32,
     /// Envelope to deliver, or null if the task starts.
     pub(super) envelope: *mut Envelope,
-    /// True if no more messages to the task are left, so that a reference to the task must be
-    /// dropped.
+    /// True if the task has no further undelivered messages, so that a reference to the task must
+    /// be dropped.
     pub(super) is_last: bool,
 }
 
@@ -175,8 +175,8 @@ pub(super) struct Dropped {
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,
-    /// True if no more messages to the task are left, so that a reference to the task must be
-    /// dropped.
+    /// True if the task has no further undelivered messages, so that a reference to the task must
+    /// be dropped.
     pub(super) is_last: bool,
 }
 
@@ -340,7 +340,7 @@ impl Air {
         self.withdraw_pairs(index);
     }
 
-    /// Allows the delivery of messages to a task again, after its last turn was decided.
+    /// Allows the delivery of messages to a task again, after the decision about its last turn.
     pub(super) fn release(&mut self, index: u32) {
         if mem::replace(&mut self.tasks[index as usize].is_held, false) {
             self.offer_pairs(index);

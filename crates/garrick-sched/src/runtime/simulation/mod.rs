@@ -672,7 +672,7 @@ fn check_outside() {
     );
 }
 
-/// Returns the name of the kind of a message, if the task names kinds.
+/// Returns the name of a message's kind, if the task has names for kinds of messages.
 fn kind_of_message(table: &Table, envelope: *mut Envelope) -> Option<&'static str> {
     if table.messages.is_empty() || kind_of(envelope) != Some(Kind::Messages) {
         return None;

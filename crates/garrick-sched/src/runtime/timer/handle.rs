@@ -137,7 +137,7 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// Place of a timer that is set once, in the wheel of a worker.
+/// Place in a worker's wheel, for a timer that is set only once.
 #[derive(Clone, Copy)]
 struct Once {
     wheel: &'static SharedWheel,

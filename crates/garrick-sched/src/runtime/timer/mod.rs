@@ -60,7 +60,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// Returns the receiver, with the reference to it, and the message.
+    /// Returns the receiver and the message. The caller gets the reference to the receiver.
     pub(crate) fn take_apart(self) -> (CellPtr, Chain) {
         (self.cell, Chain::of_one(self.envelope))
     }
