@@ -3,8 +3,8 @@
 //!
 //! A [`Task`] is a sequential process with a mailbox. A [`Sponsor`] runs tasks on a pool of
 //! threads. A [`Here`] runs tasks on the calling thread. An [`Address`] is the capability to send
-//! to one task. A message between two tasks of the same worker uses no atomic read-modify-write.
-//! The file `cell/README.md` in the sources explains the protocol.
+//! messages to one task. A message between two tasks of the same worker uses no atomic
+//! read-modify-write. The file `cell/README.md` in the sources explains the protocol.
 //!
 //! Most users use the layers above this crate: `garrick-actor` and `garrick-flow`.
 #![allow(unsafe_code)] // The cell protocol needs it; every block is answered.

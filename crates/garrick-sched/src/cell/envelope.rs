@@ -42,9 +42,9 @@ pub(crate) enum Kind {
 /// The header of a block that contains messages. The messages come after the header.
 ///
 /// The thread that owns the envelope writes the fields. A visitor (another thread during a long
-/// turn of the owner) also reads the two atomic fields while the owner of the mailbox appends to
-/// it. Loom models do not check these fields. Instead, the visitor compares the cell's state word
-/// before and after its reads (`Header::snapshot`).
+/// turn of the owner) also reads the two atomic fields while the owner of the mailbox appends
+/// messages. Loom models do not check these fields. Instead, the visitor compares the cell's state
+/// word before and after its reads (`Header::snapshot`).
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope

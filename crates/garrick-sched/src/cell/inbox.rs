@@ -1,4 +1,4 @@
-//! The inbox, through which other threads send to a cell.
+//! The inbox, through which other threads send messages to a cell.
 //!
 //! The inbox is a stack of envelopes, newest first, and the owner takes the whole stack at once.
 //! Together with the mailbox, the inbox is a banker's queue, as in the Lisp TActors. The stack is a
@@ -140,7 +140,8 @@ impl Header {
         self.inbox.load(Relaxed) == DOOR
     }
 
-    /// Pushes a chain (README, step 1). The cell must not be a door.
+    /// Pushes a chain (a list of envelopes) to the inbox (README, step 1). The cell must not be a
+    /// door.
     ///
     /// # Safety
     /// The caller has a reference to the cell, and owns the chain.

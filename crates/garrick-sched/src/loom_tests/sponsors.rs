@@ -489,12 +489,13 @@ impl Task for Passes {
     }
 }
 
-/// Runs a worker that has only short turns and sends to a cell of a second worker, which no thread
-/// runs.
+/// Runs a worker that has only short turns. Its task sends messages to a cell of a second worker,
+/// which no thread runs.
 ///
-/// At the same time, another thread sends to a cell of the second worker: to the same cell, or to
-/// another one. If `ends` is true, the sending task is dropped at the end. Returns the number of
-/// runs in which the worker has *gathered* the cell (has taken it over from the second worker).
+/// At the same time, another thread sends messages to a cell of the second worker: to the same
+/// cell, or to another cell. If `ends` is true, the sending task is dropped at the end. Returns the
+/// number of runs in which the worker has *gathered* the cell (has taken it over from the second
+/// worker).
 fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
     let gathered = Arc::new(AtomicUsize::new(0));
     let counts = gathered.clone();

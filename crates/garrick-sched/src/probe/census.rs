@@ -81,7 +81,7 @@ impl Censuses {
     }
 }
 
-/// The data of the censuses (counts of waiting messages) that only the worker accesses.
+/// The data for censuses (counts of waiting messages), which only the worker accesses.
 pub(super) struct Tally {
     counts: RefCell<Counts>,
 }

@@ -34,7 +34,7 @@ struct Books {
     ledger: Ledger,
     /// The current activation. `None` if it is not timed.
     activation: Cell<Option<Activation>>,
-    /// The data of the censuses (counts of waiting messages) that only the worker accesses.
+    /// The data for censuses (counts of waiting messages), which only the worker accesses.
     tally: Tally,
     /// The gauge that measures the turns of each kind of message.
     gauge: Gauge,

@@ -122,9 +122,9 @@ impl<R: 'static> Ask<R> {
     ///
     /// # Errors
     /// - [`NoReply::Dropped`] if the reply is dropped without an answer.
-    /// - [`NoReply::OnWorker`] if called by a task, or if the thread runs a simulation. Also if the
-    ///   task that was asked belongs to a [`Here`](crate::Here) of this thread that still has
-    ///   messages to handle.
+    /// - [`NoReply::OnWorker`] if called by a task, if the thread runs a simulation, or if the asked
+    ///   task belongs to a [`Here`](crate::Here) of this thread, and this `Here` still has messages
+    ///   to handle.
     ///
     /// # Examples
     /// ```
@@ -211,8 +211,8 @@ impl<R: 'static> Ask<R> {
     }
 
     /// Returns true if only this thread can handle the question, so that this thread must not wait.
-    /// This is the case if the question is on the ready stack of a [`Here`](crate::Here) of this
-    /// thread, and this `Here` does not run now.
+    /// This is the case if this thread runs a simulation, or if the question is on the ready stack
+    /// of a [`Here`](crate::Here) of this thread, and this `Here` does not run now.
     fn waits_for_itself(&self) -> bool {
         if simulates_here() {
             return true;

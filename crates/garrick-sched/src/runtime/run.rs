@@ -37,8 +37,8 @@ struct Batch {
     /// Oldest envelope of the mailbox, if the batch is in this envelope. Otherwise null.
     envelope: *mut Envelope,
     /// True if the cell stays scheduled because more messages are waiting. Messages that the task
-    /// sends to itself are then handled after the waiting messages. If false, the task may send to
-    /// itself as to any idle task.
+    /// sends to itself are then handled after the waiting messages. If false, the task may send
+    /// messages to itself in the same way as to any idle task.
     busy: bool,
 }
 

@@ -85,9 +85,9 @@ pub trait Task: Sized + 'static {
     /// Called after a turn has panicked, if [`Task::RECOVERS`] is true. `message` is the panic
     /// message.
     ///
-    /// All staged effects of the failed turn were discarded. But the changes that it made to the
-    /// task's own fields stay. `recover` runs as a separate turn, in which the task may repair its
-    /// state. If it returns [`Flow::Continue`], the task continues with the next message. By
+    /// All staged effects of the failed turn were discarded. But the changes that this turn made to
+    /// the task's own fields stay. `recover` runs as a separate turn, in which the task may repair
+    /// its state. If it returns [`Flow::Continue`], the task continues with the next message. By
     /// default, the task stops.
     fn recover(&mut self, message: &str, turn: &Turn<'_, Self::Message>) -> Flow {
         let _ = (message, turn);

@@ -97,7 +97,8 @@ pub struct Birth {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Circumstances {
-    /// Node of the sender or of the timer, which may be closed. `None` for code outside of tasks.
+    /// Node of the sender or of the timer. The node may be closed. `None` for code outside of
+    /// tasks.
     pub from: Option<usize>,
     /// True if the node of the sender is closed.
     pub is_orphan: bool,
