@@ -86,8 +86,8 @@ impl Mail {
         Some(read)
     }
 
-    /// Returns true if the owner has probably not appended to the mailbox since the snapshot was
-    /// taken.
+    /// Returns true if the owner has probably not appended messages to the mailbox since the
+    /// snapshot was taken.
     pub(crate) fn is_whole(&self, cell: &Header) -> bool {
         // SAFETY: the last envelope stays until the owner mends the mailbox.
         let last = unsafe { self.last.as_ref() };
@@ -100,7 +100,7 @@ impl Header {
     ///
     /// The caller must have the token of the cell (the right to notify the home). `turn` returns
     /// the number of the current turn of the home. Returns `None` if the cell is not waiting in the
-    /// run queue, or if the current turn has appended to the mailbox.
+    /// run queue, or if the current turn has appended messages to the mailbox.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();

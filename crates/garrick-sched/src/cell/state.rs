@@ -35,8 +35,8 @@ const NEWBORN: u64 = 2;
 const STOPPED: u64 = 4;
 /// The cell is in the list of cells that its owner will free, or is being freed.
 const GARBAGE: u64 = 8;
-/// The current turn has appended to the local mailbox. So some messages in it are not committed
-/// yet.
+/// The current turn has appended messages to the local mailbox. So some messages in this mailbox
+/// are not committed yet.
 const APPENDED: u64 = 1 << 63;
 
 const HOME_SHIFT: u32 = 48;
@@ -333,7 +333,7 @@ impl Header {
         self.store(State::NONE.0);
     }
 
-    /// Records that the current turn appends to the mailbox.
+    /// Records that the current turn appends messages to the mailbox.
     #[inline]
     pub(crate) fn begin_append(&self) {
         self.check(State::is_scheduled, "a cell is scheduled while appended to");

@@ -1,5 +1,5 @@
-//! Loom models of a worker in a long turn. Another worker handles the messages of its cells (visits
-//! them).
+//! Loom models of a worker in a long turn. Meanwhile, another worker visits the cells of this
+//! worker: handles their messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -167,8 +167,8 @@ enum Pass {
 struct Sweep {
     class: usize,
     pass: Pass,
-    /// Lists of blocks that the current pass has not processed yet. The field `done` contains the
-    /// processed lists.
+    /// Lists of blocks that the current pass of the search has not processed yet. The field `done`
+    /// contains the processed lists.
     left: Vec<List>,
     done: Vec<List>,
     /// All slabs of the size class, sorted by address. In the last pass, this list contains only
@@ -176,8 +176,8 @@ struct Sweep {
     slabs: Vec<Found>,
     /// Index of the slab that contains the previously processed block.
     last: usize,
-    /// Number of blocks that this search has taken out of the depot. They are neither in the depot
-    /// nor in use.
+    /// Number of blocks that the search for unused memory has taken out of the depot. These blocks
+    /// are neither in the depot nor in use.
     held: u64,
     /// Number of slabs, of all size classes, that were given back to the operating system since the
     /// last period of observation ended.

@@ -91,7 +91,7 @@ impl Sight {
 }
 
 /// The activations of one worker that other threads have seen lately. The threads that observe the
-/// worker add to this record. The worker reads it after a long activation.
+/// worker add to this record. The worker reads the record after a long activation.
 #[derive(Default)]
 pub(super) struct Sights {
     current: Option<Sight>,

@@ -122,9 +122,9 @@ impl<R: 'static> Ask<R> {
     ///
     /// # Errors
     /// - [`NoReply::Dropped`] if the reply is dropped without an answer.
-    /// - [`NoReply::OnWorker`] if called by a task, if the thread runs a simulation, or if the asked
-    ///   task belongs to a [`Here`](crate::Here) of this thread, and this `Here` still has messages
-    ///   to handle.
+    /// - [`NoReply::OnWorker`] if called by a task, if the thread runs a simulation, or if the
+    ///   asked task belongs to a [`Here`](crate::Here) of this thread, and this `Here` still has
+    ///   messages to handle.
     ///
     /// # Examples
     /// ```

@@ -53,7 +53,8 @@ impl<T> Bounded<T> {
         }
     }
 
-    /// Takes the task out of a value that was not moved into a block.
+    /// Returns the task, and drops the room. Called if this value was not moved into a memory
+    /// block.
     fn into_task(self) -> T {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: each is taken once, because `this` is not dropped.

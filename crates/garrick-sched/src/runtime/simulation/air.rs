@@ -86,12 +86,14 @@ struct Pair {
     is_of_copies: bool,
     /// Index of the receiver.
     to: u32,
-    /// Oldest and newest message of this pair, or null. Each message links to the next newer one.
+    /// Oldest and newest message of this sender-receiver pair, or null. Each message links to the
+    /// next newer message.
     flights: (*mut Envelope, *mut Envelope),
     /// Indices of the next and the previous sender-receiver pair with the same receiver.
     next: u32,
     previous: u32,
-    /// Index of the delivery in the choices. `NONE` while no message of this pair can be delivered.
+    /// Index of the choice that delivers the oldest message of this sender-receiver pair. `NONE`
+    /// while no message of the pair can be delivered.
     choice: u32,
 }
 
