@@ -40,8 +40,8 @@ pub(crate) struct Remote {
     /// True if a push to the ready stack must wake a thread that checks for stuck workers, even
     /// though a thread runs this worker.
     is_unwatched: AtomicBool,
-    /// Number of further questions that must be sent on the ordinary path. After that, a thread
-    /// that asks a question may again run the worker itself.
+    /// Number of further questions for which the asking threads must not run this worker
+    /// themselves. After these questions, a thread that asks may run the worker again.
     spared: AtomicUsize,
     /// The gate of this worker's cells, which can refuse messages from threads outside of the
     /// sponsor. Null if there is none.
@@ -290,7 +290,7 @@ impl Remote {
     }
 
     /// Returns true if a thread that waits for an answer is probably allowed to run this worker
-    /// now. If `spared` is not 0, subtracts 1 from it and returns false.
+    /// now. If `spared` is not 0, subtracts 1 from `spared` and returns false.
     pub(crate) fn welcomes_guests(&self) -> bool {
         if !self.has_guests() {
             return false;
@@ -303,8 +303,8 @@ impl Remote {
         spared == 0
     }
 
-    /// Makes the next `questions` questions use the ordinary path, so that the askers do not run
-    /// this worker themselves.
+    /// Sets that the threads that ask the next `questions` questions must not run this worker
+    /// themselves.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
     }

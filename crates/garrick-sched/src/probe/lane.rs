@@ -140,7 +140,7 @@ impl Lane {
         self.count(cell, Count::Restarts);
     }
 
-    /// Counts a task that has survived its panic.
+    /// Counts a task that has recovered from a panic.
     pub(crate) fn recovered(&self, cell: CellPtr) {
         self.count(cell, Count::Recoveries);
     }
@@ -674,8 +674,9 @@ mod tests {
             (0..count).for_each(|_| self.run(kind, QUICK));
         }
 
-        /// Runs rounds for some seconds. For each second after the first, divides the measured time
-        /// of the first kind by its true time. Returns the smallest and the largest quotient.
+        /// Repeats `round` for five simulated seconds. For each second after the first, divides the
+        /// measured time of tasks of the first kind by their true time. Returns the smallest and
+        /// the largest quotient.
         fn shares(&mut self, slow: Nanos, count: usize, kind: &'static Table) -> [f64; 2] {
             let (mut truth, mut before, mut shares) = (0, 0, [f64::MAX, 0.0]);
             for second in 1..6 {
