@@ -283,7 +283,7 @@ fn begin(line: &Arc<dyn Line>, turn: Option<TurnMark>, add: impl FnOnce(&mut Bat
     }
 }
 
-/// Answers a question of the other node.
+/// Answers a question from the other node.
 pub(crate) fn answer<R: Travels>(line: &Arc<dyn Line>, question: u64, answer: Result<R, NoReply>) {
     if line.is_over() {
         return;

@@ -84,7 +84,7 @@ pub(crate) trait Line: Send + Sync {
     /// already have a holder.
     fn keep(&self, slot: Slot);
 
-    /// Counts one holder less of an address that the other node has exported.
+    /// Removes one holder of an address that the other node has exported.
     fn let_go(&self, slot: Slot);
 
     /// Returns the place that an address has in the table of the other node, if that node has
@@ -475,7 +475,7 @@ pub(crate) struct Contents {
     /// Places of the addresses to which the batch sends. The addresses are held until the batch is
     /// in a frame.
     pub(crate) slots: Vec<Slot>,
-    /// Target and type of the last message, if it is the last entry.
+    /// Target and type of the last message, if that message is the last entry.
     pub(crate) last: Option<(Owned, MessageId)>,
 }
 

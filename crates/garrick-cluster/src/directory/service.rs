@@ -36,8 +36,8 @@ pub(super) trait AnyService: Send {
 pub(crate) struct Service<M: 'static> {
     /// Actors of this node, by their numbers.
     own: BTreeMap<u64, Address<M>>,
-    /// Actors of other nodes that were contained in the last report to the subscribers. Empty if
-    /// there are no subscribers.
+    /// Actors on other nodes, as in the last report to the subscribers. Empty if there are no
+    /// subscribers.
     far: BTreeMap<Instance, Address<M>>,
     subscribers: Vec<Address<Listing<M>>>,
 }

@@ -73,7 +73,7 @@ pub(crate) struct Own {
     pub(crate) is_draining: bool,
 }
 
-/// Result of an examination of this node's own record.
+/// Change of this node's membership that its own record shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Nothing has changed.
@@ -324,8 +324,8 @@ impl Own {
         }
     }
 
-    /// Handles the increase of this node's fence by another member, which takes over the shards of
-    /// fenced kinds.
+    /// Handles the increase of this node's fence by another member, which takes over this node's
+    /// shards of fenced kinds (whose journals refuse events of earlier owners).
     fn fence(&mut self, fence: u64) {
         self.fence = fence;
         if let Standing::Member { fenced, .. } = &mut self.standing {
@@ -334,7 +334,8 @@ impl Own {
         }
     }
 
-    /// Examines this node's own record after the records were read.
+    /// Compares this node's own record with the known membership, after the records were read.
+    /// Returns the change.
     pub(crate) fn look(&mut self, view: &View, now: Nanos) -> Look {
         let is_own = |seen: &Seen<Member>| {
             seen.value.life == self.life && seen.value.attempt == self.attempt

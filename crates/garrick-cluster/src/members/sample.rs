@@ -23,9 +23,11 @@ pub struct MembersSample {
     pub lost: u64,
     /// Number of members that this node has removed because they were silent.
     pub removed: u64,
-    /// Number of times that this node has lost its shards of fenced kinds, because it was silent.
+    /// Number of times that this node has lost its shards of fenced kinds (whose journals refuse
+    /// events of earlier owners), because it was silent.
     pub fenced: u64,
-    /// Number of times that this node has taken the shards of fenced kinds from a silent member.
+    /// Number of times that this node has taken the shards of fenced kinds (whose journals refuse
+    /// events of earlier owners) from a silent member.
     pub suspected: u64,
     /// Number of shards that this node has claimed because they had no owner.
     pub claimed: u64,

@@ -450,7 +450,7 @@ async fn follow_once(store: &Store, lives: &Lives) -> String {
     "the watch of the nodes has ended".to_owned()
 }
 
-/// Records a change of a node's record.
+/// Updates the table of nodes after a change of a node's record.
 fn note(lives: &Lives, entry: &Entry) {
     let Ok(node) = NodeName::new(&entry.key) else {
         return;

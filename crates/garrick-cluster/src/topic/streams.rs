@@ -1,8 +1,9 @@
-//! Streams of messages from the agents of other nodes, and the lost messages in these streams.
+//! Streams of a topic's messages from other nodes, and the detection of lost messages in the
+//! streams.
 
 use hashbrown::HashMap;
 
-/// Maximum number of streams whose losses are noticed.
+/// Maximum number of streams in which lost messages are noticed.
 const STREAMS_MAX: usize = 4_096;
 
 /// A stream: the numbered messages of a topic from the agent of another node.

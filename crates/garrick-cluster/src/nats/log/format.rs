@@ -48,9 +48,10 @@ pub(super) struct Head {
     pub(super) after: u64,
     /// Number of the newest event of the journal, including this batch.
     pub(super) newest: u64,
-    /// Number of the newest whole event of the journal, or 0.
+    /// Number of the journal's newest whole event (an event that contains the whole state), or 0.
     pub(super) whole: u64,
-    /// Sequence of a message that is older than the message with the newest whole event.
+    /// Sequence of a message that is older than the message with the newest whole event (an event
+    /// that contains the whole state).
     pub(super) whole_after: u64,
     /// Number of events in the batch.
     pub(super) count: u32,
