@@ -57,7 +57,7 @@ fn with_open<R>(
 
 /// Access to a node: to its current sessions with other nodes, and to parts of its state.
 pub(crate) trait Lines: Send + Sync {
-    /// Pointer to the state of the node, which is only compared.
+    /// Pointer to the state of the node. The pointer is only compared.
     fn node(&self) -> *const ();
 
     /// Identity of the cluster.

@@ -129,7 +129,7 @@ pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
 
 /// Reason why a message was not delivered.
 pub(crate) enum Undelivered {
-    /// The bytes are not a valid message of the type.
+    /// The bytes are not a valid message of the expected type.
     Wire(WireError),
     /// The receiver has stopped, or is a door that refuses the message.
     Refused,
@@ -263,7 +263,7 @@ impl Carrier {
         }
     }
 
-    /// Sets the addresses and replies of the message to decode next.
+    /// Sets the addresses and replies of the next message to decode.
     pub(crate) fn load(&mut self, body: &Body<'_>) {
         if let Side::Unpacking(unpacking) = &mut self.side {
             unpacking.refs.clear();
@@ -389,7 +389,7 @@ impl Passed {
 }
 
 impl Packed {
-    /// Returns the total length of the names in the message in bytes.
+    /// Returns the total length, in bytes, of the names in the message.
     pub(crate) fn named_bytes(&self) -> usize {
         self.addresses.iter().map(Passed::named_bytes).sum()
     }

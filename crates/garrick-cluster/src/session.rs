@@ -118,8 +118,8 @@ impl Session {
         lock(&self.imports)
     }
 
-    /// Counts an arrival of an address, and a holder of the address until [`Line::let_go`] is
-    /// called.
+    /// Counts an arrival of an address. Adds a holder of the address, which [`Line::let_go`]
+    /// removes.
     pub(crate) fn arrived(&self, slot: Slot) {
         let mut imports = self.imports();
         let import = imports.of(slot);

@@ -16,7 +16,7 @@ use crate::name::NodeName;
 pub struct Incoming(pub(crate) Bytes);
 
 impl Incoming {
-    /// Returns the frame with these bytes, which may come from an attacker.
+    /// Creates a frame from bytes, which may come from an attacker.
     #[must_use]
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         Self(bytes.into())

@@ -127,7 +127,7 @@ impl<M: Travels> Service<M> {
         });
     }
 
-    /// Replaces the list of other nodes' actors by `present`, and informs the subscribers.
+    /// Replaces the list of other nodes' actors with `present`, and informs the subscribers.
     fn renew(&mut self, present: &[Instance], node: &Node) {
         let is_gone = |instance: &Instance| present.binary_search(instance).is_err();
         let gone = self.far.keys().filter(|instance| is_gone(instance));

@@ -121,7 +121,7 @@ impl View {
         names.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the actor that has a name, if the membership of the node of the actor has not ended.
+    /// Returns the actor that has a name, if the membership of the actor's node has not ended.
     pub(super) fn holder(&self, name: &str) -> Option<Holder> {
         let registered = self.names.get(name)?.registered.as_ref()?;
         let (node, member) = self.members.get_key_value(registered.node.as_str())?;

@@ -21,8 +21,8 @@ pub(super) struct Waiting<M> {
     pub(super) message: M,
     /// Time at which the message began to wait. 0 if it is not waiting.
     pub(super) since: Nanos,
-    /// Revision of the shard's record in which the sending node read that this node is the owner.
-    /// `None` if the message was sent on this node.
+    /// Revision of the shard's record from which the sending node knows that this node is the
+    /// owner. `None` if the message was sent on this node.
     pub(super) by: Option<u64>,
 }
 

@@ -354,8 +354,8 @@ impl Sending {
         self.ready.iter().chain(&self.open)
     }
 
-    /// Returns two numbers of messages: those in unsent frames, and those in sent frames that the
-    /// other node has neither confirmed nor reported as lost.
+    /// Returns the number of messages in unsent frames, and the number of messages in sent frames
+    /// that the other node has neither confirmed nor reported as lost.
     pub(super) fn open_messages(&self) -> (u64, u64) {
         let unsent = self.unsent().map(|frame| u64::from(frame.messages()));
         let under_way = self.under_way.iter().filter(|frame| !frame.is_lost);

@@ -21,7 +21,7 @@ const SENT_MAX: usize = 16;
 
 /// State of this node's membership.
 enum Standing {
-    /// The node has no record, or does not know its record.
+    /// The node is not a member, or does not know yet that it is.
     Outside,
     Member {
         epoch: u64,
@@ -110,8 +110,8 @@ impl Own {
         }
     }
 
-    /// Returns the renewal number (beat) in the number of a change, if the change is one of this
-    /// node's own record.
+    /// Returns the renewal number (beat) in the number of a change, if this change is a change to
+    /// the node's own record.
     pub(crate) fn beat_of(ticket: u64) -> Option<u64> {
         (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
     }
@@ -149,7 +149,7 @@ impl Own {
         if is_fenced { self.fence } else { 0 }
     }
 
-    /// Returns the number of turns that wait for a renewal of the lease.
+    /// Returns the number of turns that wait to take effect until the lease is renewed.
     pub(crate) fn held_turns(&self) -> usize {
         match &self.standing {
             Standing::Outside => 0,

@@ -25,7 +25,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// Versions of a kind whose versions the program has not set.
+    /// Default versions of a kind, for a program that has set no versions.
     pub(crate) const NONE: Self = Self { min: 1, max: 1 };
 
     /// Returns true if a node with these versions can read `version`.
@@ -50,7 +50,7 @@ pub(crate) struct Member {
     /// Number of the membership within the incarnation.
     #[wire(2)]
     pub(crate) attempt: u64,
-    /// Revision of the record with which the membership began. 0 in that first record itself.
+    /// Revision of the first record of the membership. 0 in that first record itself.
     #[wire(3)]
     pub(crate) epoch: u64,
     /// Counter that grows with each renewal.
@@ -69,8 +69,8 @@ pub(crate) struct Member {
     /// node is silent, another member increases the fence. After that, these shards have no owner.
     #[wire(8, default)]
     pub(crate) fence: u64,
-    /// True if another member has increased the fence, and the node has not renewed its record
-    /// since then. As long as the field is true, the node gets no shards of fenced kinds.
+    /// True if another member has increased the node's fence, and the node has not renewed its
+    /// record since then. As long as the field is true, the node gets no shards of fenced kinds.
     #[wire(9, default)]
     pub(crate) is_suspect: bool,
     /// Kinds that the node runs and whose journals refuse events of earlier owners.

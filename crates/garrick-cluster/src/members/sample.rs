@@ -1,11 +1,11 @@
-//! Counters of a node for members and shards.
+//! Counters of a node about members and shards.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::name::NodeName;
 
-/// Counters of a node for members and shards.
+/// Counters of a node about members and shards.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MembersSample {
@@ -37,7 +37,7 @@ pub struct MembersSample {
     /// is not a member. After the end of the lease, the effects of entities' turns wait for a
     /// renewal.
     pub lease_left: Option<Duration>,
-    /// Number of turns that wait for a renewal of the lease.
+    /// Number of turns that wait to take effect until the lease is renewed.
     pub held_turns: usize,
     /// Number of records that could not be decoded.
     pub unreadable: u64,

@@ -95,7 +95,7 @@ pub(crate) struct Standings {
     sure_since: Nanos,
     /// End of the node's own lease. `None` if the node is not a member.
     pub(crate) lease_until: Option<Nanos>,
-    /// Number of turns that wait for a renewal of the lease.
+    /// Number of turns that wait to take effect until the lease is renewed.
     pub(crate) held_turns: usize,
 }
 

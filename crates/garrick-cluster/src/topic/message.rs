@@ -13,7 +13,7 @@ use crate::line::Carrier;
 #[derive(Wire)]
 #[wire(name = "garrick.ToTopic", context = Carrier)]
 pub(super) struct ToTopic<M> {
-    /// Number of the stream. All messages from one agent to another form a stream.
+    /// Number of the stream. The topic's messages from one node to one other node form a stream.
     pub(super) stream: u64,
     /// Number of the message in the stream, beginning with 1.
     pub(super) number: u64,

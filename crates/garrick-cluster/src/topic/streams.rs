@@ -24,7 +24,7 @@ pub(super) struct Streams {
 
 impl Streams {
     /// Records the arrival of a message in a stream. Returns the number of messages that were lost
-    /// before it.
+    /// before this message.
     pub(super) fn take(&mut self, stream: u64, number: u64) -> u64 {
         self.received += 1;
         if self.all.len() >= STREAMS_MAX && !self.all.contains_key(&stream) {

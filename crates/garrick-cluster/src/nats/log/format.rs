@@ -7,7 +7,7 @@
 //! | number of the writer, and of its group | 8, 8 |
 //! | sequence of the message before it in the journal | 8 |
 //! | number of the newest event, with this batch | 8 |
-//! | number of the newest whole event, and a sequence behind which it is | 8, 8 |
+//! | number of the newest whole event, and the sequence of a message before it | 8, 8 |
 //! | number of events | 4 |
 //! | each event: tag, version, 1 if it is whole, length, payload | 2, 2, 1, 4, ... |
 //!

@@ -145,7 +145,7 @@ impl Mirror {
         is_exact
     }
 
-    /// Replaces the copy by the records that the new watch has reported.
+    /// Replaces the copy with the records that the new watch has reported.
     fn replace(&mut self) {
         let Some(next) = self.next.take() else { return };
         let before = std::mem::replace(&mut self.picture, next);
@@ -193,7 +193,7 @@ impl Mirror {
         }
     }
 
-    /// Returns the revision of the deletion of a record, or 0 if none is known.
+    /// Returns the revision at which a record was deleted, or 0 if no deletion is known.
     pub(super) fn deletion(&self, key: &str) -> u64 {
         let told = self.picture.records.get(key);
         let told = told.map_or((0, true), |(revision, value)| (*revision, value.is_some()));
