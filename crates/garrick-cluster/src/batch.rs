@@ -57,7 +57,7 @@ fn with_open<R>(
 
 /// Access to a node: to its current sessions with other nodes, and to parts of its state.
 pub(crate) trait Lines: Send + Sync {
-    /// Pointer to the state of the node, which is only compared.
+    /// Pointer to the state of the node. The pointer is only compared.
     fn node(&self) -> *const ();
 
     /// Identity of the cluster.
@@ -283,7 +283,7 @@ fn begin(line: &Arc<dyn Line>, turn: Option<TurnMark>, add: impl FnOnce(&mut Bat
     }
 }
 
-/// Answers a question of the other node.
+/// Answers a question from the other node.
 pub(crate) fn answer<R: Travels>(line: &Arc<dyn Line>, question: u64, answer: Result<R, NoReply>) {
     if line.is_over() {
         return;

@@ -13,9 +13,9 @@ pub struct NodeSample {
     pub frames_sent: u64,
     /// Number of bytes in the frames that were passed to the transport.
     pub bytes_sent: u64,
-    /// Number of frames from other nodes that were handled.
+    /// Number of handled frames from other nodes.
     pub frames_taken: u64,
-    /// Number of bytes in the frames from other nodes that were handled.
+    /// Number of bytes in handled frames from other nodes.
     pub bytes_taken: u64,
     /// Number of incoming frames that were dropped, because they were damaged, came from another
     /// cluster, or arrived twice or too late.

@@ -22,7 +22,7 @@ struct Far<M> {
     line: Arc<dyn Line>,
     slot: Slot,
     id: TaskId,
-    /// Number of the session of the other node in which the address was exported.
+    /// Number of the other node's session in which the address was exported.
     session: u64,
     message: PhantomData<fn(M)>,
 }
@@ -218,7 +218,7 @@ impl<M: Travels> Door for Own<M> {
     }
 }
 
-/// A door that receives the answer to a question of another node.
+/// A door that receives the answer to a question from another node.
 struct Answers<R> {
     line: Arc<dyn Line>,
     question: u64,

@@ -84,7 +84,7 @@ pub(crate) trait Line: Send + Sync {
     /// already have a holder.
     fn keep(&self, slot: Slot);
 
-    /// Counts one holder less of an address that the other node has exported.
+    /// Removes one holder of an address that the other node has exported.
     fn let_go(&self, slot: Slot);
 
     /// Returns the place that an address has in the table of the other node, if that node has
@@ -129,7 +129,7 @@ pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
 
 /// Reason why a message was not delivered.
 pub(crate) enum Undelivered {
-    /// The bytes are not a valid message of the type.
+    /// The bytes are not a valid message of the expected type.
     Wire(WireError),
     /// The receiver has stopped, or is a door that refuses the message.
     Refused,
@@ -263,7 +263,7 @@ impl Carrier {
         }
     }
 
-    /// Sets the addresses and replies of the message to decode next.
+    /// Sets the addresses and replies of the next message to decode.
     pub(crate) fn load(&mut self, body: &Body<'_>) {
         if let Side::Unpacking(unpacking) = &mut self.side {
             unpacking.refs.clear();
@@ -389,7 +389,7 @@ impl Passed {
 }
 
 impl Packed {
-    /// Returns the total length of the names in the message in bytes.
+    /// Returns the total length, in bytes, of the names in the message.
     pub(crate) fn named_bytes(&self) -> usize {
         self.addresses.iter().map(Passed::named_bytes).sum()
     }
@@ -475,7 +475,7 @@ pub(crate) struct Contents {
     /// Places of the addresses to which the batch sends. The addresses are held until the batch is
     /// in a frame.
     pub(crate) slots: Vec<Slot>,
-    /// Target and type of the last message, if it is the last entry.
+    /// Target and type of the last message, if that message is the last entry.
     pub(crate) last: Option<(Owned, MessageId)>,
 }
 

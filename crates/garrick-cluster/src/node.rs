@@ -315,8 +315,8 @@ impl Node {
         offered.address().downcast_ref().cloned()
     }
 
-    /// Returns the origin for the addresses of a service of this node. The origin contains the name
-    /// that messages contain instead of such an address.
+    /// Returns the origin for addresses of a service on this node. Messages contain the name in the
+    /// origin instead of the address.
     pub(crate) fn origin_of(&self, name: Arc<str>) -> Origin {
         let (base, node) = (&self.core.base, self.core.base.name.shared());
         Origin {

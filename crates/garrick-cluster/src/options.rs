@@ -13,7 +13,7 @@ pub(crate) const WIRE_LIMITS: Limits = Limits::new().message_bytes(MESSAGE_BYTES
 /// Size in bytes at which a frame is full: no more messages are added.
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
 
-/// Maximum total size in bytes of the messages that a turn sends to one node, without the last
+/// Maximum total size in bytes of the messages that a turn sends to one node, not counting the last
 /// message. All messages of the turn are in one frame.
 pub(crate) const TURN_BYTES: usize = 4 << 20;
 
@@ -82,7 +82,7 @@ pub(crate) struct Bounds {
     pub(crate) window: usize,
     /// Maximum number of bytes that wait for a node. Further messages are refused.
     pub(crate) waiting: usize,
-    /// Maximum number of questions to a node that wait for their answers.
+    /// Maximum number of unanswered questions to a node.
     pub(crate) questions: usize,
     /// Time within which a question to a node is answered. Otherwise, the question ends.
     pub(crate) answer: Duration,
@@ -93,8 +93,8 @@ pub(crate) struct Bounds {
     pub(crate) silence: Duration,
     /// Maximum size of a message to another node, in bytes.
     pub(crate) message: usize,
-    /// Maximum total size in bytes of the messages that a turn sends to one node, without the last
-    /// one.
+    /// Maximum total size in bytes of the messages that a turn sends to one node, not counting the
+    /// last message.
     pub(crate) turn: usize,
 }
 
@@ -107,8 +107,8 @@ impl Bounds {
         }
     }
 
-    /// Returns these bounds for a transport whose frames have at most `frame` bytes. All messages
-    /// of a turn to a node must fit into one frame.
+    /// Returns the bounds, reduced so that all messages of a turn to a node fit into one frame of
+    /// at most `frame` bytes.
     #[must_use]
     pub(crate) fn for_frames(self, frame: usize) -> Self {
         let room = frame.saturating_sub(ROOM_BYTES);

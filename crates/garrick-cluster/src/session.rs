@@ -47,8 +47,8 @@ pub(crate) struct Session {
 struct Imports {
     held: HashMap<Slot, Import>,
     by_id: HashMap<TaskId, Slot>,
-    /// Addresses of the other node that this node no longer holds, with the number of times that
-    /// each has arrived.
+    /// Addresses of actors on the other node that this node no longer holds, with the number of
+    /// times that each address has arrived.
     released: Vec<(Slot, u64)>,
 }
 
@@ -102,7 +102,7 @@ impl Session {
         lock(&self.full)
     }
 
-    /// Records that the mailbox of a receiver of the other node is full, or has room.
+    /// Records that the mailbox of a receiver on the other node is full, or has room.
     pub(crate) fn set_full(&self, target: Owned, is_full: bool) {
         let mut full = self.full();
         if is_full {
@@ -118,8 +118,8 @@ impl Session {
         lock(&self.imports)
     }
 
-    /// Counts an arrival of an address, and a holder of the address until [`Line::let_go`] is
-    /// called.
+    /// Counts an arrival of an address. Adds a holder of the address, which [`Line::let_go`]
+    /// removes.
     pub(crate) fn arrived(&self, slot: Slot) {
         let mut imports = self.imports();
         let import = imports.of(slot);
@@ -127,8 +127,8 @@ impl Session {
         import.travels += 1;
     }
 
-    /// Removes and returns the addresses of the other node that this node no longer holds, with the
-    /// number of times that each has arrived.
+    /// Removes and returns the addresses of actors on the other node that this node no longer
+    /// holds, with the number of times that each address has arrived.
     pub(crate) fn take_released(&self) -> Vec<(Slot, u64)> {
         std::mem::take(&mut self.imports().released)
     }

@@ -48,11 +48,11 @@ pub struct LinkSample {
     pub bytes_sent: u64,
     /// Number of messages in the frames that were passed to the transport.
     pub messages_sent: u64,
-    /// Number of frames of the other node that were handled.
+    /// Number of handled frames from the other node.
     pub frames_taken: u64,
-    /// Number of bytes in the frames of the other node that were handled.
+    /// Number of bytes in handled frames from the other node.
     pub bytes_taken: u64,
-    /// Number of messages in the frames of the other node that were handled.
+    /// Number of messages in handled frames from the other node.
     pub messages_taken: u64,
     /// Number of frames that the other node has reported as lost.
     pub frames_lost: u64,
@@ -62,7 +62,7 @@ pub struct LinkSample {
     /// Number of messages that may be lost: the other node was lost before it had confirmed their
     /// frames.
     pub messages_unconfirmed: u64,
-    /// Number of frames of the other node that have not arrived.
+    /// Number of frames from the other node that have not arrived.
     pub frames_missing: u64,
     /// Number of times that the transport has refused a frame. The link sends the frame later.
     pub frames_refused: u64,
@@ -140,7 +140,7 @@ impl Traffic {
         add(&self.messages_sent, messages.into());
     }
 
-    /// Counts a frame of the other node.
+    /// Counts a handled frame from the other node.
     pub(crate) fn taken(&self, bytes: usize) {
         add(&self.frames_taken, 1);
         add(&self.bytes_taken, bytes as u64);
@@ -161,7 +161,7 @@ impl Traffic {
         add(&self.messages_unconfirmed, messages);
     }
 
-    /// Counts frames of the other node that have not arrived.
+    /// Counts frames from the other node that have not arrived.
     pub(crate) fn missed(&self, frames: u64) {
         add(&self.frames_missing, frames);
     }
@@ -203,8 +203,8 @@ impl Traffic {
         }
     }
 
-    /// Returns the counters. `heard` is the time of the last frame of the other node. `waiting` is
-    /// the number of bytes that wait on this node. `window` is the maximum number of bytes under
+    /// Returns the counters. `heard` is the time of the last frame from the other node. `waiting`
+    /// is the number of bytes that wait on this node. `window` is the maximum number of bytes under
     /// way.
     pub(crate) fn sample(
         &self,

@@ -16,7 +16,7 @@ use crate::name::NodeName;
 pub struct Incoming(pub(crate) Bytes);
 
 impl Incoming {
-    /// Returns the frame with these bytes, which may come from an attacker.
+    /// Creates a frame from bytes, which may come from an attacker.
     #[must_use]
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         Self(bytes.into())
@@ -73,9 +73,9 @@ pub trait Transport: Send + Sync + 'static {
     /// not block.
     fn leave(&self, name: &NodeName, life: u64);
 
-    /// Returns the maximum size of a frame in bytes, after a node has joined. If the messages that
-    /// a turn sends to another node would need a larger frame, the sending node refuses them. By
-    /// default, there is no maximum.
+    /// Returns the maximum size of a frame in bytes. Called after the node has joined. If the
+    /// messages that a turn sends to another node would need a larger frame, the sending node
+    /// refuses them. By default, there is no maximum.
     fn max_frame(&self) -> usize {
         usize::MAX
     }

@@ -56,7 +56,7 @@ pub(crate) enum ToDirectory {
     Left,
 }
 
-/// Keeps the records of the services of this node, and informs its actors about the services of
+/// Keeps the records of this node's services, and informs actors of this node about the services of
 /// other nodes.
 pub(crate) struct Directory {
     pub(super) node: Node,

@@ -131,7 +131,7 @@ impl Directory {
         })
     }
 
-    /// Tells the subscriber `to` which actor has a name, now and after each change.
+    /// Sends the address of the actor with the given name to `to`, now and after each change.
     pub(crate) fn watch_name<M: Travels>(
         &mut self,
         name: Arc<str>,

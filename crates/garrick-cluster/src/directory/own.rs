@@ -17,7 +17,8 @@ struct Held<M: 'static> {
     origin: Arc<Origin>,
 }
 
-/// Returns an address that is equal to `address`, and is sent in messages as the name of a service.
+/// Returns an address that is equal to `address`. Messages contain this address as the name of a
+/// service.
 pub(super) fn held<M: Travels>(address: Address<M>, origin: Origin) -> Address<M> {
     let origin = Arc::new(origin);
     door(Held { address, origin })

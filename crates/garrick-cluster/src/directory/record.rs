@@ -22,7 +22,7 @@ pub(crate) struct ServiceKey {
     pub(crate) of: MessageId,
 }
 
-/// Content of the record that lists the actors of a node under a key.
+/// Content of the record that lists the actors that a node offers under a key.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Served", version = 2)]
 pub(crate) struct Served {
@@ -39,7 +39,7 @@ pub(crate) struct Served {
     pub(crate) numbers: Vec<u64>,
 }
 
-/// Content of the record of a name.
+/// Content of the record that states which actor has a name.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Registered", version = 2)]
 pub(crate) struct Registered {
@@ -56,7 +56,7 @@ pub(crate) struct Registered {
     /// Number of the actor, which is unique in this incarnation of the node.
     #[wire(4)]
     pub(crate) number: u64,
-    /// Identity of the type of the messages of the actor.
+    /// Identity of the actor's message type.
     #[wire(5)]
     pub(crate) of: u64,
 }
@@ -109,7 +109,7 @@ pub(crate) struct Instance {
 /// The actor that has a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
-    /// Identity of the type of the messages.
+    /// Identity of the message type.
     pub(crate) of: MessageId,
     pub(crate) instance: Instance,
 }

@@ -36,8 +36,8 @@ pub(super) trait AnyService: Send {
 pub(crate) struct Service<M: 'static> {
     /// Actors of this node, by their numbers.
     own: BTreeMap<u64, Address<M>>,
-    /// Actors of other nodes that were contained in the last report to the subscribers. Empty if
-    /// there are no subscribers.
+    /// Actors on other nodes, as in the last report to the subscribers. Empty if there are no
+    /// subscribers.
     far: BTreeMap<Instance, Address<M>>,
     subscribers: Vec<Address<Listing<M>>>,
 }
@@ -127,7 +127,7 @@ impl<M: Travels> Service<M> {
         });
     }
 
-    /// Replaces the list of other nodes' actors by `present`, and informs the subscribers.
+    /// Replaces the list of other nodes' actors with `present`, and informs the subscribers.
     fn renew(&mut self, present: &[Instance], node: &Node) {
         let is_gone = |instance: &Instance| present.binary_search(instance).is_err();
         let gone = self.far.keys().filter(|instance| is_gone(instance));

@@ -17,7 +17,7 @@ pub(super) struct Membership {
     pub(super) epoch: u64,
 }
 
-/// A record that lists the actors of a node under a key.
+/// A record that lists the actors that a node offers under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) revision: u64,
@@ -65,7 +65,7 @@ impl View {
         self.members.get(node).copied()
     }
 
-    /// Returns the record that lists the actors of a node under a key.
+    /// Returns the record that lists the actors that a node offers under a key.
     pub(super) fn record(&self, key: &ServiceKey, node: &NodeName) -> Option<&Seen> {
         self.services.get(key)?.get(node)
     }
@@ -121,7 +121,7 @@ impl View {
         names.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the actor that has a name, if the membership of the node of the actor has not ended.
+    /// Returns the actor that has a name, if the membership of the actor's node has not ended.
     pub(super) fn holder(&self, name: &str) -> Option<Holder> {
         let registered = self.names.get(name)?.registered.as_ref()?;
         let (node, member) = self.members.get_key_value(registered.node.as_str())?;

@@ -19,7 +19,7 @@ pub(super) enum ToRegion<M> {
     Message {
         shard: u32,
         key: String,
-        /// Revision of the shard's record in which the sender has read that the receiving node is
+        /// Revision of the shard's record from which the sender knows that the receiving node is
         /// the owner.
         revision: u64,
         message: M,

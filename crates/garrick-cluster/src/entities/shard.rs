@@ -21,8 +21,8 @@ pub(super) struct Waiting<M> {
     pub(super) message: M,
     /// Time at which the message began to wait. 0 if it is not waiting.
     pub(super) since: Nanos,
-    /// Revision of the shard's record in which the sending node read that this node is the owner.
-    /// `None` if the message was sent on this node.
+    /// Revision of the shard's record from which the sending node knows that this node is the
+    /// owner. `None` if the message was sent on this node.
     pub(super) by: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Entity<M> {
 /// A shard, as the region of its kind on this node sees it.
 pub(super) struct Shard<M> {
     pub(super) place: Place<M>,
-    /// Revision of the record of the shard.
+    /// Revision of the shard's record.
     pub(super) revision: u64,
     /// Messages that wait for an owner, oldest first.
     pub(super) queue: VecDeque<Waiting<M>>,
@@ -100,7 +100,7 @@ pub(super) struct Shard<M> {
 pub(super) enum Way<'a, M> {
     /// An entity of this node.
     Entity,
-    /// The region (the actor that passes on messages to entities) of another node.
+    /// The region (the actor that passes on messages to entities) on another node.
     Far(&'a Address<ToRegion<M>>),
     /// No destination is known yet, so the message waits.
     Wait,

@@ -84,7 +84,7 @@ pub(crate) struct Message<'a> {
     pub(crate) body: Body<'a>,
 }
 
-/// An answer to a question of the other node.
+/// An answer to a question from the other node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer<'a> {
     pub(crate) question: u64,
@@ -94,11 +94,11 @@ pub(crate) struct Answer<'a> {
 /// An order: an entry that is sent again until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Request for a report when the receiver has ended.
+    /// Request to report the end of the receiver `target`.
     Watch { watch: u64, target: Owned },
     /// Report that a watched actor of the sending node has ended.
     Ended { watch: u64, ended: Ended },
-    /// Request to stop the receiver.
+    /// Request to stop the receiver `target`.
     Stop { target: Owned },
     /// Report that the sending node no longer holds an address that the receiving node has
     /// exported. `travels` is the number of times that the address has arrived.

@@ -1,4 +1,5 @@
-//! Heads of frames.
+//! Heads of frames. A head contains the session and the number of the frame, and confirmations of
+//! received frames.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Handling of the entries in the frames of the other node.
+//! Handling of the entries in frames from the other node.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -11,7 +11,8 @@ use hashbrown::HashMap;
 use crate::frame::Owned;
 use crate::line::Held;
 
-/// Time until the first check for room. The time doubles after each check that finds no room.
+/// Time until the first check for room in full mailboxes. The time doubles after each check that
+/// finds no room.
 const FIRST: Duration = Duration::from_millis(1);
 
 /// Maximum time between two checks for room in mailboxes.

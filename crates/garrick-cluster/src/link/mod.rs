@@ -228,7 +228,7 @@ impl Link {
         self.sending.order(order, self.base.name.as_str());
     }
 
-    /// Adds the refusal of a question of the other node.
+    /// Adds the refusal of a question from the other node.
     fn refuse(&mut self, question: u64, why: NoReply) {
         let frame = self.sending.frame(self.base.name.as_str());
         put_refusal(question, why, &mut frame.bytes);

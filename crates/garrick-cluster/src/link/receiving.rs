@@ -7,12 +7,12 @@ use crate::frame::Head;
 /// Number of received bytes after which a confirmation is sent at once.
 const TELL_BYTES: usize = 256 << 10;
 
-/// The receiving half of a link, which determines which frames of the other node are new.
+/// The receiving half of a link, which determines which frames from the other node are new.
 #[derive(Default)]
 pub(super) struct Receiving {
     /// Number of the current session of the other node, or 0 if there is none.
     session: u64,
-    /// Number of the last session of the other node that was lost.
+    /// Number of the last lost session of the other node.
     lost_session: u64,
     /// Number of the last frame that has arrived or was lost.
     number: u64,
@@ -25,7 +25,7 @@ pub(super) struct Receiving {
     untold: usize,
 }
 
-/// Result of the examination of the head of a frame.
+/// Result of checking the head of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The frame belongs to an older session, and must be ignored.
@@ -41,7 +41,7 @@ pub(super) enum Verdict {
 }
 
 impl Receiving {
-    /// Examines the head of a frame.
+    /// Determines from its head if a frame is new. Records the number of a new frame.
     pub(super) fn look(&mut self, head: &Head) -> Verdict {
         let oldest = self.session.max(self.lost_session + 1);
         if head.session < oldest {
@@ -81,7 +81,7 @@ impl Receiving {
         }
     }
 
-    /// Returns the number of the last session of the other node that has ended, or 0.
+    /// Returns the number of the last ended session of the other node, or 0.
     pub(super) fn dead(&self) -> u64 {
         self.lost_session
     }
@@ -125,7 +125,7 @@ impl Receiving {
         }
     }
 
-    /// Returns the number of the last frame of the other node that this node confirms.
+    /// Returns the number of the last frame from the other node that this node confirms.
     pub(super) fn taken(&self) -> u64 {
         let reported = self.reports.front();
         reported.map_or(self.number, |(_, from)| from - 1)

@@ -38,7 +38,7 @@ pub(super) struct Frame {
 pub(super) struct Carried {
     /// Numbers of this node's questions in the frame.
     pub(super) questions: Vec<u64>,
-    /// Places of the addresses in the frame, in this node's table of exported addresses.
+    /// Places, in this node's table, of the exported addresses that the frame contains.
     pub(super) slots: Vec<Slot>,
     /// Numbers of the other node's questions that the frame answers or refuses.
     pub(super) answers: Vec<u64>,
@@ -85,7 +85,7 @@ pub(super) struct Sending {
     refusals: u32,
 }
 
-/// The part of a frame's head that describes the frames and orders of the other node.
+/// The part of a frame's head that describes the frames and orders from the other node.
 #[derive(Clone, Copy, Default)]
 pub(super) struct About {
     pub(super) peer_life: u64,
@@ -354,8 +354,8 @@ impl Sending {
         self.ready.iter().chain(&self.open)
     }
 
-    /// Returns two numbers of messages: those in unsent frames, and those in sent frames that the
-    /// other node has neither confirmed nor reported as lost.
+    /// Returns the number of messages in unsent frames, and the number of messages in sent frames
+    /// that the other node has neither confirmed nor reported as lost.
     pub(super) fn open_messages(&self) -> (u64, u64) {
         let unsent = self.unsent().map(|frame| u64::from(frame.messages()));
         let under_way = self.under_way.iter().filter(|frame| !frame.is_lost);

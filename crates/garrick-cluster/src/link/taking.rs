@@ -9,7 +9,7 @@ use crate::line::Line as _;
 use crate::message::LinkMsg;
 
 impl Link {
-    /// Handles a frame of the other node.
+    /// Handles a frame from the other node.
     pub(super) fn take(&mut self, head: Head, entries: &[u8], cx: &mut Context<'_, LinkMsg>) {
         let known = self.life.max(self.last_life);
         let is_to_another = head.peer != 0 && head.peer != self.base.life;

@@ -5,20 +5,20 @@ use std::sync::{Arc, Weak};
 use garrick_actor::Watch;
 use hashbrown::HashMap;
 
-/// Minimum number of watches at which watches whose notices were dropped are removed.
+/// Minimum number of watches before a cleanup, which removes watches whose notices were dropped.
 const SWEEP_MIN: usize = 64;
 
 /// A token inside a notice (the callback of a watch). A weak reference to the token shows whether
 /// the notice still exists.
 pub(super) type Token = Arc<()>;
 
-/// Watches of actors on this node, by the numbers that the other node has given them.
+/// Watches of actors on this node, by the numbers that the other node has given to the watches.
 #[derive(Default)]
 pub(super) struct Watched {
     all: HashMap<u64, (Watch, Weak<()>)>,
-    /// Number of watches at which watches whose notices were dropped are removed. It is twice the
-    /// number of watches after the last removal, so that adding a watch takes constant time on
-    /// average.
+    /// Number of watches before the next cleanup, which removes watches whose notices were dropped.
+    /// Twice the number of watches after the last cleanup, so that adding a watch takes constant
+    /// time on average.
     sweep_at: usize,
 }
 

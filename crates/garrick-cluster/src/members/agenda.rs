@@ -209,7 +209,7 @@ mod tests {
     }
 
     impl Seen {
-        /// Reads records with the next revisions.
+        /// Applies records, which get the next revisions.
         fn read(&mut self, records: Vec<(Key, bytes::Bytes)>) {
             let record = |(key, value): (Key, bytes::Bytes)| {
                 self.revision += 1;

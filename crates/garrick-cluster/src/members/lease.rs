@@ -146,7 +146,7 @@ impl Tenure {
         self.stage.load(Relaxed) == OPEN && self.lease.is_valid(now)
     }
 
-    /// Returns true if a turn that ends now may be the first turn of an entity.
+    /// Returns true if the first turn of an entity may end now. Otherwise, the turn must be undone.
     pub(crate) fn may_begin(&self, now: Nanos) -> bool {
         !self.is_over() && self.lease.is_valid(now)
     }

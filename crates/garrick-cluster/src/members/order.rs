@@ -33,7 +33,7 @@ pub(crate) enum Order {
     Owner {
         shard: u32,
         owner: Owner,
-        /// Revision of the record of the shard. 0 if the shard has no record.
+        /// Revision of the shard's record. 0 if the shard has no record.
         revision: u64,
     },
     /// The node has become a member. This order is sent before all orders that contain owners of
@@ -57,8 +57,8 @@ impl Owner {
     }
 }
 
-/// Implemented by regions: the actors through which all messages to entities of a kind pass on a
-/// node.
+/// Implemented by regions: the actors that receive all messages to entities of a kind on a node,
+/// and pass them on.
 pub(crate) trait Regional: Send + Sync {
     /// Sends an order to the region. In a turn, the order is sent when the turn commits.
     fn order(&self, order: Order);

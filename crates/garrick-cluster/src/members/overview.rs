@@ -76,7 +76,7 @@ pub enum ShardOverview {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DrainOrder {
-    /// The change of the placement that orders the node to drain.
+    /// The change of the member's record that orders the node to drain.
     Change(Change),
     /// The node is already draining.
     Given,
@@ -154,10 +154,11 @@ impl Overview {
         }
     }
 
-    /// Returns the change of the placement that orders a node to [drain](crate::Entities::drain).
-    /// `records` must contain all records. The node renews its record each second, so the change
-    /// may be refused. If it is refused, read the records again, and retry. A node with an older
-    /// version of Garrick, which does not know this order, overwrites it.
+    /// Returns the change of a member's record that orders the node to
+    /// [drain](crate::Entities::drain). `records` must contain all records of the placement. The
+    /// node renews its record each second, so the change may be refused. If it is refused, read the
+    /// records again, and retry. A node with an older version of Garrick, which does not know this
+    /// order, overwrites it.
     #[must_use]
     pub fn drain(records: &[Record], node: &str) -> DrainOrder {
         let view = view(records);

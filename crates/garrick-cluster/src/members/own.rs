@@ -21,7 +21,7 @@ const SENT_MAX: usize = 16;
 
 /// State of this node's membership.
 enum Standing {
-    /// The node has no record, or does not know its record.
+    /// The node is not a member, or does not know yet that it is.
     Outside,
     Member {
         epoch: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Own {
     pub(crate) is_draining: bool,
 }
 
-/// Result of an examination of this node's own record.
+/// Change of this node's membership that its own record shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Nothing has changed.
@@ -110,8 +110,8 @@ impl Own {
         }
     }
 
-    /// Returns the renewal number (beat) in the number of a change, if the change is one of this
-    /// node's own record.
+    /// Returns the renewal number (beat) in the number of a change, if this change is a change to
+    /// the node's own record.
     pub(crate) fn beat_of(ticket: u64) -> Option<u64> {
         (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
     }
@@ -149,7 +149,7 @@ impl Own {
         if is_fenced { self.fence } else { 0 }
     }
 
-    /// Returns the number of turns that wait for a renewal of the lease.
+    /// Returns the number of turns that wait to take effect until the lease is renewed.
     pub(crate) fn held_turns(&self) -> usize {
         match &self.standing {
             Standing::Outside => 0,
@@ -324,8 +324,8 @@ impl Own {
         }
     }
 
-    /// Handles the increase of this node's fence by another member, which takes over the shards of
-    /// fenced kinds.
+    /// Handles the increase of this node's fence by another member, which takes over this node's
+    /// shards of fenced kinds (whose journals refuse events of earlier owners).
     fn fence(&mut self, fence: u64) {
         self.fence = fence;
         if let Standing::Member { fenced, .. } = &mut self.standing {
@@ -334,7 +334,8 @@ impl Own {
         }
     }
 
-    /// Examines this node's own record after the records were read.
+    /// Compares this node's own record with the known membership, after the records were read.
+    /// Returns the change.
     pub(crate) fn look(&mut self, view: &View, now: Nanos) -> Look {
         let is_own = |seen: &Seen<Member>| {
             seen.value.life == self.life && seen.value.attempt == self.attempt

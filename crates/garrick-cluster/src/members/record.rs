@@ -25,7 +25,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// The versions of a kind for which the program has set no versions.
+    /// Default versions of a kind, for a program that has set no versions.
     pub(crate) const NONE: Self = Self { min: 1, max: 1 };
 
     /// Returns true if a node with these versions can read `version`.
@@ -40,7 +40,7 @@ impl fmt::Display for Versions {
     }
 }
 
-/// Content of the record of a member.
+/// Content of a member's record.
 #[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
 #[wire(name = "garrick.Member", version = 3)]
 pub(crate) struct Member {
@@ -50,7 +50,7 @@ pub(crate) struct Member {
     /// Number of the membership within the incarnation.
     #[wire(2)]
     pub(crate) attempt: u64,
-    /// Revision of the record with which the membership began. 0 in that first record itself.
+    /// Revision of the first record of the membership. 0 in that first record itself.
     #[wire(3)]
     pub(crate) epoch: u64,
     /// Counter that grows with each renewal.
@@ -69,8 +69,8 @@ pub(crate) struct Member {
     /// node is silent, another member increases the fence. After that, these shards have no owner.
     #[wire(8, default)]
     pub(crate) fence: u64,
-    /// True if another member has increased the fence, and the node has not renewed its record
-    /// since then. As long as the field is true, the node gets no shards of fenced kinds.
+    /// True if another member has increased the node's fence, and the node has not renewed its
+    /// record since then. As long as the field is true, the node gets no shards of fenced kinds.
     #[wire(9, default)]
     pub(crate) is_suspect: bool,
     /// Kinds that the node runs and whose journals refuse events of earlier owners.
@@ -81,14 +81,14 @@ pub(crate) struct Member {
     pub(crate) versions: Vec<Versions>,
 }
 
-/// Content of the record of a kind.
+/// Content of a kind's record.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Kind", version = 3)]
 pub(crate) struct KindRecord {
     /// Number of shards, which never changes.
     #[wire(1)]
     pub(crate) shards: u32,
-    /// Newest version that a node may have written. It never decreases.
+    /// Newest version of the kind's journals that a node may have written. Never decreases.
     #[wire(2, default = first)]
     pub(crate) version: u32,
 }
@@ -97,7 +97,7 @@ fn first() -> u32 {
     Versions::NONE.max
 }
 
-/// Content of the record of a shard.
+/// Content of a shard's record.
 #[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
 #[wire(name = "garrick.Shard", version = 3)]
 pub(crate) struct Shard {
@@ -111,8 +111,9 @@ pub(crate) struct Shard {
     /// True if the owner hands the shard over.
     #[wire(3)]
     pub(crate) is_draining: bool,
-    /// Fence of the owner when it claimed the shard, or 0 if the kind is not fenced on the owner.
-    /// If the owner's fence has increased since then, the shard has no owner.
+    /// Value of the owner's fence (a number that other members increase to take over shards) when
+    /// the owner claimed the shard. 0 if the kind is not fenced on the owner. If the fence has
+    /// increased since then, the shard has no owner.
     #[wire(4, default)]
     pub(crate) fence: u64,
 }
@@ -166,7 +167,7 @@ pub(crate) fn decode<R: Wire>(value: &[u8]) -> Option<R> {
 mod tests {
     use super::{Key, KindRecord, Member, NodeName, Shard, Versions, Wire, decode, encode};
 
-    /// Content of the record of a kind in old releases, in which kinds had no versions.
+    /// Content of a kind's record in old releases, in which kinds had no versions.
     #[derive(Wire)]
     #[wire(name = "garrick.Kind", version = 2)]
     struct OlderKind {

@@ -1,11 +1,11 @@
-//! Counters of a node for members and shards.
+//! Counters of a node about members and shards.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::name::NodeName;
 
-/// Counters of a node for members and shards.
+/// Counters of a node about members and shards.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MembersSample {
@@ -23,9 +23,11 @@ pub struct MembersSample {
     pub lost: u64,
     /// Number of members that this node has removed because they were silent.
     pub removed: u64,
-    /// Number of times that this node has lost its shards of fenced kinds, because it was silent.
+    /// Number of times that this node has lost its shards of fenced kinds (whose journals refuse
+    /// events of earlier owners), because it was silent.
     pub fenced: u64,
-    /// Number of times that this node has taken the shards of fenced kinds from a silent member.
+    /// Number of times that this node has taken the shards of fenced kinds (whose journals refuse
+    /// events of earlier owners) from a silent member.
     pub suspected: u64,
     /// Number of shards that this node has claimed because they had no owner.
     pub claimed: u64,
@@ -35,7 +37,7 @@ pub struct MembersSample {
     /// is not a member. After the end of the lease, the effects of entities' turns wait for a
     /// renewal.
     pub lease_left: Option<Duration>,
-    /// Number of turns that wait for a renewal of the lease.
+    /// Number of turns that wait to take effect until the lease is renewed.
     pub held_turns: usize,
     /// Number of records that could not be decoded.
     pub unreadable: u64,

@@ -28,7 +28,8 @@ pub enum MemberState {
     /// The node is a member.
     #[default]
     Up,
-    /// The member was silent, and other members have taken over its shards of fenced kinds.
+    /// The member was silent, and other members have taken over its shards of fenced kinds (whose
+    /// journals refuse events of earlier owners).
     Suspect,
     /// The member is handing its shards over, because it was asked to drain.
     Draining,
@@ -94,7 +95,7 @@ pub(crate) struct Standings {
     sure_since: Nanos,
     /// End of the node's own lease. `None` if the node is not a member.
     pub(crate) lease_until: Option<Nanos>,
-    /// Number of turns that wait for a renewal of the lease.
+    /// Number of turns that wait to take effect until the lease is renewed.
     pub(crate) held_turns: usize,
 }
 
@@ -108,7 +109,7 @@ fn state_of(member: &Member) -> MemberState {
 }
 
 impl Standings {
-    /// Records that this node itself could not renew its membership before `since`.
+    /// Sets the time since which this node has renewed its own membership without delay.
     pub(crate) fn is_sure_since(&mut self, since: Nanos) {
         self.sure_since = since;
     }
@@ -270,7 +271,7 @@ mod tests {
         NodeName::new(text).unwrap()
     }
 
-    /// Returns a view of members with these names.
+    /// Returns a view of members with the given names.
     fn view(names: &[&str]) -> View {
         let records = (1..).zip(names).map(|(revision, name)| Record {
             key: format!("member.{name}").into(),

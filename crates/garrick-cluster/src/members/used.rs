@@ -10,13 +10,15 @@ use crate::name::NodeName;
 /// A kind that the node uses.
 pub(super) struct UsedKind {
     region: Arc<dyn Regional>,
-    /// True if the region knows the number of shards.
+    /// True if the kind's region (the actor that passes on the kind's messages) knows the number of
+    /// shards.
     knows_shards: bool,
-    /// For each shard, the owner that was last sent to the region, with the revision of the shard's
+    /// For each shard, the last owner that was sent to the region, with the revision of the shard's
     /// record.
     told: Vec<(Owner, u64)>,
-    /// Value that identifies the list of members for which all owners were sent to the region.
-    /// `None` if the owners were not sent yet.
+    /// Identifies the list of members that was valid when the owners of all shards were last sent
+    /// to the region (the actor that passes on the kind's messages). `None` if the owners were not
+    /// sent yet.
     mark: Option<u64>,
 }
 
@@ -91,7 +93,7 @@ impl UsedKind {
     }
 }
 
-/// Returns the owner of a shard in the form in which the placer of the node `own` reports it to the
+/// Returns the owner of a shard, as the placer of the node `own` reports the owner to the kind's
 /// region.
 fn owner_of(kind: &str, shard: u32, view: &View, own: &NodeName) -> Owner {
     let Some((name, seen)) = view.owner(kind, shard) else {

@@ -43,8 +43,8 @@ impl Seen<Member> {
         is_host && !member.is_draining && !(member.is_suspect && self.fence(kind) > 0)
     }
 
-    /// Returns the versions of a kind that the node can run. Returns `None` if it does not run the
-    /// kind.
+    /// Returns the versions of a kind that the node can run. Returns `None` if the node does not
+    /// run the kind.
     fn versions(&self, kind: &str) -> Option<Versions> {
         let place = self.value.hosts.iter().position(|host| host == kind)?;
         // An older node names no versions.

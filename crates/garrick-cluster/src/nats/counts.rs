@@ -49,7 +49,7 @@ pub struct NatsSample {
     /// Number of frames that were refused, because there was no connection, no such node or no
     /// room, or because the frame was larger than the server allows.
     pub frames_refused: u64,
-    /// Number of bytes of frames that wait for the connection.
+    /// Number of bytes in frames that wait for the connection.
     pub bytes_waiting: usize,
     /// Number of times that the client reported dropped frames, because they were not processed
     /// fast enough. The client does not report each dropped frame.

@@ -17,7 +17,8 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 /// Time between two messages of a client to itself.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Number of missing echoes after which the client reconnects.
+/// Number of successive echoes (messages of the client to itself) that must be missing before the
+/// client reconnects.
 const MISSING_MAX: u32 = 3;
 
 /// Reconnects when messages no longer get through in one direction. Stops when it is dropped.
@@ -38,7 +39,7 @@ impl Drop for Echoes {
     }
 }
 
-/// Sends messages to a subject, and waits for their echoes.
+/// Sends messages to a subject of this client, and reconnects if the messages do not arrive.
 async fn listen(client: Client, subject: Subject) {
     let Ok(mut echoes) = client.subscribe(subject.clone()).await else {
         return;

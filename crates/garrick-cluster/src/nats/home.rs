@@ -21,7 +21,7 @@ pub(super) struct Alive {
 }
 
 impl Home {
-    /// Uses a runtime of the program, or starts a thread.
+    /// Uses the given runtime, or starts a thread with a new runtime.
     pub(super) fn new(runtime: Option<Handle>) -> Result<Self, NatsError> {
         if let Some(handle) = runtime {
             let alive = Alive { _thread: None };

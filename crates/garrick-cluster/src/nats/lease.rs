@@ -174,11 +174,11 @@ pub(super) enum Renewed {
     Lost,
 }
 
-/// A record that a candidate has read.
+/// A record that a candidate (a node that waits for the name) has read.
 struct Seen {
     revision: u64,
-    /// Time since which the record has kept this revision, while all updates by the candidate
-    /// succeeded.
+    /// Time since which the record has kept this revision, while all updates by the candidate (the
+    /// node that waits for the name) succeeded.
     since: Instant,
 }
 

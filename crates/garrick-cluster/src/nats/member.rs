@@ -3,7 +3,7 @@
 //! | task | does | ends |
 //! | --- | --- | --- |
 //! | `receive` | gives frames to the node | when the node leaves |
-//! | `send` | gives frames to the client | when nobody can send any more, so that a node that has left can still say so |
+//! | `send` | gives frames to the client | when nobody can send any more, so that a node that leaves can still report this |
 //! | `renew` | renews the record each second, and deletes it | when the node leaves, or has lost its name |
 //! | `follow` | watches the records of all nodes, and begins anew after each connection | when the node leaves |
 
@@ -450,7 +450,7 @@ async fn follow_once(store: &Store, lives: &Lives) -> String {
     "the watch of the nodes has ended".to_owned()
 }
 
-/// Records a change of a node's record.
+/// Updates the table of nodes after a change of a node's record.
 fn note(lives: &Lives, entry: &Entry) {
     let Ok(node) = NodeName::new(&entry.key) else {
         return;

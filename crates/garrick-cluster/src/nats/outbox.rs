@@ -20,7 +20,7 @@ pub(super) enum Parcel {
         to: Subject,
         content: Bytes,
     },
-    /// A marker. Its sender is dropped when all earlier frames were written.
+    /// A marker with a channel sender, which is dropped when all earlier frames were written.
     Mark(std::sync::mpsc::SyncSender<()>),
 }
 

@@ -26,7 +26,7 @@ pub struct LocalPlacement {
 struct Store {
     /// Records by key, including deleted records.
     records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
-    /// Keys by the last revision of their records.
+    /// Keys of the records, by the last revision of each record.
     changes: BTreeMap<u64, Arc<str>>,
     revision: u64,
     watchers: Vec<Address<News>>,

@@ -1,5 +1,5 @@
-//! Clerks. The clerk of a topic on a node is an actor that knows the subscribers of the node and
-//! the agents of other nodes.
+//! Clerks. The clerk of a topic on a node is an actor that knows the topic's subscribers on this
+//! node, and the topic's agents (the actors that pass on its messages) on other nodes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use super::shared::Shared;
 use crate::directory::{Order, ServiceError, ServiceKey, ToDirectory};
 use crate::line::Travels;
 
-/// State of the listing of the agent in the directory.
+/// Progress of listing the topic's agent in the directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Unserved,
-    /// The directory was asked to list the agent, and has not answered yet.
+    /// The directory was asked to list the topic's agent, and has not answered yet.
     Asked,
     Served,
 }
 
-/// The actor that knows a topic's subscribers on its node, and the agents of other nodes.
+/// The actor that knows a topic's subscribers on its node, and the topic's agents (the actors that
+/// pass on its messages) on other nodes.
 pub(super) struct Clerk<M: 'static> {
     key: ServiceKey,
     directory: Address<ToDirectory>,
@@ -32,7 +33,7 @@ pub(super) struct Clerk<M: 'static> {
     own: Address<ToTopic<M>>,
     shared: Arc<Shared<M>>,
     standing: Standing,
-    /// Callers that wait until the agent is listed in the directory.
+    /// Callers that wait until the topic's agent is listed in the directory.
     waiting: Vec<Reply<Result<(), ServiceError>>>,
 }
 
@@ -95,7 +96,7 @@ impl<M: Travels> Clerk<M> {
         self.settle(cx);
     }
 
-    /// Keeps the agent listed in the directory as long as there are subscribers.
+    /// Keeps the topic's agent listed in the directory as long as this node has subscribers.
     fn settle(&mut self, cx: &Context<'_, ToClerk<M>>) {
         let is_needed = !self.shared.subscribers().is_empty();
         let (key, own) = (self.key.clone(), self.own.clone());

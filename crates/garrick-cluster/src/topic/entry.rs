@@ -6,7 +6,8 @@ use garrick_actor::{Address, SendError};
 use super::message::{ToAgent, ToTopic};
 use crate::line::Travels;
 
-/// A door (an address that leads to a function) that passes messages of other nodes on to an agent.
+/// A door (an address that leads to a function) that passes messages from other nodes on to a
+/// topic's agent.
 struct Entry<M: 'static>(Address<ToAgent<M>>);
 
 /// Returns the address to which a topic's agents on other nodes send messages for the given agent.

@@ -134,7 +134,7 @@ impl<M: Travels + Clone> Topic<M> {
     }
 
     /// Publishes a message: sends it to all subscribers of this node, and once to each other node
-    /// with subscribers. The first subscriber of another node becomes known to this node with a
+    /// with subscribers. If another node gets its first subscriber, this node learns of it with a
     /// short delay.
     ///
     /// # Errors

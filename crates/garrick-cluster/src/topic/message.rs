@@ -8,11 +8,12 @@ use garrick_wire::Wire;
 use crate::directory::ServiceError;
 use crate::line::Carrier;
 
-/// A message from a topic's agent on one node to its agent on another node.
+/// A message of a topic that one node sends to another, between the two agents (the actors that
+/// pass on the topic's messages).
 #[derive(Wire)]
 #[wire(name = "garrick.ToTopic", context = Carrier)]
 pub(super) struct ToTopic<M> {
-    /// Number of the stream. All messages from one agent to another form a stream.
+    /// Number of the stream. The topic's messages from one node to one other node form a stream.
     pub(super) stream: u64,
     /// Number of the message in the stream, beginning with 1.
     pub(super) number: u64,
@@ -32,7 +33,8 @@ pub(super) enum ToClerk<M: 'static> {
     Listing(Listing<ToTopic<M>>),
     Subscribe(Address<M>, Reply<Result<(), ServiceError>>),
     Unsubscribe(Address<M>, Reply<Result<(), ServiceError>>),
-    /// The directory has listed the agent, or has refused to list it.
+    /// The directory has listed the agent (the actor that passes on the topic's messages), or has
+    /// refused to list it.
     Served(Result<(), ServiceError>),
     /// A subscriber of the topic on this node has ended.
     Ended(TaskId),

@@ -1,4 +1,5 @@
-//! State that the agent and the clerk of a topic on a node share.
+//! State that the two actors of a topic on a node share: the agent, which passes on messages, and
+//! the clerk, which knows the subscribers.
 
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,9 +25,9 @@ pub struct TopicSample {
     /// Number of messages that were not sent to a node because too many bytes were waiting for that
     /// node. A message that was not sent to several nodes counts once for each of them.
     pub refused: u64,
-    /// Number of messages of other nodes that were lost on their way, or were dropped because
-    /// 16,384 messages of the topic waited on this node. A loss is noticed when the next message of
-    /// the same node arrives.
+    /// Number of messages from other nodes that were lost on their way, or were dropped because
+    /// 16,384 messages of the topic waited on this node. A loss is noticed when the next message
+    /// from the same node arrives.
     pub lost: u64,
     /// Number of messages that a subscriber has missed because its mailbox was full. A message that
     /// several subscribers have missed counts once for each of them.
@@ -72,10 +73,11 @@ impl<T> List<T> {
     }
 }
 
-/// State of a topic on a node. The clerk writes the lists, and the agent reads them.
+/// State of a topic on a node. The clerk (which knows the subscribers) writes the lists. The agent
+/// (which passes on the messages) reads the lists.
 pub(super) struct Shared<M: 'static> {
     subscribers: List<Address<M>>,
-    /// Agents of other nodes that have subscribers.
+    /// Agents (actors that pass on the topic's messages) on the other nodes with subscribers.
     agents: List<Address<ToTopic<M>>>,
     pub(super) counts: Counts,
 }

@@ -1,8 +1,9 @@
-//! Streams of messages from the agents of other nodes, and the lost messages in these streams.
+//! Streams of a topic's messages from other nodes, and the detection of lost messages in the
+//! streams.
 
 use hashbrown::HashMap;
 
-/// Maximum number of streams whose losses are noticed.
+/// Maximum number of streams in which lost messages are noticed.
 const STREAMS_MAX: usize = 4_096;
 
 /// A stream: the numbered messages of a topic from the agent of another node.
@@ -23,7 +24,7 @@ pub(super) struct Streams {
 
 impl Streams {
     /// Records the arrival of a message in a stream. Returns the number of messages that were lost
-    /// before it.
+    /// before this message.
     pub(super) fn take(&mut self, stream: u64, number: u64) -> u64 {
         self.received += 1;
         if self.all.len() >= STREAMS_MAX && !self.all.contains_key(&stream) {

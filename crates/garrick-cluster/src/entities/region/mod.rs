@@ -33,8 +33,8 @@ const WAITS_MAX: Duration = Duration::from_secs(10);
 /// announces that it sends no more messages for the shard.
 const HELD_WITHIN: Duration = Duration::from_secs(2);
 
-/// Number of collected messages to other nodes at which they are sent at once, without waiting for
-/// more messages.
+/// Number of collected messages to other nodes after which the region sends them at once, without
+/// waiting for more messages.
 const GATHERED_MAX: usize = 256;
 
 /// Time between two checks of shards that have waiting messages.

@@ -14,7 +14,7 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Minimum number of stored idle times at which the idle times of ended entities are removed.
+/// Minimum number of stored idle times before those of ended entities are removed.
 const IDLE_MIN: usize = 1_024;
 
 /// Removes the messages that have waited for too long from a queue, and returns them.

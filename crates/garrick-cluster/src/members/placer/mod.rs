@@ -30,10 +30,10 @@ use crate::placement::{Change, News, Outcome, Placement};
 const TICK: Duration = Duration::from_millis(250);
 
 /// Number of ticks (of 250 ms) between two renewals of the membership, for a node that runs no
-/// fenced kinds.
+/// fenced kinds (whose journals refuse events of earlier owners).
 const BEAT_TICKS: u64 = 4;
 /// Number of ticks (of 250 ms) between two renewals of the membership, for a node that runs a
-/// fenced kind.
+/// fenced kind (whose journals refuse events of earlier owners).
 const FENCED_BEAT_TICKS: u64 = 2;
 
 /// Time without an answer after which a renewal is late.
@@ -81,11 +81,12 @@ pub(crate) enum PlacerMsg {
     Leave,
 }
 
-/// State of the exit of a node.
+/// The step of leaving the cluster that the node has reached.
 enum Exit {
     /// The node is not leaving yet.
     No,
-    /// These regions are sending their waiting messages, until the given time.
+    /// The listed regions (the actors that pass on messages of a kind) are sending their waiting
+    /// messages, until the given time.
     Closes {
         regions: HashSet<Arc<str>>,
         until: Nanos,
@@ -438,8 +439,8 @@ impl Placer {
         self.host_if_used(kind);
     }
 
-    /// Publishes the members and the lease of this node. Counts shards only if `counts` is true,
-    /// because there can be many of them.
+    /// Publishes the list of members, and this node's lease, for samples. Counts shards only if
+    /// `counts` is true, because there can be many shards.
     fn publish_standings(&mut self, counts: bool, cx: &Context<'_, PlacerMsg>) {
         let (now, lease_now) = (cx.now(), cx.lease_now());
         // The readers have only this clock.

@@ -50,10 +50,9 @@ struct Part {
     refused: Option<JournalError>,
 }
 
-/// Result of sending a part of a group: the events of one journal.
+/// Result of sending one part of a group. (A part is the events of one journal.)
 enum Settled {
-    /// The part's message, or a fence that replaces it, is the last message of the journal and has
-    /// this sequence.
+    /// The message with the events was stored, with this sequence.
     Stored(u64),
     /// A fence (a message without events) was stored, with this sequence.
     Fenced(u64, String),
@@ -128,7 +127,8 @@ impl NatsLog {
         parts
     }
 
-    /// Records the results of the parts that were sent.
+    /// Records the results for all parts of a group. Returns the journals whose events were
+    /// refused.
     fn conclude(
         &self,
         parts: Vec<Part>,

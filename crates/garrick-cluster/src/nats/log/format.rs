@@ -7,7 +7,7 @@
 //! | number of the writer, and of its group | 8, 8 |
 //! | sequence of the message before it in the journal | 8 |
 //! | number of the newest event, with this batch | 8 |
-//! | number of the newest whole event, and a sequence behind which it is | 8, 8 |
+//! | number of the newest whole event, and the sequence of a message before it | 8, 8 |
 //! | number of events | 4 |
 //! | each event: tag, version, 1 if it is whole, length, payload | 2, 2, 1, 4, ... |
 //!
@@ -48,9 +48,10 @@ pub(super) struct Head {
     pub(super) after: u64,
     /// Number of the newest event of the journal, including this batch.
     pub(super) newest: u64,
-    /// Number of the newest whole event of the journal, or 0.
+    /// Number of the journal's newest whole event (an event that contains the whole state), or 0.
     pub(super) whole: u64,
-    /// Sequence of a message that is older than the message with the newest whole event.
+    /// Sequence of a message that is older than the message with the newest whole event (an event
+    /// that contains the whole state).
     pub(super) whole_after: u64,
     /// Number of events in the batch.
     pub(super) count: u32,

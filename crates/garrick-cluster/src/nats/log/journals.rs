@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use super::format::{Head, Mark};
 use super::subject::tokens;
 
-/// Maximum number of messages of a journal whose event numbers are remembered.
+/// Maximum number of a journal's messages for which the event numbers are remembered.
 const MARKS_MAX: usize = 32;
 
 /// The known journals. Their numbers are 1, 2, 3 and so on.
@@ -29,8 +29,8 @@ pub(super) struct Known {
     pub(super) newest: u64,
     /// Sequence of the last message of the journal, or 0.
     pub(super) sequence: u64,
-    /// Number of the newest whole event, or 0, and the sequence of a message that is older than
-    /// this event.
+    /// Number of the newest whole event (an event that contains the whole state), or 0. Also the
+    /// sequence of a message that is older than this event.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
     /// Some of the last messages, oldest first: the number of the last event in each message, and

@@ -94,7 +94,7 @@ impl Store {
         &self.side(of).name
     }
 
-    /// Returns the maximum size of the content of a message in bytes.
+    /// Returns the maximum size, in bytes, of a message's content.
     pub(super) fn message_max(&self) -> usize {
         self.client.max_payload().saturating_sub(HEADERS)
     }

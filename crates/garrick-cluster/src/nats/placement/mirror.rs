@@ -32,7 +32,7 @@ pub(super) struct Told {
 #[derive(Default)]
 struct Picture {
     records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
-    /// Keys by the last revision of their records.
+    /// Keys of the records, by the last revision of each record.
     changes: BTreeMap<u64, Arc<str>>,
     /// Revision of the last reported change.
     last: u64,
@@ -42,9 +42,11 @@ struct Picture {
 #[derive(Default)]
 pub(super) struct Mirror {
     picture: Picture,
-    /// The records that a new watch has reported so far. They replace the copy when they are exact.
+    /// The records that a new watch has reported so far. The records replace the copy when they are
+    /// exact (equal to a state that all records had at one time).
     next: Option<Picture>,
-    /// Last revision at which the copy was exact. `None` if the copy was never exact.
+    /// Last revision at which the copy was exact (equal to a state that all records had at one
+    /// time). `None` if the copy was never exact.
     exact: Option<u64>,
     /// Last revision at which a record may have been deleted without a report of the deletion.
     forgotten: u64,
@@ -114,7 +116,8 @@ impl Mirror {
         true
     }
 
-    /// Applies a reported change. Returns true if the copy is exact now.
+    /// Applies a reported change. Returns true if the copy is now exact (equal to a state that all
+    /// records had at one time).
     pub(super) fn tell(&mut self, told: Told) -> bool {
         let (revision, is_last) = (told.revision, told.is_last);
         if let Some(next) = &mut self.next {
@@ -142,7 +145,7 @@ impl Mirror {
         is_exact
     }
 
-    /// Replaces the copy by the records that the new watch has reported.
+    /// Replaces the copy with the records that the new watch has reported.
     fn replace(&mut self) {
         let Some(next) = self.next.take() else { return };
         let before = std::mem::replace(&mut self.picture, next);
@@ -190,7 +193,7 @@ impl Mirror {
         }
     }
 
-    /// Returns the revision of the deletion of a record, or 0 if none is known.
+    /// Returns the revision at which a record was deleted, or 0 if no deletion is known.
     pub(super) fn deletion(&self, key: &str) -> u64 {
         let told = self.picture.records.get(key);
         let told = told.map_or((0, true), |(revision, value)| (*revision, value.is_some()));

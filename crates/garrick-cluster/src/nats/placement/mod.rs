@@ -72,7 +72,8 @@ struct Desk {
 /// State that the tasks of a placement share.
 struct Shared {
     mirror: Mutex<Mirror>,
-    /// Number of times that the copy has become exact.
+    /// Number of times that the copy of the records has become exact (equal to a state that all
+    /// records had at one time).
     advances: watch::Sender<u64>,
 }
 
