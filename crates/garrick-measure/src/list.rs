@@ -5,8 +5,8 @@
 
 use crate::scenario::Scenario;
 
-/// Returns the scenarios with these names in the order of the list, or all scenarios if there are
-/// no names. Fails with the first name that is not in the list.
+/// Returns the scenarios of `list` that `names` select, in the order of `list`. Returns all
+/// scenarios if there are no names. Fails with the first name that selects no scenario.
 pub(crate) fn choose<'a>(
     list: &[&'static Scenario],
     names: &'a [String],

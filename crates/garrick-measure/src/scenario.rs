@@ -133,7 +133,7 @@ impl Effort {
 pub(crate) enum Size {
     /// Largest number of operations that fits into the available time, up to a limit.
     Fitted {
-        /// Upper limit, set by memory or by the time that a user is willing to wait.
+        /// Maximum number of operations, because memory and the user's patience are limited.
         ops_max: u64,
     },
     /// A fixed number of operations, which the scenario sets.
@@ -168,7 +168,7 @@ impl Measured {
         }
     }
 
-    /// Returns the time of all operations.
+    /// Returns the total CPU time and wall time of all operations.
     pub(crate) fn span(&self) -> Span {
         Span {
             cpu: Duration::from_nanos(self.cpu_ns as u64),

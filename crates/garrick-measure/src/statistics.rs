@@ -94,7 +94,7 @@ pub(crate) fn ratio(of: f64, one: f64) -> f64 {
     if one > 0.0 { of / one } else { 0.0 }
 }
 
-/// Rounds to a thousandth of a nanosecond, which is below any noise.
+/// Rounds a time in nanoseconds to thousandths, which are below any noise.
 pub(crate) fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

@@ -74,7 +74,7 @@ struct Transaction {
     amount: u64,
 }
 
-/// Returns the generator of the teller's transactions.
+/// Returns a closure that draws the teller's transactions.
 fn transactions(size: Size) -> impl FnMut() -> Transaction {
     let mut random = Random::new(123_456);
     move || {
@@ -102,7 +102,7 @@ struct Teller {
     reports: Reports<Vec<Balance>>,
 }
 
-/// Messages of a [`Teller`].
+/// Messages that a [`Teller`] handles.
 enum ToTeller {
     /// Starts all transactions.
     Start,
@@ -118,7 +118,7 @@ struct Account {
     balance: u64,
 }
 
-/// Messages of an [`Account`].
+/// Messages that an [`Account`] handles.
 enum ToAccount {
     /// Takes this amount from the account that receives the message, and deposits it in the given
     /// account.

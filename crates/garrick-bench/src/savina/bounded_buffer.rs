@@ -117,7 +117,7 @@ struct Manager {
     reports: Reports<Report>,
 }
 
-/// Messages of a [`Manager`].
+/// Messages that a [`Manager`] handles.
 enum ToManager {
     /// Passes an item, and the address of its producer.
     Item(f64, Address<Produce>),
@@ -152,7 +152,7 @@ struct Consumer {
     reports: Reports<Report>,
 }
 
-/// Messages of a [`Consumer`].
+/// Messages that a [`Consumer`] handles.
 enum Consume {
     Item(f64),
     /// Reports that no more items will come.

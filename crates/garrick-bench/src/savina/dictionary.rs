@@ -76,7 +76,7 @@ enum Request {
     Write(u32, u32),
 }
 
-/// Returns the generator of a worker's requests.
+/// Returns a closure that draws the requests of a worker.
 fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     let seed = id + size.messages + size.write_percent;
     let mut random = Random::new(u64::from(seed));
@@ -91,7 +91,7 @@ fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     }
 }
 
-/// Counts of the workers' requests.
+/// Counts of the requests that one worker or all workers have sent, by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Tally {
     reads: u64,
@@ -106,7 +106,7 @@ struct Master {
     dictionary: Address<ToDictionary>,
     /// Number of workers that are done.
     ended: u32,
-    /// Counts of the workers that are done.
+    /// Sum of the request counts that finished workers have reported.
     tally: Tally,
 }
 
@@ -119,14 +119,14 @@ struct Worker<F> {
     dictionary: Address<ToDictionary>,
     /// Number of requests that have not been sent yet.
     left: u32,
-    /// Generator of the next request.
+    /// Closure that draws the next request.
     next: F,
     /// Value of the last write, if the last request was a write.
     written: Option<u32>,
     tally: Tally,
 }
 
-/// Messages of a [`Worker`].
+/// Messages that a [`Worker`] handles.
 enum Work {
     /// Starts the first request.
     Begin,
@@ -140,11 +140,11 @@ struct Dictionary {
     reports: Reports<(Tally, Map)>,
 }
 
-/// Messages of a [`Dictionary`].
+/// Messages that a [`Dictionary`] handles.
 enum ToDictionary {
     Read(u32, Reply<u32>),
     Write(u32, u32, Reply<u32>),
-    /// Reports that all workers are done, with their counts.
+    /// Reports that all workers are done, with the sum of their counts.
     End(Tally),
 }
 

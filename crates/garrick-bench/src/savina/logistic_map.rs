@@ -87,16 +87,16 @@ type Last = (usize, f64);
 struct Master {
     size: Size,
     series: Vec<Address<ToSeries>>,
-    /// Last terms received so far.
+    /// Last terms of the series that have reported so far.
     terms: Vec<Last>,
     reports: Reports<Vec<Last>>,
 }
 
-/// Messages of a [`Master`].
+/// Messages that a [`Master`] handles.
 enum ToMaster {
     /// Starts all series.
     Start,
-    /// Passes the last term of this series.
+    /// Passes the last term of the series with this number.
     Term(usize, f64),
 }
 
@@ -108,7 +108,7 @@ struct Series {
     computer: Address<Compute>,
 }
 
-/// Messages of a [`Series`].
+/// Messages that a [`Series`] handles.
 enum ToSeries {
     /// Requests the computation of the next term.
     Next,

@@ -33,7 +33,7 @@ impl Random {
         self.next() % end
     }
 
-    /// Returns the next number of 32 bits, from two draws.
+    /// Returns the next 32-bit number, which is composed of two drawn numbers.
     pub(super) fn wide(&mut self) -> u32 {
         (self.next() << 16) | self.next()
     }

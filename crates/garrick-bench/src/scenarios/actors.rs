@@ -36,8 +36,8 @@ pub(crate) fn local() -> Result<Local> {
     Ok(builder().name("local").local()?)
 }
 
-/// Runs the actors that `prepare` creates on this thread until no work is left, and measures `ops`
-/// operations. The time does not include creating and dropping the actors.
+/// Calls `prepare`, which creates actors. Runs them on this thread until no work is left, and
+/// measures `ops` operations. The time does not include creating and dropping the actors.
 pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
     let local = local()?;
     prepare(&local);
@@ -48,7 +48,7 @@ pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Mea
     Ok(Measured::new(ops, span))
 }
 
-/// Starts a system of one worker, with its own thread.
+/// Starts a system with one worker, which runs on a separate thread.
 pub(crate) fn worker(name: &str) -> Result<System> {
     Ok(builder().name(name).workers(1).start()?)
 }
@@ -101,7 +101,7 @@ pub(crate) struct Relay {
     done: mpsc::Sender<()>,
 }
 
-/// Messages of a [`Relay`].
+/// Messages that a [`Relay`] handles.
 pub(crate) enum Pass {
     /// Passes the address of the next relay.
     Next(Address<Pass>),

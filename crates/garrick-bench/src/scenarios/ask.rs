@@ -107,7 +107,7 @@ impl Actor for Answerer {
 
 /// An actor that asks again after every answer, by the method that `WAY` selects.
 pub(super) struct Asker<const WAY: u8> {
-    /// Actor that answers.
+    /// Actor that answers the questions.
     answerer: Address<Question>,
     /// The answer after which the asker stops.
     last: u64,

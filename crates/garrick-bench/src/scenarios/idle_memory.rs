@@ -24,16 +24,16 @@ pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     contenders,
 };
 
-/// Number of actors of a full run.
+/// Number of actors in a full run.
 const ACTORS: u64 = 33_000_000;
 
-/// Number of actors of a quick run.
+/// Number of actors in a quick run.
 const ACTORS_QUICK: u64 = 1_000_000;
 
 /// Number of actors that are spawned in one turn.
 const LITTER: u64 = 64;
 
-/// Hidden subcommand of the child process.
+/// Hidden subcommand with which this scenario starts its child process.
 pub(crate) const CHILD: &str = "measure-idle-memory";
 
 fn contenders(effort: &Effort) -> Vec<Contender> {

@@ -135,7 +135,7 @@ enum Msg {
     Answer(u64, std::result::Result<u64, NoReply>),
 }
 
-/// Counts of the questions of a round, for each kind of outcome.
+/// Counts of the outcomes of a round's questions, by kind.
 #[derive(Default)]
 struct Ends {
     right: u64,

@@ -104,7 +104,7 @@ impl Actor for Handler {
 enum Msg {
     Inlets(Vec<Address<Work>>),
     Round(Reply<Outcome>),
-    /// Reports that a message of the mailbox with this number was handled.
+    /// Reports that a message to the mailbox with this number was handled.
     Handled(usize),
     End,
 }
@@ -137,7 +137,7 @@ impl Flooder {
         self.rounds * (FLOOD + from_thread)
     }
 
-    /// Returns the number of messages to this mailbox that were returned, handled or dropped.
+    /// Returns how many messages to this mailbox were returned, handled or dropped.
     fn ended(&self, kind: usize) -> u64 {
         self.returned[kind] + self.handled[kind] + self.inlets[kind].dropped()
     }

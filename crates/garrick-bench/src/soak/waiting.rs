@@ -32,9 +32,9 @@ const NAP: Duration = Duration::from_micros(100);
 
 pub(super) struct Waiting {
     waiters: Vec<Address<Order>>,
-    /// Orders that are not answered yet, with their numbers.
+    /// Questions to waiters that have not been answered yet, each with its number.
     orders: Vec<(u64, Ask<u64>)>,
-    /// Receiver for the answers of the waiters, which pass through a mailbox with the capacity
+    /// Receiver for the waiters' answers. The answers pass through a mailbox with the capacity
     /// [`ROOM`].
     seen: mpsc::Receiver<u64>,
     sums: Option<mpsc::Receiver<u64>>,

@@ -104,7 +104,7 @@ impl From<&Effort> for Pace {
 /// Progress of a run, for display.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress<'a> {
-    /// Index of the plan.
+    /// Index of the current plan.
     pub(crate) plan: usize,
     /// Name of the scenario.
     pub(crate) scenario: &'a str,
@@ -182,7 +182,7 @@ impl Engine {
     }
 }
 
-/// Sends to an actor of the engine.
+/// Sends a message to an actor of the engine.
 fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
     to.send(message)
         .map_err(|_| "an actor of the measuring engine failed".into())

@@ -13,7 +13,7 @@ use super::timer::Timing;
 /// An actor that measures one set of contenders at a time, one round after another.
 pub(super) struct Rounds {
     timer: Address<Timing>,
-    /// Actor that receives the measurements of a finished set.
+    /// Actor that receives the measurements of a finished set of contenders.
     median: Address<Finished>,
     under_way: Option<UnderWay>,
 }
@@ -23,7 +23,7 @@ struct UnderWay {
     set: Set,
     /// State of the machine at the start.
     began: Moment,
-    /// Number of rounds of the set: the maximum over its contenders.
+    /// Number of rounds: the maximum over all contenders of the set.
     rounds: usize,
     /// Index of the round and index of the contender, for the trial that is running or comes next.
     at: (usize, usize),
@@ -67,7 +67,7 @@ impl UnderWay {
         None
     }
 
-    /// Returns a trial of the yardstick.
+    /// Creates the trial that measures the yardstick, which is one atomic addition.
     fn addition(&self) -> Trial {
         Trial {
             who: Who::Yardstick,

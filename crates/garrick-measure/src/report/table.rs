@@ -10,10 +10,10 @@ use crate::units;
 
 use super::Report;
 
-/// Heading of a column. The flag is true if the column contains figures.
+/// Heading of a column. The second field is true if the column contains figures.
 pub(super) type Column = (String, bool);
 
-/// Mark of an unreliable row.
+/// Text that marks an unreliable row.
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
@@ -91,7 +91,7 @@ pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
     columns
 }
 
-/// Returns a row's cells, one for each of these columns.
+/// Returns a row's cells, one for each of `columns`.
 pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     let Summary {
         median, min, max, ..

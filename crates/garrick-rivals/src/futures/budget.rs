@@ -64,7 +64,7 @@ impl<F: Future> Future for Counted<F> {
     }
 }
 
-/// Creates `children` futures by `child`, waits for all of them, and counts their polls.
+/// Creates `children` futures by calling `child`, waits for all of them, and counts their polls.
 async fn wait_for<F: Future>(children: usize, polls: Arc<AtomicU64>, child: impl Fn() -> F) {
     let counted = |_| Counted {
         child: Box::pin(child()),

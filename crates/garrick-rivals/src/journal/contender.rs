@@ -17,8 +17,7 @@ use super::{garrick, hand};
 /// Hidden first argument of a process that runs a contender.
 const CHILD: &str = "measure-journal";
 
-/// Maximum number of events that a writer commits together. Garrick commits at most as many turns
-/// together.
+/// Maximum number of events that a writer commits together. Garrick has the same limit for turns.
 const GROUP: usize = 4_096;
 
 /// Maximum number of lines to show of the output of a failed process.

@@ -47,7 +47,7 @@ pub(super) struct Busy<F: Peer> {
     number: usize,
     work: Work,
     turns: Arc<Turns>,
-    /// Sender of the report of the first turn. `None` after the report.
+    /// Sender for the report that the first turn has run. `None` after the report was sent.
     started: Option<Sender<()>>,
     /// Sender that is dropped when the actor ends.
     ended: Option<Sender<()>>,

@@ -31,7 +31,7 @@ pub(super) const FORK_BOMB_LISP: Study = Study {
     }],
 };
 
-/// The size of the trees, and the numbers of trees and rounds.
+/// The depth of the trees, the number of trees per round, and the number of rounds.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
     /// Depth of the trees, which have 2^(depth+1)-1 actors.

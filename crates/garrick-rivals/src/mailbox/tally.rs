@@ -14,7 +14,7 @@ pub(super) fn value(producer: u64, number: u64) -> u64 {
 /// order, and each exactly once.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// Number of the next value of each producer.
+    /// Expected number of the next value, for each producer.
     next: Vec<u64>,
     /// Number of values that have not arrived yet, from all producers.
     left: u64,
