@@ -32,7 +32,7 @@ fn is_meant(list: &[&Scenario], name: &str, scenario: &Scenario) -> bool {
     !name.is_empty() && rest.is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// Returns all names, for messages.
+/// Returns the names of all scenarios in `list`, for an error message.
 pub(crate) fn names(list: &[&Scenario]) -> String {
     let names: Vec<&str> = list.iter().map(|scenario| scenario.name).collect();
     names.join(", ")

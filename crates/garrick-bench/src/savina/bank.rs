@@ -112,7 +112,7 @@ enum ToTeller {
     Closed(std::result::Result<Balance, NoReply>),
 }
 
-/// An account, whose handler awaits the reply of the other account.
+/// An account, whose handler awaits the reply of the account to which it sends money.
 struct Account {
     id: usize,
     balance: u64,

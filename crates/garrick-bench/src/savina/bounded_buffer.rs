@@ -36,7 +36,7 @@ pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
 /// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Number of items that the buffer and the producers hold at the same time.
+    /// Maximum number of items that the buffer and the producers hold together.
     buffer: usize,
     producers: usize,
     consumers: usize,

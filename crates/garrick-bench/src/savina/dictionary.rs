@@ -66,7 +66,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&DICTIONARY, size, &params, dictionary)
 }
 
-/// Content of the dictionary.
+/// The map that the dictionary owns.
 type Map = HashMap<u32, u32>;
 
 /// A request of a worker.

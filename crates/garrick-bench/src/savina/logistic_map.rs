@@ -38,8 +38,7 @@ struct Size {
     series: usize,
     /// Rate of the first series.
     rate: f64,
-    /// Difference between the rates of one series and the next. The starts of the two series have
-    /// the same difference.
+    /// Difference between the rates of two consecutive series, and between their start values.
     increment: f64,
 }
 
@@ -116,7 +115,7 @@ enum ToSeries {
     Tell,
 }
 
-/// Computes terms of a series, all with the same rate.
+/// An actor that computes terms, all with the same rate.
 struct Computer {
     rate: f64,
 }

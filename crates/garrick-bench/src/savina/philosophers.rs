@@ -69,7 +69,8 @@ struct Table {
 struct Arbitrator {
     /// For each fork, true if it is taken. Philosopher i uses fork i and the next one.
     taken: Vec<bool>,
-    /// For each philosopher, the number of meals that it reported at its end, and before that 0.
+    /// For each philosopher, the number of meals, or 0 until the philosopher has reported this
+    /// number.
     meals: Vec<u64>,
     /// Number of philosophers that are not done.
     left: u32,

@@ -61,7 +61,7 @@ fn rounds(size: Size) -> impl FnMut() -> (u32, u32) {
     move || (random.wide() % size.smokers, random.below(1_000) + 10)
 }
 
-/// Counts of the cigarettes of one smoker, and of the random numbers that it has drawn.
+/// Counts of one smoker's cigarettes, and of the random numbers drawn for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Smoked {
     cigarettes: u64,

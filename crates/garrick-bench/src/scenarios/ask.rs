@@ -111,7 +111,7 @@ pub(super) struct Asker<const WAY: u8> {
     answerer: Address<Question>,
     /// The answer after which the asker stops.
     last: u64,
-    /// Channel that is notified when the asker stops.
+    /// Sender for the notification that the asker stops.
     done: mpsc::Sender<()>,
 }
 
@@ -173,7 +173,7 @@ struct AsksAll {
     answerers: Vec<Address<Question>>,
     /// Number of remaining rounds.
     left: u64,
-    /// Channel that is notified when the asker stops.
+    /// Sender for the notification that the asker stops.
     done: mpsc::Sender<()>,
 }
 

@@ -102,7 +102,7 @@ impl Actor for Client {
     }
 }
 
-/// A folder that is removed when it is dropped.
+/// A folder that is removed when this value is dropped.
 struct Place(PathBuf);
 
 impl Place {

@@ -52,7 +52,8 @@ fn in_child(actors: u64) -> Result<Measured> {
 
 /// An idle actor.
 struct Idler {
-    /// Keeps the previous actor alive, and is never read.
+    /// Address of the actor that was created before this one. The address keeps that actor alive,
+    /// and is never read.
     _before: Option<Address<()>>,
 }
 
@@ -68,7 +69,7 @@ impl Actor for Idler {
 pub(super) struct Crowd {
     /// The actor that was created last.
     last: Option<Address<()>>,
-    /// Channel that is notified after the last turn.
+    /// Sender for a notification after the last turn.
     done: mpsc::Sender<()>,
 }
 

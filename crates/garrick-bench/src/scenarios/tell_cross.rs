@@ -70,7 +70,7 @@ struct Counter {
     teller: Address<ToTeller>,
     /// Number of messages that have not arrived yet.
     left: u64,
-    /// Channel that is notified when the last message has arrived.
+    /// Sender for the notification that the last message has arrived.
     done: mpsc::Sender<()>,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Starter {
     at_once: usize,
     /// Number of remaining rounds.
     left: u64,
-    /// Channel that is notified after the last round.
+    /// Sender for a notification after the last round.
     done: mpsc::Sender<()>,
 }
 

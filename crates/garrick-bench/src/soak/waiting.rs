@@ -19,7 +19,7 @@ const WAITERS: u64 = 8;
 /// Number of messages to each waiter in a round.
 const ORDERS: u64 = 10;
 
-/// Capacity of the mailbox in which the waiters wait for room.
+/// Capacity of the mailbox to which the waiters send. A waiter waits while this mailbox is full.
 const ROOM: usize = 2;
 
 /// Number of actors that are created in a round and consist of a single future each.

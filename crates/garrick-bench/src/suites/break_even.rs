@@ -1,6 +1,6 @@
 //! Break-even points: the minimum load for which one contender is no slower than another.
 
-/// The smallest load from which on one contender is no slower than another.
+/// The smallest load at and above which one contender is no slower than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BreakEven {
     /// The first contender is never slower than the second.

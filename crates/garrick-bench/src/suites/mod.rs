@@ -23,8 +23,7 @@ pub static SUITES: &[Suite] = &[
 const TACTORS: &str = "TActors, an actor library in Lisp, as its author described it in May 2021, \
                        with graphs without figures; measured on a Mac with 4 cores and 8 threads";
 
-/// Description of how figures of TActors were measured on a machine like the one on which Garrick's
-/// figures were measured.
+/// Description of how TActors was measured on a machine like the one that measured Garrick.
 const TACTORS_HERE: &str =
     "the same patterns on SBCL 2.2.9, one thread, compiled without checks, 2 shared x86-64 cores";
 

@@ -1,4 +1,4 @@
-//! Outputs in addition to the table.
+//! Outputs of a measurement in addition to the printed table.
 
 use std::fs::{self, OpenOptions};
 use std::io;

@@ -29,7 +29,7 @@ pub struct Arguments {
     flags: Flags,
 }
 
-/// Returns the subcommand of `program`.
+/// Returns the subcommand `suite` of the command `program`.
 pub(super) fn command(program: &str, offer: &[Suite]) -> Command {
     Arguments::augment_args(Command::new(NAME))
         .about(ABOUT)

@@ -35,7 +35,7 @@ impl Desk {
     }
 }
 
-/// A run of a contender with a given number of operations.
+/// A run of the yardstick or of a contender, with a given number of operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trial {
     pub(super) who: Who,
@@ -86,7 +86,7 @@ pub(super) struct Entrant {
     pub(super) size: Size,
     /// Number of operations in each trial of the contender.
     pub(super) ops: u64,
-    /// Number of trials of the contender to make.
+    /// Planned number of trials of the contender.
     pub(super) rounds: usize,
     /// Measurements of the contender, each with the yardstick's CPU time per addition at that time.
     pub(super) samples: Vec<(Measured, f64)>,

@@ -7,7 +7,7 @@ use super::Metric;
 use super::scale::{self, Scale};
 use super::svg::{Anchor, COLORS, Canvas, width};
 
-/// The area between the axes.
+/// Edges of the area between the axes.
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 620.0;
 const TOP: f64 = 44.0;

@@ -50,7 +50,7 @@ const WALL_DIFFERS: f64 = 1.2;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// Scenario that is shown.
+    /// Name of the scenario that the picture shows.
     scenario: String,
     name: String,
     /// SVG text of the picture, without a `<style>` element.

@@ -11,7 +11,7 @@ const STRACE: &str = "strace";
 /// System calls that make data durable, and the call that opens files.
 const TRACED: &str = "trace=fsync,fdatasync,msync,sync,syncfs,openat";
 
-/// The system calls by which a process has requested syncs, as `strace` has seen them.
+/// The syncs that a process has requested by system calls, as counted by `strace`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Syncs {
     /// Number of syncs during the measurement, divided by the number of acknowledged commands.

@@ -17,7 +17,8 @@ use crate::actors::framework::{Flow, Role};
 #[repr(align(128))]
 struct Count(AtomicU64);
 
-/// The counters of turns that the busy actors share with the code that observes them.
+/// The turn counters of all busy actors. The actors share them with the code that reads the
+/// counters.
 #[derive(Debug)]
 pub(super) struct Turns {
     counts: Box<[Count]>,

@@ -24,7 +24,7 @@ pub(super) enum Trouble {
     Sleeper,
     /// One additional actor, which repeatedly keeps its thread busy for a long time.
     Spinner,
-    /// No additional actors, but some of the measured messages take a long time.
+    /// No additional actors, but handling some of the measured messages takes a long time.
     Heavy,
     /// The given number of additional actors, which sleep at the same time. They use the method
     /// that their library recommends for blocking work.

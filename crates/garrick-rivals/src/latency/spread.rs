@@ -30,7 +30,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Returns the total time of the work.
+    /// Returns the total working time of all actors.
     fn work(&self) -> Duration {
         self.grain * (self.children as u32 * self.turns as u32)
     }

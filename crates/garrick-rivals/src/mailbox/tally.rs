@@ -1,6 +1,7 @@
 //! Exact counting of the values that arrive.
 
-/// Number of bits of a value that contain its number. The bits above identify its producer.
+/// Number of low bits of a value that contain the value's number. The higher bits identify the
+/// producer.
 const NUMBER_BITS: u32 = 40;
 
 /// Returns a value that contains the index of its producer and its own number. The numbers of each

@@ -23,8 +23,8 @@ impl Cores {
         numbers: None,
     };
 
-    /// Pins the calling thread to a core: thread number `side`, 0 or 1. Does nothing if the system
-    /// chooses the cores.
+    /// Pins the calling thread, whose number is `side` (0 or 1), to its core. Does nothing if the
+    /// system chooses the cores.
     pub(super) fn pin(self, side: usize) -> io::Result<()> {
         match self.numbers {
             Some(numbers) => pin(numbers[side]),

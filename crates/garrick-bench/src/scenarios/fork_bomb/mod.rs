@@ -213,13 +213,13 @@ struct Planter<L> {
     wood: Wood<L>,
     /// Number of trees that have not been grown yet.
     left: u64,
-    /// Channel that is notified when the last tree is complete.
+    /// Sender for the notification that the last tree is complete.
     done: mpsc::Sender<()>,
 }
 
 impl<L: Load> Planter<L> {
-    /// Creates a planter, which starts at its first message. Returns the planter, and the channel
-    /// that is notified when the last tree is complete.
+    /// Creates a planter, which starts at its first message. Returns the planter, and the receiver
+    /// of the notification that the last tree is complete.
     fn new(wood: Wood<L>) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         let left = wood.trees;
