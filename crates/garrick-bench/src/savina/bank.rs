@@ -7,10 +7,10 @@
 //! ```
 //!
 //! The teller draws all transactions at random in one turn. For each transaction, the teller draws
-//! an account i from the lower 80 % of the accounts, an account j with a higher number, and the
-//! amount. Accounts cannot wait for one another in a circle, because each account waits only for
-//! accounts with a higher number. An account is an [`AsyncActor`], whose messages wait while its
-//! handler awaits. The original blocks a thread or stashes messages.
+//! two accounts and the amount. Account i is one of the lower 80 % of the accounts, and account j
+//! has a higher number. Accounts cannot wait for one another in a circle, because each account
+//! waits only for accounts with a higher number. An account is an [`AsyncActor`], whose messages
+//! wait while its handler awaits. The original blocks a thread or stashes messages.
 //!
 //! An amount is a thousand divided by a random number, as in the original. Here amounts are whole
 //! millionths. The original's accounts start with such a large floating-point balance that no

@@ -5,10 +5,10 @@
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer produces an item on request. The manager, which is the actor that owns the buffer,
-//! requests another item only if the number of items in the buffer plus the number of producers is
-//! less than the size of the buffer. So there is room for all items that are being produced. A
-//! consumer that has consumed an item reports that it is available.
+//! A producer produces an item on request. The manager is the actor that owns the buffer. Before it
+//! requests another item, it adds the number of producers to the number of items in the buffer. It
+//! requests the item only if the sum is less than the buffer's size. So there is room for all items
+//! that are being produced. A consumer that has consumed an item reports that it is available.
 //!
 //! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25,
 //! this function computes 2,500 random numbers and their logarithms. These computations take nearly

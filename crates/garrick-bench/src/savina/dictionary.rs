@@ -6,12 +6,13 @@
 //! ```
 //!
 //! Before the measured time begins, the map has a value for each number below 524,287. Each worker
-//! draws its requests from its own random number generator: first a number below 100, which selects
-//! read or write, and then the key and the value.
+//! draws its requests from its own random number generator. A number below 100 selects read or
+//! write. Then the worker draws the key and the value.
 //!
 //! The run is correct if each write was answered with the written value. The number of writes must
 //! equal the number of writes that the workers' generators draw. At the end, each value in the map
-//! must be a value that was written for its key, or the initial value if the key was never written.
+//! must be a value that was written for its key. If the key was never written, it must be the
+//! initial value.
 
 use std::collections::HashMap;
 use std::mem;

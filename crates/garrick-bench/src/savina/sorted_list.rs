@@ -6,8 +6,8 @@
 //!                          <-------------------------------- answer --
 //! ```
 //!
-//! Each worker draws its requests from its own random number generator: first a number below 100,
-//! which selects the kind of request, and then the value. The list is singly linked, and each
+//! Each worker draws its requests from its own random number generator. A number below 100 selects
+//! the kind of request. Then the worker draws the value. The list is singly linked, and each
 //! request traverses it from its head. After the last insert it contains about 16,000 values, so
 //! traversing it takes nearly all of the time. A search stops at the first larger value. In the
 //! original benchmark, a search does not stop there.

@@ -17,9 +17,9 @@ pub(super) type Column = (String, bool);
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// Returns a text table of all rows. Below the table are, in this order: the reasons to doubt
-    /// some of its figures (if there are any), the machine, the compiler, the commit, and the
-    /// tables of the suites.
+    /// Returns a text table of all rows. Below the table are the reasons to doubt some of its
+    /// figures, if there are any. Then follow the machine, the compiler, the commit, and the tables
+    /// of the suites.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
         let rows = self.rows.iter().map(|row| cells(row, &columns));
