@@ -21,11 +21,12 @@ const OTHERS_MAX: f64 = 0.25;
 /// Maximum share of all cores that the host may take away without making the figures doubtful.
 const STOLEN_MAX: f64 = 0.05;
 
-/// Maximum ratio of wall time to CPU time with which the yardstick counts as undisturbed.
+/// Maximum ratio of wall time to CPU time with which the yardstick, a loop of atomic additions,
+/// counts as undisturbed.
 const HELD_UP_MAX: f64 = 1.25;
 
-/// Maximum factor by which the yardstick's time may change during the measurement of a scenario
-/// without making its figures doubtful.
+/// Maximum factor by which the time of an atomic addition may change during a scenario without
+/// making the scenario's figures doubtful.
 const PACE_CHANGE_MAX: f64 = 1.5;
 
 /// Maximum width of the confidence interval of a reliable row, relative to the median.

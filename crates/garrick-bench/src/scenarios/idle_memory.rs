@@ -74,7 +74,7 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
-    /// Creates a crowd, which begins to spawn actors at its first message.
+    /// Creates an actor that begins to spawn idle actors at its first message.
     pub(super) fn new(done: mpsc::Sender<()>) -> Self {
         Self { last: None, done }
     }

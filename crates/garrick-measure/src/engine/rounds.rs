@@ -1,4 +1,5 @@
-//! The actor that measures contenders alternately, with the yardstick between any two.
+//! The actor that measures contenders alternately. Between any two of them, it measures the
+//! yardstick, an atomic addition.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -27,9 +28,11 @@ struct UnderWay {
     rounds: usize,
     /// Index of the round and index of the contender, for the trial that is running or comes next.
     at: (usize, usize),
-    /// Measurement of a contender, kept until the yardstick has been measured again.
+    /// Measurement of a contender, kept until the yardstick (an atomic addition) has been measured
+    /// again.
     measured: Option<Measured>,
-    /// Latest yardstick time, in nanoseconds of CPU time per addition. `None` at the beginning.
+    /// Time of the last yardstick trial, in nanoseconds of CPU time per atomic addition. `None` at
+    /// the beginning.
     before: Option<f64>,
 }
 

@@ -88,7 +88,8 @@ pub(super) struct Entrant {
     pub(super) ops: u64,
     /// Planned number of trials of the contender.
     pub(super) rounds: usize,
-    /// Measurements of the contender, each with the yardstick's CPU time per addition at that time.
+    /// Measurements of the contender, each with the CPU time that an atomic addition (the
+    /// yardstick) took at that time.
     pub(super) samples: Vec<(Measured, f64)>,
 }
 

@@ -25,7 +25,8 @@ const GROWTH_MAX: f64 = 16.0;
 /// that trial.
 const GROWTH_ENOUGH: f64 = 4.0;
 
-/// Maximum share of a row's measuring time that trials of the yardstick may take.
+/// Maximum share of a row's measuring time that trials of the yardstick (an atomic addition) may
+/// take.
 const YARDSTICK_SHARE: f64 = 0.1;
 
 /// Number of atomic additions in the first trial of the yardstick. This trial determines how many

@@ -211,7 +211,8 @@ pub(super) enum Tree<F: Framework> {
     /// the actor with this address.
     Two(F::Address<Self>),
     /// An inner actor that has received the answer of one child, and waits for the other answer.
-    /// Contains the address of its customer, and the number of actors in the child's subtree.
+    /// Contains the address of its customer, to which it will report, and the number of actors in
+    /// the child's subtree.
     One(F::Address<Self>, u64),
     /// An actor that has done its part, and will get no more messages.
     Spent,
@@ -219,7 +220,8 @@ pub(super) enum Tree<F: Framework> {
 
 /// A message to an actor of the tree.
 pub(super) enum Growth<F: Framework> {
-    /// Request to grow a subtree of the given depth, and then to report its size to the customer.
+    /// Request to grow a subtree of the given depth, and then to report its size to the actor
+    /// `customer`.
     Grow {
         /// Address of the actor that receives this request. Its children send their answers to this
         /// address.

@@ -157,18 +157,20 @@ fn nodes(depth: u32) -> u64 {
 enum Tree<L> {
     /// The actor waits for the message that makes it grow.
     Seed,
-    /// The actor waits for two more messages, and then reports to the customer with this address.
+    /// The actor waits for two more messages, and then reports to its customer, the actor with this
+    /// address.
     Two(Address<Message<L>>),
-    /// The actor waits for one more message, and then reports to the customer with this address.
+    /// The actor waits for one more message, and then reports to its customer, the actor with this
+    /// address.
     One(Address<Message<L>>),
-    /// The actor has reported to the customer, and is done.
+    /// The actor has reported to its customer, and is done.
     Done,
 }
 
 /// Messages that an actor of the tree handles.
 enum Message<L> {
     /// Requests a subtree of this depth, or the work of a leaf if the depth is 0. When the work is
-    /// done, the actor reports to the customer with this address.
+    /// done, the receiver reports to its customer, the actor with this address.
     Grow(Address<Message<L>>, u32, L),
     /// Reports that a child is done.
     Any,
@@ -218,8 +220,8 @@ struct Planter<L> {
 }
 
 impl<L: Load> Planter<L> {
-    /// Creates a planter, which starts at its first message. Returns the planter, and the receiver
-    /// of the notification that the last tree is complete.
+    /// Creates a planter, which starts to grow trees at its first message. Returns the planter, and
+    /// the receiver of the notification that the last tree is complete.
     fn new(wood: Wood<L>) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         let left = wood.trees;
