@@ -1,4 +1,4 @@
-//! Pictures of rows.
+//! Pictures that show the measured times of rows.
 //!
 //! If a parameter was swept, a picture shows the time for each value of the parameter, with a line
 //! for each contender. Otherwise it has a dot for each contender. In both cases, a bar shows the

@@ -48,7 +48,8 @@ pub(super) const QUICK: Sizes = Sizes {
 /// A measurement of a contender, and the measurements of the raw disk before and after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
-    /// Writes and syncs per second of the raw disk, measured before and after the contender.
+    /// Number of writes and syncs per second on the raw disk, measured before and after the
+    /// contender.
     pub(super) raw: [f64; 2],
     pub(super) outcome: Outcome,
 }
