@@ -20,7 +20,7 @@ pub enum Clock {
 
 #[cfg(all(unix, not(garrick_portable)))]
 impl Clock {
-    /// Returns the CPU time used so far.
+    /// Returns the CPU time that the selected threads have used so far.
     fn now(self) -> Duration {
         use nix::time::{ClockId, clock_gettime};
 

@@ -78,8 +78,8 @@ impl Dut {
         })
     }
 
-    /// Creates a device under test from a contender, which measures its own time. At each point of
-    /// a sweep, `make` is called and returns the contender.
+    /// Creates a device under test from a contender. At each point of a sweep, `make` is called and
+    /// returns the contender, which measures its own time.
     pub fn contender(
         name: &'static str,
         make: impl Fn(&Point) -> Result<Contender> + 'static,

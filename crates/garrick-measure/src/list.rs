@@ -5,8 +5,8 @@
 
 use crate::scenario::Scenario;
 
-/// Returns the scenarios with these names in the order of the list, or all scenarios if there are
-/// no names. Fails with the first name that is not in the list.
+/// Returns the scenarios of `list` that `names` select, in the order of `list`. Returns all
+/// scenarios if there are no names. Fails with the first name that selects no scenario.
 pub(crate) fn choose<'a>(
     list: &[&'static Scenario],
     names: &'a [String],
@@ -32,7 +32,7 @@ fn is_meant(list: &[&Scenario], name: &str, scenario: &Scenario) -> bool {
     !name.is_empty() && rest.is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// Returns all names, for messages.
+/// Returns the names of all scenarios in `list`, for an error message.
 pub(crate) fn names(list: &[&Scenario]) -> String {
     let names: Vec<&str> = list.iter().map(|scenario| scenario.name).collect();
     names.join(", ")

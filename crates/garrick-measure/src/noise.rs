@@ -21,16 +21,18 @@ const OTHERS_MAX: f64 = 0.25;
 /// Maximum share of all cores that the host may take away without making the figures doubtful.
 const STOLEN_MAX: f64 = 0.05;
 
-/// Maximum ratio of wall time to CPU time of an undisturbed yardstick.
+/// Maximum ratio of wall time to CPU time with which the yardstick, a loop of atomic additions,
+/// counts as undisturbed.
 const HELD_UP_MAX: f64 = 1.25;
 
-/// Maximum factor by which the yardstick may change while a scenario is measured.
+/// Maximum factor by which the time of an atomic addition may change during a scenario without
+/// making the scenario's figures doubtful.
 const PACE_CHANGE_MAX: f64 = 1.5;
 
 /// Maximum width of the confidence interval of a reliable row, relative to the median.
 const SPREAD_MAX: f64 = 0.3;
 
-/// Ticks of all cores since the machine was started.
+/// CPU time of all cores since the machine was started, in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ticks {
     /// Ticks in which programs ran.
@@ -74,18 +76,19 @@ fn own_ticks(stat: &str) -> Option<u64> {
 /// State of the machine at one moment. Empty if the system does not report it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
-    /// Ticks of all programs.
+    /// CPU time of all cores, used or idle.
     ticks: Option<Ticks>,
-    /// Ticks of this process and of its children that have exited.
+    /// CPU time that this process and its exited children have used, in clock ticks.
     own: Option<u64>,
 }
 
-/// Activity between two moments, as shares of all cores.
+/// CPU time that the measurement could not use between two moments, as shares of the CPU time of
+/// all cores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
-    /// Share that other programs used.
+    /// Share of the CPU time that other programs used.
     others: f64,
-    /// Share that the host took away.
+    /// Share of the CPU time that the host of this virtual machine took away.
     stolen: f64,
 }
 
@@ -99,7 +102,8 @@ impl Moment {
         }
     }
 
-    /// Returns the activity from this moment to `end`, or `None` if the time was too short.
+    /// Returns the noise between this moment and `end`, or `None` if the time between them was too
+    /// short.
     pub(crate) fn until(&self, end: &Self) -> Option<Noise> {
         let (before, after) = (self.ticks?, end.ticks?);
         let busy = after.busy.saturating_sub(before.busy);

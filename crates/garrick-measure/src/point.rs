@@ -60,7 +60,7 @@ impl Index<&str> for Point {
 pub(crate) struct Axis {
     /// Name of the parameter.
     pub(crate) name: String,
-    /// Values, in order.
+    /// Values of the parameter, in the order in which they are measured.
     pub(crate) values: Vec<u64>,
 }
 

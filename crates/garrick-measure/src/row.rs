@@ -1,4 +1,4 @@
-//! One row of a result.
+//! Rows of a report. A row contains the measurements of one contender.
 
 use std::fmt::Write;
 

@@ -39,8 +39,8 @@ pub struct Study {
 pub struct Section {
     /// Name of the section, for the flag `--only`.
     pub name: &'static str,
-    /// Measures, and returns the results as text. If `quick` is true, the measurement takes only a
-    /// few seconds.
+    /// Runs the section's measurements, and returns the results as text. If `quick` is true, the
+    /// measurements take only a few seconds.
     pub run: fn(quick: bool) -> Result<String>,
 }
 
@@ -133,7 +133,7 @@ impl Effort {
 pub(crate) enum Size {
     /// Largest number of operations that fits into the available time, up to a limit.
     Fitted {
-        /// Upper limit, set by memory or by the time that a user is willing to wait.
+        /// Maximum number of operations, which limits the memory and the time that they take.
         ops_max: u64,
     },
     /// A fixed number of operations, which the scenario sets.
@@ -168,7 +168,7 @@ impl Measured {
         }
     }
 
-    /// Returns the time of all operations.
+    /// Returns the total CPU time and wall time of all operations.
     pub(crate) fn span(&self) -> Span {
         Span {
             cpu: Duration::from_nanos(self.cpu_ns as u64),
@@ -204,7 +204,7 @@ pub struct Contender {
 impl Contender {
     /// Creates a contender without a fixed amount of work. Each repetition calls `measure` with a
     /// number of operations, which is chosen so that they fill the available time. `measure`
-    /// performs about as many operations.
+    /// performs about this number of operations.
     pub fn fitted(
         name: &'static str,
         measure: impl FnMut(u64) -> Result<Measured> + 'static,

@@ -94,7 +94,7 @@ pub(crate) fn ratio(of: f64, one: f64) -> f64 {
     if one > 0.0 { of / one } else { 0.0 }
 }
 
-/// Rounds to a thousandth of a nanosecond, which is below any noise.
+/// Rounds a time in nanoseconds to thousandths, which are below any noise.
 pub(crate) fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
@@ -114,9 +114,9 @@ fn middle(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Returns the index of the bounds of the narrowest interval that contains the median with enough
-/// certainty. The index of the lower bound counts from the smallest value, and the index of the
-/// upper bound counts from the largest value.
+/// Returns the rank of the bounds of the narrowest interval that contains the median with enough
+/// certainty. The rank of the lower bound is counted from the smallest value, and the rank of the
+/// upper bound from the largest. Ranks begin at 0. Returns `None` if there are too few values.
 fn rank_low(count: usize) -> Option<usize> {
     // The probability of exactly `heads` heads, and of fewer.
     let (mut chance, mut fewer) = (0.5_f64.powi(count.try_into().ok()?), 0.0);
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(summary.interval, None);
     }
 
-    /// Compares the ranks with the ranks in tables of the sign test for 95 %.
+    /// Compares the computed ranks with published tables of the sign test for 95 %.
     #[test]
     fn intervals_are_those_of_the_tables() {
         let ranks = [(5, None), (6, Some(0)), (9, Some(1)), (15, Some(3))];

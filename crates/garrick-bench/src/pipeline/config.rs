@@ -115,7 +115,7 @@ pub struct Traffic {
     pub capacity: u64,
     /// Number of messages that were taken from the channel.
     pub total: u64,
-    /// Average number of messages that were taken per second.
+    /// Average number of messages that were taken from the channel per second.
     pub rate: f64,
     /// Average share of the slots that held messages, from 0 to 1. `None` if the run was too short
     /// to measure it.

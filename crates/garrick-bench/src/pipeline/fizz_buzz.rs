@@ -3,11 +3,11 @@
 /// The FizzBuzz name of a number, in 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// The name of a multiple of 3 that is not a multiple of 5.
+    /// The name of a number that is divisible by 3 but not by 5.
     Fizz,
-    /// The name of a multiple of 5 that is not a multiple of 3.
+    /// The name of a number that is divisible by 5 but not by 3.
     Buzz,
-    /// The name of a multiple of both 3 and 5.
+    /// The name of a number that is divisible by both 3 and 5.
     FizzBuzz,
     /// The name of any other number: the number itself.
     Value(u64),
@@ -29,7 +29,8 @@ const CYCLE: u64 = 15;
 /// number's remainder modulo 15.
 const FIFTEENTH: u64 = u64::MAX / CYCLE;
 
-/// Kinds of the FizzBuzz names of 0 to 15: one whole cycle, and the first number of the next cycle.
+/// Kinds of the FizzBuzz names of the numbers from 0 to 15: one whole cycle, and the first number
+/// of the next cycle.
 const KINDS: [Kind; 16] = {
     let mut kinds = [Kind::Value; 16];
     let mut number = 0;

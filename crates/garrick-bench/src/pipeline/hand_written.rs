@@ -11,7 +11,7 @@ use super::{Config, Counts, Message, Mode, Totals};
 /// Maximum size of a batch in bytes: an eighth of a second-level cache of 512 KiB. A graph of
 /// stages has the same limit on a machine with a cache of this size.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
-/// Number of rounds between two checks of the clock.
+/// Number of rounds of a loop between two checks of the clock.
 const ROUNDS: u32 = 16;
 
 /// Performs the pipeline's work in plain loops without stages: in one loop if `one_core` is set,

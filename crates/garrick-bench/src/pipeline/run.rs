@@ -10,7 +10,7 @@ use super::{Config, Counts, Error, Mode, Snapshot, Totals, Traffic};
 
 /// Time between two progress reports, and between two checks for a stop.
 const TICK: Duration = Duration::from_millis(100);
-/// Maximum number of beats that may wait for the worker.
+/// Maximum number of heartbeats that may wait for the worker.
 const BEATS_WAITING_MAX: usize = 1024;
 /// Indices of the three channels in a sample, in the order in which the channels are created.
 const VALUES: usize = 0;

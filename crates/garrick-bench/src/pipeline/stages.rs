@@ -38,13 +38,13 @@ impl Stage for Generator {
     }
 }
 
-/// Sends the beats, then stops the graph.
+/// Sends the heartbeats, then stops the graph.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     pub(super) output: Sender<u64>,
-    /// Number of beats to send.
+    /// Number of heartbeats to send.
     pub(super) beats: u64,
-    /// Time between two beats, in nanoseconds.
+    /// Time between two heartbeats, in nanoseconds.
     pub(super) rate: u64,
     /// Start time in nanoseconds. `None` before the first step.
     pub(super) began: Option<u64>,

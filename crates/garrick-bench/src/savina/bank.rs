@@ -7,10 +7,10 @@
 //! ```
 //!
 //! The teller draws all transactions at random in one turn. For each transaction, the teller draws
-//! an account i from the lower 80 % of the accounts, an account j with a higher number, and the
-//! amount. Accounts cannot wait for one another in a circle, because each account waits only for
-//! accounts with a higher number. An account is an [`AsyncActor`], whose messages wait while its
-//! handler awaits. The original blocks a thread or stashes messages.
+//! two accounts and the amount. Account i is one of the lower 80 % of the accounts, and account j
+//! has a higher number. Accounts cannot wait for one another in a circle, because each account
+//! waits only for accounts with a higher number. An account is an [`AsyncActor`], whose messages
+//! wait while its handler awaits. The original blocks a thread or stashes messages.
 //!
 //! An amount is a thousand divided by a random number, as in the original. Here amounts are whole
 //! millionths. The original's accounts start with such a large floating-point balance that no
@@ -74,7 +74,7 @@ struct Transaction {
     amount: u64,
 }
 
-/// Returns the generator of the teller's transactions.
+/// Returns a closure that draws the teller's transactions.
 fn transactions(size: Size) -> impl FnMut() -> Transaction {
     let mut random = Random::new(123_456);
     move || {
@@ -102,7 +102,7 @@ struct Teller {
     reports: Reports<Vec<Balance>>,
 }
 
-/// Messages of a [`Teller`].
+/// Messages that a [`Teller`] handles.
 enum ToTeller {
     /// Starts all transactions.
     Start,
@@ -112,13 +112,13 @@ enum ToTeller {
     Closed(std::result::Result<Balance, NoReply>),
 }
 
-/// An account, whose handler awaits the reply of the other account.
+/// An account, whose handler awaits the reply of the account to which it sends money.
 struct Account {
     id: usize,
     balance: u64,
 }
 
-/// Messages of an [`Account`].
+/// Messages that an [`Account`] handles.
 enum ToAccount {
     /// Takes this amount from the account that receives the message, and deposits it in the given
     /// account.

@@ -81,7 +81,7 @@ struct Day {
     cuts: u64,
     /// Number of customers that have reported that they are done.
     done: u64,
-    /// Number of times that a customer found no chair.
+    /// Number of times that a customer found no free chair.
     returns: u64,
     /// Number of times that a customer came to the room.
     visits: u64,
@@ -98,11 +98,11 @@ struct Factory {
     day: Day,
 }
 
-/// Messages of a [`Factory`].
+/// Messages that a [`Factory`] handles.
 enum ToFactory {
     /// Creates the next customer.
     Make,
-    /// Reports that this customer found no chair.
+    /// Reports that this customer found no free chair.
     Returned(Address<ToCustomer>),
     /// Reports that a customer is done.
     Done,
@@ -113,11 +113,11 @@ struct Customer {
     factory: Address<ToFactory>,
 }
 
-/// Messages of a [`Customer`].
+/// Messages that a [`Customer`] handles.
 enum ToCustomer {
-    /// Reports that there is no chair.
+    /// Reports that the room has no free chair.
     Full,
-    /// Reports that there is a chair.
+    /// Reports that the customer has a chair and must wait.
     Wait,
     /// Reports that the haircut has begun.
     Start,
@@ -135,7 +135,7 @@ struct Room {
     visits: u64,
 }
 
-/// Messages of a [`Room`].
+/// Messages that a [`Room`] handles.
 enum ToRoom {
     Enter(Address<ToCustomer>),
     /// Reports that the barber is free.
@@ -152,7 +152,7 @@ struct Barber {
     reports: Reports<Day>,
 }
 
-/// Messages of a [`Barber`].
+/// Messages that a [`Barber`] handles.
 enum ToBarber {
     /// Requests a haircut for this customer. When it is done, the barber notifies the room.
     Enter(Address<ToCustomer>, Address<ToRoom>),

@@ -56,7 +56,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BIG, size, &params, big)
 }
 
-/// The counts of one actor.
+/// The number of an actor, and the counts of its pings and pongs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Tally {
     /// Number of the actor.
@@ -69,7 +69,7 @@ struct Tally {
     strays: u64,
 }
 
-/// All actors, by their numbers.
+/// Addresses of all actors. The index of an address is the actor's number.
 type Neighbors = Arc<[Address<Message>]>;
 
 /// An actor that pings other actors.
@@ -80,13 +80,14 @@ struct Pinger {
     random: Random,
     /// Target of the last ping.
     expected: Option<u32>,
-    /// All actors, including this one. Empty until the message [`Message::Neighbors`] arrives.
+    /// Addresses of all actors, including this one. Empty until the message [`Message::Neighbors`]
+    /// arrives.
     neighbors: Neighbors,
     sink: Address<ToSink>,
     reports: Reports<Tally>,
 }
 
-/// Messages of a [`Pinger`].
+/// Messages that a [`Pinger`] handles.
 enum Message {
     /// Passes the addresses of all actors.
     Neighbors(Neighbors),
@@ -107,7 +108,7 @@ struct Sink {
     neighbors: Neighbors,
 }
 
-/// Messages of a [`Sink`].
+/// Messages that a [`Sink`] handles.
 enum ToSink {
     /// Passes the addresses of all actors.
     Neighbors(Neighbors),

@@ -5,10 +5,10 @@
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer produces an item on request. The manager, which is the actor that owns the buffer,
-//! requests another item only if the number of items in the buffer plus the number of producers is
-//! less than the size of the buffer. So there is room for all items that are being produced. A
-//! consumer that has consumed an item reports that it is available.
+//! A producer produces an item on request. The manager is the actor that owns the buffer. Before it
+//! requests another item, it adds the number of producers to the number of items in the buffer. It
+//! requests the item only if the sum is less than the buffer's size. So there is room for all items
+//! that are being produced. A consumer that has consumed an item reports that it is available.
 //!
 //! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25,
 //! this function computes 2,500 random numbers and their logarithms. These computations take nearly
@@ -36,7 +36,7 @@ pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
 /// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Number of items that the buffer and the producers hold at the same time.
+    /// Maximum number of items that the buffer and the producers hold together.
     buffer: usize,
     producers: usize,
     consumers: usize,
@@ -117,7 +117,7 @@ struct Manager {
     reports: Reports<Report>,
 }
 
-/// Messages of a [`Manager`].
+/// Messages that a [`Manager`] handles.
 enum ToManager {
     /// Passes an item, and the address of its producer.
     Item(f64, Address<Produce>),
@@ -152,7 +152,7 @@ struct Consumer {
     reports: Reports<Report>,
 }
 
-/// Messages of a [`Consumer`].
+/// Messages that a [`Consumer`] handles.
 enum Consume {
     Item(f64),
     /// Reports that no more items will come.

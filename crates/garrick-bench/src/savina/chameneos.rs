@@ -84,16 +84,16 @@ struct Mall {
     size: Size,
     /// Number of meetings that have not taken place yet.
     left: u64,
-    /// Creature that is waiting for another one.
+    /// Creature that is waiting to meet another creature.
     waiting: Option<Address<ToCreature>>,
     /// Number of creatures that have gone home.
     faded: u64,
-    /// Sum of the meetings of all creatures that have gone home.
+    /// Sum of the numbers of meetings that creatures have reported when they went home.
     met: u64,
     reports: Reports<u64>,
 }
 
-/// Messages of a [`Mall`].
+/// Messages that a [`Mall`] handles.
 enum ToMall {
     /// Reports that this creature wants to meet another one.
     Meet(Color, Address<ToCreature>),
@@ -109,7 +109,7 @@ struct Creature {
     met: u64,
 }
 
-/// Messages of a [`Creature`].
+/// Messages that a [`Creature`] handles.
 enum ToCreature {
     /// Requests a meeting with another creature, which has this color and this address. The
     /// receiver of the request sends the new color to the other creature.

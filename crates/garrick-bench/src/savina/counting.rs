@@ -20,7 +20,7 @@ pub(super) const COUNTING: Scenario = Scenario {
     contenders,
 };
 
-/// Number of messages of the standard size.
+/// Number of messages in a full run.
 const MESSAGES: u64 = 1_000_000;
 
 const MESSAGES_QUICK: u64 = 50_000;
@@ -38,7 +38,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 /// Counts increments.
 struct Counter(u64);
 
-/// Messages of a [`Counter`].
+/// Messages that a [`Counter`] handles.
 enum Count {
     /// Increments the count.
     Increment,
@@ -55,7 +55,7 @@ struct Producer {
     reports: Reports<u64>,
 }
 
-/// Messages of a [`Producer`].
+/// Messages that a [`Producer`] handles.
 enum Produce {
     /// Starts sending all increments.
     Begin,

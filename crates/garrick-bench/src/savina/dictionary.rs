@@ -6,12 +6,13 @@
 //! ```
 //!
 //! Before the measured time begins, the map has a value for each number below 524,287. Each worker
-//! draws its requests from its own random number generator: first a number below 100, which selects
-//! read or write, and then the key and the value.
+//! draws its requests from its own random number generator. A number below 100 selects read or
+//! write. Then the worker draws the key and the value.
 //!
 //! The run is correct if each write was answered with the written value. The number of writes must
 //! equal the number of writes that the workers' generators draw. At the end, each value in the map
-//! must be a value that was written for its key, or the initial value if the key was never written.
+//! must be a value that was written for its key. If the key was never written, it must be the
+//! initial value.
 
 use std::collections::HashMap;
 use std::mem;
@@ -66,7 +67,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&DICTIONARY, size, &params, dictionary)
 }
 
-/// Content of the dictionary.
+/// The map that the dictionary owns.
 type Map = HashMap<u32, u32>;
 
 /// A request of a worker.
@@ -76,7 +77,7 @@ enum Request {
     Write(u32, u32),
 }
 
-/// Returns the generator of a worker's requests.
+/// Returns a closure that draws the requests of a worker.
 fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     let seed = id + size.messages + size.write_percent;
     let mut random = Random::new(u64::from(seed));
@@ -91,7 +92,7 @@ fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     }
 }
 
-/// Counts of the workers' requests.
+/// Counts of the requests that one worker or all workers have sent, by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Tally {
     reads: u64,
@@ -106,7 +107,7 @@ struct Master {
     dictionary: Address<ToDictionary>,
     /// Number of workers that are done.
     ended: u32,
-    /// Counts of the workers that are done.
+    /// Sum of the request counts that finished workers have reported.
     tally: Tally,
 }
 
@@ -119,14 +120,14 @@ struct Worker<F> {
     dictionary: Address<ToDictionary>,
     /// Number of requests that have not been sent yet.
     left: u32,
-    /// Generator of the next request.
+    /// Closure that draws the next request.
     next: F,
     /// Value of the last write, if the last request was a write.
     written: Option<u32>,
     tally: Tally,
 }
 
-/// Messages of a [`Worker`].
+/// Messages that a [`Worker`] handles.
 enum Work {
     /// Starts the first request.
     Begin,
@@ -140,11 +141,11 @@ struct Dictionary {
     reports: Reports<(Tally, Map)>,
 }
 
-/// Messages of a [`Dictionary`].
+/// Messages that a [`Dictionary`] handles.
 enum ToDictionary {
     Read(u32, Reply<u32>),
     Write(u32, u32, Reply<u32>),
-    /// Reports that all workers are done, with their counts.
+    /// Reports that all workers are done, with the sum of their counts.
     End(Tally),
 }
 

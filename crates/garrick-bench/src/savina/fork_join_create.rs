@@ -30,7 +30,7 @@ pub(super) const FORK_JOIN_CREATE: Scenario = Scenario {
     contenders,
 };
 
-/// Number of actors of the standard size.
+/// Number of actors in a full run.
 const ACTORS: u64 = 40_000;
 
 const ACTORS_QUICK: u64 = 4_000;

@@ -38,8 +38,7 @@ struct Size {
     series: usize,
     /// Rate of the first series.
     rate: f64,
-    /// Difference between the rates of one series and the next. The starts of the two series have
-    /// the same difference.
+    /// Difference between the rates of two consecutive series, and between their start values.
     increment: f64,
 }
 
@@ -87,16 +86,16 @@ type Last = (usize, f64);
 struct Master {
     size: Size,
     series: Vec<Address<ToSeries>>,
-    /// Last terms received so far.
+    /// Last terms of the series that have reported so far.
     terms: Vec<Last>,
     reports: Reports<Vec<Last>>,
 }
 
-/// Messages of a [`Master`].
+/// Messages that a [`Master`] handles.
 enum ToMaster {
     /// Starts all series.
     Start,
-    /// Passes the last term of this series.
+    /// Passes the last term of the series with this number.
     Term(usize, f64),
 }
 
@@ -108,7 +107,7 @@ struct Series {
     computer: Address<Compute>,
 }
 
-/// Messages of a [`Series`].
+/// Messages that a [`Series`] handles.
 enum ToSeries {
     /// Requests the computation of the next term.
     Next,
@@ -116,7 +115,7 @@ enum ToSeries {
     Tell,
 }
 
-/// Computes terms of a series, all with the same rate.
+/// An actor that computes terms, all with the same rate.
 struct Computer {
     rate: f64,
 }

@@ -69,14 +69,15 @@ struct Table {
 struct Arbitrator {
     /// For each fork, true if it is taken. Philosopher i uses fork i and the next one.
     taken: Vec<bool>,
-    /// Numbers of meals of the philosophers that are done.
+    /// For each philosopher, the number of meals, or 0 until the philosopher has reported this
+    /// number.
     meals: Vec<u64>,
     /// Number of philosophers that are not done.
     left: u32,
     reports: Reports<Table>,
 }
 
-/// Messages of an [`Arbitrator`].
+/// Messages that an [`Arbitrator`] handles.
 enum ToArbitrator {
     /// Reports that the philosopher with this number wants to eat.
     Hungry(u32, Address<ToPhilosopher>),
@@ -96,7 +97,7 @@ struct Philosopher {
     meals: u64,
 }
 
-/// Messages of a [`Philosopher`].
+/// Messages that a [`Philosopher`] handles.
 enum ToPhilosopher {
     /// Starts the first meal.
     Start,

@@ -20,7 +20,7 @@ pub(super) const PING_PONG: Scenario = Scenario {
     contenders,
 };
 
-/// Number of pings of the standard size.
+/// Number of pings in a full run.
 const PINGS: u64 = 40_000;
 
 const PINGS_QUICK: u64 = 4_000;
@@ -30,12 +30,12 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&PING_PONG, pings, &[("pings", pings.into())], ping_pong)
 }
 
-/// Name of an actor, and its count.
+/// Name of an actor, and the number of pings or pongs that it has received.
 type Count = (&'static str, u64);
 
 /// Sends pings, one after the other.
 struct Pinger {
-    /// Actor that answers.
+    /// Actor that answers the pings.
     ponger: Address<ToPonger>,
     /// Number of pings that have not been sent yet.
     left: u64,
@@ -44,7 +44,7 @@ struct Pinger {
     reports: Reports<Count>,
 }
 
-/// Messages of a [`Pinger`].
+/// Messages that a [`Pinger`] handles.
 enum ToPinger {
     /// Starts the next ping.
     Next,
@@ -59,7 +59,7 @@ struct Ponger {
     reports: Reports<Count>,
 }
 
-/// Messages of a [`Ponger`].
+/// Messages that a [`Ponger`] handles.
 enum ToPonger {
     /// Requests a pong for this actor.
     Ping(Address<ToPinger>),

@@ -156,15 +156,15 @@ pub(super) fn agree<T: Copy + PartialEq + Display>(
     Err(format!("{what}: {found}, not {expected}").into())
 }
 
-/// Returns the result of a turn that has sent messages. If `well` is true, all sends were accepted,
-/// and the actor continues. Otherwise a receiver has stopped, so the actor fails, and the run
-/// reports the failure.
+/// Returns the result of a turn that has sent messages. The actor continues if `well` is true,
+/// which means that all sends were accepted. Otherwise a receiver has stopped, so the actor fails,
+/// and the run reports the failure.
 pub(super) fn go_on(well: bool) -> Next {
     if well { Next::Continue } else { Next::Fail }
 }
 
-/// Returns the result of an actor's last turn, which has sent messages. If `well` is true, all
-/// sends were accepted, and the actor stops. Otherwise the actor fails.
+/// Returns the result of an actor's last turn, which has sent messages. The actor stops if `well`
+/// is true, which means that all sends were accepted. Otherwise the actor fails.
 pub(super) fn end(well: bool) -> Next {
     if well { Next::Stop } else { Next::Fail }
 }

@@ -54,13 +54,14 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&SMOKERS, size, &params, smokers)
 }
 
-/// Returns the generator of the arbiter's rounds.
+/// Returns a closure that draws, for each round, a smoker and how many random numbers its cigarette
+/// takes.
 fn rounds(size: Size) -> impl FnMut() -> (u32, u32) {
     let mut random = Random::new(size.rounds * u64::from(size.smokers));
     move || (random.wide() % size.smokers, random.below(1_000) + 10)
 }
 
-/// Counts of a smoker.
+/// Counts of one smoker's cigarettes, and of the random numbers drawn for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Smoked {
     cigarettes: u64,
@@ -78,7 +79,7 @@ impl Smoked {
 /// Starts the smokers one after another.
 struct Arbiter<F> {
     size: Size,
-    /// Generator that draws the next smoker, and the number of random numbers for its cigarette.
+    /// Closure that draws the next smoker, and how many random numbers its cigarette takes.
     next: F,
     smokers: Vec<Address<ToSmoker>>,
     /// Number of rounds so far.
@@ -86,7 +87,7 @@ struct Arbiter<F> {
     reports: Reports<(usize, Smoked)>,
 }
 
-/// Messages of an [`Arbiter`].
+/// Messages that an [`Arbiter`] handles.
 enum ToArbiter {
     /// Starts the first round.
     Start,
@@ -104,11 +105,12 @@ struct Smoker {
     reports: Reports<(usize, Smoked)>,
 }
 
-/// Messages of a [`Smoker`].
+/// Messages that a [`Smoker`] handles.
 enum ToSmoker {
-    /// Starts a cigarette that takes this many random numbers.
+    /// Tells the smoker to start a cigarette. To smoke it, the smoker draws this many random
+    /// numbers.
     StartSmoking(u32),
-    /// Smokes the cigarette that was started.
+    /// Tells the smoker to smoke a cigarette that was started, by drawing this many random numbers.
     Smoke(u32),
     Exit,
 }
@@ -219,7 +221,7 @@ fn check(size: Size, smoked: &[(usize, Smoked)]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the expected counts of each smoker.
+/// Returns, for each smoker, the expected counts of cigarettes and random numbers.
 fn drawn(size: Size) -> Vec<Smoked> {
     let mut drawn = vec![Smoked::default(); size.smokers as usize];
     let mut next = rounds(size);

@@ -6,8 +6,8 @@
 //!                          <-------------------------------- answer --
 //! ```
 //!
-//! Each worker draws its requests from its own random number generator: first a number below 100,
-//! which selects the kind of request, and then the value. The list is singly linked, and each
+//! Each worker draws its requests from its own random number generator. A number below 100 selects
+//! the kind of request. Then the worker draws the value. The list is singly linked, and each
 //! request traverses it from its head. After the last insert it contains about 16,000 values, so
 //! traversing it takes nearly all of the time. A search stops at the first larger value. In the
 //! original benchmark, a search does not stop there.
@@ -75,7 +75,7 @@ enum Request {
     Len,
 }
 
-/// Returns the generator of a worker's requests.
+/// Returns a closure that draws the requests of a worker.
 fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     let seed = id + size.messages + size.write_percent + size.len_percent;
     let mut random = Random::new(u64::from(seed));
@@ -134,7 +134,7 @@ impl Drop for Linked {
     }
 }
 
-/// Counts of the workers' requests.
+/// Counts of the requests that one worker or all workers have sent, by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Tally {
     searches: u64,
@@ -150,7 +150,7 @@ struct Master {
     list: Address<ToList>,
     /// Number of workers that are done.
     ended: u32,
-    /// The counts that finished workers have sent.
+    /// Sum of the request counts that finished workers have reported.
     tally: Tally,
 }
 
@@ -163,14 +163,14 @@ struct Worker<F> {
     list: Address<ToList>,
     /// Number of requests that have not been sent yet.
     left: u32,
-    /// Generator of the next request.
+    /// Closure that draws the next request.
     next: F,
-    /// Last length that the worker received.
+    /// Length of the list in the last answer that contained a length.
     len: u64,
     tally: Tally,
 }
 
-/// Messages of a [`Worker`].
+/// Messages that a [`Worker`] handles.
 enum Work {
     /// Starts the first request.
     Begin,
@@ -186,15 +186,15 @@ struct Keeper {
     reports: Reports<(Tally, Linked)>,
 }
 
-/// Messages of a [`Keeper`].
+/// Messages that a [`Keeper`] handles.
 enum ToList {
     /// Requests a search for this value.
     Contains(u32, Reply<bool>),
     /// Requests an insert of this value.
     Insert(u32, Reply<bool>),
-    /// Requests the length.
+    /// Requests the length of the list.
     Len(Reply<u64>),
-    /// Reports that all workers are done, with their counts.
+    /// Reports that all workers are done, with the sum of their counts.
     End(Tally),
 }
 
@@ -333,7 +333,7 @@ fn check(size: Size, tally: Tally, list: &Linked) -> Result<()> {
     Ok(())
 }
 
-/// Returns the expected sum of all workers' counts, and the values that they insert.
+/// Returns the expected sum of all workers' counts, and the values that the workers insert.
 fn model(size: Size) -> (Tally, Vec<u32>) {
     let mut tally = Tally::default();
     let mut inserted = Vec::new();

@@ -58,7 +58,7 @@ struct Member {
     reports: Reports<u64>,
 }
 
-/// Messages of a [`Member`].
+/// Messages that a [`Member`] handles.
 enum Message {
     /// Passes the address of the next member.
     Next(Address<Message>),

@@ -33,7 +33,7 @@ impl Random {
         self.next() % end
     }
 
-    /// Returns the next number of 32 bits, from two draws.
+    /// Returns the next 32-bit number, which is composed of two drawn numbers.
     pub(super) fn wide(&mut self) -> u32 {
         (self.next() << 16) | self.next()
     }
@@ -60,8 +60,8 @@ pub(super) fn square_sine(theta: f64) -> f64 {
 /// Number of logarithms per unit of cost.
 const LOGARITHMS_PER_COST: u32 = 100;
 
-/// Returns the result of work on an item. The result is the sum of the item and of 100 logarithms
-/// of random numbers for each unit of `cost`. A cost of zero counts as one.
+/// Returns the result of work on an item. The result is the item, plus the logarithms of 100 random
+/// numbers for each unit of `cost`. If `cost` is zero, one logarithm is added.
 pub(super) fn worked_on(item: f64, cost: u32) -> f64 {
     let mut random = Random::new(u64::from(cost));
     let logarithms = (cost * LOGARITHMS_PER_COST).max(1);

@@ -36,8 +36,8 @@ pub(crate) fn local() -> Result<Local> {
     Ok(builder().name("local").local()?)
 }
 
-/// Runs the actors that `prepare` creates on this thread until no work is left, and measures `ops`
-/// operations. The time does not include creating and dropping the actors.
+/// Calls `prepare`, which creates actors. Runs the actors on this thread until no work is left, and
+/// measures `ops` operations. The time does not include creating and dropping the actors.
 pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
     let local = local()?;
     prepare(&local);
@@ -48,7 +48,7 @@ pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Mea
     Ok(Measured::new(ops, span))
 }
 
-/// Starts a system of one worker, with its own thread.
+/// Starts a system with one worker, which runs on a separate thread.
 pub(crate) fn worker(name: &str) -> Result<System> {
     Ok(builder().name(name).workers(1).start()?)
 }
@@ -58,13 +58,13 @@ pub(crate) fn worker(name: &str) -> Result<System> {
 pub(crate) struct Counter {
     /// Number of messages that have not arrived yet.
     left: u64,
-    /// Channel that is notified when the last message has arrived.
+    /// Sender for the notification that the last message has arrived.
     done: mpsc::Sender<()>,
 }
 
 impl Counter {
-    /// Creates a counter that expects `count` messages. Returns the counter, and the channel that
-    /// is notified when the last message has arrived.
+    /// Creates a counter that expects `count` messages. Returns the counter, and the receiver of
+    /// the notification that the last message has arrived.
     pub(crate) fn new(count: u64) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         (Self { left: count, done }, waiting)
@@ -97,11 +97,11 @@ impl Actor for Counter {
 pub(crate) struct Relay {
     /// Next relay. `None` until the message with its address arrives.
     next: Option<Address<Pass>>,
-    /// Channel that is notified when the number is 0.
+    /// Sender for the notification that the number is 0.
     done: mpsc::Sender<()>,
 }
 
-/// Messages of a [`Relay`].
+/// Messages that a [`Relay`] handles.
 pub(crate) enum Pass {
     /// Passes the address of the next relay.
     Next(Address<Pass>),

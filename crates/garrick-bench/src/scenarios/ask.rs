@@ -107,11 +107,11 @@ impl Actor for Answerer {
 
 /// An actor that asks again after every answer, by the method that `WAY` selects.
 pub(super) struct Asker<const WAY: u8> {
-    /// Actor that answers.
+    /// Actor that answers the questions.
     answerer: Address<Question>,
     /// The answer after which the asker stops.
     last: u64,
-    /// Channel that is notified when the asker stops.
+    /// Sender for the notification that the asker stops.
     done: mpsc::Sender<()>,
 }
 
@@ -173,7 +173,7 @@ struct AsksAll {
     answerers: Vec<Address<Question>>,
     /// Number of remaining rounds.
     left: u64,
-    /// Channel that is notified when the asker stops.
+    /// Sender for the notification that the asker stops.
     done: mpsc::Sender<()>,
 }
 

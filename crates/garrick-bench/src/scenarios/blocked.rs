@@ -49,7 +49,7 @@ struct Ready {
     /// Number of non-blocking actors that are not done yet. Each such actor subtracts 1 when it is
     /// done.
     left: Arc<AtomicUsize>,
-    /// Channel that the last non-blocking actor notifies.
+    /// Sender for the notification that the last non-blocking actor is done.
     done: mpsc::Sender<()>,
 }
 
@@ -79,8 +79,8 @@ struct Starter {
     ready: Vec<Address<()>>,
     /// Index of the actor that blocks.
     place: usize,
-    /// Channel that is notified after the first turn of this actor, and when the last non-blocking
-    /// actor is done.
+    /// Sender for two notifications: the first turn of this actor has run, and the last
+    /// non-blocking actor is done.
     done: mpsc::Sender<()>,
 }
 

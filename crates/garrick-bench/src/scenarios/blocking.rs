@@ -25,7 +25,7 @@ pub(super) const BLOCKING: Scenario = Scenario {
 
 /// An actor that calls [`Context::blocking`] in each turn, and then sends itself the next message.
 struct Blocker {
-    /// Channel that is notified after the last turn.
+    /// Sender for a notification after the last turn.
     done: mpsc::Sender<()>,
 }
 

@@ -26,7 +26,7 @@ pub(super) const DURABLE: Scenario = Scenario {
 /// Size of an event in bytes.
 const PAYLOAD: usize = 128;
 
-/// Measured loads: the number of durable actors, and the number of clients of each durable actor.
+/// Measured loads: the number of durable actors, and how many clients each of them has.
 const LOADS: [(u64, u64); 3] = [(1, 1), (1_000, 1), (1, 1_000)];
 
 fn contenders(_: &Effort) -> Vec<Contender> {
@@ -102,7 +102,7 @@ impl Actor for Client {
     }
 }
 
-/// A folder that is removed when it is dropped.
+/// A folder that is removed when this value is dropped.
 struct Place(PathBuf);
 
 impl Place {

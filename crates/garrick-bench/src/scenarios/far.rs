@@ -48,7 +48,7 @@ struct Number {
 #[wire(name = "bench.Credit")]
 struct Credit(u64);
 
-/// A question.
+/// A question, which contains the reply for a number.
 #[derive(Wire)]
 #[wire(name = "bench.Question", context = Carrier)]
 struct Question(Reply<u64>);

@@ -21,13 +21,13 @@ pub(crate) const FLOOD_MEMORY: Scenario = Scenario {
     contenders,
 };
 
-/// Number of messages of a full run.
+/// Number of messages in a full run.
 const MESSAGES: u64 = 5_000_000;
 
-/// Number of messages of a quick run.
+/// Number of messages in a quick run.
 const MESSAGES_QUICK: u64 = 500_000;
 
-/// Hidden subcommands of the child processes.
+/// Hidden subcommands with which this scenario starts its child processes.
 pub(crate) const CHILD_PEAK: &str = "measure-flood-peak";
 pub(crate) const CHILD_REST: &str = "measure-flood-rest";
 

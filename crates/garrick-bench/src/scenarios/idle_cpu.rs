@@ -19,7 +19,7 @@ pub(super) const IDLE_CPU: Scenario = Scenario {
     contenders,
 };
 
-/// Hidden subcommand of the child process.
+/// Hidden subcommand with which this scenario starts its child process.
 pub(crate) const CHILD: &str = "measure-idle-cpu";
 
 const ACTORS: u64 = 1_000_000;

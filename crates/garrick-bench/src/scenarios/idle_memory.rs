@@ -24,16 +24,16 @@ pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     contenders,
 };
 
-/// Number of actors of a full run.
+/// Number of actors in a full run.
 const ACTORS: u64 = 33_000_000;
 
-/// Number of actors of a quick run.
+/// Number of actors in a quick run.
 const ACTORS_QUICK: u64 = 1_000_000;
 
 /// Number of actors that are spawned in one turn.
 const LITTER: u64 = 64;
 
-/// Hidden subcommand of the child process.
+/// Hidden subcommand with which this scenario starts its child process.
 pub(crate) const CHILD: &str = "measure-idle-memory";
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -52,7 +52,8 @@ fn in_child(actors: u64) -> Result<Measured> {
 
 /// An idle actor.
 struct Idler {
-    /// Keeps the previous actor alive, and is never read.
+    /// Address of the actor that was created before this one. The address keeps that actor alive,
+    /// and is never read.
     _before: Option<Address<()>>,
 }
 
@@ -68,12 +69,12 @@ impl Actor for Idler {
 pub(super) struct Crowd {
     /// The actor that was created last.
     last: Option<Address<()>>,
-    /// Channel that is notified after the last turn.
+    /// Sender for a notification after the last turn.
     done: mpsc::Sender<()>,
 }
 
 impl Crowd {
-    /// Creates a crowd, which begins to spawn actors at its first message.
+    /// Creates an actor that begins to spawn idle actors at its first message.
     pub(super) fn new(done: mpsc::Sender<()>) -> Self {
         Self { last: None, done }
     }

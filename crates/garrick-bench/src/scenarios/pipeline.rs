@@ -24,7 +24,7 @@ const MODES: [(&str, Mode); 2] = [
 /// Number of slots of each channel. A larger number would not be much faster.
 const CAPACITY: usize = 1 << 16;
 
-/// Time between beats, in milliseconds.
+/// Time between two heartbeats, in milliseconds.
 const RATE_MS: u64 = 2;
 
 /// Flag that is never set, because a run stops at its time limit.

@@ -36,27 +36,27 @@ pub(crate) const ASK_MEMORY: Scenario = Scenario {
     contenders: asks,
 };
 
-/// Number of timers of a full run.
+/// Number of timers in a full run.
 const TIMERS: u64 = 1_000_000;
 
-/// Number of timers of a quick run.
+/// Number of timers in a quick run.
 const TIMERS_QUICK: u64 = 100_000;
 
-/// Number of asks of a full run.
+/// Number of asks in a full run.
 const ASKS: u64 = 10_000_000;
 
-/// Number of asks of a quick run.
+/// Number of asks in a quick run.
 const ASKS_QUICK: u64 = 100_000;
 
 /// Number of operations before memory is measured for the first time.
 const WARM_UP: u64 = 100_000;
 
-/// Hidden subcommands of the child processes.
+/// Hidden subcommands with which this scenario starts its child processes.
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
-/// Number of operations for each byte of memory that may remain in use after them. When no more
-/// memory than this remains, the measurement stops waiting for memory to be returned.
+/// Number of operations for each byte of tolerated growth. If the memory in use has grown by at
+/// most `ops / OPS_A_BYTE` bytes, the measurement no longer waits for memory to be returned.
 const OPS_A_BYTE: u64 = 10;
 
 /// Maximum time to wait until memory has been returned, and then until all actors have stopped.
@@ -147,7 +147,7 @@ pub(crate) fn living(system: &Handle) -> u64 {
 }
 
 /// Calls `work`, which performs `ops` operations, and measures how much more memory is in use
-/// afterwards. Fails if the system does not return to `actors` actors.
+/// afterwards. Fails if the number of the system's actors does not return to `actors`.
 fn left(
     system: &Handle,
     actors: u64,

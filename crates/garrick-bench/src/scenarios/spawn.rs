@@ -20,7 +20,7 @@ pub(crate) const SPAWN: Scenario = Scenario {
     },
 };
 
-/// Numbers of actors that are spawned in one turn.
+/// Measured batch sizes: how many actors are spawned in one turn.
 const LITTERS: [u64; 2] = [64, 1];
 
 /// An actor that handles one message.

@@ -33,11 +33,11 @@ struct Teller {
     left: u64,
 }
 
-/// Messages of a [`Teller`].
+/// Messages that a [`Teller`] handles.
 enum ToTeller {
     /// Passes the address of the counting actor.
     Peer(Address<u64>),
-    /// Allows one more burst.
+    /// Allows the teller to send one more burst.
     Credit,
 }
 
@@ -66,11 +66,11 @@ impl Actor for Teller {
 
 /// The receiver, which counts messages. After each burst, it allows the sender to send one more.
 struct Counter {
-    /// The sender, which gets a credit for each burst.
+    /// The sender, which gets a credit for another burst after each burst.
     teller: Address<ToTeller>,
     /// Number of messages that have not arrived yet.
     left: u64,
-    /// Channel that is notified when the last message has arrived.
+    /// Sender for the notification that the last message has arrived.
     done: mpsc::Sender<()>,
 }
 

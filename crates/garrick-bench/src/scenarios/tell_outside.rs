@@ -31,7 +31,7 @@ const BATCHES_OPEN: u64 = 4;
 struct Counter {
     /// Number of messages so far.
     count: u64,
-    /// Channel that is notified after each batch.
+    /// Sender for a notification after each batch.
     batches: mpsc::Sender<()>,
 }
 

@@ -20,14 +20,14 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Number of timers that are started in one turn.
 pub(super) const BURST: u64 = 64;
 
-/// Starts timers in one or more turns, and cancels all of them in the turn after these.
+/// Starts timers in one or more turns, and cancels all of them in the next turn.
 pub(super) struct Starter {
     timers: Vec<garrick::Timer>,
     /// Number of timers that are started before all of them are cancelled.
     at_once: usize,
     /// Number of remaining rounds.
     left: u64,
-    /// Channel that is notified after the last round.
+    /// Sender for a notification after the last round.
     done: mpsc::Sender<()>,
 }
 

@@ -89,22 +89,22 @@ pub(super) fn right(number: u64) -> u64 {
     3 * number + 1
 }
 
-/// Messages to the oracle.
+/// Messages to the oracle, an actor that answers questions.
 pub(super) enum Question {
     /// Requests an immediate answer.
     Now(u64, Reply<u64>),
     /// Requests an answer after the time [`TIGHT`].
     Later(u64, Reply<u64>),
-    /// Requests the oracle to keep the reply, and not to answer.
+    /// Requests the actor to keep the reply, and not to answer.
     Never(Reply<u64>),
-    /// Requests the oracle to drop the reply at once.
+    /// Requests the actor to drop the reply at once.
     Refuse(Reply<u64>),
-    /// Requests the oracle to drop the replies that it keeps. Their askers no longer wait for an
+    /// Requests the actor to drop all replies that it keeps. Their askers no longer wait for an
     /// answer.
     Forget,
 }
 
-/// The oracle, which answers questions, or keeps their replies.
+/// The oracle, an actor that answers questions, or keeps their replies.
 #[derive(Default)]
 pub(super) struct Oracle {
     kept: Vec<Reply<u64>>,
@@ -135,7 +135,7 @@ enum Msg {
     Answer(u64, std::result::Result<u64, NoReply>),
 }
 
-/// Counts of the questions of a round, for each kind of outcome.
+/// Counts of the outcomes of a round's questions, by kind.
 #[derive(Default)]
 struct Ends {
     right: u64,

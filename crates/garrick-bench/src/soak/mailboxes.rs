@@ -13,7 +13,7 @@ const ROOM: usize = 64;
 /// capacity.
 const FLOOD: u64 = 300;
 
-/// Number of messages that the thread sends. The thread waits for room.
+/// Number of messages that the thread sends in a round. The thread waits while the mailbox is full.
 const FROM_THREAD: u64 = 500;
 
 /// The behaviors of the mailboxes when they are full, one for each mailbox. The thread that starts
@@ -85,7 +85,7 @@ impl Part for Mailboxes {
 #[derive(Debug)]
 struct Work;
 
-/// A handler, which reports each message that it handles.
+/// An actor with a bounded mailbox, which reports each message that it handles.
 struct Handler {
     kind: usize,
     reports: Address<Msg>,
@@ -104,7 +104,7 @@ impl Actor for Handler {
 enum Msg {
     Inlets(Vec<Address<Work>>),
     Round(Reply<Outcome>),
-    /// Reports that a message of the mailbox with this number was handled.
+    /// Reports that a message to the mailbox with this number was handled.
     Handled(usize),
     End,
 }
@@ -137,7 +137,7 @@ impl Flooder {
         self.rounds * (FLOOD + from_thread)
     }
 
-    /// Returns the number of messages to this mailbox that were returned, handled or dropped.
+    /// Returns how many messages to this mailbox were returned, handled or dropped.
     fn ended(&self, kind: usize) -> u64 {
         self.returned[kind] + self.handled[kind] + self.inlets[kind].dropped()
     }

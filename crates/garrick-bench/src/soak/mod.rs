@@ -91,7 +91,7 @@ impl Soak {
         living(&self.system.handle())
     }
 
-    /// Returns the name of each kind of work, and the number of its operations so far.
+    /// Returns, for each kind of work, its name and the number of operations so far.
     pub fn operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let parts = self.parts.iter();
         parts.map(|(part, operations)| (part.name(), *operations))

@@ -7,10 +7,10 @@ use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, PATIENCE, Part, outcome, same, sum_below};
 
-/// Number of actors that the nursery actor creates in a round.
+/// Number of actors that the nursery, an actor, creates in a round.
 const CHILDREN: u64 = 5_000;
 
-/// Number of actors that the nursery actor creates in a turn.
+/// Number of actors that the nursery, an actor, creates in one turn.
 const LITTER: u64 = 50;
 
 /// Number of actors that the thread creates in a round.
@@ -72,7 +72,7 @@ enum Msg {
     Litter(u64),
 }
 
-/// The nursery, which creates children, and waits for one message from each.
+/// The nursery, an actor that creates children, and waits for one message from each.
 #[derive(Default)]
 struct Nursery {
     heard: u64,

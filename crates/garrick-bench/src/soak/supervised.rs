@@ -16,7 +16,7 @@ const CHILDREN: u64 = 16;
 /// Number of messages that each child handles in a round.
 const MESSAGES: u64 = 60;
 
-/// Number of additional messages to each child that make it fail.
+/// Number of failures of each child in a round. Each failure is caused by an additional message.
 const FAILURES: u64 = 4;
 
 pub(super) struct Supervised {

@@ -68,7 +68,7 @@ struct Alarms {
     ticking: Option<Timer>,
     ticks: u64,
     rings: u64,
-    /// Sum of the numbers of the timers that have fired.
+    /// Sum of the timer numbers, over all timers that have fired.
     sum: u64,
     /// Number of messages from cancelled timers, in all rounds. It must be 0.
     cancelled: u64,

@@ -19,7 +19,7 @@ const WAITERS: u64 = 8;
 /// Number of messages to each waiter in a round.
 const ORDERS: u64 = 10;
 
-/// Capacity of the mailbox in which the waiters wait for room.
+/// Capacity of the mailbox to which the waiters send. A waiter waits while this mailbox is full.
 const ROOM: usize = 2;
 
 /// Number of actors that are created in a round and consist of a single future each.
@@ -32,9 +32,9 @@ const NAP: Duration = Duration::from_micros(100);
 
 pub(super) struct Waiting {
     waiters: Vec<Address<Order>>,
-    /// Orders that are not answered yet, with their numbers.
+    /// Questions to waiters that have not been answered yet, each with its number.
     orders: Vec<(u64, Ask<u64>)>,
-    /// Receiver for the answers of the waiters, which pass through a mailbox with the capacity
+    /// Receiver for the waiters' answers. The answers pass through a mailbox with the capacity
     /// [`ROOM`].
     seen: mpsc::Receiver<u64>,
     sums: Option<mpsc::Receiver<u64>>,

@@ -1,6 +1,6 @@
 //! Break-even points: the minimum load for which one contender is no slower than another.
 
-/// The smallest load from which on one contender is no slower than another.
+/// The smallest load at and above which one contender is no slower than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BreakEven {
     /// The first contender is never slower than the second.
@@ -52,8 +52,8 @@ pub(super) fn break_even(times: &[Times]) -> Option<BreakEven> {
 mod tests {
     use super::*;
 
-    /// Returns the break-even point of a first contender that is slower by `lags`, at the loads 0,
-    /// 10, 100 and 1000.
+    /// Returns the break-even point of two contenders. At the loads 0, 10, 100 and 1000, the first
+    /// contender is slower by the times in `lags`.
     fn of(lags: [f64; 4]) -> BreakEven {
         let at = |(load, lag): (f64, f64)| Times {
             load,

@@ -238,7 +238,7 @@ struct Consumer {
     barrier: Option<Arc<Barrier>>,
     /// Number of messages that have not arrived yet.
     left: u64,
-    /// Channel that is notified when the last message has arrived.
+    /// Sender for the notification that the last message has arrived.
     done: mpsc::Sender<()>,
 }
 

@@ -71,8 +71,8 @@ fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contende
     .map(|contender| contender.with(name, count).with("depth", depth))
 }
 
-/// Creates the line of the report for one load: the time of actors divided by the time of plain
-/// recursion. On SBCL, a Lisp compiler, this ratio was between `low` and `high`.
+/// Creates the report's line for one load: the time that actors take, divided by the time that
+/// plain recursion takes. On SBCL, a Lisp compiler, this ratio was between `low` and `high`.
 macro_rules! under {
     ($randoms:literal, $of:literal, $said:expr, $low:literal, $high:literal) => {
         Published {

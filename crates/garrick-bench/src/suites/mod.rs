@@ -19,12 +19,11 @@ pub static SUITES: &[Suite] = &[
     savina::SAVINA,
 ];
 
-/// Origin of the published figures of TActors, an actor library in Lisp.
+/// Source of the published figures of TActors, an actor library in Lisp.
 const TACTORS: &str = "TActors, an actor library in Lisp, as its author described it in May 2021, \
                        with graphs without figures; measured on a Mac with 4 cores and 8 threads";
 
-/// Origin of the figures of TActors that were measured on a machine like the one of Garrick's
-/// figures.
+/// Description of how TActors was measured on a machine like the one that measured Garrick.
 const TACTORS_HERE: &str =
     "the same patterns on SBCL 2.2.9, one thread, compiled without checks, 2 shared x86-64 cores";
 

@@ -47,7 +47,7 @@ pub enum Ended {
 
 /// A subcommand with its own flags.
 pub struct Subcommand {
-    /// Returns the name, the description and the flags.
+    /// Returns the `clap` command with the subcommand's name, description and flags.
     pub command: fn() -> clap::Command,
     /// Runs the subcommand with the arguments from the command line.
     pub run: fn(&ArgMatches) -> scenario::Result<Ended>,
@@ -76,7 +76,7 @@ pub fn measure(
     measure_or(name, about, scenarios, studies, suites, &[])
 }
 
-/// Runs a command like [`measure`], which also has the subcommands `more`.
+/// Runs a command as [`measure`] does. The command also has the subcommands `more`.
 pub fn measure_or(
     name: &'static str,
     about: &'static str,

@@ -1,4 +1,4 @@
-//! Outputs in addition to the table.
+//! Outputs of a measurement in addition to the printed table.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -103,7 +103,7 @@ impl Outputs {
 }
 
 impl Outputs {
-    /// Returns the files with all results.
+    /// Returns the paths of the requested files that contain all results.
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = [&self.json, &self.csv, &self.html].into_iter();
         files.flatten().map(PathBuf::as_path)

@@ -6,14 +6,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::engine::Progress;
 
-/// Number of steps that each plan has on the bar.
+/// Number of steps of the bar for each plan. A plan measures one set of contenders.
 const PER_PLAN: u64 = 1000;
 
 /// A bar on standard error. Nothing is drawn if standard error is not a terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
-    /// Creates a bar for the given number of plans.
+    /// Creates a bar for the given number of plans. Each plan measures one set of contenders.
     pub(super) fn new(plans: usize) -> Self {
         let style = ProgressStyle::with_template("{wide_bar} {elapsed} {msg:32}");
         let bar = ProgressBar::new(plans as u64 * PER_PLAN);

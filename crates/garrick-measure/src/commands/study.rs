@@ -13,7 +13,7 @@ const QUICK: &str = "quick";
 /// Name of the flag that chooses sections.
 const ONLY: &str = "only";
 
-/// Returns the subcommand of a study.
+/// Returns the subcommand that runs `study`.
 pub(super) fn command(study: &Study) -> Command {
     let quick = Arg::new(QUICK)
         .long(QUICK)

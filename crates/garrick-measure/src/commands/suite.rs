@@ -29,7 +29,7 @@ pub struct Arguments {
     flags: Flags,
 }
 
-/// Returns the subcommand of `program`.
+/// Returns the subcommand `suite` of the command `program`.
 pub(super) fn command(program: &str, offer: &[Suite]) -> Command {
     Arguments::augment_args(Command::new(NAME))
         .about(ABOUT)
@@ -76,8 +76,8 @@ pub fn run(arguments: &Arguments, offer: &'static [Suite]) -> Result<Ended> {
     arguments.flags.measure(plans, beside)
 }
 
-/// Returns the suites with these names in the order of the list, or all suites if there are no
-/// names. Fails with the first name that is not in the list.
+/// Returns the suites of `offer` with the given names, in the order of `offer`. Returns all suites
+/// if there are no names. Fails with an error message if a name is unknown.
 fn choose(
     offer: &'static [Suite],
     names: &[String],
@@ -91,7 +91,7 @@ fn choose(
     Ok(offer.iter().filter(asked).collect())
 }
 
-/// Checks that there is enough memory for each suite.
+/// Checks that `available` bytes of memory are enough for each of the chosen suites.
 fn fit(chosen: &[&Suite], effort: &Effort, available: u64) -> std::result::Result<(), String> {
     let needs = |suite: &&&Suite| (suite.memory_bytes)(effort) > available;
     let Some(suite) = chosen.iter().find(needs) else {

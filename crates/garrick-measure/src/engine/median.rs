@@ -11,7 +11,7 @@ use crate::statistics::{Summary, outliers, ratio};
 use super::normaliser::Normal;
 use super::step::{Entrant, Set};
 
-/// An actor that summarizes the measurements of each contender of a set.
+/// An actor that summarizes the measurements of each contender in a set.
 pub(super) struct Median {
     /// Actor that receives the rows.
     normaliser: Address<Vec<Normal>>,

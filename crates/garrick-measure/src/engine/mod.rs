@@ -17,11 +17,11 @@
 //! ```
 //!
 //! The actors run in a [`Local`] of the measuring thread. The measured code must not run inside a
-//! turn. In a turn, the sends of this code would be staged together with the sends of the turn, and
-//! the code could not have its own `Local`. So the timer only puts a *job* on the desk. When no
-//! actor has work left, `Local::run` returns. Then [`run`] takes the job, executes it, and sends
-//! the result to the timer. During a measurement no actor of the engine runs, and no other thread
-//! could run one.
+//! turn. In a turn, the sends of this code would be staged together with the sends of the
+//! turn. Also, the code could not have its own `Local`. So the timer only puts a *job* on the desk.
+//! When no actor has work left, `Local::run` returns. Then [`run`] takes the job, executes it, and
+//! sends the result to the timer. During a measurement no actor of the engine runs, and no other
+//! thread could run one.
 //!
 //! A shared machine changes its speed from second to second. So all contenders are measured
 //! alternately, round by round. Between any two of them the yardstick is measured: one uncontended
@@ -104,7 +104,7 @@ impl From<&Effort> for Pace {
 /// Progress of a run, for display.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress<'a> {
-    /// Index of the plan.
+    /// Index of the current plan.
     pub(crate) plan: usize,
     /// Name of the scenario.
     pub(crate) scenario: &'a str,
@@ -182,7 +182,7 @@ impl Engine {
     }
 }
 
-/// Sends to an actor of the engine.
+/// Sends a message to an actor of the engine.
 fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
     to.send(message)
         .map_err(|_| "an actor of the measuring engine failed".into())

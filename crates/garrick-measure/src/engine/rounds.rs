@@ -1,4 +1,5 @@
-//! The actor that measures contenders alternately, with the yardstick between any two.
+//! The actor that measures contenders alternately. Between any two of them, it measures the
+//! yardstick, an atomic addition.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -13,7 +14,7 @@ use super::timer::Timing;
 /// An actor that measures one set of contenders at a time, one round after another.
 pub(super) struct Rounds {
     timer: Address<Timing>,
-    /// Actor that receives the measurements of a finished set.
+    /// Actor that receives the measurements of a finished set of contenders.
     median: Address<Finished>,
     under_way: Option<UnderWay>,
 }
@@ -23,13 +24,15 @@ struct UnderWay {
     set: Set,
     /// State of the machine at the start.
     began: Moment,
-    /// Number of rounds of the set: the maximum over its contenders.
+    /// Number of rounds: the maximum over all contenders of the set.
     rounds: usize,
     /// Index of the round and index of the contender, for the trial that is running or comes next.
     at: (usize, usize),
-    /// Measurement of a contender, kept until the yardstick has been measured again.
+    /// Measurement of a contender, kept until the yardstick (an atomic addition) has been measured
+    /// again.
     measured: Option<Measured>,
-    /// Latest yardstick time, in nanoseconds of CPU time per addition. `None` at the beginning.
+    /// Time of the last yardstick trial, in nanoseconds of CPU time per atomic addition. `None` at
+    /// the beginning.
     before: Option<f64>,
 }
 
@@ -67,7 +70,7 @@ impl UnderWay {
         None
     }
 
-    /// Returns a trial of the yardstick.
+    /// Creates the trial that measures the yardstick, which is one atomic addition.
     fn addition(&self) -> Trial {
         Trial {
             who: Who::Yardstick,

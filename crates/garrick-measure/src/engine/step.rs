@@ -23,33 +23,33 @@ pub(super) enum Job {
 pub(super) struct Desk(pub(super) RefCell<Option<Job>>);
 
 impl Desk {
-    /// Puts a job on the desk.
+    /// Stores the next job. The previous job must have been taken.
     pub(super) fn put(&self, job: Job) {
         let before = self.0.replace(Some(job));
         debug_assert!(before.is_none(), "one job at a time");
     }
 
-    /// Takes the job from the desk.
+    /// Takes the stored job, if there is one.
     pub(super) fn take(&self) -> Option<Job> {
         self.0.take()
     }
 }
 
-/// A run of a contender with a given number of operations.
+/// A run of the yardstick or of a contender, with a given number of operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trial {
     pub(super) who: Who,
     pub(super) ops: u64,
-    /// Fraction of the set that was finished before this trial, from 0 to 1.
+    /// Fraction of the current set's trials that was finished before this trial, from 0 to 1.
     pub(super) done: f64,
 }
 
-/// The subject of a trial: the yardstick or a contender.
+/// The subject of a trial: the yardstick (an atomic addition) or a contender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
     /// The yardstick, which is one atomic addition.
     Yardstick,
-    /// The contender with this index in the set.
+    /// The contender with this index in the set of contenders.
     Entrant(usize),
 }
 
@@ -75,25 +75,26 @@ pub(super) struct Set {
     pub(super) additions: u64,
     /// Trials of the yardstick so far, each as its duration and its number of atomic additions.
     pub(super) yardsticks: Vec<(Span, u64)>,
-    /// Actor that receives the signal that the set is finished.
+    /// Actor that receives the signal that this set of contenders is finished.
     pub(super) over: Address<Over>,
 }
 
-/// The data of a contender that the engine's actors need.
+/// The data about a contender that the engine's actors need.
 pub(super) struct Entrant {
     pub(super) name: &'static str,
     pub(super) params: Map<String, Value>,
     pub(super) size: Size,
-    /// Number of operations of a trial.
+    /// Number of operations in each trial of the contender.
     pub(super) ops: u64,
-    /// Number of trials to make.
+    /// Planned number of trials of the contender.
     pub(super) rounds: usize,
-    /// Measurements, each with the yardstick's CPU time per addition at that time.
+    /// Measurements of the contender, each with the CPU time that an atomic addition (the
+    /// yardstick) took at that time.
     pub(super) samples: Vec<(Measured, f64)>,
 }
 
 impl Entrant {
-    /// Creates the engine's data of a contender that has not been measured yet.
+    /// Creates the data about a contender that has not been measured yet.
     pub(super) fn of(contender: &Contender) -> Self {
         Self {
             name: contender.name,

@@ -9,7 +9,7 @@ use super::step::{Desk, Job, Over};
 /// An actor that requests one set of contenders after another. Each set belongs to a scenario, or
 /// to a point of a sweep.
 pub(super) struct Sweep {
-    /// Number of plans.
+    /// Number of plans, each of which describes one set of contenders.
     plans: usize,
     /// Index of the next plan.
     next: usize,

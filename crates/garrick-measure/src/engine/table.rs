@@ -8,9 +8,9 @@ use crate::row::Row;
 #[derive(Default)]
 pub(super) struct Table(Vec<Row>);
 
-/// Messages of a [`Table`].
+/// Messages that a [`Table`] handles.
 pub(super) enum Message {
-    /// Adds rows.
+    /// Adds rows to the table.
     Rows(Vec<Row>),
     /// Requests all rows.
     Take(Reply<Vec<Row>>),

@@ -133,7 +133,7 @@ fn contenders_before_are_gone_when_the_next_are_made() {
     assert_eq!(alive.get(), 0);
 }
 
-/// A guard that is counted in a cell while it is alive.
+/// A guard. The shared cell counts the guards that are alive.
 struct Guard(Rc<Cell<u32>>);
 
 impl Guard {

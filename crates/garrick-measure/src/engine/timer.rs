@@ -17,7 +17,7 @@ pub(super) struct Timer {
     customer: Option<Address<Step>>,
 }
 
-/// Messages of a [`Timer`].
+/// Messages that a [`Timer`] handles.
 pub(super) enum Timing {
     /// Requests a trial. The result is sent to the contained address.
     Try(Address<Step>, Trial),

@@ -20,16 +20,17 @@ const OPS_FIRST: u64 = 1024;
 /// because cold caches slow down the first trial.
 const GROWTH_MAX: f64 = 16.0;
 
-/// Factor that decides if a trial of the warm-up was long enough. It was if each final trial will
-/// take less than this factor times as long. The final number of operations is then computed from
-/// the trial.
+/// Limit for the ratio of a final trial's planned duration to a warm-up trial's duration. If the
+/// ratio is below this limit, the warm-up ends, and the final number of operations is computed from
+/// that trial.
 const GROWTH_ENOUGH: f64 = 4.0;
 
-/// Maximum share of a row's time that its yardstick may take.
+/// Maximum share of a row's measuring time that trials of the yardstick (an atomic addition) may
+/// take.
 const YARDSTICK_SHARE: f64 = 0.1;
 
 /// Number of atomic additions in the first trial of the yardstick. This trial determines how many
-/// additions fit into the time.
+/// additions fit into the available time.
 const ADDITIONS_FIRST: u64 = 100_000;
 
 /// Minimum number of atomic additions in a trial of the yardstick. With fewer additions, the result
@@ -40,10 +41,10 @@ const ADDITIONS_MIN: u64 = 1_000;
 pub(super) struct WarmUp {
     pace: Pace,
     timer: Address<Timing>,
-    /// Actor that receives the set after all its contenders have been warmed up.
+    /// Actor that receives the set of contenders after all of them have been warmed up.
     rounds: Address<Step>,
     set: Option<Set>,
-    /// The subject of the current trial: the yardstick or a contender.
+    /// The subject of the current trial: the yardstick (an atomic addition) or a contender.
     who: Who,
     /// Number of operations of the current trial.
     ops: u64,
@@ -94,7 +95,8 @@ impl WarmUp {
         self.go_on(set, next, cx)
     }
 
-    /// Starts a trial of the next unmeasured contender, or passes on the set if there is none.
+    /// Starts a trial of the next contender that needs a warm-up. If there is none, passes on the
+    /// set of contenders.
     fn go_on(&mut self, mut set: Set, from: usize, cx: &Context<'_, Step>) -> Next {
         for index in from..set.entrants.len() {
             let entrant = &mut set.entrants[index];

@@ -1,4 +1,4 @@
-//! Pictures of time over a parameter, with a line for each contender.
+//! Pictures that show the time for each value of a parameter, with a line for each contender.
 
 use crate::row::Row;
 use crate::units;
@@ -7,7 +7,7 @@ use super::Metric;
 use super::scale::{self, Scale};
 use super::svg::{Anchor, COLORS, Canvas, width};
 
-/// The area between the axes.
+/// Edges of the area between the axes.
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 620.0;
 const TOP: f64 = 44.0;
@@ -16,7 +16,7 @@ const BOTTOM: f64 = 340.0;
 /// Distance between the lines of the legend.
 const LEGEND_STEP: f64 = 20.0;
 
-/// Maximum number of parameter values for which all values are written at the axis.
+/// Maximum number of parameter values for which all values are written along the axis.
 const VALUES_TOLD: usize = 8;
 
 /// Rows of one contender, each with its value of the parameter.
@@ -89,7 +89,7 @@ fn series<'a>(rows: &[&'a Row], parameter: &str) -> Vec<Series<'a>> {
     all
 }
 
-/// Returns the values to write at the parameter's axis. Returns all values if there are only a few.
+/// Returns the values to write along the parameter's axis: all of `values` if there are only a few.
 fn told(values: impl Iterator<Item = f64>, x: &Scale) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,9 +1,10 @@
-//! Pictures of rows.
+//! Pictures that show the measured times of rows.
 //!
-//! If a parameter was swept, a picture shows the time over the parameter, with a line for each
-//! contender. Otherwise it has a dot for each contender. In both cases, a bar shows the interval
-//! that contains the median with 95 % certainty. If there is no such interval, the bar shows
-//! minimum and maximum. An axis is logarithmic if its values differ by a factor of eight or more.
+//! If a parameter was swept, a picture shows the time for each value of the parameter, with a line
+//! for each contender. Otherwise it has a dot for each contender. In both cases, a bar shows the
+//! interval that contains the median with 95 % certainty. If there is no such interval, the bar
+//! shows minimum and maximum. An axis is logarithmic if its values differ by a factor of eight or
+//! more.
 //!
 //! The colors are the palette of Okabe and Ito, which most color-blind people can distinguish.
 //! Lines also differ in their markers. (M. Okabe, K. Ito: Color Universal Design, 2008.)
@@ -49,10 +50,10 @@ const WALL_DIFFERS: f64 = 1.2;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// Scenario that is shown.
+    /// Name of the scenario that the picture shows.
     scenario: String,
     name: String,
-    /// SVG of the picture, without a style.
+    /// SVG text of the picture, without a `<style>` element.
     body: String,
 }
 
@@ -73,7 +74,8 @@ impl Plot {
         &self.scenario
     }
 
-    /// Returns the picture for a page that contains the [`style`].
+    /// Returns the SVG text of the picture for an HTML page. The text contains no CSS, because the
+    /// page contains the CSS that [`style`] returns.
     pub(crate) fn inline(&self) -> String {
         svg::document(&self.body, "")
     }

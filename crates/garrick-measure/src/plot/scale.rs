@@ -5,13 +5,13 @@ use crate::units;
 /// Minimum ratio of the largest to the smallest value for a logarithmic axis.
 const LOG_FROM: f64 = 8.0;
 
-/// Maximum number of ticks that do not overlap.
+/// Maximum number of ticks on an axis. The texts of more ticks would overlap.
 const TICKS_MAX: usize = 8;
 
 /// Approximate number of ticks on a linear axis.
 const TICKS: f64 = 5.0;
 
-/// An axis.
+/// An axis of a picture, which maps values to positions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
     log: bool,
@@ -70,7 +70,7 @@ impl Scale {
         self.log
     }
 
-    /// Returns round values along the axis.
+    /// Returns the values of the axis's ticks, which are round numbers.
     pub(super) fn ticks(&self) -> Vec<f64> {
         if !self.log {
             return self.even_ticks();

@@ -49,7 +49,7 @@ impl Canvas {
         canvas
     }
 
-    /// Returns the picture without a style.
+    /// Ends the picture, and returns its SVG text, which contains no `<style>` element.
     pub(super) fn finish(mut self) -> String {
         self.put("</svg>\n");
         self.0
@@ -117,7 +117,8 @@ pub(super) fn width(text: &str, height: f64) -> f64 {
     text.chars().count() as f64 * height * LETTER
 }
 
-/// Returns a picture that contains a style.
+/// Returns the SVG text `body` with the CSS text `style` in a `<style>` element after the first
+/// line. If `style` is empty, returns `body` unchanged.
 pub(super) fn document(body: &str, style: &str) -> String {
     match body.split_once('\n') {
         Some((head, rest)) if !style.is_empty() => {
@@ -127,7 +128,8 @@ pub(super) fn document(body: &str, style: &str) -> String {
     }
 }
 
-/// Returns the colors of light mode, and the colors of dark mode for readers who prefer it.
+/// Returns the CSS of the pictures: the CSS of light mode, and the colors of dark mode for readers
+/// who prefer dark mode.
 pub(crate) fn style() -> String {
     let dark = colors("#0e1217", "#e6edf3", "#9da7b3", "#30363d", SERIES_DARK);
     format!(
@@ -136,7 +138,7 @@ pub(crate) fn style() -> String {
     )
 }
 
-/// Returns the colors of light mode, and sizes.
+/// Returns the CSS with the colors of light mode, the font, and the sizes of texts and lines.
 pub(super) fn light() -> String {
     let colors = colors("#ffffff", "#1b1f24", "#57606a", "#d8dee4", SERIES_LIGHT);
     format!(

@@ -1,4 +1,4 @@
-//! Published figures together with ours, as text.
+//! Published figures together with our figures, as text.
 
 use crate::suite::{Beside, Figure, Line, Standing};
 use crate::units;
@@ -6,8 +6,8 @@ use crate::units;
 use super::table::{Column, in_columns};
 
 impl Beside {
-    /// Returns a text table of the published figures and ours, with the notes that are needed to
-    /// understand it.
+    /// Returns a text table of the published figures and our figures, with the notes that are
+    /// needed to understand the table.
     pub fn table(&self) -> String {
         let mut text = format!("{}\n\n", self.title());
         if !self.lines.is_empty() {

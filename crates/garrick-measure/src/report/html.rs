@@ -41,7 +41,7 @@ impl Report {
         page
     }
 
-    /// Returns the reasons to doubt the figures.
+    /// Returns the HTML text that contains the reasons to doubt the figures.
     fn doubtful(&self) -> String {
         let doubts = doubts(&self.rows);
         if doubts.is_empty() {
@@ -72,7 +72,7 @@ impl Report {
     }
 }
 
-/// Writes a suite's published figures together with ours.
+/// Writes a suite's published figures together with our figures.
 fn published(page: &mut String, beside: &Beside) {
     let lines: Vec<Vec<String>> = beside.lines.iter().map(Line::cells).collect();
     // Writing to a string cannot fail.

@@ -40,13 +40,13 @@ pub use compare::{Change, Comparison, Verdict};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Machine that measured.
+    /// Machine on which the rows were measured.
     machine: Machine,
     /// Commit that was measured.
     commit: String,
     /// Rows of the run.
     rows: Vec<Row>,
-    /// Published figures of the suites that were repeated, together with ours.
+    /// Published figures of the repeated suites, together with our figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     suites: Vec<Beside>,
 }
@@ -62,7 +62,7 @@ impl Report {
         }
     }
 
-    /// Adds the published figures that belong to these rows.
+    /// Adds the published figures of the repeated suites, together with our figures.
     pub(crate) fn with_suites(mut self, suites: Vec<Beside>) -> Self {
         self.suites = suites;
         self
@@ -73,7 +73,7 @@ impl Report {
         &self.rows
     }
 
-    /// Returns the published figures together with ours, for each suite that was measured.
+    /// Returns the published figures together with our figures, for each suite that was measured.
     pub fn suites(&self) -> &[Beside] {
         &self.suites
     }

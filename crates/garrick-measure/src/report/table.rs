@@ -10,16 +10,16 @@ use crate::units;
 
 use super::Report;
 
-/// Heading of a column. The flag is true if the column contains figures.
+/// Heading of a column. The second field is true if the column contains figures.
 pub(super) type Column = (String, bool);
 
-/// Mark of an unreliable row.
+/// Text that marks an unreliable row.
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// Returns a text table of all rows. Below the table are, in this order: the reasons to doubt
-    /// some of its figures (if there are any), the machine, the compiler, the commit, and the
-    /// tables of the suites.
+    /// Returns a text table of all rows. Below the table are the reasons to doubt some of its
+    /// figures, if there are any. Then follow the machine, the compiler, the commit, and the tables
+    /// of the suites.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
         let rows = self.rows.iter().map(|row| cells(row, &columns));
@@ -91,7 +91,7 @@ pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
     columns
 }
 
-/// Returns a row's cells, one for each of these columns.
+/// Returns a row's cells, one for each of `columns`.
 pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     let Summary {
         median, min, max, ..

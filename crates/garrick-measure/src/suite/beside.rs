@@ -26,7 +26,7 @@ pub struct Beside {
     /// Description of how the published system was measured on a machine like this one. Empty if it
     /// was not measured.
     pub here: String,
-    /// The lines of the comparison. Each line contains a published figure and ours.
+    /// The lines of the comparison. Each line contains a published figure and our figure.
     pub lines: Vec<Line>,
     /// Notes that are needed to understand the lines.
     pub note: String,
@@ -34,7 +34,7 @@ pub struct Beside {
     pub findings: Vec<String>,
 }
 
-/// A published figure together with ours.
+/// A published figure together with our figure for the same operation or quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// The operation or quantity that was measured.

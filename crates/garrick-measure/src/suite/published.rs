@@ -32,7 +32,7 @@ impl Unit {
     /// A ratio of two speeds. A larger figure is better.
     pub const TIMES_AS_FAST: Self = Self::more("x speed");
 
-    /// Creates a unit in which a smaller figure is better. `name` is the text after a figure.
+    /// Creates a unit in which a smaller figure is better. The text `name` follows each figure.
     pub const fn less(name: &'static str) -> Self {
         Self {
             name,
@@ -40,7 +40,7 @@ impl Unit {
         }
     }
 
-    /// Creates a unit in which a larger figure is better. `name` is the text after a figure.
+    /// Creates a unit in which a larger figure is better. The text `name` follows each figure.
     pub const fn more(name: &'static str) -> Self {
         Self {
             name,

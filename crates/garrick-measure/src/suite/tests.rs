@@ -4,8 +4,8 @@ use super::*;
 use crate::row::Row;
 use crate::row::tests::{at, row};
 
-/// Creates four rows: two rows of our system for trees with different depths, one row of another
-/// system for a tree, and one row of our system for a ring.
+/// Creates four rows. Three of them are measurements of our system: two trees with different
+/// depths, and a ring. The fourth row is a measurement of a tree of another system.
 fn rows() -> Vec<Row> {
     let mut wide = at(row("tree", "garrick", &[40.0]), "depth", 16);
     wide.params.insert("queue".to_owned(), "banker".into());

@@ -18,8 +18,8 @@ pub(crate) const FORK_BOMB: Scenario = Scenario {
     contenders,
 };
 
-/// Depth of the tree. The depth is limited by memory: when the last leaf is created, all actors of
-/// a rival are still alive, and each of them takes up to 8 KiB.
+/// Depth of the tree. Memory limits the depth: when the last leaf is created, all actors of a rival
+/// are still alive. Each of them takes up to 8 KiB.
 const DEPTH: u32 = 16;
 
 const DEPTH_QUICK: u32 = 12;

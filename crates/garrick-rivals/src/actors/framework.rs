@@ -63,7 +63,7 @@ pub(crate) fn new_name() -> String {
 
 /// An actor library, or tasks or threads that take its place.
 pub(crate) trait Framework: Sized + Send + Sync + 'static {
-    /// Name in tables.
+    /// Name of the framework in tables.
     const NAME: &'static str;
 
     /// True if the framework has bounded mailboxes. A sender waits while such a mailbox is full.

@@ -63,7 +63,7 @@ const BOUND: usize = 1024;
 /// Maximum number of messages that may wait in unbounded mailboxes at once.
 const FLOOD_MAX: u64 = 1 << 18;
 
-/// Returns the contenders of a scenario of `garrick bench` that are called `garrick`.
+/// Returns those contenders of a `garrick bench` scenario that are called `garrick`.
 fn ours(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
     let all = garrick_bench::contenders(scenario, effort, point);
     all.into_iter()
@@ -86,7 +86,8 @@ async fn send<F: framework::Framework>(to: &F::Address<roles::Counter>, bursts: 
     }
 }
 
-/// Returns the measurement of `ops` operations that were done since the start of `watch`.
+/// Returns the measurement of `ops` operations that were done since the stopwatch `watch` was
+/// started.
 fn measured(ops: u64, watch: &Stopwatch) -> Measured {
     Measured::new(ops, watch.stop())
 }

@@ -14,7 +14,7 @@ use super::framework::{Flow, Framework, Role};
 pub(super) struct Counter {
     /// Number of messages that have not arrived yet.
     left: u64,
-    /// Sender of the report. `None` after the report.
+    /// Sender for the report. `None` after the report was sent.
     done: Option<oneshot::Sender<()>>,
 }
 
@@ -64,7 +64,7 @@ fn say(done: &mut Option<oneshot::Sender<()>>) {
 pub(super) struct Relay<F: Framework> {
     /// Address of the next relay. `None` before the first message, and after the end.
     next: Option<F::Address<Self>>,
-    /// Sender of the report that a token has reached 0. Only one of the relays has this sender.
+    /// Sender for the report that a token has reached 0. Only one of the relays has this sender.
     done: Option<oneshot::Sender<()>>,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct Tally {
     handled: AtomicU64,
     /// Number of actors that have not ended yet.
     left: AtomicU64,
-    /// Sender of the report that the last actor has ended.
+    /// Sender for the report that the last actor has ended.
     done: Mutex<Option<oneshot::Sender<()>>>,
 }
 
@@ -211,7 +211,8 @@ pub(super) enum Tree<F: Framework> {
     /// the actor with this address.
     Two(F::Address<Self>),
     /// An inner actor that has received the answer of one child, and waits for the other answer.
-    /// Contains the address of its customer, and the number of actors in the child's subtree.
+    /// Contains the address of its customer, to which it will report, and the number of actors in
+    /// the child's subtree.
     One(F::Address<Self>, u64),
     /// An actor that has done its part, and will get no more messages.
     Spent,
@@ -219,7 +220,8 @@ pub(super) enum Tree<F: Framework> {
 
 /// A message to an actor of the tree.
 pub(super) enum Growth<F: Framework> {
-    /// Request to grow a subtree of the given depth, and then to report its size to the customer.
+    /// Request to grow a subtree of the given depth, and then to report its size to the actor
+    /// `customer`.
     Grow {
         /// Address of the actor that receives this request. Its children send their answers to this
         /// address.

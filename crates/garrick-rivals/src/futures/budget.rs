@@ -31,7 +31,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use garrick::{Incoming, Local};
 use garrick_measure::{Clock, Stopwatch};
 
-/// Numbers of sleeps that are due at once, one for each line of the table.
+/// Measured numbers of sleeps that are due at the same time, one number for each line of the table.
 pub(super) const SIZES: &[usize] = &[1_000, 4_000, 16_000];
 
 /// Duration of each sleep, long enough for all sleeps to begin before the first one ends.
@@ -64,7 +64,7 @@ impl<F: Future> Future for Counted<F> {
     }
 }
 
-/// Creates `children` futures by `child`, waits for all of them, and counts their polls.
+/// Creates `children` futures by calling `child`, waits for all of them, and counts their polls.
 async fn wait_for<F: Future>(children: usize, polls: Arc<AtomicU64>, child: impl Fn() -> F) {
     let counted = |_| Counted {
         child: Box::pin(child()),

@@ -16,10 +16,10 @@ pub(super) struct Load {
     pub(super) polls: u64,
     pub(super) polling: Duration,
     pub(super) slow_polls: u64,
-    /// Number of intervals between a poll and the next wake.
+    /// Number of measured intervals, each from a poll to the next wake.
     pub(super) idled: u64,
     pub(super) idle: Duration,
-    /// Number of intervals between a wake and the next poll.
+    /// Number of measured intervals, each from a wake to the next poll.
     pub(super) scheduled: u64,
     pub(super) waiting: Duration,
 }

@@ -7,10 +7,11 @@
 //!
 //! Everything runs on one thread. The sender marks each task with the current time. The actor lets
 //! the task sleep, and reports the task when it is done. A round is over when the reader has all
-//! results. Four of the actors run on tokio: a hand-written future that polls its tasks before its
-//! mailbox, the same future without tokio's budget, a loop around a random `select!`, and a loop
-//! around a biased `select!`. The contenders run alternately, round by round. The cost of each poll
-//! is measured in separate rounds. [`budget`] shows why the first actor is slow with the budget.
+//! results. Four of the actors run on tokio. The first is a hand-written future that polls its
+//! tasks before its mailbox. The second is the same future without tokio's budget. The others are a
+//! loop around a random `select!` and a loop around a biased `select!`. The contenders run
+//! alternately, round by round. The cost of each poll is measured in separate rounds. [`budget`]
+//! shows why the first actor is slow with the budget.
 
 mod budget;
 mod load;

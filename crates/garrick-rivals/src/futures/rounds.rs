@@ -10,7 +10,7 @@ use super::load::{Load, Loads};
 /// Duration of the sleep of each task.
 pub(super) const DELAY: Duration = Duration::from_micros(10);
 
-/// Numbers of tasks and rounds of the benchmark.
+/// The benchmark's number of tasks, and its numbers of rounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// Number of tasks in a round.
@@ -22,14 +22,14 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Numbers of tasks and rounds of the original benchmark.
+    /// The numbers of tasks and rounds in the original benchmark.
     pub(super) const FULL: Self = Self {
         tasks: 50_000,
         rounds: 100,
         rounds_of_load: 10,
     };
 
-    /// Numbers of tasks and rounds for a run of a few seconds.
+    /// The numbers of tasks and rounds in a run that takes a few seconds.
     pub(super) const QUICK: Self = Self {
         rounds: 10,
         rounds_of_load: 2,

@@ -35,7 +35,8 @@ fn mean(times: &[Duration]) -> Duration {
     sum.div_f64(times.len().max(1) as f64)
 }
 
-/// Returns the table of the latencies of tasks, without the time for which they sleep.
+/// Returns the table of task latencies. A latency does not include the time for which the task
+/// sleeps.
 pub(super) fn latency(measured: &[Measured]) -> Table {
     let mut table = table(&["actor", "mean", "median", "min", "max", "p10", "p90", "p99"]);
     for one in measured {
@@ -47,7 +48,7 @@ pub(super) fn latency(measured: &[Measured]) -> Table {
     table
 }
 
-/// Returns the table of the durations of rounds, and of the number of tasks in flight.
+/// Returns the table of rounds: how long they took, and how many tasks were in flight.
 pub(super) fn throughput(measured: &[Measured]) -> Table {
     let mut table = table(&[
         "actor",

@@ -17,11 +17,10 @@ use super::{garrick, hand};
 /// Hidden first argument of a process that runs a contender.
 const CHILD: &str = "measure-journal";
 
-/// Maximum number of events that a writer commits together. Garrick commits at most as many turns
-/// together.
+/// Maximum number of events that a writer commits together. Garrick has the same limit for turns.
 const GROUP: usize = 4_096;
 
-/// Maximum number of lines to show of the output of a failed process.
+/// Maximum number of lines that are shown from the error output of a failed process.
 const LINES: usize = 3;
 
 /// A contender of the study of journals.
@@ -167,7 +166,7 @@ impl Ready {
     }
 }
 
-/// Runs a process, and returns the outcome that it prints in its last line.
+/// Runs a process, and returns the last outcome that the process has printed.
 fn outcome(mut command: Command) -> Result<Outcome> {
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stdout);

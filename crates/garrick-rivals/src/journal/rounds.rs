@@ -19,9 +19,9 @@ const ENTITIES: [usize; 3] = [1, 32, 1_000];
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     pub(super) rounds: usize,
-    /// Length of each measurement of a contender.
+    /// Duration of each measurement of a contender.
     lasts: Duration,
-    /// Length of each measurement of the raw disk.
+    /// Duration of each measurement of the raw disk.
     raw: Duration,
     warm_up: Duration,
     /// Duration of the warm-up on the Java virtual machine, which compiles the code during this
@@ -48,7 +48,8 @@ pub(super) const QUICK: Sizes = Sizes {
 /// A measurement of a contender, and the measurements of the raw disk before and after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
-    /// Writes and syncs per second of the raw disk, measured before and after the contender.
+    /// Number of writes and syncs per second on the raw disk, measured before and after the
+    /// contender.
     pub(super) raw: [f64; 2],
     pub(super) outcome: Outcome,
 }

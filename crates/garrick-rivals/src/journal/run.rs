@@ -23,7 +23,7 @@ pub(super) struct Plan {
     pub(super) entities: usize,
     /// Duration of the warm-up, during which the clients already send commands.
     pub(super) warm_up: Duration,
-    /// Length of the measurement.
+    /// Duration of the measurement.
     pub(super) lasts: Duration,
     /// Empty folder for the files.
     pub(super) folder: PathBuf,
@@ -96,7 +96,7 @@ impl Run {
 }
 
 impl Outcome {
-    /// Returns the acknowledged commands per second of the measurement.
+    /// Returns how many commands per second were acknowledged during the measurement.
     pub(super) fn commands_per_second(&self) -> f64 {
         self.window.commands as f64 / (self.window.ended - self.window.began)
     }

@@ -11,10 +11,10 @@ const STRACE: &str = "strace";
 /// System calls that make data durable, and the call that opens files.
 const TRACED: &str = "trace=fsync,fdatasync,msync,sync,syncfs,openat";
 
-/// Syncs that the process has requested by system calls.
+/// The syncs that a process has requested by system calls, as counted by `strace`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Syncs {
-    /// Syncs within the measurement, divided by the acknowledged commands.
+    /// Number of syncs during the measurement, divided by the number of acknowledged commands.
     pub(super) per_command: f64,
     /// True if the process opened a file in a mode in which each write is a sync (`O_SYNC`,
     /// `O_DSYNC`).

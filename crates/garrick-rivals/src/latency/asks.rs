@@ -36,7 +36,8 @@ async fn ask_and_wait<F: Peer>(plan: Plan) -> Span {
     span
 }
 
-/// Measures the yardstick: a task asks another task of the same thread, so no thread is woken.
+/// Measures questions that wake no thread, for comparison: a task asks another task on the same
+/// thread.
 fn on_one_thread(plan: &Plan) -> Result<Span> {
     let asks = plan.asks;
     Tasks::run(1, async move {

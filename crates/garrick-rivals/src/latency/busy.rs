@@ -17,7 +17,8 @@ use crate::actors::framework::{Flow, Role};
 #[repr(align(128))]
 struct Count(AtomicU64);
 
-/// The counters of turns that the busy actors share with the code that observes them.
+/// The turn counters of all busy actors. The actors share them with the code that reads the
+/// counters.
 #[derive(Debug)]
 pub(super) struct Turns {
     counts: Box<[Count]>,
@@ -47,7 +48,7 @@ pub(super) struct Busy<F: Peer> {
     number: usize,
     work: Work,
     turns: Arc<Turns>,
-    /// Sender of the report of the first turn. `None` after the report.
+    /// Sender for the report that the first turn has run. `None` after the report was sent.
     started: Option<Sender<()>>,
     /// Sender that is dropped when the actor ends.
     ended: Option<Sender<()>>,

@@ -16,7 +16,7 @@ use super::work::Work;
 struct Plan {
     actors: usize,
     workers: usize,
-    /// Working time of each message.
+    /// Time for which an actor works on each message.
     grain: Duration,
     time: Duration,
 }

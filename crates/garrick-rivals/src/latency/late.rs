@@ -1,4 +1,5 @@
-//! Lateness of messages from outside while other actors use the workers for a long time.
+//! Lateness of messages that a plain thread sends to actors, while other actors use the workers for
+//! a long time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,11 +20,11 @@ use crate::actors::framework::{Flow, Role};
 pub(super) enum Trouble {
     /// No disturbance: there are no additional actors, and no messages that take a long time.
     Nothing,
-    /// One additional actor, which repeatedly sleeps.
+    /// One additional actor, which repeatedly blocks its thread by sleeping.
     Sleeper,
-    /// One additional actor, which repeatedly works.
+    /// One additional actor, which repeatedly keeps its thread busy for a long time.
     Spinner,
-    /// No additional actors, but some of the measured messages take a long time.
+    /// No additional actors, but handling some of the measured messages takes a long time.
     Heavy,
     /// The given number of additional actors, which sleep at the same time. They use the method
     /// that their library recommends for blocking work.
@@ -64,16 +65,18 @@ impl Trouble {
     }
 }
 
-/// Time between two messages to the single additional actor. Each message takes the time `LONG`.
+/// Time between two messages to the single additional actor. Handling each of them takes the time
+/// `LONG`.
 const LONG_EVERY: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(50);
-/// Time between two messages to the same blocking actor. Each message takes the time `BLOCK`.
+/// Time between two messages to the same blocking actor. Handling each of them takes the time
+/// `BLOCK`.
 const BLOCK_EVERY: Duration = Duration::from_millis(200);
 pub(super) const BLOCK: Duration = Duration::from_millis(10);
-/// Inverse of the probability that a measured message takes the time `HEAVY`.
+/// Inverse of the probability that handling a measured message takes the time `HEAVY`.
 const HEAVY_OF: u64 = 100;
 const HEAVY: Duration = Duration::from_millis(5);
-/// Time limit for the last message.
+/// Maximum time to wait, after the last send, until all messages have been handled.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
 /// The parameters of a round.

@@ -47,7 +47,7 @@ const STAGES: usize = 60;
 struct Plan {
     shape: Shape,
     workers: usize,
-    /// Working time of a turn.
+    /// Time for which an actor works in each turn.
     grain: Duration,
     /// Number of turns of the pair, or number of values that are sent through the chain.
     values: u64,
@@ -150,7 +150,7 @@ struct Maker<F: Peer> {
     /// Sender that the new actors will clone for their reports. `None` after the actors have been
     /// created.
     done: Option<Sender<()>>,
-    /// Sender of the address of a chain's first stage.
+    /// Sender for the address of a chain's first stage.
     first: Option<Sender<F::Address<Link<F>>>>,
 }
 

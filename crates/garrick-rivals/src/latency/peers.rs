@@ -50,13 +50,14 @@ pub(super) trait Peer: Framework {
         Ok(runtime.block_on(driver))
     }
 
-    /// Creates an actor from outside. If the creator must choose the actor's thread, the threads
-    /// are chosen round-robin.
+    /// Creates an actor from a thread outside of the framework. If the creator must choose the
+    /// actor's thread, the threads are chosen round-robin.
     fn place<R: Role<Self>>(role: R) -> impl Future<Output = Self::Address<R>> + Send {
         Self::spawn(role, None)
     }
 
-    /// Creates, from outside, an actor that answers each number with the next number.
+    /// Creates an actor from a thread outside of the framework. The actor answers each number with
+    /// the next number.
     fn place_answerer() -> impl Future<Output = Self::Answerer> + Send {
         Self::answerer()
     }

@@ -60,7 +60,7 @@ impl<F: Peer> Stage<F> {
         }
     }
 
-    /// Handles a value in a stage, which passes it on to the next stage, or keeps it.
+    /// Handles a value in a stage: passes the value on to the next stage, or keeps it.
     async fn sort(&mut self, value: u64, next: &F::Address<Self>) {
         if value >> self.bit & 1 == 0 {
             F::tell::<Self>(next, value).await;

@@ -23,14 +23,14 @@ const WORKERS: usize = 2;
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     children: usize,
-    /// Working time of a turn.
+    /// Time for which an actor works in each turn.
     grain: Duration,
     /// Number of turns of each actor.
     turns: u64,
 }
 
 impl Plan {
-    /// Returns the total time of the work.
+    /// Returns the total working time of all actors.
     fn work(&self) -> Duration {
         self.grain * (self.children as u32 * self.turns as u32)
     }
@@ -162,8 +162,8 @@ fn at_a_stretch(plan: &Plan) -> u64 {
         .sum()
 }
 
-/// Measures tokio tasks without channels. One task creates them all, and each of them yields after
-/// each turn.
+/// Measures tokio tasks without channels. One task creates all the others, which yield after each
+/// turn.
 fn tokio_tasks(plan: &Plan) -> Result<Span> {
     let plan = *plan;
     let runtime = Builder::new_multi_thread()
@@ -241,7 +241,7 @@ fn contenders() -> Vec<Contender<Plan, Span>> {
 
 /// Measured cases: a number of actors, and the milliseconds of work that each of them does.
 const WORK: [(usize, u64); 4] = [(2, 200), (3, 200), (8, 50), (100, 10)];
-/// Durations of a turn, in microseconds.
+/// Measured durations of a turn, in microseconds.
 const GRAINS: [u64; 3] = [10, 100, 2_000];
 /// Milliseconds of work that are divided among the actors of map-reduce.
 const MAPPED: u64 = 200;

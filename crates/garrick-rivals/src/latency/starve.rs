@@ -22,7 +22,7 @@ struct Plan {
 }
 
 const WORKERS: usize = 2;
-/// Working time of a turn of a busy actor.
+/// Time for which a busy actor works in each turn.
 const TURN: Duration = Duration::from_millis(1);
 /// Number of actors that are idle until they get a message. Each of them gets one.
 const IDLERS: usize = 20;
@@ -30,7 +30,7 @@ const IDLERS: usize = 20;
 /// An idle actor, which reports the arrival of its message.
 struct Idler {
     turns: Arc<Turns>,
-    /// Number of turns that each busy actor had done when the message was sent.
+    /// Number of turns that each busy actor had done when the message to this actor was sent.
     before: Vec<u64>,
     told: Sender<(Instant, u64)>,
 }
@@ -50,7 +50,7 @@ impl<F: Peer> Role<F> for Idler {
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
     handled: usize,
-    /// Number of turns that the busiest actor did until the last message was handled.
+    /// Number of turns that the busiest actor did before the last idle actor handled its message.
     turns: u64,
     /// Time until the last message was handled.
     time: Duration,

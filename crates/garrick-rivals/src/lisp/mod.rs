@@ -2,11 +2,11 @@
 //! actors.
 //!
 //! TActors' author describes his fork bomb and his event loops, but does not publish the code.
-//! `fork_bomb.lisp` follows this description for the compiler SBCL, with everything that makes the
-//! program fast: no checks, one queue, one thread, no mailboxes, and no other thread that could
-//! send. The program has two event loops. The *staged* loop follows the description: it delays the
-//! effects of a behavior until the behavior returns. The *unstaged* loop is faster: it applies the
-//! effects at once, and undoes them after an error.
+//! `fork_bomb.lisp` follows this description for the compiler SBCL. The program is fast because it
+//! has no checks, one queue, one thread, no mailboxes, and no other thread that could send. The
+//! program has two event loops. The *staged* loop follows the description: it delays the effects of
+//! a behavior until the behavior returns. The *unstaged* loop is faster: it applies the effects at
+//! once, and undoes them after an error.
 //!
 //! All contenders grow the same trees of 65,535 actors. An inner actor creates two actors, sends to
 //! each, becomes twice, and answers. A leaf answers. SBCL's queue grows a tree level by level, and
@@ -31,7 +31,7 @@ pub(super) const FORK_BOMB_LISP: Study = Study {
     }],
 };
 
-/// The size of the trees, and the numbers of trees and rounds.
+/// The depth of the trees, the number of trees per round, and the number of rounds.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
     /// Depth of the trees, which have 2^(depth+1)-1 actors.

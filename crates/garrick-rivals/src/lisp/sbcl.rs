@@ -8,13 +8,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use garrick_measure::{Measured, Result};
 
-/// Source text of the program. Its last form prints the name and version of the Lisp.
+/// Source text of the Lisp program. Its last form prints the name and version of the Lisp
+/// implementation.
 const PROGRAM: &str = include_str!("fork_bomb.lisp");
 
-/// Name of the command.
+/// Name of the command that starts SBCL.
 const SBCL: &str = "sbcl";
 
-/// An event loop of the program.
+/// One of the two event loops of the Lisp program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loop {
     Staged,
@@ -40,7 +41,7 @@ pub(super) struct Sbcl {
     /// Standard input of the process. `None` when the process must exit.
     forms: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
-    /// Name and version of the Lisp.
+    /// Name and version of the Lisp implementation.
     version: String,
 }
 
@@ -68,7 +69,7 @@ impl Sbcl {
         Ok(sbcl)
     }
 
-    /// Returns the name and version of the Lisp.
+    /// Returns the name and version of the Lisp implementation.
     pub(super) fn version(&self) -> &str {
         &self.version
     }

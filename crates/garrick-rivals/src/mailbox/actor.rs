@@ -13,7 +13,7 @@ use crate::crowd::Crowd;
 /// An actor that counts the values that it receives, and reports when all have arrived.
 struct Counter {
     tally: Tally,
-    /// Sender of the report.
+    /// Sender for the report that all values have arrived.
     done: mpsc::Sender<()>,
 }
 

@@ -1,6 +1,7 @@
 //! Exact counting of the values that arrive.
 
-/// Number of bits of a value that contain its number. The bits above identify its producer.
+/// Number of low bits of a value that contain the value's number. The higher bits identify the
+/// producer.
 const NUMBER_BITS: u32 = 40;
 
 /// Returns a value that contains the index of its producer and its own number. The numbers of each
@@ -14,7 +15,7 @@ pub(super) fn value(producer: u64, number: u64) -> u64 {
 /// order, and each exactly once.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// Number of the next value of each producer.
+    /// Expected number of the next value, for each producer.
     next: Vec<u64>,
     /// Number of values that have not arrived yet, from all producers.
     left: u64,

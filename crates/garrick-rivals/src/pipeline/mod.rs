@@ -52,7 +52,7 @@ struct Plan {
     messages: u64,
 }
 
-/// The modes and their names.
+/// The modes of the worker, each with its name.
 const MODES: [(&str, Mode); 2] = [
     ("zero-copy", Mode::ZeroCopy),
     ("double-buffer", Mode::DoubleBuffer),

@@ -29,7 +29,7 @@ pub(super) const SECURE: Study = Study {
     }],
 };
 
-/// The number and the size of the rounds.
+/// The number of rounds, and the number of payload bytes in each.
 #[derive(Clone, Copy)]
 struct Sizes {
     rounds: usize,

@@ -10,7 +10,7 @@ const CORES: &str = "/sys/devices/system/cpu";
 /// Two cores for two threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cores {
-    /// Name of the relation between the cores, for the table.
+    /// Name of the relation between the two cores, as the table shows it.
     pub(super) name: &'static str,
     /// Numbers of the cores. `None` if the system chooses the cores.
     numbers: Option<[usize; 2]>,
@@ -23,8 +23,8 @@ impl Cores {
         numbers: None,
     };
 
-    /// Pins the calling thread to a core: thread number `side`, 0 or 1. Does nothing if the system
-    /// chooses the cores.
+    /// Pins the calling thread, whose number is `side` (0 or 1), to its core. Does nothing if the
+    /// system chooses the cores.
     pub(super) fn pin(self, side: usize) -> io::Result<()> {
         match self.numbers {
             Some(numbers) => pin(numbers[side]),
@@ -37,14 +37,15 @@ impl Cores {
 #[derive(Debug)]
 struct Core {
     number: usize,
-    /// Hardware threads of the same core, including this one.
+    /// Hardware threads of the same physical core, including this one.
     siblings: Vec<usize>,
-    /// Cores that share the last-level cache, including this one.
+    /// Cores that share the last-level cache with this core, including this core.
     near: Vec<usize>,
 }
 
 impl Core {
-    /// Reads the system's description of a core from the folder of this core.
+    /// Reads the description of the core `number` from `folder`, in which the system describes all
+    /// cores.
     fn read(folder: &Path, number: usize) -> Option<Self> {
         let core = folder.join(format!("cpu{number}"));
         let siblings = numbers(&core.join("topology/thread_siblings_list"))?;
@@ -56,7 +57,7 @@ impl Core {
         })
     }
 
-    /// Returns the relation of another core to this one.
+    /// Returns the name of the relation between this core and another core.
     fn relation(&self, other: &Self) -> &'static str {
         if self.siblings.contains(&other.number) {
             "siblings"
@@ -68,7 +69,7 @@ impl Core {
     }
 }
 
-/// Returns the folder that describes the highest level of cache.
+/// Returns the folder that describes the cache of the highest level.
 fn last_cache(caches: &Path) -> Option<PathBuf> {
     let level = |cache: &PathBuf| -> Option<u32> {
         let level = fs::read_to_string(cache.join("level")).ok()?;
@@ -97,8 +98,8 @@ fn parse(list: &str) -> Option<Vec<usize>> {
     Some(numbers)
 }
 
-/// Returns a pair of cores for each relation on this machine. Returns [`Cores::ANY`] if the system
-/// does not describe its cores.
+/// Returns one pair of cores for each relation that exists on this machine. Returns [`Cores::ANY`]
+/// if the system does not describe its cores.
 pub(super) fn placements() -> Vec<Cores> {
     let read = |number| Core::read(Path::new(CORES), number);
     let cores: Option<Vec<Core>> = allowed().into_iter().map(read).collect();
@@ -109,7 +110,7 @@ pub(super) fn placements() -> Vec<Cores> {
     pairs
 }
 
-/// Returns the first pair of cores for each relation.
+/// Returns the first pair of cores for each relation that exists between two of `cores`.
 fn pairs(cores: &[Core]) -> Vec<Cores> {
     let mut pairs: Vec<Cores> = Vec::new();
     for (index, core) in cores.iter().enumerate() {

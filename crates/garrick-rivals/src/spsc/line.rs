@@ -50,7 +50,7 @@ pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
     Ok(Measured::new(ops, span))
 }
 
-/// Waits until it is this thread's `turn`, and then passes the line on.
+/// Waits until it is this thread's `turn`, and then passes the cache line on.
 #[inline]
 fn pass(line: &Line, turn: u64) {
     let mut wait = Wait::default();

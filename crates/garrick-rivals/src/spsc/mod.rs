@@ -55,7 +55,7 @@ pub(crate) const SPSC: Scenario = Scenario {
 /// Number of slots of each ring.
 const SLOTS: usize = 4096;
 
-/// Numbers of values that are written and read in place together.
+/// Measured batch sizes: how many values are written or read in place together.
 const BATCHES: [usize; 2] = [32, 256];
 
 fn contenders(_: &Effort) -> Vec<Contender> {

@@ -8,8 +8,8 @@ use super::SLOTS;
 use super::relay::{Batches, Ring};
 use super::tally::Tally;
 
-/// Garrick's ring, in one of two modes: it sends only whole batches, like the rivals, or it sends
-/// as many numbers as there is room for.
+/// Garrick's ring in one of two modes. In one mode, the ring sends only whole batches, like the
+/// rivals. In the other mode, it sends as many numbers as there is room for.
 #[derive(Debug)]
 pub(super) struct Garrick<const WHOLE: bool>;
 

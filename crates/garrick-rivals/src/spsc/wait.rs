@@ -9,7 +9,7 @@ use std::thread;
 /// may be waiting for this core.
 const SPINS_MAX: u32 = 256;
 
-/// A thread's wait for the next successful attempt.
+/// A wait in which a thread repeatedly attempts to send or to receive.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
     /// Number of failed attempts since the last successful one.

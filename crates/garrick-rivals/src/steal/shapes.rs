@@ -36,7 +36,7 @@ impl Received {
 }
 
 /// Minimum number of values if threads have to wait for one another. With fewer values, the
-/// operating system's scheduler would dominate the result: a thread that loses its core for one
+/// operating system's scheduler would dominate the result. A thread that loses its core for one
 /// time slice costs as much time as a hundred thousand values.
 const VALUES_MIN: u64 = 1 << 18;
 

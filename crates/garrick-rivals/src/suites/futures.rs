@@ -5,8 +5,8 @@ use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 use super::{microseconds, millions_a_second, ours};
 use crate::futures::{LATENCY, THROUGHPUT};
 
-/// Creates a line of the suite: the throughput of an actor of the original benchmark, in millions
-/// of tasks per second.
+/// Creates the suite's line about the throughput of one of the original actors, in millions of
+/// tasks per second.
 macro_rules! throughput {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
@@ -22,8 +22,8 @@ macro_rules! throughput {
     };
 }
 
-/// Creates a line of the suite: the median latency of a task for an actor of the original
-/// benchmark, in microseconds.
+/// Creates the suite's line about the median task latency of one of the original actors, in
+/// microseconds.
 macro_rules! latency {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {

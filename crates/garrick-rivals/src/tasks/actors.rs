@@ -20,7 +20,7 @@ impl Actor for Temporary {
     }
 }
 
-/// An actor that does all its tasks, and answers each asker.
+/// An actor that does any number of tasks, and answers the asker of each.
 struct Permanent;
 
 impl Actor for Permanent {
@@ -33,7 +33,7 @@ impl Actor for Permanent {
     }
 }
 
-/// An actor that does one task, answers its foreman, and stops.
+/// An actor that does one task, answers the actor that has created it, and stops.
 struct Hand {
     foreman: Address<ToForeman>,
 }

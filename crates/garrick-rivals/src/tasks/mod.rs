@@ -1,10 +1,10 @@
 //! Tasks that a plain thread distributes to actors, threads or pools. The thread waits for all
 //! answers.
 //!
-//! The benchmark has the same shape as one of the library Cajun, whose actors took 5 to 18 times as
-//! long as bare threads. The time is measured from the creation of the first actor, or from the
-//! submission of the first task, to the last answer. Systems and pools have a worker for each core.
-//! Systems, pools and reused actors are created before the time starts.
+//! The benchmark has the same shape as a benchmark of the library Cajun, whose actors took 5 to 18
+//! times as long as bare threads. The time is measured from the creation of the first actor, or
+//! from the submission of the first task, to the last answer. Systems and pools have a worker for
+//! each core. Systems, pools and reused actors are created before the time starts.
 
 mod work;
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 /// Index of the Fibonacci number to compute.
 const FIBONACCI_OF: u64 = 15;
 
-/// Number of repetitions.
+/// Number of times that a task computes the Fibonacci number.
 const TIMES: u64 = 20;
 
 /// Answer of a task: 20 times the 15th Fibonacci number.

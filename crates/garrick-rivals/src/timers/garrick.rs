@@ -149,7 +149,7 @@ impl Actor for Busy {
 
 /// An actor whose mailbox is never empty.
 struct Flooded {
-    /// Number of messages of the last flood that have not been handled.
+    /// Number of unhandled messages from the last flood.
     left: usize,
 }
 

@@ -50,10 +50,10 @@ struct Plan {
 const CROWD: usize = 64;
 /// Number of messages that are sent at a time to the flooded mailbox.
 const FLOOD: usize = 1_024;
-/// Working time of each turn of a busy actor, and of each message of the flood.
+/// Time for which a busy actor works in each turn, and on each message of the flood.
 const WORK: Duration = Duration::from_micros(1);
 
-/// Durations of the sleeps.
+/// Measured durations of a sleep.
 const DELAYS: [Duration; 2] = [Duration::from_micros(10), Duration::from_micros(500)];
 /// Number of sleeps of each duration.
 const SLEEPS: usize = 2_000;

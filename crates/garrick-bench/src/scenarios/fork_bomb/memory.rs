@@ -7,7 +7,7 @@ use garrick_measure::{Measured, Result, resident_bytes};
 use super::Wood;
 use crate::scenarios::child;
 
-/// Hidden subcommand of the child process.
+/// Hidden subcommand with which [`in_child`] starts its child process.
 pub(crate) const CHILD: &str = "measure-fork-bomb";
 
 /// Runs [`in_this_process`] in a new process.
@@ -15,8 +15,8 @@ pub(crate) fn in_child(depth: u32) -> Result<Measured> {
     child::measured(CHILD, &[depth.into()])
 }
 
-/// Grows a tree on this thread. Measures the peak memory of this process minus its memory before
-/// the tree, per actor.
+/// Grows a tree on this thread. Measures by how much the process's peak memory exceeds the memory
+/// that was in use before, divided by the number of actors.
 pub(crate) fn in_this_process(depth: u32) -> Result<Measured> {
     let before = resident_bytes()?;
     let mut measured = Wood::bare(depth).by_actors(1)?;

@@ -87,7 +87,7 @@ pub(crate) fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
 /// measured accurately.
 const NODES_MIN: u64 = 1 << 17;
 
-/// Trees to grow.
+/// Description of the trees to grow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wood<L> {
     /// Depth of each tree.
@@ -99,7 +99,7 @@ pub(crate) struct Wood<L> {
 }
 
 impl Wood<Nothing> {
-    /// Creates trees whose leaves have no work.
+    /// Creates the description of trees whose leaves have no work.
     pub(crate) fn bare(depth: u32) -> Self {
         Self {
             depth,
@@ -110,7 +110,7 @@ impl Wood<Nothing> {
 }
 
 impl<L: Load> Wood<L> {
-    /// Creates a single tree.
+    /// Creates the description of a single tree.
     pub(crate) fn tree(depth: u32, load: L) -> Self {
         Self {
             depth,
@@ -155,20 +155,22 @@ fn nodes(depth: u32) -> u64 {
 
 /// The current behavior of an actor of the tree.
 enum Tree<L> {
-    /// Waits for the message that makes it grow.
+    /// The actor waits for the message that makes it grow.
     Seed,
-    /// Waits for two more messages, and then reports to the customer with this address.
+    /// The actor waits for two more messages, and then reports to its customer, the actor with this
+    /// address.
     Two(Address<Message<L>>),
-    /// Waits for one more message, and then reports to the customer with this address.
+    /// The actor waits for one more message, and then reports to its customer, the actor with this
+    /// address.
     One(Address<Message<L>>),
-    /// Has reported to the customer, and is done.
+    /// The actor has reported to its customer, and is done.
     Done,
 }
 
-/// Messages of an actor of the tree.
+/// Messages that an actor of the tree handles.
 enum Message<L> {
-    /// Requests a subtree of this depth, or the work of a leaf if the depth is 0. When it is done,
-    /// the actor reports to the customer with this address.
+    /// Requests a subtree of this depth, or the work of a leaf if the depth is 0. When the work is
+    /// done, the receiver reports to its customer, the actor with this address.
     Grow(Address<Message<L>>, u32, L),
     /// Reports that a child is done.
     Any,
@@ -213,13 +215,13 @@ struct Planter<L> {
     wood: Wood<L>,
     /// Number of trees that have not been grown yet.
     left: u64,
-    /// Channel that is notified when the last tree is complete.
+    /// Sender for the notification that the last tree is complete.
     done: mpsc::Sender<()>,
 }
 
 impl<L: Load> Planter<L> {
-    /// Creates a planter, which starts at its first message. Returns the planter, and the channel
-    /// that is notified when the last tree is complete.
+    /// Creates a planter, which starts to grow trees at its first message. Returns the planter, and
+    /// the receiver of the notification that the last tree is complete.
     fn new(wood: Wood<L>) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         let left = wood.trees;

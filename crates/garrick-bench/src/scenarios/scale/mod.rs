@@ -38,7 +38,7 @@ fn sized(
     sizes.map(contender).collect()
 }
 
-/// Counts events of all kinds.
+/// A counter for events of any kind, which is shared by its clones.
 #[derive(Clone, Default)]
 struct Tally(Arc<AtomicU64>);
 
@@ -53,7 +53,7 @@ impl Tally {
     }
 }
 
-/// Counts values that are dropped.
+/// A value that is counted when it is dropped.
 struct Counted(Tally);
 
 impl Drop for Counted {
