@@ -101,18 +101,19 @@ const NONE: usize = usize::MAX;
 /// Tarjan's search for strongly connected components. The search does not recurse, because a graph
 /// may be a chain of any length.
 struct Search {
-    /// Position of each stage in the order in which the stages were found, or [`NONE`].
+    /// Position of each stage in the order in which the search has found the stages, or [`NONE`].
     found: Vec<usize>,
-    /// For each stage, the smallest known position among the stages on the stack that it can reach.
+    /// For each stage, the smallest known position of a stage on the stack that can be reached from
+    /// this stage.
     low: Vec<usize>,
     /// The result: the component of each stage, or [`NONE`].
     components: Vec<usize>,
-    /// The stack: stages that were found, but are not in a component yet.
+    /// The stack: stages that the search has found, but that are not in a component yet.
     stack: Vec<usize>,
     /// Path from the first stage to the current one. Each entry is a stage, and how many of its
     /// edges were followed.
     path: Vec<(usize, usize)>,
-    /// Number of stages that were found.
+    /// Number of stages that the search has found.
     count: usize,
 }
 

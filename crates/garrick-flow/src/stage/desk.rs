@@ -58,7 +58,7 @@ pub(crate) enum Paper {
 }
 
 impl Desk {
-    /// Creates the records for the stage with the id `id`.
+    /// Creates the record of the votes, restarts and panics of stage `id`.
     pub(crate) fn new(id: StageId) -> Self {
         Self {
             id,

@@ -38,9 +38,9 @@ pub(super) enum Condition {
     },
     /// The bell (the wake-up flag) on `side` of the channel has been rung.
     Rung { side: Side, channel: u32 },
-    /// The given time has passed since the step.
+    /// The contained time has passed since the step.
     After(Duration),
-    /// The clock shows at least this time.
+    /// The clock shows at least the contained time.
     Until(Nanos),
 }
 

@@ -48,14 +48,13 @@ const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
 /// Maximum number of questions for which a thread does not try to take a worker that another thread
 /// runs, after the thread has tried in vain to take one.
 const UNTRIED_MAX: u32 = 63;
-/// If this number of consecutive answers is ready at the first poll, the last of them is held back
-/// until the next poll. The reason is that a future that is always ready would starve the other
-/// futures of its executor.
+/// One in this number of answers that are ready at the first poll is held back until the next poll.
+/// The reason is that a future that is always ready would starve the other futures of its executor.
 const READY_MAX: u32 = 16;
 
 thread_values! {
-    /// Number of answers that were ready at the first poll, counted from the last answer that was
-    /// held back.
+    /// Number of answers that were ready at the first poll, since the last time that such an answer
+    /// was held back until the next poll.
     static READY: Cell<u32> = Cell::new(0);
 
     /// Selects the questions for which this thread tries to get the worker of the asked task,
@@ -75,9 +74,9 @@ pub(crate) fn is_to_yield() -> bool {
 /// decides how many events are skipped before the next selected one.
 #[derive(Default)]
 struct Skips {
-    /// Number of events that will be skipped before the next selected one.
+    /// Number of events that are still skipped before the next event is selected.
     left: Cell<u32>,
-    /// Number of events that were to be skipped after the last selected event.
+    /// Total number of events that are skipped between the last selected event and the next one.
     run: Cell<u32>,
 }
 
@@ -221,7 +220,8 @@ impl Guest {
         Self::sit_by(home, Self::at)
     }
 
-    /// Takes a worker that no thread runs, if guests (askers) may run it, and then calls `sit`.
+    /// Takes worker `home`, if no thread runs it and guests (askers) may run it. Then calls `sit`,
+    /// which makes the caller the guest of the worker.
     #[inline]
     fn sit_by(home: Home, sit: impl FnOnce(&'static Remote) -> Option<Self>) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that

@@ -66,8 +66,8 @@ impl Drop for Awake {
 pub(super) enum Next {
     /// The thread leaves its worker, because there is no work.
     Rest,
-    /// The thread leaves its worker and runs the worker with this index. The thread has already
-    /// taken that worker, which still counts as idle.
+    /// The thread leaves its worker and runs the worker with the contained index. The thread has
+    /// already taken that worker, which still counts as idle.
     Go(usize),
     /// The thread hands its worker over to another thread, which has left the worker in the middle
     /// of a turn and wants it back.
@@ -361,15 +361,15 @@ impl Worker {
         self.is_driven()
     }
 
-    /// Prepares this worker for the moment when its thread leaves it.
+    /// Prepares this worker, because its thread is about to leave it.
     fn prepare_going(&self) {
         self.touch();
         self.pace.rests();
         self.lay_bare();
     }
 
-    /// Prepares this worker for the moment when its thread leaves it without a rest. Returns the
-    /// deadline of the next timer.
+    /// Prepares this worker, because its thread is about to leave it although there may still be
+    /// work. Returns the deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
         if !self.lane.is_parked() {

@@ -53,8 +53,7 @@ impl LoanLock<'_> {
 /// delivered in order.
 pub(crate) struct Taken<'a> {
     pub(crate) due: Vec<Timed>,
-    /// Guard that marks the delivery of these timers. It must be dropped after the timers were
-    /// delivered.
+    /// Guard that exists while the timers in `due` are delivered, and must be dropped afterwards.
     pub(crate) firing: Firing<'a>,
 }
 

@@ -27,8 +27,7 @@ const SELDOM: Duration = Duration::from_millis(4);
 /// Maximum time between two reads while no worker runs a task. The time doubles from read to read
 /// until it reaches this value.
 const IDLE: Duration = Duration::from_millis(64);
-/// Number of reads, after a long activation was noticed, that are only the short time [`OFTEN`]
-/// apart.
+/// Number of reads at the short interval [`OFTEN`] after a long activation was noticed.
 const OFTEN_FOR: u32 = 500;
 /// Stack size of the lookout thread, in bytes.
 const STACK_BYTES: usize = 128 << 10;

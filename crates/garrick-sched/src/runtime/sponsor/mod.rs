@@ -131,7 +131,7 @@ impl Hands {
     };
 }
 
-/// Word that only one worker writes. It has a cache line of its own.
+/// An integer that only one worker writes. It has a cache line of its own.
 #[repr(align(128))]
 #[derive(Default)]
 struct Round(unmodelled::AtomicU64);
@@ -148,7 +148,7 @@ pub(crate) struct Shared {
     latest: unmodelled::AtomicU64,
     /// True after a panic of the world's clock was reported.
     clock_failed: unmodelled::AtomicBool,
-    /// Numbers of the workers, which are the homes of their cells.
+    /// Numbers of the workers. The home of a cell is the number of the cell's worker.
     pub(crate) homes: Vec<Home>,
     /// Groups of threads that run the workers: one crew for all workers, or one crew for each
     /// worker.
@@ -295,8 +295,8 @@ impl Shared {
         }
     }
 
-    /// Returns the number that cells in the shared queue have as their home. These cells belong to
-    /// no worker.
+    /// Returns the home of the cells in the shared queue, which belong to no worker: the number of
+    /// the gate, if there is a gate.
     pub(crate) fn queue_home(&self) -> Home {
         self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }

@@ -7,8 +7,8 @@ use crate::world::Nanos;
 
 /// Number of checks for stuck workers after something was pushed to a running worker.
 const SOON: u32 = 10;
-/// Time from a push to a running worker to the first check for stuck workers, in nanoseconds. The
-/// time between checks then doubles after each check, up to `INTERVAL`.
+/// Time in nanoseconds before the first check for stuck workers, after something was pushed to a
+/// running worker. The time between checks then doubles after each check, up to `INTERVAL`.
 const FIRST_AFTER: Nanos = 100_000;
 /// Longest time between two checks for stuck workers after a push to a running worker, in
 /// nanoseconds.
@@ -24,8 +24,8 @@ pub(super) enum Plan {
     /// The thread makes no checks.
     #[default]
     Nothing,
-    /// The thread makes this number of further checks, because something was pushed or cells are
-    /// ready.
+    /// The thread makes the contained number of further checks, because something was pushed to a
+    /// worker, or cells are ready.
     Soon(u32),
     /// The thread makes one check, because the last check has found ready cells. The value says how
     /// often `INTERVAL` is doubled to get the time before the check.
@@ -68,7 +68,7 @@ impl Plan {
         }
     }
 
-    /// Returns the plan after a check.
+    /// Returns the plan that remains after a check has followed this plan.
     pub(super) fn after_look(self) -> Self {
         match self {
             Self::Soon(left) if left > 1 => Self::Soon(left - 1),

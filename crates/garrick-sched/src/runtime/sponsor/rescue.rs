@@ -39,8 +39,8 @@ pub(crate) struct Recalled {
     /// Cells whose tokens the owner has got back. The token of a cell is the right to notify its
     /// worker.
     pub(crate) back: Vec<CellPtr>,
-    /// Cells that other workers have run and that have work for their owner. The owner also gets
-    /// their tokens (the rights to notify the owner).
+    /// Cells that other workers have run, with the work that they have left for the owner. The
+    /// owner also gets the tokens of these cells (the rights to notify the owner).
     pub(crate) left: Vec<(CellPtr, Left)>,
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Each cell is listed once.
@@ -103,8 +103,8 @@ pub(super) struct Lent {
     /// Cells that other workers are still running after their owner has taken back (recalled) its
     /// cells. The owner waits until these cells are finished.
     awaited: Vec<CellPtr>,
-    /// Cells that other workers have run and that have work for their owner. The owner also gets
-    /// their tokens (the rights to notify the owner).
+    /// Cells that other workers have run, with the work that they have left for the owner. The
+    /// owner also gets the tokens of these cells (the rights to notify the owner).
     left: Vec<(CellPtr, Left)>,
     /// Cells that other workers were still running when the owner recalled its cells, and the work
     /// that they have left for the owner. The tokens of these cells (the rights to notify the
@@ -178,7 +178,7 @@ impl Queues {
         }
     }
 
-    /// Adds the run queue entries that were pushed by turns that have ended since the last read.
+    /// Adds the run queue entries of the turns that have ended since the last read.
     fn extend(&mut self) {
         let later = Self::of(self.worker);
         self.old.extend(later.old);
@@ -188,7 +188,7 @@ impl Queues {
         }
     }
 
-    /// Returns the number of entries that other workers have not taken.
+    /// Returns the number of lent run queue entries that other workers have not taken.
     fn len(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
     }

@@ -421,7 +421,7 @@ impl LeftInModel {
         unsafe { self.0.crew.worker(seat).as_ref() }.run_ready(Signal::is_stopping);
     }
 
-    /// Hands over a worker that the calling thread owns.
+    /// Hands a worker that the calling thread owns over to another thread.
     pub(crate) fn hands_over(&self, seat: usize) {
         let crew = &self.0.crew;
         // SAFETY: the seat is the caller's.

@@ -148,7 +148,7 @@ pub(crate) enum Outcome {
     ForOwner,
     /// The task has stopped.
     Stops,
-    /// A turn has panicked with this message and was undone.
+    /// A turn has panicked with the contained message and was undone.
     Failed(String),
 }
 

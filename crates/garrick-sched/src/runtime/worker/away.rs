@@ -49,8 +49,8 @@ impl Worker {
     }
 
     /// Adds a reference to a cell of this worker. Any thread may release this reference. If the
-    /// local count of the cell is 0, adds the reference to this count, which should be at least 1
-    /// (README, invariant 6).
+    /// local count of the cell is 0, the reference is added to the local count, and otherwise to
+    /// the shared count. So the local count is at least 1.
     pub(super) fn count_for_others(&self, cell: CellPtr) {
         if cell.local_refs() == 0 {
             cell.clone_local();
@@ -174,8 +174,8 @@ impl Worker {
         }
     }
 
-    /// Stages again the effects that were taken back when a turn left its worker (step 2 of its
-    /// return). The rest of the turn has a new turn number. Entries that are already in the run
+    /// Stages again the effects of a part of a turn, which were taken back when the turn left its
+    /// worker. The rest of the turn has a new turn number. Entries that are already in the run
     /// queues stay there.
     pub(super) fn stage_again(&self, part: Part) {
         let Part { carried, newborns } = part;

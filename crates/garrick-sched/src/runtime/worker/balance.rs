@@ -35,10 +35,10 @@ const LONG: Nanos = 20_000;
 /// Turns are called *fine* if they take less than this time. A message between two workers costs
 /// about this time, in total on both workers.
 const FINE: Nanos = 250;
-/// Idle time of another worker after which it gets cells whose turns are short (*fine*).
+/// Idle time after which another worker gets cells whose turns are short (*fine*).
 const PATIENCE: Nanos = 10_000_000;
-/// Idle time of another worker after which it gets cells, if one run of all ready cells takes
-/// longer than `ROUND_MIN`.
+/// Idle time after which another worker gets cells, if one run of all ready cells takes longer than
+/// `ROUND_MIN`.
 const PATIENCE_LONG_ROUND: Nanos = 100_000;
 /// Number of checks between two reads of the clock, while another worker is idle and turns are
 /// short (*fine*).
@@ -69,7 +69,8 @@ pub(crate) struct SharedWait {
     /// Time of the second check. The first check reads no clock, because a worker without other
     /// work takes a cell at once.
     since: Cell<Nanos>,
-    /// True if this worker has pushed the cells to the shared queue for other workers.
+    /// True if this worker has pushed cells to the shared queue, and other workers have not had
+    /// time to take them yet.
     gave: Cell<bool>,
 }
 
@@ -128,9 +129,9 @@ impl SharedWait {
 /// while another worker is idle.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// Number of checks since the worker began to keep the cell.
+    /// Number of checks since the worker began to keep an additional cell.
     looks: Cell<u32>,
-    /// Number of the current turn at the first check. `since` is the time of this check.
+    /// Number of the turn that was current at the first check. `since` is the time of this check.
     turn: Cell<u64>,
     since: Cell<Nanos>,
 }
@@ -142,8 +143,9 @@ impl Kept {
         self.looks.set(0);
     }
 
-    /// Checks the kept cell in turn number `turn`. `woke` is the number of the last turn that has
-    /// woken a cell. Returns true if the worker should give the kept cell away now.
+    /// Checks the additional cell that the worker keeps, in turn number `turn`. `woke` is the
+    /// number of the last turn that has woken a cell. Returns true if the worker should give this
+    /// cell away now.
     pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -169,10 +171,10 @@ impl Kept {
 /// give away, but only short (*fine*) turns.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// Number of checks during which the other worker has been idle without a break.
+    /// Number of consecutive checks that have found the other worker idle.
     looks: Cell<u32>,
-    /// Number of times that threads had begun to run a worker, up to the last check. `since` is the
-    /// time of the first check.
+    /// Number of times that threads had begun to run a worker, at the last check. `since` is the
+    /// time of the first of the consecutive checks.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
@@ -301,7 +303,7 @@ impl Pace {
         turns.wrapping_sub(self.turns.get()) >= self.stride.get()
     }
 
-    /// Takes the average duration of an activation. Returns `Some` once after each measurement.
+    /// Removes and returns the average duration of an activation, once after each measurement.
     #[inline]
     pub(crate) fn take_activation(&self) -> Option<Nanos> {
         self.activation.take()

@@ -349,8 +349,8 @@ impl Worker {
         self.report_as(door.table().name_of(), panic, false);
     }
 
-    /// Reports a panic of the task or other code called `task`. `ends` is true if the task is
-    /// dropped.
+    /// Reports a panic of a task, or of other code. `task` is the name of the task or code. `ends`
+    /// is true if the task is dropped.
     pub(crate) fn report_as(&self, task: &'static str, panic: &Panic, ends: bool) {
         self.shared.report(task, panic.message(), ends);
     }

@@ -324,8 +324,8 @@ impl Worker {
         }
     }
 
-    /// Handles the messages of an envelope down to slot `free`. `follows` must be true if more
-    /// messages follow.
+    /// Handles the unread messages of an envelope. The last of them is in slot `free`. `follows`
+    /// must be true if more messages follow.
     fn handle_messages(
         &self,
         cell: CellPtr,

@@ -24,7 +24,7 @@ pub(crate) enum Arrival {
 }
 
 impl Worker {
-    /// Returns true if [`Worker::take_arrivals`] has something to do.
+    /// Returns true if [`Worker::take_arrivals`] would find anything that was sent to this worker.
     #[inline]
     pub(crate) fn has_arrivals(&self) -> bool {
         self.has_something() || self.shared.queued() > 0
