@@ -71,7 +71,7 @@ impl Desk {
         self.last_panic.clone()
     }
 
-    /// Returns true if the stage was restarted after the last call of this method.
+    /// Returns true if the stage was restarted after the last call to this method.
     #[inline]
     pub(crate) fn take_restarted(&mut self) -> bool {
         std::mem::take(&mut self.is_new)

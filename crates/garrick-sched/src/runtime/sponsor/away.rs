@@ -158,7 +158,7 @@ impl Away {
 
 /// Reason why a blocking turn does not leave its worker.
 enum Stays {
-    /// The limit of turns that may leave their workers is already reached.
+    /// As many turns as allowed have already left their workers.
     ForNow,
     /// No other thread may run the worker, or no thread can be started.
     Always,

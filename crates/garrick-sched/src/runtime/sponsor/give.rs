@@ -96,7 +96,7 @@ impl Worker {
     }
 
     /// Returns true if this worker should also give away the ready cell that it usually keeps in
-    /// addition to the next one.
+    /// addition to the cell that runs next.
     fn keeps_too_long(&self, ready: usize) -> bool {
         // A model has no clock for this rule.
         let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;

@@ -45,8 +45,8 @@ const UNTIMED_MAX: u32 = 7;
 /// worker. The tries take longer than one short visit. Loom models do not try again, because the
 /// tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// Maximum number of questions for which a thread does not try to take a worker that another thread
-/// runs, after the thread has tried in vain to take one.
+/// After a thread has tried in vain to take a worker that another thread runs, the thread does not
+/// try this again for at most this number of questions.
 const UNTRIED_MAX: u32 = 63;
 /// One in this number of answers that are ready at the first poll is held back until the next poll.
 /// The reason is that a future that is always ready would starve the other futures of its executor.
@@ -115,11 +115,11 @@ pub(crate) struct VisitTimes {
     /// Low bits of the tick at the last counted visit. The tick ([`departure::now`]) is a count
     /// that lookout threads increment.
     tick: Cell<u32>,
-    /// Number of visits (times in which an asker runs the worker) that are not counted although the
-    /// tick, a count of lookout checks, has changed.
+    /// Number of visits that will be skipped in the next tick before one is counted. A visit is the
+    /// time in which an asker runs the worker. A tick ends when the lookout makes a check.
     skipped: Cell<u8>,
-    /// True if an asker has run the worker (visited it) after the last counted visit, without being
-    /// counted.
+    /// True if an asker has run the worker (visited it) again in the tick of the last counted
+    /// visit.
     is_dense: Cell<bool>,
     /// Selects the visits (times in which an asker runs the worker) whose duration is measured.
     untimed: Skips,

@@ -398,7 +398,7 @@ impl Shared {
         self.note_queued(queue.len());
     }
 
-    /// Wakes up to `wanted` workers, which see all earlier writes of the caller.
+    /// Wakes at most `wanted` workers, which then see all earlier writes of the caller.
     fn wake_some(&self, wanted: usize) {
         Remote::wake_some(self.homes.iter().map(|&home| Remote::of(home)), wanted);
     }

@@ -116,8 +116,8 @@ pub(super) struct Lent {
     /// Cells that only the owner may run: cells from `told` whose tokens (the rights to notify the
     /// owner) have come back, and cells to which the current turn has sent messages.
     kept: Vec<CellPtr>,
-    /// Cells for which messages have come and that may also be in a lent run queue. Their tokens
-    /// (the rights to notify the owner) are kept until the cells are taken out of this queue.
+    /// Cells that have got messages and may also be in a lent run queue. Their tokens (the rights
+    /// to notify the owner) are kept until the cells are taken out of this queue.
     held: BTreeSet<NonNull<Header>>,
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Some cells are listed more than once.

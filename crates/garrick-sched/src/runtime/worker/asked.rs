@@ -35,7 +35,7 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) wish: Wish,
-    /// Effects of the messages before the current one, oldest first.
+    /// Effects of each message that the turn has handled before the current one, oldest first.
     pub(super) parts: Vec<Part>,
     /// Source of the further messages that the turn may take.
     pub(super) source: Source,

@@ -21,8 +21,8 @@ use crate::runtime::trail::Trail;
 /// commit.
 pub(crate) struct Journey {
     cell: CellPtr,
-    /// True if the cell was scheduled when its turn left, because its activation was handling its
-    /// mailbox.
+    /// True if the cell was scheduled when the turn left the worker, because the activation was
+    /// handling the mailbox.
     was_scheduled: bool,
     /// Staged effects of the turn.
     pub(super) part: Part,
@@ -42,8 +42,8 @@ impl Worker {
         !self.recovers.get() && !self.is_visiting()
     }
 
-    /// Returns true if cells of this worker run on other threads, because their turns are away, or
-    /// because other workers run lent cells.
+    /// Returns true if other workers run lent cells of this worker, or if turns of its cells have
+    /// left the worker or wait for a decision about their commit.
     pub(crate) fn has_cells_elsewhere(&self) -> bool {
         self.away.get() > 0 || self.visited.get() > 0
     }

@@ -57,7 +57,7 @@ const TURNS_MAX: u64 = 2_048;
 const ACTIVATION_MAX: Nanos = 100_000;
 /// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// Minimum time that one run of all ready cells of a worker must take, so that it is useful to move
+/// If one run of all ready cells of a worker takes less than this time, it is not useful to move
 /// some of the cells.
 const ROUND_MIN: Nanos = 100_000;
 
@@ -66,8 +66,8 @@ const ROUND_MIN: Nanos = 100_000;
 pub(crate) struct SharedWait {
     /// Number of checks since the worker last took a cell from the shared queue.
     looks: Cell<u32>,
-    /// Time of the second check. The first check reads no clock, because a worker without other
-    /// work takes a cell at once.
+    /// Time of the second check of the shared queue. The first check reads no clock, because a
+    /// worker without other work takes a cell at once.
     since: Cell<Nanos>,
     /// True if this worker has pushed cells to the shared queue, and other workers have not had
     /// time to take them yet.
@@ -396,7 +396,7 @@ mod tests {
         assert!((0..5).any(|now| wait.look(10, 2, || now * 1_000_000) > 0));
     }
 
-    /// Returns the number of calls of `look` after which a kept cell is given away.
+    /// Returns the number of calls to `look` after which a kept cell is given away.
     fn kept_for(each: Nanos, wakes: bool) -> Option<u64> {
         let kept = Kept::default();
         (1..100_000).find(|&look| {
@@ -414,7 +414,7 @@ mod tests {
         assert!((500..600).contains(&looks), "{looks}");
     }
 
-    /// Returns the number of calls of `look` after which cells with short turns are given away.
+    /// Returns the number of calls to `look` after which cells with short turns are given away.
     /// `each` is the time between two calls, and `round` is the time that one run of all cells
     /// takes. At each call for which `sits` returns true, another worker is woken.
     fn patient_for(each: Nanos, round: Nanos, sits: impl Fn(u64) -> bool) -> Option<u64> {

@@ -82,7 +82,7 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Number of the last search for unused memory for which this worker has moved its spare blocks
+    /// Number of the last search for unused memory in which this worker has moved its spare blocks
     /// to the depot.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
@@ -105,7 +105,8 @@ pub(crate) struct Worker {
     /// turn do not overtake the earlier ones. If the turn has a trail (a trace context), the value
     /// is `STRANGER`, too.
     pub(crate) sends_at: Cell<Home>,
-    /// Number of this worker's cells whose turns have left the worker in order to block.
+    /// Number of this worker's cells whose turns have left the worker in order to block, or have
+    /// ended and wait for a decision about their commit.
     pub(crate) away: Cell<usize>,
     /// True if the running cell is in a run queue, because messages for it came while its turn was
     /// away.
@@ -144,8 +145,8 @@ pub(crate) struct Worker {
     /// Envelope of the message that was handled last, if it was the last message of the envelope.
     /// Otherwise null. The envelope is in no mailbox any more, but may still be read.
     held: Cell<*mut Envelope>,
-    /// Message that waits until the start of its task has finished. It becomes a dead letter if the
-    /// start fails.
+    /// Message that waits until the start of its task has finished. The message becomes a dead
+    /// letter if the start fails.
     pub(crate) waiting: Cell<Option<Slot>>,
     /// Unreachable cells, which are dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
@@ -526,7 +527,7 @@ impl Worker {
         self.gather();
     }
 
-    /// Returns true if there are ready cells or other work.
+    /// Returns true if this worker has ready cells, or if anything has come from other threads.
     pub(crate) fn has_something(&self) -> bool {
         self.backlog() > 0 || self.remote.ready.has_some()
     }

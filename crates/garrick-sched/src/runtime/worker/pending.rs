@@ -49,7 +49,8 @@ pub(crate) struct Later {
     /// Request of the current turn for a later decision about its commit, and the parts of the turn
     /// that have ended.
     asked: Cell<Asked>,
-    /// Turns that wait for a decision, by the addresses of their cells.
+    /// Turns that wait for a decision about their commit. The keys are the addresses of their
+    /// cells.
     waiting: RefCell<HashMap<usize, Waiting>>,
     /// True if any turn has tried to take more messages.
     #[cfg(feature = "sim")]
@@ -66,8 +67,8 @@ impl Later {
         self.asked.set(Asked::new(has_more));
     }
 
-    /// Calls `f` with the request and the ended parts of the current turn. `f` must not call
-    /// foreign code.
+    /// Calls `f` with the current turn's request for a later decision, and with the parts of the
+    /// turn that have ended. `f` must not call foreign code.
     fn with_asked<R>(&self, f: impl FnOnce(&mut Asked) -> R) -> R {
         let mut asked = self.asked.take();
         let result = f(&mut asked);
@@ -270,10 +271,10 @@ impl Worker {
         true
     }
 
-    /// Ends the current part of a turn of `cell`, and takes the next message: one that is lent to
-    /// the turn, or one from the mailbox. Returns `None` if there is no message that the activation
-    /// may handle, or if the turn may not take more. The message still occupies its place in a
-    /// bounded mailbox.
+    /// Ends the current part of a turn of `cell`, and takes the next message: one that the task has
+    /// kept for later, or one from the mailbox. Returns `None` if there is no message that the
+    /// activation may handle, or if the turn must not take more messages. The message still
+    /// occupies its place in a bounded mailbox.
     pub(crate) fn next_message<M: 'static>(&self, cell: CellPtr) -> Option<M> {
         if !self.is_running(cell) {
             return None;
@@ -329,8 +330,8 @@ impl Worker {
         part
     }
 
-    /// Keeps the parts of a turn, with their effects, until there is a decision about them (steps 1
-    /// and 2).
+    /// Keeps the parts of a turn, with their effects, until their commit is decided (steps 1 and
+    /// 2).
     fn await_decision(
         &self,
         cell: CellPtr,
@@ -365,7 +366,7 @@ impl Worker {
         }
     }
 
-    /// Finishes the turn of a cell, if there is a decision about it.
+    /// Finishes the turn of a cell, if its commit was decided.
     pub(super) fn finish_one(&self, cell: CellPtr) {
         if let Some((waiting, decision)) = self.later.take_decided(cell) {
             self.finish_later(cell, waiting, decision);

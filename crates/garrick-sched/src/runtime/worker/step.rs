@@ -126,8 +126,8 @@ impl Worker {
         }
     }
 
-    /// Checks for other work, and then runs a cell. `message` is the message with which the cell
-    /// was scheduled, or null.
+    /// Runs a cell. If other work is due, does this work first. `message` is the message with which
+    /// the cell was scheduled, or null.
     #[inline(always)]
     pub(super) fn activate<const WAY: Way>(
         &self,
