@@ -14,7 +14,7 @@ use crate::vote::StageId;
 pub(crate) struct Wires {
     /// Names of the stages, indexed by their ids.
     names: Vec<String>,
-    /// For each stage, indexed by its id, the stages that it sends to.
+    /// For each stage, indexed by its id, the stages to which it sends messages.
     next: Vec<Vec<StageId>>,
 }
 
@@ -25,7 +25,7 @@ impl Wires {
         Self { names, next }
     }
 
-    /// Records that `from` sends to `to`.
+    /// Records that the stage `from` sends messages to the stage `to`.
     pub(crate) fn add(&mut self, from: StageId, to: StageId) {
         if let Some(next) = self.next.get_mut(from as usize) {
             next.push(to);

@@ -5,7 +5,7 @@ use crate::runtime::worker::{Worker, balance};
 use crate::world::Nanos;
 
 /// While another worker is idle, a worker keeps this number of ready cells in addition to the cell
-/// that it runs next. As a result, two cells that send to each other stay on one worker.
+/// that it runs next. As a result, two cells that send messages to each other stay on one worker.
 const BACKLOG_KEPT: usize = if cfg!(garrick_loom) { 0 } else { 1 };
 /// Maximum number of cells that are given away at a time.
 const GIVEN_MAX: usize = 1024;

@@ -202,7 +202,7 @@ struct Guest {
     _serving: Serving,
 }
 
-/// Result of the request of a waiting asker to run a worker (to be its guest).
+/// Result of the attempt of a waiting asker to run a worker as its guest.
 enum Welcome {
     /// The asking thread now runs the worker, as its guest.
     Sits(Guest),

@@ -152,7 +152,7 @@ impl Hand {
         seat
     }
 
-    /// Leaves a worker that has no work (README, sleep). Returns true if work has come, so that
+    /// Leaves a worker that has no work (README.md, sleep). Returns true if work has come, so that
     /// this thread runs the worker again.
     fn stays(
         &self,
@@ -496,7 +496,7 @@ impl Worker {
         gone
     }
 
-    /// Takes over a cell that another worker has given away (README, step 4).
+    /// Takes over a cell that another worker has given away (`cell/README.md`, step 4).
     pub(super) fn take_over(&self, entry: Entry) {
         self.take_in(entry);
         self.commit_between();
@@ -561,9 +561,9 @@ impl Worker {
     }
 }
 
-/// Releases a scheduled cell of this worker for other workers (README, step 3): its home is then
-/// the shared queue. Returns false if the token of the cell (the right to notify its worker) is on
-/// the way to this worker, or if the cell must stay on this thread.
+/// Releases a scheduled cell of this worker for other workers (`cell/README.md`, step 3): its home
+/// is then the shared queue. Returns false if the token of the cell (the right to notify its
+/// worker) is on the way to this worker, or if the cell must stay on this thread.
 pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;
@@ -574,8 +574,8 @@ pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
 }
 
 impl super::Shared {
-    /// Stops the sponsor, wakes all workers and returns true if the sponsor is draining and there
-    /// is no more work (README, the end).
+    /// If the sponsor is draining and there is no more work, stops the sponsor, wakes all workers
+    /// and returns true (README.md, the end).
     ///
     /// The caller must have announced that it is idle, and must have parked. Only workers that are
     /// awake create work. So once all workers are parked and the shared queue is empty, only
@@ -716,8 +716,8 @@ mod tests {
         }
     }
 
-    /// Task that spawns a `Waits` task. At the next message, it sends to the `Says` task and drops
-    /// the address of the `Waits` task.
+    /// Task that spawns a `Waits` task. At the next message, sends a message to the `Says` task,
+    /// and drops the address of the `Waits` task.
     struct Drops {
         word: Option<Receiver<()>>,
         says: Address<()>,

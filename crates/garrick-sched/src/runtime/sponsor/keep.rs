@@ -85,8 +85,8 @@ impl Worker {
 
     /// Returns the idle worker of `cell` if this worker should keep it. In this case, no thread is
     /// woken: this thread runs the idle worker next, or takes over the cell. Called when this
-    /// worker sends to `cell`. `carrier` is the envelope that carries the token of the cell (the
-    /// right to notify its worker).
+    /// worker sends a message to `cell`. `carrier` is the envelope that carries the token of the
+    /// cell (the right to notify its worker).
     pub(crate) fn keeps(
         &self,
         remote: &Remote,

@@ -58,8 +58,7 @@ pub(crate) struct Taken<'a> {
     pub(crate) firing: Firing<'a>,
 }
 
-/// Guard that marks that a thread is delivering timers of a worker that lends or has lent its
-/// cells.
+/// Guard that exists while a thread delivers timers of a worker that lends or has lent its cells.
 pub(crate) struct Firing<'a> {
     crew: &'a Crew,
     seat: usize,

@@ -160,11 +160,12 @@ pub(crate) struct Shared {
     loans: Mutex<usize>,
     signal: AtomicU32,
     /// The shared queue: cells that were given away, with their tokens (the rights to notify the
-    /// cells' workers), oldest first (README, step 3).
+    /// cells' workers), oldest first (`cell/README.md`, step 3).
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under the lock of `queue`.
     queued: AtomicUsize,
-    /// For each worker, the time that one run of all its ready cells takes. 0 for an idle worker.
+    /// For each worker, the time it takes to run each of its ready cells once. 0 for an idle
+    /// worker.
     rounds: Box<[Round]>,
     /// Counter by which tasks that other threads spawn are distributed round-robin.
     next_home: unmodelled::AtomicUsize,
@@ -480,8 +481,8 @@ impl Shared {
         self.last_free.store(index + 1, Relaxed);
     }
 
-    /// Records the time that one run of all ready cells of a worker takes. Returns the average of
-    /// this time over all workers.
+    /// Records the time that a worker takes to run each of its ready cells once. Returns the
+    /// average of this time over all workers.
     pub(crate) fn tell_round(&self, index: usize, round: Nanos) -> Nanos {
         // Relaxed: approximate numbers on which no correctness depends.
         self.rounds[index].0.store(round, Relaxed);

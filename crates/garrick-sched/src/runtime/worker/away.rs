@@ -26,8 +26,8 @@ pub(crate) struct Journey {
     was_scheduled: bool,
     /// Staged effects of the turn.
     pub(super) part: Part,
-    /// Permission of the activation to leave its worker. This field and the following ones are used
-    /// to restore the activation.
+    /// Permission for the activation to leave its worker. This field and the following ones are
+    /// used to restore the activation.
     permit: Permission,
     limits: Limits,
     pub(super) held: *mut Envelope,

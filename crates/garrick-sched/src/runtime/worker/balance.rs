@@ -5,7 +5,7 @@
 //! - [`SharedWait`]: a busy worker takes cells from the shared queue after some activations or some
 //!   time.
 //! - [`Kept`]: while another worker is idle, a worker keeps one cell in addition to the cell that
-//!   it runs next. The kept cell is given away if the two cells do not send to each other.
+//!   it runs next. The kept cell is given away if the two cells send each other no messages.
 //! - [`Patience`]: cells whose turns take less time than a message to another worker are given only
 //!   to a worker that has been idle for a long time.
 //! - [`Pace`]: about once a millisecond, a worker measures how long its cells wait for each other.
@@ -37,8 +37,8 @@ const LONG: Nanos = 20_000;
 const FINE: Nanos = 250;
 /// Idle time after which another worker gets cells whose turns are short (*fine*).
 const PATIENCE: Nanos = 10_000_000;
-/// Idle time after which another worker gets cells, if one run of all ready cells takes longer than
-/// `ROUND_MIN`.
+/// Idle time after which another worker gets cells, if it takes longer than `ROUND_MIN` to run each
+/// ready cell once.
 const PATIENCE_LONG_ROUND: Nanos = 100_000;
 /// Number of checks between two reads of the clock, while another worker is idle and turns are
 /// short (*fine*).
@@ -57,8 +57,8 @@ const TURNS_MAX: u64 = 2_048;
 const ACTIVATION_MAX: Nanos = 100_000;
 /// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// If one run of all ready cells of a worker takes less than this time, it is not useful to move
-/// some of the cells.
+/// If a worker takes less than this time to run each of its ready cells once, it is not useful to
+/// move some of the cells.
 const ROUND_MIN: Nanos = 100_000;
 
 /// Measures how long cells wait in the shared queue. Used by a worker that has other ready cells.
@@ -181,7 +181,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// Returns true if cells should be given away now. `sits` is the number of times that threads
-    /// have begun to run a worker. `round` is the time that one run of all ready cells takes.
+    /// have begun to run a worker. `round` is the time it takes to run each ready cell once.
     pub(crate) fn look(&self, sits: usize, round: Nanos, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -277,7 +277,7 @@ impl Pace {
         self.lately.get().saturating_mul(activations as u64)
     }
 
-    /// Returns true if one run of `ready` cells probably takes longer than [`ROUND_MIN`].
+    /// Returns true if it probably takes longer than [`ROUND_MIN`] to run `ready` cells once each.
     pub(crate) fn is_long_round(&self, ready: usize) -> bool {
         self.round(ready) > ROUND_MIN
     }
@@ -347,8 +347,8 @@ impl Pace {
     }
 }
 
-/// Returns how many of its `ready` cells a worker should give away. `round` is the time that one
-/// run of all its ready cells takes, and `average` is the average of this time over all workers. If
+/// Returns how many of its `ready` cells a worker should give away. `round` is the time it takes to
+/// run each of these cells once, and `average` is the average of this time over all workers. If
 /// `round` exceeds the average by more than a quarter, returns the number of cells that account for
 /// the excess.
 pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
@@ -415,8 +415,8 @@ mod tests {
     }
 
     /// Returns the number of calls to `look` after which cells with short turns are given away.
-    /// `each` is the time between two calls, and `round` is the time that one run of all cells
-    /// takes. At each call for which `sits` returns true, another worker is woken.
+    /// `each` is the time between two calls, and `round` is the time it takes to run each cell
+    /// once. At each call for which `sits` returns true, another worker is woken.
     fn patient_for(each: Nanos, round: Nanos, sits: impl Fn(u64) -> bool) -> Option<u64> {
         let (patience, mut sat) = (Patience::default(), 0);
         (1..100_000).find(|&look| {

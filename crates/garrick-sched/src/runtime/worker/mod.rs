@@ -117,7 +117,7 @@ pub(crate) struct Worker {
     /// Turns of this worker's cells whose commit is decided later. Boxed, so that the fields that
     /// each turn needs are close together.
     pub(crate) later: Box<Later>,
-    /// Permission of the current activation to leave this worker when it blocks.
+    /// Permission for the current activation to leave this worker when it blocks.
     pub(crate) permit: Cell<Permission>,
     /// True while a task recovers after a panic. The cell of this task may be in a run queue, so
     /// its turn must not leave this worker.

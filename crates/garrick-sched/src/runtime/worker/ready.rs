@@ -12,7 +12,7 @@ impl Worker {
     }
 
     /// Takes out of the inboxes everything that other threads have sent to cells of this worker
-    /// (README, step 2).
+    /// (`cell/README.md`, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let (mut carrier, was_lent) = self.remote.ready.take();
