@@ -517,8 +517,9 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Moves the spare memory blocks of this worker to the depot, if the depot has requested this
-    /// since the last call. The depot can then return the memory to the system.
+    /// Moves the spare memory blocks of this worker to the depot (the free blocks that all threads
+    /// share), if this was requested since the last call. The depot can then return the memory to
+    /// the system.
     fn lay_bare(&self) {
         if let Some(watch) = pool::watch()
             && self.bared.replace(watch) != watch
@@ -584,7 +585,8 @@ impl super::Shared {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 
-    /// Does the same as `end_if_drained`, but calls `is_parked` to check if a worker is parked.
+    /// Does the same as `end_if_drained`, but calls `is_parked` to check if no thread runs a
+    /// worker.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
         if !self.signal().is_draining() {
             return false;
@@ -630,7 +632,8 @@ mod tests {
     use crate::runtime::task::{Flow, Task};
     use crate::runtime::turn::Turn;
 
-    /// Creates a draining sponsor with `workers` workers, which are all parked.
+    /// Creates a draining sponsor (one that stops when no work is left). It has `workers` workers,
+    /// and no thread runs them.
     fn draining(workers: usize) -> Shared {
         let homes = (0..workers).map(|_| Remote::claim().unwrap()).collect();
         let extras = Extras {

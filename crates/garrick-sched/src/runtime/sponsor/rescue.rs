@@ -51,8 +51,8 @@ pub(crate) struct Recalled {
     /// Cells that other workers are still running. The flag is true if the cell was lent out of a
     /// run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// Number of those cells in `visited` for which other workers will notify the owner later, by
-    /// notes that carry the cells' tokens. For the other cells in `visited`, the owner waits.
+    /// Number of cells in `visited` for which other workers will notify the owner later, by notes
+    /// (internal messages). The owner waits for the other cells in `visited`.
     pub(crate) to_be_told: usize,
     /// Number of cells that other workers have run again while the tokens of these cells (the
     /// rights to notify the owner) were on the way to the owner.

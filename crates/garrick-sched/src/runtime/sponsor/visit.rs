@@ -164,8 +164,8 @@ pub(crate) enum After {
     Nothing,
     /// More messages have come, so that the visit continues.
     Again(Visit),
-    /// The owner has recalled the cell. The visitor must notify the owner, by a note that carries
-    /// the token of the cell (the right to notify the owner).
+    /// The owner has recalled the cell. The visitor must notify the owner, by a note (an internal
+    /// message) that carries the token of the cell (the right to notify the owner).
     Tell(CellPtr),
 }
 

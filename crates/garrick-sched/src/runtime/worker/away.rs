@@ -60,7 +60,7 @@ impl Worker {
     }
 
     /// Removes the current turn, which belongs to `cell`, from this worker, because the turn leaves
-    /// it. Returns the state from which the turn can continue.
+    /// the worker. Returns the state from which the turn can continue.
     pub(crate) fn carry(&self, cell: CellPtr) -> Journey {
         // Steps 1 to 3.
         let (part, cut, was_scheduled) = self.set_aside(cell);

@@ -83,7 +83,7 @@ pub(crate) struct Worker {
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
     /// Number of the last search for unused memory in which this worker has moved its spare blocks
-    /// to the depot.
+    /// to the depot (the free blocks that all threads share).
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
@@ -100,10 +100,10 @@ pub(crate) struct Worker {
     pub(crate) gathered: Cell<Option<CellPtr>>,
     /// True while the worker closes its cells, because the sponsor stops.
     pub(crate) closes: Cell<bool>,
-    /// Home of the cells to whose mailboxes the current turn may send directly. Usually, the home
-    /// is this worker. If the turn was away, the value is `STRANGER`, so that later messages of the
-    /// turn do not overtake the earlier ones. If the turn has a trail (a trace context), the value
-    /// is `STRANGER`, too.
+    /// Home (number of the worker) of the cells to whose mailboxes the current turn may send
+    /// directly. Usually, the home is this worker. If the turn was away, the value is `STRANGER`,
+    /// so that later messages of the turn do not overtake the earlier ones. If the turn has a trail
+    /// (a trace context), the value is `STRANGER`, too.
     pub(crate) sends_at: Cell<Home>,
     /// Number of this worker's cells whose turns have left the worker in order to block, or have
     /// ended and wait for a decision about their commit.
@@ -477,7 +477,7 @@ impl Worker {
         self.turn.load(Relaxed)
     }
 
-    /// Appends to the run queue a cell that has just run.
+    /// Appends a cell, which has just run, to the run queue.
     pub(crate) fn requeue(&self, cell: CellPtr) {
         self.old.push_cell(self.turn(), cell);
     }

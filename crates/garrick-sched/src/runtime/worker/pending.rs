@@ -24,8 +24,8 @@ const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and waits for the decision about its commit.
 struct Waiting {
-    /// Parts of the turn before the last one, oldest first. Each part contains the effects of one
-    /// message.
+    /// All parts of the turn except the last part, oldest first. Each part contains the effects of
+    /// one message.
     parts: Vec<Part>,
     /// Last part of the turn (the effects of its last message). `None` if this part was undone.
     last: Option<Part>,

@@ -43,7 +43,8 @@ impl Worker {
         self.trails.current.replace(Some(trail));
     }
 
-    /// Prepares this worker for the sends of the next turn, which has no trail (trace context).
+    /// Prepares this worker for sending the messages of the next turn, which has no trail (trace
+    /// context).
     #[inline]
     pub(super) fn send_from_home(&self) {
         let home = self.shared.hooks.sends_from(self.home);
