@@ -149,8 +149,8 @@ impl Post {
         *locked(&self.wires) = wires;
     }
 
-    /// Records that the stage `from` sends to the stage `to`, as discovered in a step of `stage`.
-    /// If this edge closes a cycle, `stage` fails after the step.
+    /// Records that the stage `from` sends messages to the stage `to`, as discovered in a step of
+    /// `stage`. If this edge closes a cycle, `stage` fails after the step.
     pub(crate) fn join(&self, stage: StageId, from: StageId, to: StageId) {
         let mut wires = locked(&self.wires);
         if let Some(cycle) = wires.cycle_by(from, to) {

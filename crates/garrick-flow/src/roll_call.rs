@@ -23,7 +23,7 @@ pub(crate) enum Answer {
     Goes,
 }
 
-/// The answers to one call of [`RollCall::call`], indexed by stage.
+/// The answers to one call to [`RollCall::call`], indexed by stage.
 #[derive(Debug, Default)]
 struct Answers {
     given: Vec<Option<Answer>>,

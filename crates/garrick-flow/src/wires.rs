@@ -14,7 +14,7 @@ use crate::vote::StageId;
 pub(crate) struct Wires {
     /// Names of the stages, indexed by their ids.
     names: Vec<String>,
-    /// For each stage, indexed by its id, the stages that it sends to.
+    /// For each stage, indexed by its id, the stages to which it sends messages.
     next: Vec<Vec<StageId>>,
 }
 
@@ -25,7 +25,7 @@ impl Wires {
         Self { names, next }
     }
 
-    /// Records that `from` sends to `to`.
+    /// Records that the stage `from` sends messages to the stage `to`.
     pub(crate) fn add(&mut self, from: StageId, to: StageId) {
         if let Some(next) = self.next.get_mut(from as usize) {
             next.push(to);
@@ -101,18 +101,19 @@ const NONE: usize = usize::MAX;
 /// Tarjan's search for strongly connected components. The search does not recurse, because a graph
 /// may be a chain of any length.
 struct Search {
-    /// Position of each stage in the order in which the stages were found, or [`NONE`].
+    /// Position of each stage in the order in which the search has found the stages, or [`NONE`].
     found: Vec<usize>,
-    /// For each stage, the smallest known position among the stages on the stack that it can reach.
+    /// For each stage, the smallest known position of a stage on the stack that can be reached from
+    /// this stage.
     low: Vec<usize>,
     /// The result: the component of each stage, or [`NONE`].
     components: Vec<usize>,
-    /// The stack: stages that were found, but are not in a component yet.
+    /// The stack: stages that the search has found, but that are not in a component yet.
     stack: Vec<usize>,
     /// Path from the first stage to the current one. Each entry is a stage, and how many of its
     /// edges were followed.
     path: Vec<(usize, usize)>,
-    /// Number of stages that were found.
+    /// Number of stages that the search has found.
     count: usize,
 }
 

@@ -21,9 +21,9 @@ pub struct Wiring {
 }
 
 /// A trait for types that contain channel ends, so that a stage can declare all of these ends in
-/// one call of [`Wiring::has`]. The trait is implemented for single channel ends and for bundles.
-/// It is also implemented for slices, vectors, options and tuples (of up to six elements) of types
-/// that implement the trait.
+/// one call to [`Wiring::has`]. The trait is implemented for single channel ends and for
+/// bundles. It is also implemented for slices, vectors, options and tuples (of up to six
+/// elements) of types that implement the trait.
 ///
 /// # Examples
 ///

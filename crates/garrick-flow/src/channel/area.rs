@@ -1,9 +1,9 @@
 //! The number of slots that a channel's values cycle through when its ends are on different
 //! threads.
 //!
-//! If the reader's core still has a cache line in its second-level cache, the writer must wait for
-//! this line before it can be written again. In an area larger than the second-level caches, both
-//! cores have already evicted the line when the writer reuses it
+//! If the reader's core still has a cache line in its second-level cache, the writer must wait
+//! before it can write this line again. In an area larger than the second-level caches, both cores
+//! have already evicted the line when the writer reuses it
 //! ([`Producer::spread`](garrick_core::ring::Producer::spread)). The table shows the cost of a
 //! message for each capacity of a channel and each size of the area. It was measured with two
 //! threads, messages of 8 bytes and 1 MiB of second-level cache:

@@ -42,11 +42,11 @@ impl<T> Peek<'_, T> {
     }
 }
 
-/// A guard that exists during a call of [`Peek::advance`]. When the guard is dropped, it counts the
+/// A guard that exists during a call to [`Peek::advance`]. When the guard is dropped, it counts the
 /// freed slots, even if the call panics.
 struct Advance<'g, 'a, T> {
     peek: &'g mut Peek<'a, T>,
-    /// Number of values in the guard before the call of `advance`.
+    /// Number of values in the guard before the call to `advance`.
     before: usize,
 }
 

@@ -344,7 +344,8 @@ impl Line {
         (other != 0).then_some(other)
     }
 
-    /// Counts that the stage on `side` goes to sleep because of this channel.
+    /// Increments the number of times that the stage on `side` went to sleep because of this
+    /// channel.
     pub(crate) fn stalled(&self, side: Side) {
         let stalls = &self.stalls[side as usize];
         // A load and a store, since only this stage writes the counter.

@@ -10,15 +10,16 @@ use super::line::{Line, OUTSIDE, SIZES, Side};
 use crate::place::{self, Place};
 use crate::post::StageId;
 
-/// The part of a channel end that counts sent or taken values in a gate, and wakes the stage that
-/// waits for this count.
+/// The part of a channel end that counts sent or taken values in a gate (a counter on which a stage
+/// can wait), and wakes the stage that waits for this count.
 pub(super) struct Link {
     /// The channel that the end belongs to.
     pub(super) line: Arc<Line>,
     /// The counter of the channel (the gate) in which this end counts the values that it has sent
     /// or taken.
     pub(super) mover: Mover,
-    /// Position in the ring buffer up to which the values have been counted in the gate.
+    /// Position in the ring buffer up to which the values have been counted in the channel's
+    /// counter (the gate).
     seen: usize,
     /// Counter of the sent batches, if this is the sender's end.
     batches: Option<Tally<SIZES>>,
@@ -52,8 +53,9 @@ impl Link {
         }
     }
 
-    /// Adds the values before `position` to the count of the gate. `position` is the current
-    /// position of this end in the ring buffer. Wakes a stage that waits for the new count.
+    /// Counts the values before `position` in the gate (the counter that the other end checks).
+    /// `position` is the current position of this end in the ring buffer. Wakes a stage that waits
+    /// for the new count.
     #[inline]
     pub(super) fn move_to(&mut self, position: usize) {
         let by = position.wrapping_sub(self.seen);
@@ -62,8 +64,8 @@ impl Link {
         }
     }
 
-    /// Adds `by`, the number of values that this end has just sent or taken, to the count of the
-    /// gate. Wakes a stage that waits for the new count.
+    /// Adds `by`, the number of values that this end has just sent or taken, to the gate (the
+    /// counter that the other end checks). Wakes a stage that waits for the new count.
     #[inline]
     pub(super) fn move_by(&mut self, by: usize) {
         self.seen = self.seen.wrapping_add(by);
@@ -93,8 +95,8 @@ impl Link {
         }
     }
 
-    /// Adds the values before `position` to the count of the gate. `position` is the last position
-    /// of this end in the ring buffer. Then closes the gate.
+    /// Counts the values before `position` in the gate (the counter that the other end checks).
+    /// `position` is the last position of this end in the ring buffer. Then closes the gate.
     pub(super) fn close(&mut self, position: usize) {
         self.move_to(position);
         if let Some(waiter) = self.mover.close() {

@@ -1,5 +1,5 @@
-//! Makes sure that all values that pass through the ring of a channel are counted in a gate of the
-//! channel, even if a panic unwinds.
+//! Makes sure that all values that pass through the ring of a channel are counted in a gate
+//! (counter) of the channel, even if a panic unwinds.
 
 use std::ops::{Deref, DerefMut};
 
@@ -28,12 +28,12 @@ impl<T> Half for ring::Consumer<T> {
     }
 }
 
-/// A half of a ring that is in use. Even during a panic, `Drop` adds the values that the half has
-/// published or taken to the count of the gate.
+/// A half of a ring that is in use. Even during a panic, `Drop` counts the values that the half has
+/// published or taken in the gate (the counter that the other end checks).
 pub(super) struct Moving<'a, H: Half> {
     /// The sending or receiving half of the ring.
     ring: &'a mut H,
-    /// The part of the channel end that counts values in the gate.
+    /// The part of the channel end that counts the sent or taken values.
     link: &'a mut Link,
 }
 

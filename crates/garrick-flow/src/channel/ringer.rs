@@ -14,7 +14,7 @@ use super::line::{Line, Side};
 pub(crate) struct Ringer {
     /// The channel whose bell the waker rings.
     line: Arc<Line>,
-    /// The end of the channel that belongs to the stage.
+    /// The channel end that belongs to the stage.
     side: Side,
     /// True if the future was woken and has not been polled since. Set by the thread that wakes the
     /// future, and reset by the stage.
@@ -32,7 +32,7 @@ impl Ringer {
         (Arc::clone(&ringer), Waker::from(ringer))
     }
 
-    /// Returns true if the future was woken after the last call of this method.
+    /// Returns true if the future was woken after the last call to this method.
     pub(crate) fn take(&self) -> bool {
         // Acquire: pairs with the Release in `wake_by_ref`; the future sees what it was woken for.
         self.roused.swap(false, Acquire)

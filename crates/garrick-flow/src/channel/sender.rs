@@ -147,8 +147,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns true if the values cycle through all allocated slots of the ring, and not only
-    /// through as many as the capacity.
+    /// Returns true if the values cycle through all allocated slots of the ring, of which there may
+    /// be more than the capacity.
     #[cfg(test)]
     pub(super) fn is_spread(&self) -> bool {
         self.ring.is_spread()

@@ -58,7 +58,7 @@ pub(crate) enum Paper {
 }
 
 impl Desk {
-    /// Creates the records for the stage with the id `id`.
+    /// Creates the record of the votes, restarts and panics of stage `id`.
     pub(crate) fn new(id: StageId) -> Self {
         Self {
             id,
@@ -71,7 +71,7 @@ impl Desk {
         self.last_panic.clone()
     }
 
-    /// Returns true if the stage was restarted after the last call of this method.
+    /// Returns true if the stage was restarted after the last call to this method.
     #[inline]
     pub(crate) fn take_restarted(&mut self) -> bool {
         std::mem::take(&mut self.is_new)

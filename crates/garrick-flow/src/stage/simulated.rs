@@ -24,7 +24,7 @@ const FOREIGN_WAKE: &str = "another thread has woken this stage, so two runs may
      simulation, a stage can await actors and channels, but no I/O, no timers of other executors, \
      and no threads";
 
-/// A callback that gets the name of a failed stage and the reason of the failure.
+/// A callback that gets the name of a failed stage and the reason for the failure.
 pub(crate) type OnFailure = Arc<dyn Fn(&str, String) + Send + Sync>;
 
 /// Runs a stage in a simulation, with the same code that runs a stage on a thread.
@@ -74,7 +74,7 @@ impl<S: Stage> SimulatedTask<S> {
 }
 
 impl Watched {
-    /// Reports restarts, and wake-ups by threads outside of the simulation, since the last call of
+    /// Reports restarts, and wake-ups by threads outside of the simulation, since the last call to
     /// this method.
     fn look(&mut self) {
         if self.post.take_foreign_wake() {

@@ -322,7 +322,7 @@ impl Work {
 }
 
 impl WorkReader {
-    /// Returns the work of the stage up to now.
+    /// Returns the counts and times of the stage's work up to now.
     pub(crate) fn get(&self) -> Done {
         let counts = self.counts.values();
         // The clock is read after the counts, so that it is not behind the start of a watch.

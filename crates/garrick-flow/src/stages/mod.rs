@@ -7,11 +7,11 @@
 //! [`from_stream`] and [`from_async`] are sources that wait for futures. [`for_each_async`] is a
 //! sink that waits for futures.
 //!
-//! Each stage works in batches. A batch has at most the [`batch`](crate::Sender::batch) size of the
-//! stage's channel. By default, a resting stage is woken by the first value or free slot, so that
-//! no value is delayed. `wait_for` and `half_full` reduce the number of wake-ups. `restarting`
-//! makes a stage restart after a panic. [`map`] works in place, in the slots of its channels,
-//! unless it is [`buffered`](Map::buffered).
+//! Each stage works in batches. A batch has at most the size that [`batch`](crate::Sender::batch)
+//! returns for the stage's channel. By default, a resting stage is woken by the first value or free
+//! slot, so that no value is delayed. `wait_for` and `half_full` reduce the number of wake-ups.
+//! `restarting` makes a stage restart after a panic. [`map`] works in place, in the slots of its
+//! channels, unless it is [`buffered`](Map::buffered).
 
 mod key;
 

@@ -110,7 +110,7 @@ where
 pub struct FromAsync<F> {
     /// The future, which owns the sender.
     future: Pin<Box<F>>,
-    /// The channel of the sender that the future owns.
+    /// The channel to which the future sends.
     line: Arc<Line>,
     /// Waker for the future, which makes this stage take a step.
     waker: Waker,

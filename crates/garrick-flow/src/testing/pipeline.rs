@@ -71,7 +71,7 @@ impl Pipeline {
     /// stage panics at the end of the chosen step. The panic does not count as a failure of the
     /// run.
     ///
-    /// Each call of this method adds one panic. If the stage ends before the chosen step, there is
+    /// Each call to this method adds one panic. If the stage ends before the chosen step, there is
     /// no panic.
     ///
     /// # Errors

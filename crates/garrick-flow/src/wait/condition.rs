@@ -38,9 +38,9 @@ pub(super) enum Condition {
     },
     /// The bell (the wake-up flag) on `side` of the channel has been rung.
     Rung { side: Side, channel: u32 },
-    /// The given time has passed since the step.
+    /// The contained time has passed since the step.
     After(Duration),
-    /// The clock shows at least this time.
+    /// The clock shows at least the contained time.
     Until(Nanos),
 }
 
@@ -105,8 +105,8 @@ impl Condition {
         })
     }
 
-    /// Counts that a stage goes to sleep because of this condition. Each channel of the condition
-    /// that is not ready counts the sleep.
+    /// Records that a stage goes to sleep because of this condition, in the counters of those
+    /// channels of the condition that are not ready.
     pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Self::Ends { side, count, .. } = *self {
             let lines = self.lines(lines).iter();

@@ -343,8 +343,8 @@ impl Wait {
         }
     }
 
-    /// Counts that a stage goes to sleep with this `Wait`. Each channel that keeps the stage
-    /// waiting counts the sleep.
+    /// Records that a stage goes to sleep with this `Wait`, in the counters of each channel that
+    /// keeps the stage waiting.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {
             let conditions = terms.used().iter();

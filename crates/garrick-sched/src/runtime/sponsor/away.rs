@@ -158,13 +158,13 @@ impl Away {
 
 /// Reason why a blocking turn does not leave its worker.
 enum Stays {
-    /// The limit of turns that may leave their workers is already reached.
+    /// The maximum number of turns have already left their workers.
     ForNow,
     /// No other thread may run the worker, or no thread can be started.
     Always,
 }
 
-/// Permission of an activation to leave its worker when it blocks.
+/// Permission for an activation to leave its worker when it blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
     /// The activation asks for permission when it blocks, because its task does not usually block.
@@ -310,7 +310,7 @@ impl Worker {
     }
 }
 
-/// Guard that withdraws the permission of an activation to leave its worker when it blocks.
+/// Guard that withdraws the permission for an activation to leave its worker when it blocks.
 pub(crate) struct Permit<'a>(&'a Worker);
 
 impl Drop for Permit<'_> {

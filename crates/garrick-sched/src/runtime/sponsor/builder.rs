@@ -45,7 +45,7 @@ pub enum StartError {
         /// Requested number of blocking threads.
         asked: usize,
     },
-    /// The machine does not have a core with this number.
+    /// The machine does not have a core with the requested number.
     NoSuchCore {
         /// Number of the requested core, counted from 0.
         core: usize,

@@ -14,8 +14,7 @@ impl Shared {
         self.clock.is_some()
     }
 
-    /// Returns the precision of timers. With the clock of the real world, which is not precise,
-    /// timers need not be precise.
+    /// Returns the precision of timers. Timers are exact, except with the clock of the real world.
     pub(crate) fn precision(&self) -> Precision {
         if self.is_real() {
             Precision::Tick

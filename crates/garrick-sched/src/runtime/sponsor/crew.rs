@@ -59,7 +59,7 @@ pub(crate) struct Crew {
     /// True if a running worker has timers that no idle thread watches. This happens when no thread
     /// was idle.
     pub(super) misses_timers: AtomicBool,
-    /// Time until which the thread that watches the deadlines of timers sleeps. [`NEVER`] if no
+    /// Time at which the thread that watches the deadlines of timers will wake. [`NEVER`] if no
     /// thread watches them. Not modelled, because loom models have no clock.
     pub(super) until: AtomicU64,
 }
@@ -626,7 +626,7 @@ impl Hand {
         self.crew.earliest().min(memory.unwrap_or(NEVER))
     }
 
-    /// Returns how long it takes until unused memory should be returned to the operating system.
+    /// Returns the time after which unused memory should be returned to the operating system.
     fn memory_left(&self) -> Option<Duration> {
         self.shared.is_real().then(pool::time_left).flatten()
     }

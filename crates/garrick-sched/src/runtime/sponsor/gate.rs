@@ -18,8 +18,8 @@ impl OwnGate {
         Some(Self(home))
     }
 
-    /// Returns the number that cells of this sponsor have as their home while they belong to no
-    /// worker. Other threads find the gate by this number.
+    /// Returns the number of the gate. Cells of this sponsor that belong to no worker have this
+    /// number as their home, so that other threads find the gate.
     pub(super) fn home(&self) -> Home {
         self.0
     }

@@ -5,7 +5,7 @@ use crate::runtime::worker::{Worker, balance};
 use crate::world::Nanos;
 
 /// While another worker is idle, a worker keeps this number of ready cells in addition to the cell
-/// that it runs next. As a result, two cells that send to each other stay on one worker.
+/// that it runs next. As a result, two cells that send messages to each other stay on one worker.
 const BACKLOG_KEPT: usize = if cfg!(garrick_loom) { 0 } else { 1 };
 /// Maximum number of cells that are given away at a time.
 const GIVEN_MAX: usize = 1024;
@@ -96,7 +96,7 @@ impl Worker {
     }
 
     /// Returns true if this worker should also give away the ready cell that it usually keeps in
-    /// addition to the next one.
+    /// addition to the cell that runs next.
     fn keeps_too_long(&self, ready: usize) -> bool {
         // A model has no clock for this rule.
         let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;

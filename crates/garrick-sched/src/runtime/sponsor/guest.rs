@@ -45,17 +45,16 @@ const UNTIMED_MAX: u32 = 7;
 /// worker. The tries take longer than one short visit. Loom models do not try again, because the
 /// tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// Maximum number of questions for which a thread does not try to take a worker that another thread
-/// runs, after the thread has tried in vain to take one.
+/// After a thread has tried in vain to take a worker that another thread runs, the thread does not
+/// try this again for at most this number of questions.
 const UNTRIED_MAX: u32 = 63;
-/// If this number of consecutive answers is ready at the first poll, the last of them is held back
-/// until the next poll. The reason is that a future that is always ready would starve the other
-/// futures of its executor.
+/// One in this number of answers that are ready at the first poll is held back until the next poll.
+/// The reason is that a future that is always ready would starve the other futures of its executor.
 const READY_MAX: u32 = 16;
 
 thread_values! {
-    /// Number of answers that were ready at the first poll, counted from the last answer that was
-    /// held back.
+    /// Number of answers that were ready at the first poll, since the last time that such an answer
+    /// was held back until the next poll.
     static READY: Cell<u32> = Cell::new(0);
 
     /// Selects the questions for which this thread tries to get the worker of the asked task,
@@ -75,9 +74,9 @@ pub(crate) fn is_to_yield() -> bool {
 /// decides how many events are skipped before the next selected one.
 #[derive(Default)]
 struct Skips {
-    /// Number of events that will be skipped before the next selected one.
+    /// Number of events that are still skipped before the next event is selected.
     left: Cell<u32>,
-    /// Number of events that were to be skipped after the last selected event.
+    /// Total number of events that are skipped between the last selected event and the next one.
     run: Cell<u32>,
 }
 
@@ -116,11 +115,11 @@ pub(crate) struct VisitTimes {
     /// Low bits of the tick at the last counted visit. The tick ([`departure::now`]) is a count
     /// that lookout threads increment.
     tick: Cell<u32>,
-    /// Number of visits (times in which an asker runs the worker) that are not counted although the
-    /// tick, a count of lookout checks, has changed.
+    /// Number of visits that will be skipped in the next tick before one is counted. A visit is the
+    /// time in which an asker runs the worker. A tick ends when the lookout makes a check.
     skipped: Cell<u8>,
-    /// True if an asker has run the worker (visited it) after the last counted visit, without being
-    /// counted.
+    /// True if an asker has run the worker (visited it) again in the tick of the last counted
+    /// visit.
     is_dense: Cell<bool>,
     /// Selects the visits (times in which an asker runs the worker) whose duration is measured.
     untimed: Skips,
@@ -203,7 +202,7 @@ struct Guest {
     _serving: Serving,
 }
 
-/// Result of the request of a waiting asker to run a worker (to be its guest).
+/// Result of the attempt of a waiting asker to run a worker as its guest.
 enum Welcome {
     /// The asking thread now runs the worker, as its guest.
     Sits(Guest),
@@ -221,7 +220,8 @@ impl Guest {
         Self::sit_by(home, Self::at)
     }
 
-    /// Takes a worker that no thread runs, if guests (askers) may run it, and then calls `sit`.
+    /// Takes worker `home`, if no thread runs it and guests (askers) may run it. Then calls `sit`,
+    /// which makes the caller the guest of the worker.
     #[inline]
     fn sit_by(home: Home, sit: impl FnOnce(&'static Remote) -> Option<Self>) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that

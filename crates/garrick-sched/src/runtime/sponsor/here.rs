@@ -168,7 +168,7 @@ impl Here {
     }
 }
 
-/// Guard that marks that a [`Here`] runs its tasks.
+/// Guard that exists while a [`Here`] runs its tasks.
 struct Running<'a>(&'a Here);
 
 impl Running<'_> {

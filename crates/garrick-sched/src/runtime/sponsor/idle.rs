@@ -66,8 +66,8 @@ impl Drop for Awake {
 pub(super) enum Next {
     /// The thread leaves its worker, because there is no work.
     Rest,
-    /// The thread leaves its worker and runs the worker with this index. The thread has already
-    /// taken that worker, which still counts as idle.
+    /// The thread leaves its worker and runs the worker with the contained index. The thread has
+    /// already taken that worker, which still counts as idle.
     Go(usize),
     /// The thread hands its worker over to another thread, which has left the worker in the middle
     /// of a turn and wants it back.
@@ -152,7 +152,7 @@ impl Hand {
         seat
     }
 
-    /// Leaves a worker that has no work (README, sleep). Returns true if work has come, so that
+    /// Leaves a worker that has no work (README.md, sleep). Returns true if work has come, so that
     /// this thread runs the worker again.
     fn stays(
         &self,
@@ -361,15 +361,15 @@ impl Worker {
         self.is_driven()
     }
 
-    /// Prepares this worker for the moment when its thread leaves it.
+    /// Prepares this worker, because its thread is about to leave it.
     fn prepare_going(&self) {
         self.touch();
         self.pace.rests();
         self.lay_bare();
     }
 
-    /// Prepares this worker for the moment when its thread leaves it without a rest. Returns the
-    /// deadline of the next timer.
+    /// Prepares this worker, because its thread is about to leave it although there may still be
+    /// work. Returns the deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
         if !self.lane.is_parked() {
@@ -496,7 +496,7 @@ impl Worker {
         gone
     }
 
-    /// Takes over a cell that another worker has given away (README, step 4).
+    /// Takes over a cell that another worker has given away (`cell/README.md`, step 4).
     pub(super) fn take_over(&self, entry: Entry) {
         self.take_in(entry);
         self.commit_between();
@@ -517,8 +517,9 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Moves the spare memory blocks of this worker to the depot, if the depot has requested this
-    /// since the last call. The depot can then return the memory to the system.
+    /// Moves the spare memory blocks of this worker to the depot (the free blocks that all threads
+    /// share), if this was requested since the last call. The depot can then return the memory to
+    /// the system.
     fn lay_bare(&self) {
         if let Some(watch) = pool::watch()
             && self.bared.replace(watch) != watch
@@ -561,9 +562,9 @@ impl Worker {
     }
 }
 
-/// Releases a scheduled cell of this worker for other workers (README, step 3): its home is then
-/// the shared queue. Returns false if the token of the cell (the right to notify its worker) is on
-/// the way to this worker, or if the cell must stay on this thread.
+/// Releases a scheduled cell of this worker for other workers (`cell/README.md`, step 3): its home
+/// is then the shared queue. Returns false if the token of the cell (the right to notify its
+/// worker) is on the way to this worker, or if the cell must stay on this thread.
 pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;
@@ -574,8 +575,8 @@ pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
 }
 
 impl super::Shared {
-    /// Stops the sponsor, wakes all workers and returns true if the sponsor is draining and there
-    /// is no more work (README, the end).
+    /// If the sponsor is draining and there is no more work, stops the sponsor, wakes all workers
+    /// and returns true (README.md, the end).
     ///
     /// The caller must have announced that it is idle, and must have parked. Only workers that are
     /// awake create work. So once all workers are parked and the shared queue is empty, only
@@ -584,7 +585,8 @@ impl super::Shared {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 
-    /// Does the same as `end_if_drained`, but calls `is_parked` to check if a worker is parked.
+    /// Does the same as `end_if_drained`, but calls `is_parked` to check if no thread runs a
+    /// worker.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
         if !self.signal().is_draining() {
             return false;
@@ -630,7 +632,8 @@ mod tests {
     use crate::runtime::task::{Flow, Task};
     use crate::runtime::turn::Turn;
 
-    /// Creates a draining sponsor with `workers` workers, which are all parked.
+    /// Creates a draining sponsor (one that stops when no work is left). It has `workers` workers,
+    /// and no thread runs them.
     fn draining(workers: usize) -> Shared {
         let homes = (0..workers).map(|_| Remote::claim().unwrap()).collect();
         let extras = Extras {
@@ -716,8 +719,8 @@ mod tests {
         }
     }
 
-    /// Task that spawns a `Waits` task. At the next message, it sends to the `Says` task and drops
-    /// the address of the `Waits` task.
+    /// Task that spawns a `Waits` task. At the next message, sends a message to the `Says` task,
+    /// and drops the address of the `Waits` task.
     struct Drops {
         word: Option<Receiver<()>>,
         says: Address<()>,

@@ -10,8 +10,8 @@ use crate::remote::{Remote, Serve as _};
 use crate::run_queue::Entry;
 use crate::runtime::worker::Worker;
 
-/// An idle worker that another worker has kept. The other worker has sent a message to it, but has
-/// not woken a thread to run it.
+/// An idle worker to which another worker has sent a message. The sender has not woken a thread to
+/// run the idle worker, but has kept the right to run it.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptSeat {
     /// Index of the idle worker in the crew (the group of threads and workers).
@@ -85,8 +85,8 @@ impl Worker {
 
     /// Returns the idle worker of `cell` if this worker should keep it. In this case, no thread is
     /// woken: this thread runs the idle worker next, or takes over the cell. Called when this
-    /// worker sends to `cell`. `carrier` is the envelope that carries the token of the cell (the
-    /// right to notify its worker).
+    /// worker sends a message to `cell`. `carrier` is the envelope that carries the token of the
+    /// cell (the right to notify its worker).
     pub(crate) fn keeps(
         &self,
         remote: &Remote,
@@ -169,8 +169,8 @@ impl Worker {
         true
     }
 
-    /// Gives away the cell that was taken over (gathered) since the last check between two
-    /// activations, because the next destructor may wait for this cell.
+    /// If this worker has taken over (gathered) a cell since the last check between two
+    /// activations, gives the cell away, because the next destructor may wait for it.
     #[inline]
     pub(crate) fn give_gathered(&self) {
         if let Some(cell) = self.gathered.take() {

@@ -43,7 +43,8 @@ pub(crate) struct LoanLock<'a> {
 }
 
 impl LoanLock<'_> {
-    /// Records the deadline of the next timer, for the workers that run the lent cells.
+    /// Records the deadline of the next timer of the worker that lends its cells. The workers that
+    /// run these cells read the deadline.
     pub(crate) fn note_next(&self, next: Option<Nanos>) {
         self.due.set(next.filter(|_| self.lent.is_open()));
     }
@@ -53,13 +54,11 @@ impl LoanLock<'_> {
 /// delivered in order.
 pub(crate) struct Taken<'a> {
     pub(crate) due: Vec<Timed>,
-    /// Guard that marks the delivery of these timers. It must be dropped after the timers were
-    /// delivered.
+    /// Guard that exists while the timers in `due` are delivered, and must be dropped afterwards.
     pub(crate) firing: Firing<'a>,
 }
 
-/// Guard that marks that a thread is delivering timers of a worker that lends or has lent its
-/// cells.
+/// Guard that exists while a thread delivers timers of a worker that lends or has lent its cells.
 pub(crate) struct Firing<'a> {
     crew: &'a Crew,
     seat: usize,

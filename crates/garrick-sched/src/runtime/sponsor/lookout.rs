@@ -27,8 +27,7 @@ const SELDOM: Duration = Duration::from_millis(4);
 /// Maximum time between two reads while no worker runs a task. The time doubles from read to read
 /// until it reaches this value.
 const IDLE: Duration = Duration::from_millis(64);
-/// Number of reads, after a long activation was noticed, that are only the short time [`OFTEN`]
-/// apart.
+/// Number of reads at the short interval [`OFTEN`] after a long activation was noticed.
 const OFTEN_FOR: u32 = 500;
 /// Stack size of the lookout thread, in bytes.
 const STACK_BYTES: usize = 128 << 10;
@@ -154,10 +153,10 @@ fn look(shared: &Shared, ends: &Ends) {
     }
 }
 
-/// Counts the work of guests (threads that run a worker while they wait for an answer) that was not
-/// counted during their visits. Does so for each worker that has had no visit since the last call.
-/// `missed` contains the number of activations of each worker that had such visits. Returns true if
-/// a worker has had such visits since the last call.
+/// Counts the work of uncounted visits. In a visit, a guest (a thread that waits for an answer)
+/// runs a worker. The work is counted for each worker that has had no visit since the last call.
+/// `missed` contains the number of activations of each worker with uncounted visits. Returns true
+/// if a worker has had uncounted visits since the last call.
 fn count_missed(shared: &Shared, missed: &mut [Option<u32>]) -> bool {
     let mut has_guests = false;
     for ((index, &home), before) in shared.homes.iter().enumerate().zip(missed) {

@@ -94,7 +94,7 @@ impl Crew {
     }
 
     /// Returns true if a running worker has timers that no thread watches, because no thread was
-    /// idle. Also clears the flag that says this, so the caller must let a thread watch. If the
+    /// idle. Later calls return false, so the caller must let a thread watch the timers. If the
     /// caller has left its worker PARKED (no thread runs it), the caller must have passed a SeqCst
     /// fence since then.
     pub(super) fn takes_missed(&self) -> bool {
@@ -151,9 +151,9 @@ impl Crew {
         }
     }
 
-    /// Ensures that a thread checks for stuck workers if `has_ready` returns true, because the
-    /// calling worker then has ready cells, and is about to run foreign code that may take a long
-    /// time. Called after the worker has ended its turn.
+    /// Ensures that a thread checks for stuck workers, if the calling worker has ready cells
+    /// (`has_ready` returns true). Called after the worker has ended its turn, and before it runs
+    /// foreign code that may take a long time.
     #[inline]
     pub(crate) fn watch_ready(&self, shared: &Shared, has_ready: impl FnOnce() -> bool) {
         let Some(by) = self.lend_by else {
@@ -212,7 +212,8 @@ impl Hand {
         }
     }
 
-    /// Returns true if it is time to check for stuck workers, and no thread watches.
+    /// Returns true if it is time to check for stuck workers, and no thread has the task to make
+    /// these checks.
     pub(super) fn is_to_watch(&self) -> bool {
         self.crew.plan.get() != Plan::Nothing
             && !self.crew.has_watch()

@@ -131,7 +131,7 @@ impl Hands {
     };
 }
 
-/// Word that only one worker writes. It has a cache line of its own.
+/// An integer that only one worker writes. It has a cache line of its own.
 #[repr(align(128))]
 #[derive(Default)]
 struct Round(unmodelled::AtomicU64);
@@ -148,7 +148,7 @@ pub(crate) struct Shared {
     latest: unmodelled::AtomicU64,
     /// True after a panic of the world's clock was reported.
     clock_failed: unmodelled::AtomicBool,
-    /// Numbers of the workers, which are the homes of their cells.
+    /// Numbers of the workers. The home of a cell is the number of the cell's worker.
     pub(crate) homes: Vec<Home>,
     /// Groups of threads that run the workers: one crew for all workers, or one crew for each
     /// worker.
@@ -160,11 +160,12 @@ pub(crate) struct Shared {
     loans: Mutex<usize>,
     signal: AtomicU32,
     /// The shared queue: cells that were given away, with their tokens (the rights to notify the
-    /// cells' workers), oldest first (README, step 3).
+    /// cells' workers), oldest first (`cell/README.md`, step 3).
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under the lock of `queue`.
     queued: AtomicUsize,
-    /// For each worker, the time that one run of all its ready cells takes. 0 for an idle worker.
+    /// For each worker, the time it takes to run each of its ready cells once. 0 for an idle
+    /// worker.
     rounds: Box<[Round]>,
     /// Counter by which tasks that other threads spawn are distributed round-robin.
     next_home: unmodelled::AtomicUsize,
@@ -295,8 +296,8 @@ impl Shared {
         }
     }
 
-    /// Returns the number that cells in the shared queue have as their home. These cells belong to
-    /// no worker.
+    /// Returns the home of the cells in the shared queue, which belong to no worker: the number of
+    /// the gate, if there is a gate.
     pub(crate) fn queue_home(&self) -> Home {
         self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }
@@ -398,7 +399,7 @@ impl Shared {
         self.note_queued(queue.len());
     }
 
-    /// Wakes up to `wanted` workers, which see all earlier writes of the caller.
+    /// Wakes at most `wanted` workers, which then see all earlier writes of the caller.
     fn wake_some(&self, wanted: usize) {
         Remote::wake_some(self.homes.iter().map(|&home| Remote::of(home)), wanted);
     }
@@ -480,8 +481,8 @@ impl Shared {
         self.last_free.store(index + 1, Relaxed);
     }
 
-    /// Records the time that one run of all ready cells of a worker takes. Returns the average of
-    /// this time over all workers.
+    /// Records the time that a worker takes to run each of its ready cells once. Returns the
+    /// average of this time over all workers.
     pub(crate) fn tell_round(&self, index: usize, round: Nanos) -> Nanos {
         // Relaxed: approximate numbers on which no correctness depends.
         self.rounds[index].0.store(round, Relaxed);

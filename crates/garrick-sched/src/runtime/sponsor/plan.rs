@@ -7,31 +7,31 @@ use crate::world::Nanos;
 
 /// Number of checks for stuck workers after something was pushed to a running worker.
 const SOON: u32 = 10;
-/// Time from a push to a running worker to the first check for stuck workers, in nanoseconds. The
-/// time between checks then doubles after each check, up to `INTERVAL`.
+/// Time in nanoseconds before the first check for stuck workers, after something was pushed to a
+/// running worker. The time between checks then doubles after each check, up to `INTERVAL`.
 const FIRST_AFTER: Nanos = 100_000;
 /// Longest time between two checks for stuck workers after a push to a running worker, in
 /// nanoseconds.
 const INTERVAL: Nanos = 1_000_000;
 /// Maximum number of times that `INTERVAL` is doubled while nothing is pushed to a running worker.
 const DOUBLINGS_MAX: u32 = 4;
-/// Number of times that `INTERVAL` is doubled before the first check for timers.
+/// The first check for timers comes after `INTERVAL`, doubled this number of times.
 const DOUBLINGS_FOR_TIMERS: u32 = 2;
 
 /// Plan by which the watching thread checks for workers that are stuck in long turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Plan {
-    /// The thread makes no checks.
+    /// The watching thread makes no checks for stuck workers.
     #[default]
     Nothing,
-    /// The thread makes this number of further checks, because something was pushed or cells are
-    /// ready.
+    /// The watching thread makes the contained number of further checks, because something was
+    /// pushed to a worker, or cells are ready.
     Soon(u32),
-    /// The thread makes one check, because the last check has found ready cells. The value says how
-    /// often `INTERVAL` is doubled to get the time before the check.
+    /// The watching thread makes one check, because the last check has found ready cells. The value
+    /// says how often `INTERVAL` is doubled to get the time before the check.
     Slowly(u32),
-    /// The thread makes one check, because a worker has timers. The value says how often `INTERVAL`
-    /// is doubled to get the time before the check.
+    /// The watching thread makes one check, because a worker has timers. The value says how often
+    /// `INTERVAL` is doubled to get the time before the check.
     ForTimers(u32),
 }
 
@@ -68,7 +68,7 @@ impl Plan {
         }
     }
 
-    /// Returns the plan after a check.
+    /// Returns the part of this plan that remains after one check.
     pub(super) fn after_look(self) -> Self {
         match self {
             Self::Soon(left) if left > 1 => Self::Soon(left - 1),
@@ -96,7 +96,7 @@ impl Plan {
         matches!(self, Self::Slowly(_) | Self::ForTimers(_))
     }
 
-    /// Returns true if ready cells need an earlier check.
+    /// Returns true if the next check of this plan comes too late for ready cells.
     pub(super) fn is_too_late_for_cells(self) -> bool {
         matches!(self, Self::Nothing | Self::ForTimers(_))
     }

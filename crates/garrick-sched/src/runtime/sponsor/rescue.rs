@@ -39,8 +39,8 @@ pub(crate) struct Recalled {
     /// Cells whose tokens the owner has got back. The token of a cell is the right to notify its
     /// worker.
     pub(crate) back: Vec<CellPtr>,
-    /// Cells that other workers have run and that have work for their owner. The owner also gets
-    /// their tokens (the rights to notify the owner).
+    /// Cells that other workers have run, with the work that they have left for the owner. The
+    /// owner also gets the tokens of these cells (the rights to notify the owner).
     pub(crate) left: Vec<(CellPtr, Left)>,
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Each cell is listed once.
@@ -51,8 +51,8 @@ pub(crate) struct Recalled {
     /// Cells that other workers are still running. The flag is true if the cell was lent out of a
     /// run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// Number of those cells in `visited` for which other workers will notify the owner later, by
-    /// notes that carry the cells' tokens. For the other cells in `visited`, the owner waits.
+    /// Number of cells in `visited` for which other workers will notify the owner later, by notes
+    /// (internal messages). The owner waits for the other cells in `visited`.
     pub(crate) to_be_told: usize,
     /// Number of cells that other workers have run again while the tokens of these cells (the
     /// rights to notify the owner) were on the way to the owner.
@@ -103,8 +103,8 @@ pub(super) struct Lent {
     /// Cells that other workers are still running after their owner has taken back (recalled) its
     /// cells. The owner waits until these cells are finished.
     awaited: Vec<CellPtr>,
-    /// Cells that other workers have run and that have work for their owner. The owner also gets
-    /// their tokens (the rights to notify the owner).
+    /// Cells that other workers have run, with the work that they have left for the owner. The
+    /// owner also gets the tokens of these cells (the rights to notify the owner).
     left: Vec<(CellPtr, Left)>,
     /// Cells that other workers were still running when the owner recalled its cells, and the work
     /// that they have left for the owner. The tokens of these cells (the rights to notify the
@@ -116,8 +116,8 @@ pub(super) struct Lent {
     /// Cells that only the owner may run: cells from `told` whose tokens (the rights to notify the
     /// owner) have come back, and cells to which the current turn has sent messages.
     kept: Vec<CellPtr>,
-    /// Cells for which messages have come and that may also be in a lent run queue. Their tokens
-    /// (the rights to notify the owner) are kept until the cells are taken out of this queue.
+    /// Cells that have got messages and may also be in a lent run queue. Their tokens (the rights
+    /// to notify the owner) are kept until the cells are taken out of this queue.
     held: BTreeSet<NonNull<Header>>,
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Some cells are listed more than once.
@@ -178,7 +178,7 @@ impl Queues {
         }
     }
 
-    /// Adds the run queue entries that were pushed by turns that have ended since the last read.
+    /// Adds the run queue entries of the turns that have ended since the last read.
     fn extend(&mut self) {
         let later = Self::of(self.worker);
         self.old.extend(later.old);
@@ -188,7 +188,7 @@ impl Queues {
         }
     }
 
-    /// Returns the number of entries that other workers have not taken.
+    /// Returns the number of lent run queue entries that other workers have not taken.
     fn len(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
     }

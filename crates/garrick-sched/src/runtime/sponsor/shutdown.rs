@@ -18,8 +18,8 @@ use crate::runtime::worker::Worker;
 
 impl Worker {
     /// Closes all cells of this worker that exist now. Returns true if no message can reach the
-    /// worker any more (README, step 7). If the result is false, the caller must call this method
-    /// again whenever messages have come.
+    /// worker any more (`cell/README.md`, step 7). If the result is false, the caller must call
+    /// this method again whenever messages have come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
         if self.remote().ready.is_lent() || self.visited.get() > 0 || self.later.are_some() {

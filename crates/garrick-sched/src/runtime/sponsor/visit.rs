@@ -28,8 +28,8 @@ pub(crate) struct Visit {
 /// was running the cell.
 #[derive(Default)]
 pub(crate) struct Notes {
-    /// True if watchers of the task were registered. The owner must then give the cell a function
-    /// table that marks this.
+    /// True if watchers of the task were registered. The owner must then give the cell the function
+    /// table that marks a watched task.
     pub(crate) is_watched: bool,
     /// Number of references to the cell that other threads have given back, by RELEASE notes
     /// (internal messages).
@@ -140,7 +140,7 @@ impl Rest {
 
 /// Reason why a worker stops running a cell that another worker has lent.
 pub(crate) enum Outcome {
-    /// All messages are handled.
+    /// The worker has handled all messages of the cell.
     Done,
     /// The visiting worker has other work.
     Later,
@@ -148,7 +148,7 @@ pub(crate) enum Outcome {
     ForOwner,
     /// The task has stopped.
     Stops,
-    /// A turn has panicked with this message and was undone.
+    /// A turn has panicked with the contained message and was undone.
     Failed(String),
 }
 
@@ -160,12 +160,12 @@ pub(crate) struct Parted {
 
 /// Next step after a visit, in which a worker has run a cell that another worker has lent.
 pub(crate) enum After {
-    /// There is nothing to do.
+    /// There is nothing more to do.
     Nothing,
     /// More messages have come, so that the visit continues.
     Again(Visit),
-    /// The owner has recalled the cell. The visitor must notify the owner, by a note that carries
-    /// the token of the cell (the right to notify the owner).
+    /// The owner has recalled the cell. The visitor must notify the owner, by a note (an internal
+    /// message) that carries the token of the cell (the right to notify the owner).
     Tell(CellPtr),
 }
 

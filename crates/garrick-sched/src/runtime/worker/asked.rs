@@ -12,12 +12,13 @@ pub(super) type Request = Box<dyn FnOnce(Pending)>;
 /// State of a turn's request for a later decision about its commit.
 #[derive(Default)]
 pub(super) enum Wish {
-    /// The turn must not ask for a later decision.
+    /// The turn must not leave its commit to a later decision.
     #[default]
     Never,
-    /// The turn may ask for a later decision, but has not done so.
+    /// The turn may leave its commit to a later decision, but has not done so.
     NotYet,
-    /// A part of the turn has asked for a later decision. Contains the index of the part.
+    /// A part of the turn has left the commit to a later decision. Contains the request, and the
+    /// index of the part.
     By(Request, usize),
 }
 
@@ -29,26 +30,27 @@ pub(super) struct Part {
     pub(super) newborns: Vec<CellPtr>,
 }
 
-/// The request of a turn for a later decision, and the parts of the turn that have ended.
+/// The request of a turn for a later decision about its commit, and the parts of the turn that have
+/// ended.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) wish: Wish,
-    /// Effects of the messages before the current one, oldest first.
+    /// Effects of each message that the turn has handled before the current one, oldest first.
     pub(super) parts: Vec<Part>,
-    /// Place from which the turn takes more messages.
+    /// Source of the further messages that the turn may take.
     pub(super) source: Source,
     /// True if the turn must not take more messages.
     pub(super) is_barred: bool,
 }
 
-/// Place from which a turn takes more messages.
+/// The source of the further messages that a turn may take.
 #[derive(Default)]
 pub(super) enum Source {
     #[default]
     Nothing,
     /// The mailbox of the task.
     Mailbox,
-    /// Messages that the task keeps for later, as a `VecDeque` of the task's type of messages.
+    /// Messages that the task keeps for later, in a `VecDeque` of the task's message type.
     Held(Box<dyn Any>),
 }
 
@@ -69,7 +71,8 @@ impl Asked {
         }
     }
 
-    /// Takes the request of the turn for a later decision. Returns `None` if there is no request.
+    /// Removes and returns the turn's request for a later decision. Returns `None` if there is no
+    /// request.
     pub(super) fn take_request(&mut self) -> Option<Request> {
         match std::mem::take(&mut self.wish) {
             Wish::By(request, _) => Some(request),
@@ -77,8 +80,8 @@ impl Asked {
         }
     }
 
-    /// Takes the request for a later decision if the current part of the turn has made it, because
-    /// this part is being undone.
+    /// Removes and returns the request for a later decision if the current part of the turn has
+    /// made it, because this part is being undone.
     pub(super) fn take_own_request(&mut self) -> Option<Request> {
         match &self.wish {
             Wish::By(_, part) if *part == self.parts.len() => self.take_request(),

@@ -21,13 +21,13 @@ use crate::runtime::trail::Trail;
 /// commit.
 pub(crate) struct Journey {
     cell: CellPtr,
-    /// True if the cell was scheduled when its turn left, because its activation was handling its
-    /// mailbox.
+    /// True if the cell was scheduled when the turn left the worker, because the activation was
+    /// handling the mailbox.
     was_scheduled: bool,
     /// Staged effects of the turn.
     pub(super) part: Part,
-    /// Permission of the activation to leave its worker. This field and the following ones are used
-    /// to restore the activation.
+    /// Permission for the activation to leave its worker. This field and the following ones are
+    /// used to restore the activation.
     permit: Permission,
     limits: Limits,
     pub(super) held: *mut Envelope,
@@ -42,15 +42,15 @@ impl Worker {
         !self.recovers.get() && !self.is_visiting()
     }
 
-    /// Returns true if cells of this worker run on other threads, because their turns are away, or
-    /// because other workers run lent cells.
+    /// Returns true if other workers run lent cells of this worker, or if turns of its cells have
+    /// left the worker or wait for a decision about their commit.
     pub(crate) fn has_cells_elsewhere(&self) -> bool {
         self.away.get() > 0 || self.visited.get() > 0
     }
 
     /// Adds a reference to a cell of this worker. Any thread may release this reference. If the
-    /// local count of the cell is 0, adds the reference to this count, which should be at least 1
-    /// (README, invariant 6).
+    /// local count of the cell is 0, the reference is added to the local count, and otherwise to
+    /// the shared count. So the local count is at least 1.
     pub(super) fn count_for_others(&self, cell: CellPtr) {
         if cell.local_refs() == 0 {
             cell.clone_local();
@@ -60,7 +60,7 @@ impl Worker {
     }
 
     /// Removes the current turn, which belongs to `cell`, from this worker, because the turn leaves
-    /// it. Returns the state from which the turn can continue.
+    /// the worker. Returns the state from which the turn can continue.
     pub(crate) fn carry(&self, cell: CellPtr) -> Journey {
         // Steps 1 to 3.
         let (part, cut, was_scheduled) = self.set_aside(cell);
@@ -174,8 +174,8 @@ impl Worker {
         }
     }
 
-    /// Stages again the effects that were taken back when a turn left its worker (step 2 of its
-    /// return). The rest of the turn has a new turn number. Entries that are already in the run
+    /// Stages again the effects of a part of a turn, which were taken back when the turn left its
+    /// worker. The rest of the turn has a new turn number. Entries that are already in the run
     /// queues stay there.
     pub(super) fn stage_again(&self, part: Part) {
         let Part { carried, newborns } = part;

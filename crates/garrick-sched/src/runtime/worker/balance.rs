@@ -5,7 +5,7 @@
 //! - [`SharedWait`]: a busy worker takes cells from the shared queue after some activations or some
 //!   time.
 //! - [`Kept`]: while another worker is idle, a worker keeps one cell in addition to the cell that
-//!   it runs next. The kept cell is given away if the two cells do not send to each other.
+//!   it runs next. The kept cell is given away if the two cells send each other no messages.
 //! - [`Patience`]: cells whose turns take less time than a message to another worker are given only
 //!   to a worker that has been idle for a long time.
 //! - [`Pace`]: about once a millisecond, a worker measures how long its cells wait for each other.
@@ -35,10 +35,10 @@ const LONG: Nanos = 20_000;
 /// Turns are called *fine* if they take less than this time. A message between two workers costs
 /// about this time, in total on both workers.
 const FINE: Nanos = 250;
-/// Idle time of another worker after which it gets cells whose turns are short (*fine*).
+/// Idle time after which another worker gets cells whose turns are short (*fine*).
 const PATIENCE: Nanos = 10_000_000;
-/// Idle time of another worker after which it gets cells, if one run of all ready cells takes
-/// longer than `ROUND_MIN`.
+/// Idle time after which another worker gets cells, if it takes longer than `ROUND_MIN` to run each
+/// ready cell once.
 const PATIENCE_LONG_ROUND: Nanos = 100_000;
 /// Number of checks between two reads of the clock, while another worker is idle and turns are
 /// short (*fine*).
@@ -57,8 +57,8 @@ const TURNS_MAX: u64 = 2_048;
 const ACTIVATION_MAX: Nanos = 100_000;
 /// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// Minimum time that one run of all ready cells of a worker must take, so that it is useful to move
-/// some of the cells.
+/// If a worker takes less than this time to run each of its ready cells once, it is not useful to
+/// move some of the cells.
 const ROUND_MIN: Nanos = 100_000;
 
 /// Measures how long cells wait in the shared queue. Used by a worker that has other ready cells.
@@ -66,10 +66,11 @@ const ROUND_MIN: Nanos = 100_000;
 pub(crate) struct SharedWait {
     /// Number of checks since the worker last took a cell from the shared queue.
     looks: Cell<u32>,
-    /// Time of the second check. The first check reads no clock, because a worker without other
-    /// work takes a cell at once.
+    /// Time of the second check of the shared queue. The first check reads no clock, because a
+    /// worker without other work takes a cell at once.
     since: Cell<Nanos>,
-    /// True if this worker has pushed the cells to the shared queue for other workers.
+    /// True if this worker has pushed cells to the shared queue, and other workers have not had
+    /// time to take them yet.
     gave: Cell<bool>,
 }
 
@@ -128,9 +129,9 @@ impl SharedWait {
 /// while another worker is idle.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// Number of checks since the worker began to keep the cell.
+    /// Number of checks since the worker began to keep an additional cell.
     looks: Cell<u32>,
-    /// Number of the current turn at the first check. `since` is the time of this check.
+    /// Number of the turn that was current at the first check. `since` is the time of this check.
     turn: Cell<u64>,
     since: Cell<Nanos>,
 }
@@ -142,8 +143,9 @@ impl Kept {
         self.looks.set(0);
     }
 
-    /// Checks the kept cell in turn number `turn`. `woke` is the number of the last turn that has
-    /// woken a cell. Returns true if the worker should give the kept cell away now.
+    /// Checks the additional cell that the worker keeps, in turn number `turn`. `woke` is the
+    /// number of the last turn that has woken a cell. Returns true if the worker should give this
+    /// cell away now.
     pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -169,17 +171,17 @@ impl Kept {
 /// give away, but only short (*fine*) turns.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// Number of checks during which the other worker has been idle without a break.
+    /// Number of consecutive checks that have found the other worker idle.
     looks: Cell<u32>,
-    /// Number of times that threads had begun to run a worker, up to the last check. `since` is the
-    /// time of the first check.
+    /// Number of times that threads had begun to run a worker, at the last check. `since` is the
+    /// time of the first of the consecutive checks.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
 
 impl Patience {
     /// Returns true if cells should be given away now. `sits` is the number of times that threads
-    /// have begun to run a worker. `round` is the time that one run of all ready cells takes.
+    /// have begun to run a worker. `round` is the time it takes to run each ready cell once.
     pub(crate) fn look(&self, sits: usize, round: Nanos, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -275,7 +277,7 @@ impl Pace {
         self.lately.get().saturating_mul(activations as u64)
     }
 
-    /// Returns true if one run of `ready` cells probably takes longer than [`ROUND_MIN`].
+    /// Returns true if it probably takes longer than [`ROUND_MIN`] to run `ready` cells once each.
     pub(crate) fn is_long_round(&self, ready: usize) -> bool {
         self.round(ready) > ROUND_MIN
     }
@@ -301,7 +303,7 @@ impl Pace {
         turns.wrapping_sub(self.turns.get()) >= self.stride.get()
     }
 
-    /// Takes the average duration of an activation. Returns `Some` once after each measurement.
+    /// Removes and returns the average duration of an activation, once after each measurement.
     #[inline]
     pub(crate) fn take_activation(&self) -> Option<Nanos> {
         self.activation.take()
@@ -345,8 +347,8 @@ impl Pace {
     }
 }
 
-/// Returns how many of its `ready` cells a worker should give away. `round` is the time that one
-/// run of all its ready cells takes, and `average` is the average of this time over all workers. If
+/// Returns how many of its `ready` cells a worker should give away. `round` is the time it takes to
+/// run each of these cells once, and `average` is the average of this time over all workers. If
 /// `round` exceeds the average by more than a quarter, returns the number of cells that account for
 /// the excess.
 pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
@@ -394,7 +396,7 @@ mod tests {
         assert!((0..5).any(|now| wait.look(10, 2, || now * 1_000_000) > 0));
     }
 
-    /// Returns the number of calls of `look` after which a kept cell is given away.
+    /// Returns the number of calls to `look` after which a kept cell is given away.
     fn kept_for(each: Nanos, wakes: bool) -> Option<u64> {
         let kept = Kept::default();
         (1..100_000).find(|&look| {
@@ -412,9 +414,9 @@ mod tests {
         assert!((500..600).contains(&looks), "{looks}");
     }
 
-    /// Returns the number of calls of `look` after which cells with short turns are given away.
-    /// `each` is the time between two calls, and `round` is the time that one run of all cells
-    /// takes. At each call for which `sits` returns true, another worker is woken.
+    /// Returns the number of calls to `look` after which cells with short turns are given away.
+    /// `each` is the time between two calls, and `round` is the time it takes to run each cell
+    /// once. At each call for which `sits` returns true, another worker is woken.
     fn patient_for(each: Nanos, round: Nanos, sits: impl Fn(u64) -> bool) -> Option<u64> {
         let (patience, mut sat) = (Patience::default(), 0);
         (1..100_000).find(|&look| {

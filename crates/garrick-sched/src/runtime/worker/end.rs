@@ -181,8 +181,8 @@ impl Worker {
         self.report_as(table.name_of(), panic, true);
     }
 
-    /// Returns the reason for which the unhandled messages of a task are counted as dead letters.
-    /// `ended` is the result with which the task has ended.
+    /// Returns the reason why the unhandled messages of a task are counted as dead letters. `ended`
+    /// is the result with which the task has ended.
     fn reason_of(&self, ended: &Ended) -> LetterReason {
         match ended {
             Ended::Failed(_) => LetterReason::Failed,
@@ -228,8 +228,8 @@ impl Worker {
         }
     }
 
-    /// Closes a stopped cell (README, step 7). This worker must have the token of the cell, which
-    /// is the right to notify the cell's worker.
+    /// Closes a stopped cell (`cell/README.md`, step 7). This worker must have the token of the
+    /// cell, which is the right to notify the cell's worker.
     fn close(&self, cell: CellPtr) {
         let list = self.shut(cell);
         self.leave_closed(cell, list);
@@ -349,8 +349,8 @@ impl Worker {
         self.report_as(door.table().name_of(), panic, false);
     }
 
-    /// Reports a panic of the task or other code called `task`. `ends` is true if the task is
-    /// dropped.
+    /// Reports a panic of a task, or of other code. `task` is the name of the task or code. `ends`
+    /// is true if the task is dropped.
     pub(crate) fn report_as(&self, task: &'static str, panic: &Panic, ends: bool) {
         self.shared.report(task, panic.message(), ends);
     }

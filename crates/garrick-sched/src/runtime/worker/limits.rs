@@ -17,7 +17,7 @@ pub(crate) struct Limits {
     /// Envelope that was the last one in the mailbox when the activation began. Null after this
     /// envelope was handled.
     pub(crate) last: *mut Envelope,
-    /// Number of free slots in `last` when the activation began.
+    /// Number of free slots in the envelope `last` when the activation began.
     pub(crate) last_free: u32,
     /// Number of messages that the activation may still handle.
     pub(crate) left: u32,

@@ -34,8 +34,8 @@ impl Worker {
         }
     }
 
-    /// Returns true if the run queue entry of a scheduled cell has a message. Returns `None` if the
-    /// cell has no entry.
+    /// Returns true if the run queue entry of a scheduled cell contains a message, and false if
+    /// not. Returns `None` if the cell has no entry.
     fn message_in_entry(&self, cell: CellPtr) -> Option<bool> {
         if self.handoff.cell() == Some(cell) {
             return Some(true);

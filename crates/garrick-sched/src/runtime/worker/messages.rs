@@ -30,7 +30,7 @@ impl Worker {
     }
 
     /// Ends the measurement of the last turn. Returns the maximum number of turns before the next
-    /// call of [`Worker::measure_turns`].
+    /// call to [`Worker::measure_turns`].
     #[inline]
     pub(crate) fn end_measured(&self) -> u32 {
         self.lane.gauge().map_or(u32::MAX, |gauge| {
@@ -40,7 +40,7 @@ impl Worker {
     }
 
     /// Begins to measure the first of the next `count` turns, if this turn was selected as a
-    /// sample. `kind` returns the kind of the turn's message. During the call of `kind`, no other
+    /// sample. `kind` returns the kind of the turn's message. During the call to `kind`, no other
     /// code of this worker accesses the message.
     #[inline]
     pub(crate) fn measure_turns(&self, count: u32, kind: impl FnOnce() -> usize) {

@@ -82,8 +82,8 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Number of the last search for unused memory for which this worker has moved its spare blocks
-    /// to the depot.
+    /// Number of the last search for unused memory in which this worker has moved its spare blocks
+    /// to the depot (the free blocks that all threads share).
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
@@ -100,12 +100,13 @@ pub(crate) struct Worker {
     pub(crate) gathered: Cell<Option<CellPtr>>,
     /// True while the worker closes its cells, because the sponsor stops.
     pub(crate) closes: Cell<bool>,
-    /// Home of the cells to whose mailboxes the current turn may send directly. Usually, the home
-    /// is this worker. If the turn was away, the value is `STRANGER`, so that later messages of the
-    /// turn do not overtake the earlier ones. If the turn has a trail (a trace context), the value
-    /// is `STRANGER`, too.
+    /// Home (number of the worker) of the cells to whose mailboxes the current turn may send
+    /// directly. Usually, the home is this worker. If the turn was away, the value is `STRANGER`,
+    /// so that later messages of the turn do not overtake the earlier ones. If the turn has a trail
+    /// (a trace context), the value is `STRANGER`, too.
     pub(crate) sends_at: Cell<Home>,
-    /// Number of this worker's cells whose turns have left the worker in order to block.
+    /// Number of this worker's cells whose turns have left the worker in order to block, or have
+    /// ended and wait for a decision about their commit.
     pub(crate) away: Cell<usize>,
     /// True if the running cell is in a run queue, because messages for it came while its turn was
     /// away.
@@ -116,7 +117,7 @@ pub(crate) struct Worker {
     /// Turns of this worker's cells whose commit is decided later. Boxed, so that the fields that
     /// each turn needs are close together.
     pub(crate) later: Box<Later>,
-    /// Permission of the current activation to leave this worker when it blocks.
+    /// Permission for the current activation to leave this worker when it blocks.
     pub(crate) permit: Cell<Permission>,
     /// True while a task recovers after a panic. The cell of this task may be in a run queue, so
     /// its turn must not leave this worker.
@@ -144,8 +145,8 @@ pub(crate) struct Worker {
     /// Envelope of the message that was handled last, if it was the last message of the envelope.
     /// Otherwise null. The envelope is in no mailbox any more, but may still be read.
     held: Cell<*mut Envelope>,
-    /// Message that waits until the start of its task has finished. It becomes a dead letter if the
-    /// start fails.
+    /// Message that waits until the start of its task has finished. The message becomes a dead
+    /// letter if the start fails.
     pub(crate) waiting: Cell<Option<Slot>>,
     /// Unreachable cells, which are dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
@@ -476,7 +477,7 @@ impl Worker {
         self.turn.load(Relaxed)
     }
 
-    /// Appends to the run queue a cell that has just run.
+    /// Appends a cell, which has just run, to the run queue.
     pub(crate) fn requeue(&self, cell: CellPtr) {
         self.old.push_cell(self.turn(), cell);
     }
@@ -526,7 +527,7 @@ impl Worker {
         self.gather();
     }
 
-    /// Returns true if there are ready cells or other work.
+    /// Returns true if this worker has ready cells, or if anything has come from other threads.
     pub(crate) fn has_something(&self) -> bool {
         self.backlog() > 0 || self.remote.ready.has_some()
     }

@@ -24,8 +24,8 @@ const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and waits for the decision about its commit.
 struct Waiting {
-    /// Parts of the turn before the last one, oldest first. Each part contains the effects of one
-    /// message.
+    /// All parts of the turn except the last part, oldest first. Each part contains the effects of
+    /// one message.
     parts: Vec<Part>,
     /// Last part of the turn (the effects of its last message). `None` if this part was undone.
     last: Option<Part>,
@@ -39,7 +39,7 @@ enum After {
     GoOn,
     /// The task stops.
     Stop,
-    /// The task fails with this message, because the last part of the turn has panicked.
+    /// The task fails with the contained message, because the last part of the turn has panicked.
     Fail(String),
 }
 
@@ -49,7 +49,8 @@ pub(crate) struct Later {
     /// Request of the current turn for a later decision about its commit, and the parts of the turn
     /// that have ended.
     asked: Cell<Asked>,
-    /// Turns that wait for a decision, by the addresses of their cells.
+    /// Turns that wait for a decision about their commit. The keys are the addresses of their
+    /// cells.
     waiting: RefCell<HashMap<usize, Waiting>>,
     /// True if any turn has tried to take more messages.
     #[cfg(feature = "sim")]
@@ -60,14 +61,14 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// Allows the turn that begins now to ask for a later decision. If `has_more` is true, the
-    /// mailbox of its task has more messages, and the turn may take them.
+    /// Allows the turn that begins now to leave its commit to a later decision. If `has_more` is
+    /// true, the mailbox of its task has more messages, and the turn may take them.
     pub(crate) fn open(&self, has_more: bool) {
         self.asked.set(Asked::new(has_more));
     }
 
-    /// Calls `f` with the request and the ended parts of the current turn. `f` must not call
-    /// foreign code.
+    /// Calls `f` with the current turn's request for a later decision, and with the parts of the
+    /// turn that have ended. `f` must not call foreign code.
     fn with_asked<R>(&self, f: impl FnOnce(&mut Asked) -> R) -> R {
         let mut asked = self.asked.take();
         let result = f(&mut asked);
@@ -107,12 +108,13 @@ impl Later {
         self.with_asked(|asked| asked.is_barred = true);
     }
 
-    /// Lends to the current turn messages that the task has kept for later.
+    /// Allows the current turn to take the messages in `held`, which the task has kept for later.
     pub(crate) fn lend<M: 'static>(&self, held: VecDeque<M>) {
         self.with_asked(|asked| asked.source = Source::Held(Box::new(held)));
     }
 
-    /// Takes back the messages that were lent to the current turn and that the turn has not taken.
+    /// Returns the messages that the task has kept for later and that the current turn has not
+    /// taken.
     pub(crate) fn take_back<M: 'static>(&self) -> VecDeque<M> {
         match self.with_asked(|asked| mem::take(&mut asked.source)) {
             Source::Held(held) => held.downcast().map(|held| *held).unwrap_or_default(),
@@ -127,7 +129,8 @@ impl Later {
         self.wanted_more.take()
     }
 
-    /// Takes the oldest message that is lent to the current turn.
+    /// Removes and returns the oldest message that the task has kept for later, if the current turn
+    /// may take it.
     fn next_held<M: 'static>(&self) -> Option<M> {
         self.with_asked(|asked| match &mut asked.source {
             Source::Held(held) if !asked.is_barred && asked.parts.len() < PARTS_MAX => {
@@ -149,13 +152,14 @@ impl Later {
         self.with_asked(|asked| asked.parts.push(part));
     }
 
-    /// Takes the request and the ended parts of a turn that ends, or that leaves its worker in
-    /// order to block.
+    /// Removes and returns the request and the ended parts of a turn that ends, or that leaves its
+    /// worker in order to block. The request leaves the commit of the turn to a later decision.
     pub(super) fn take_asked(&self) -> Asked {
         self.asked.take()
     }
 
-    /// Restores the request and the ended parts of a turn that has come back to its worker.
+    /// Restores what [`take_asked`](Self::take_asked) has returned, because the turn has come back
+    /// to its worker.
     pub(super) fn set_asked(&self, asked: Asked) {
         self.asked.set(asked);
     }
@@ -192,12 +196,14 @@ impl Later {
         is_undecided
     }
 
-    /// Takes the cell that was the first to get a WAKE note (a request for an activation).
+    /// Removes and returns the cell that was the first to get a WAKE note (a request for an
+    /// activation).
     pub(crate) fn next_woken(&self) -> Option<CellPtr> {
         self.woken.borrow_mut().pop_front()
     }
 
-    /// Takes the decision about the turn of a cell, if there is one.
+    /// Returns the waiting turn of a cell and the decision about its commit, and removes both.
+    /// Returns `None` if the commit is not decided yet.
     fn take_decided(&self, cell: CellPtr) -> Option<(Waiting, Decision)> {
         let at = cell.0.addr().get();
         let mut waiting = self.waiting.borrow_mut();
@@ -265,10 +271,10 @@ impl Worker {
         true
     }
 
-    /// Ends the current part of a turn of `cell`, and takes the next message: one that is lent to
-    /// the turn, or one from the mailbox. Returns `None` if there is no message that the activation
-    /// may handle, or if the turn may not take more. The message still occupies its place in a
-    /// bounded mailbox.
+    /// Ends the current part of a turn of `cell`, and takes the next message: one that the task has
+    /// kept for later, or one from the mailbox. Returns `None` if there is no message that the
+    /// activation may handle, or if the turn must not take more messages. The message still
+    /// occupies its place in a bounded mailbox.
     pub(crate) fn next_message<M: 'static>(&self, cell: CellPtr) -> Option<M> {
         if !self.is_running(cell) {
             return None;
@@ -324,8 +330,8 @@ impl Worker {
         part
     }
 
-    /// Keeps the parts of a turn, with their effects, until there is a decision about them (steps 1
-    /// and 2).
+    /// Keeps the parts of a turn, with their effects, until their commit is decided (steps 1 and
+    /// 2).
     fn await_decision(
         &self,
         cell: CellPtr,
@@ -353,14 +359,14 @@ impl Worker {
         self.commit();
     }
 
-    /// Finishes all turns for which there is a decision (step 4). Calls foreign code.
+    /// Finishes all turns whose commit was decided in the meantime (step 4). Calls foreign code.
     pub(super) fn finish_decided(&self) {
         while let Some(cell) = self.later.next_woken() {
             self.finish_one(cell);
         }
     }
 
-    /// Finishes the turn of a cell, if there is a decision about it.
+    /// Finishes the turn of a cell, if its commit was decided.
     pub(super) fn finish_one(&self, cell: CellPtr) {
         if let Some((waiting, decision)) = self.later.take_decided(cell) {
             self.finish_later(cell, waiting, decision);
@@ -408,7 +414,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Prepares this worker to finish a turn about which there is a decision.
+    /// Prepares this worker to finish a turn, after the decision about its commit.
     fn begin_to_finish(&self) {
         self.away.set(self.away.get() - 1);
         self.shared.note_decided();

@@ -12,7 +12,7 @@ impl Worker {
     }
 
     /// Takes out of the inboxes everything that other threads have sent to cells of this worker
-    /// (README, step 2).
+    /// (`cell/README.md`, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let (mut carrier, was_lent) = self.remote.ready.take();
@@ -100,7 +100,7 @@ impl Worker {
         self.sort_in_order(cell, unsafe { reverse(list) });
     }
 
-    /// Handles a list of envelopes, oldest first, like `sort_in`.
+    /// Does the same as `sort_in` for a list that begins with the oldest envelope.
     pub(super) fn sort_in_order(&self, cell: CellPtr, mut list: *mut Envelope) {
         cell.check_home(self.home);
         let (mut wanted, mut releases, mut late) = (false, 0, Vec::new());

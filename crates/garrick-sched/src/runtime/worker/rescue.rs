@@ -221,8 +221,8 @@ impl Worker {
         }
     }
 
-    /// Gives a lent cell back to its owner, by a note that carries the token of the cell (the right
-    /// to notify the owner).
+    /// Gives a lent cell back to its owner, by a note (an internal message) that carries the token
+    /// of the cell (the right to notify the owner).
     fn tell_owner(&self, cell: CellPtr) {
         let note = self.pool.take_envelope(Kind::Wake, 0, 0);
         // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have
@@ -324,8 +324,8 @@ impl Worker {
         }
     }
 
-    /// Handles the messages of an envelope down to slot `free`. `follows` must be true if more
-    /// messages follow.
+    /// Handles the unread messages of an envelope. The last of them is in slot `free`. `follows`
+    /// must be true if more messages follow.
     fn handle_messages(
         &self,
         cell: CellPtr,

@@ -24,7 +24,7 @@ pub(crate) enum Arrival {
 }
 
 impl Worker {
-    /// Returns true if [`Worker::take_arrivals`] has something to do.
+    /// Returns true if [`Worker::take_arrivals`] would find anything that was sent to this worker.
     #[inline]
     pub(crate) fn has_arrivals(&self) -> bool {
         self.has_something() || self.shared.queued() > 0
@@ -213,8 +213,8 @@ impl Worker {
         self.stop_running();
     }
 
-    /// Commits or undoes the last turn of a cell, if there is a decision about this turn. The cell
-    /// has got a WAKE note (a request for an activation). Runs no further turn.
+    /// Commits or undoes the last turn of a cell, if its commit was decided. The cell has got a
+    /// WAKE note (a request for an activation). Runs no further turn.
     pub(crate) fn finish_woken(&self, cell: CellPtr) {
         let _entered = Entered::new(self);
         self.finish_one(cell);
@@ -285,7 +285,7 @@ impl Worker {
         self.timers.wheel.with(|wheel| wheel.earliest())
     }
 
-    /// Returns true if there are timers.
+    /// Returns true if this worker has timers.
     #[inline]
     pub(crate) fn has_timers(&self) -> bool {
         !self.timers.are_calm() && self.has_timers_in_wheel()

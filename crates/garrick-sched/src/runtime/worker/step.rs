@@ -22,10 +22,10 @@ pub(super) type Way = u8;
 pub(super) const PLAIN: Way = 0;
 /// Runs the cell, and shows the kind of its task to other threads.
 pub(super) const SHOWN: Way = 1;
-/// Runs the cell, shows the kind of its task, and measures the activation.
+/// Runs the cell, shows the kind of its task to other threads, and measures the activation.
 pub(super) const TIMED: Way = 2;
-/// Runs the cell on the thread of a waiting asker, and shows the kind of its task. The worker
-/// counts as asleep, so the activation is counted later.
+/// Runs the cell on the thread of a waiting asker, and shows the kind of the task to other threads.
+/// The worker counts as asleep, so the activation is counted later.
 pub(super) const UNCOUNTED: Way = 3;
 
 /// Result of a step of the worker's loop.
@@ -126,8 +126,8 @@ impl Worker {
         }
     }
 
-    /// Checks for other work, and then runs a cell. `message` is the message with which the cell
-    /// was scheduled, or null.
+    /// Runs a cell. If other work is due, does this work first. `message` is the message with which
+    /// the cell was scheduled, or null.
     #[inline(always)]
     pub(super) fn activate<const WAY: Way>(
         &self,
@@ -144,8 +144,8 @@ impl Worker {
         Step::Ran
     }
 
-    /// Does all other work that is due. Then runs a cell that was already taken out of its queue,
-    /// unless the worker should stop.
+    /// Does all work that is due before the next activation. Then runs a cell that was already
+    /// taken out of its queue, unless the worker should stop.
     #[cold]
     #[inline(never)]
     fn attend_before<const WAY: Way>(
@@ -161,8 +161,8 @@ impl Worker {
         Step::Ran
     }
 
-    /// Does all other work as [`attend_before`](Self::attend_before) does, but without the
-    /// checks that there is any.
+    /// Does the same as [`attend_before`](Self::attend_before), but does not check first if any
+    /// work is due.
     #[inline(never)]
     fn attend_to_all_before<const WAY: Way>(
         &self,

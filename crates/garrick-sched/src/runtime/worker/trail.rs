@@ -43,7 +43,8 @@ impl Worker {
         self.trails.current.replace(Some(trail));
     }
 
-    /// Prepares this worker for the sends of the next turn, which has no trail (trace context).
+    /// Prepares this worker for sending the messages of the next turn, which has no trail (trace
+    /// context).
     #[inline]
     pub(super) fn send_from_home(&self) {
         let home = self.shared.hooks.sends_from(self.home);
@@ -64,8 +65,8 @@ impl Worker {
     }
 
     /// If it is time to measure how long messages wait, gives the next turn a
-    /// [`departure`](crate::runtime::departure). It records the time when the turn's messages are
-    /// sent. The next turn is the first turn of a timed activation.
+    /// [`departure`](crate::runtime::departure), which records the time when the turn's messages
+    /// are sent. The next turn is the first turn of a timed activation.
     pub(super) fn measure_departure(&self, table: &Table) {
         // A trail must not be set in a turn whose commit is decided later.
         if !table.commits_later

@@ -202,8 +202,8 @@ impl Worker {
         self.shared.count_dead_letters(name, reason, count);
     }
 
-    /// Returns the reason for which the unhandled messages of a task are counted as dead letters,
-    /// if the task has ended without a failure.
+    /// Returns the reason why the unhandled messages of a task are counted as dead letters, if the
+    /// task has ended without a failure.
     pub(crate) fn end_reason(&self) -> LetterReason {
         if self.closes.get() {
             LetterReason::ShutDown
