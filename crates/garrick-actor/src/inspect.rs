@@ -21,8 +21,8 @@ pub struct Inspection {
     /// Name of the actor's type, without modules. For a [`door`](crate::door) without an actor, the
     /// name of the door.
     pub task: String,
-    /// Name of the actor. For a child that was spawned without a name, the name that the child has
-    /// in reports of its supervisor. `None` for any other actor without a name.
+    /// Name of the actor. For a child that was spawned without a name, the name that its supervisor
+    /// uses in reports. `None` for any other actor without a name.
     pub name: Option<String>,
     /// Path of the actor. For an actor without a name, the path consists of the actor's type and
     /// id. `None` if no worker has answered and the actor has no supervisor.

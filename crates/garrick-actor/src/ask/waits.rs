@@ -214,8 +214,8 @@ impl Search {
     }
 }
 
-/// Returns the actors that a task is waiting for, in the order in which it asked them. Each is
-/// paired with the type of the asker.
+/// Returns the actors that a task is waiting for, in the order in which it asked them. Each actor
+/// is paired with the type of the asker.
 fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
     let hash = hash(task);
     let shard = shard(hash);

@@ -346,7 +346,7 @@ struct Witness<Q, R: 'static> {
     breaker: Address<Entry<Q, R>>,
     period: u64,
     is_bad: fn(&R) -> bool,
-    /// Reply to the asker. `None` after it has been answered or dropped.
+    /// Reply to the asker. `None` once an answer has been sent or the reply has been dropped.
     reply: Option<Reply<R>>,
 }
 

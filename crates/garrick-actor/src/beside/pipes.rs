@@ -43,8 +43,7 @@ struct Members {
     /// Request to be notified when the actor stops (a watch). The notification cancels the futures
     /// and streams.
     watch: Option<Watch>,
-    /// True after the first future or stream was added, because adding it begins the watch of the
-    /// actor.
+    /// True once the first future or stream has been added. From then on, the actor is watched.
     is_watching: bool,
     /// True once all futures and streams have been cancelled. After that, none can be added.
     is_cancelled: bool,
@@ -118,9 +117,9 @@ impl Pipes {
     /// Adds a running future or stream, which `cell` can cancel. Returns `None` if
     /// [`Pipes::cancel`] has been called.
     ///
-    /// The second value of the result is true if this call has set up the watch of the actor. In
-    /// this case, the caller must commit the current turn immediately, so that the watch takes
-    /// effect.
+    /// The second value of the result is true if this call has requested the notification that the
+    /// actor has stopped (a watch). In this case, the caller must commit the current turn
+    /// immediately, so that the watch takes effect.
     pub(crate) fn enter<M: Send + 'static>(
         self: &Arc<Self>,
         cell: Arc<dyn Cancel>,

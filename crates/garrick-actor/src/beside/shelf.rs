@@ -121,7 +121,7 @@ mod tests {
     }
 
     /// A simple model of a stash (a shelf), which consists of two lists. The test compares the real
-    /// stash with it.
+    /// stash with this model.
     #[derive(Clone, Default)]
     struct Model {
         kept: Vec<u32>,

@@ -13,7 +13,7 @@ pub(super) struct Entry<M: Send + 'static> {
     /// Task of the actor. Set when the task has been spawned.
     body: OnceLock<Address<Word<M>>>,
     /// The shared state of the actor, and the number of the current opening, which is a period in
-    /// which the actor has addresses. When the entry is dropped, the task is notified that the
+    /// which the actor has addresses. When this `Entry` is dropped, the task is notified that the
     /// opening has ended. `None` if the actor's mailbox does not close.
     opening: Option<(Arc<Shared<M>>, u64)>,
 }
@@ -109,8 +109,8 @@ impl<M: Send + 'static> Gate<M> {
         }
     }
 
-    /// Prefetches the state that the actor's next poll needs. The cache misses of all parts then
-    /// overlap. Without prefetching, they would follow one another during the poll.
+    /// Prefetches the state that the actor's next poll needs. The cache misses of the poll then
+    /// overlap. Without prefetching, each cache miss would wait for the previous one.
     fn prefetch(&self, shared: &Shared<M>) {
         if let Some(future) = self.future.get() {
             shared.prefetch();

@@ -134,8 +134,8 @@ impl<M: Send + 'static> Tells for Arc<Shared<M>> {
 }
 
 impl<M: Send + 'static> Note<Arc<Shared<M>>> {
-    /// Reads the note. Returns true if it was sent to the incarnation `by` of the actor, and false
-    /// if it was sent to an earlier incarnation.
+    /// Reads the note. Returns true if the note was sent to the incarnation `by` of the actor, and
+    /// false if the note was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> bool {
         self.0.take().is_some_and(|to| Arc::ptr_eq(&to, by))
     }
@@ -158,8 +158,9 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 }
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
-    /// Reads the note. Returns the number of the opening if the note was sent to the incarnation
-    /// `by` of the actor. Returns `None` if the note was sent to an earlier incarnation.
+    /// Reads the note. Returns the number of the opening that has ended (a period in which the
+    /// actor had addresses), if the note was sent to the incarnation `by` of the actor. Returns
+    /// `None` if the note was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
