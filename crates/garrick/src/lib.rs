@@ -44,11 +44,11 @@
 //! | share work between plain threads | [`steal`]: a work-stealing channel |
 //! | configure and observe a system | [`system`]; the feature `telemetry`; the feature `tracing`, which adds a `tracing` span for each turn |
 //! | use sockets, files and signals | the feature `tokio` |
-//! | keep the state of actors over restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps it in a database; the feature `journal-nats`, which keeps it on a server |
+//! | keep the state of actors when the process restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps the state in a database; the feature `journal-nats`, which keeps the state on a server |
 //! | send to actors on other nodes | the feature `cluster`; the feature `cluster-nats` for nodes in other processes |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
 //! | encode messages for other nodes and other versions of a program | the feature `wire` |
-//! | find the order or fault in which a program fails | the feature `sim` |
+//! | find an order of events, or a fault, that makes a program fail | the feature `sim` |
 //!
 //! # Guides
 //!

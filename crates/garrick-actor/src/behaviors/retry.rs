@@ -77,7 +77,8 @@ where
 pub struct Retry<Q, R: 'static> {
     service: Service<Q, R>,
     policy: Policy<R>,
-    /// Number of questions so far. It gives each question a different sequence of random numbers.
+    /// Number of questions so far. Used to give each question a different sequence of random
+    /// numbers.
     asked: u64,
 }
 

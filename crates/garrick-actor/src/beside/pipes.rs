@@ -23,7 +23,7 @@ use garrick_sched::{Address, Room, TaskId, Watch};
 
 use super::table::{Table, lock};
 
-/// Default maximum number of futures of one actor that are polled concurrently.
+/// Default limit on how many futures of one actor are polled concurrently.
 pub(crate) const PIPES_MAX: usize = 64;
 
 /// A running future or stream.

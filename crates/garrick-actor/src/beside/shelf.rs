@@ -59,7 +59,8 @@ impl<M> Shelf<M> {
         count
     }
 
-    /// Commits the turn. Returns the messages that the turn has unstashed, oldest first.
+    /// Commits the changes of the turn. Returns the messages that the turn has unstashed, oldest
+    /// first.
     #[must_use = "the messages must be sent to the actor"]
     pub(crate) fn commit(&mut self) -> Several<VecDeque<M>> {
         self.added = 0;

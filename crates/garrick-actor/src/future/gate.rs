@@ -83,8 +83,8 @@ struct Gate<M: Send + 'static> {
     future: OnceLock<Place>,
 }
 
-/// Number of bytes at the start of an actor's task that senders prefetch. These bytes contain most
-/// of the fields that a poll needs.
+/// Senders prefetch this number of bytes from the start of an actor's task. These bytes contain
+/// most of the fields that a poll needs.
 const BODY_BYTES: usize = 192;
 
 impl<M: Send + 'static> Gate<M> {

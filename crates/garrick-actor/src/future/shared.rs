@@ -352,8 +352,8 @@ impl<M: Send + 'static> Shared<M> {
         self.has_wishes.load(Relaxed)
     }
 
-    /// Takes what the future has requested for the end of the poll: another result of the turn, and
-    /// actions to run.
+    /// Takes what the future has requested for the end of the poll: a different result of the turn,
+    /// and actions to run.
     pub(super) fn take_wishes(&self) -> (Option<Next>, Vec<Birth<M>>) {
         if !self.has_wishes() {
             return (None, Vec::new());

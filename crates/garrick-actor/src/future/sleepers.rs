@@ -28,7 +28,7 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// Number of stale entries up to which a table does not remove its stale entries.
+/// A table that has at most this many stale entries does not remove them.
 const SWEPT_MIN: usize = 32;
 
 /// A key that identifies a sleep. It becomes invalid when the sleep is over or cancelled.

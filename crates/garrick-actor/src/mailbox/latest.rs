@@ -167,8 +167,8 @@ struct Oldest<M> {
 }
 
 impl<M: Send + 'static> Oldest<M> {
-    /// Sends this actor itself orders to handle one message each, until as many orders are pending
-    /// as there are messages in the queue.
+    /// Sends orders to this actor itself until one order is pending for each message in the queue.
+    /// Each order makes the actor handle one message.
     fn order(&mut self, front: &Address<M>, cx: &Context<'_, Order<M>>) -> Next {
         let waiting = {
             let mut waiting = self.shared.lock();

@@ -48,8 +48,8 @@ pub(super) enum Report {
     /// The actor has been dropped, or will be dropped later without another report. The supervisor
     /// need not wait until the actor has been dropped.
     Down,
-    /// A turn that handled a kept message was undone: a message that arrived while the actor could
-    /// not handle messages. The supervisor must send [`Job::Drain`] again.
+    /// The turn that handled a kept message was undone. (A message is kept if it arrives while the
+    /// actor cannot handle messages.) The supervisor must send [`Job::Drain`] again.
     Undone,
     /// The actor has failed or stopped. The actor handles no message until the supervisor has
     /// decided what to do.
@@ -64,7 +64,7 @@ pub(super) enum Report {
 pub(super) enum Note {
     /// A report from the child with this number.
     Report(Id, Report),
-    /// A child has stored a report on the [`Desk`], from a turn that was undone.
+    /// A child has stored a report on the [`Desk`] in a turn that was undone.
     Look,
     /// Add a child.
     Add(Id, Policy, Box<dyn Member>),

@@ -142,8 +142,8 @@ impl Crew {
         }
     }
 
-    /// Returns the children that must be restarted together with `id`. Marks for removal the
-    /// children that are never restarted.
+    /// Returns the children that must be stopped when the child `id` is restarted. Marks for
+    /// removal those children that are never restarted.
     pub(super) fn affected(&mut self, id: Id) -> Vec<Id> {
         let affected: Vec<Id> = match self.strategy {
             Strategy::OneForOne => vec![id],
