@@ -161,8 +161,8 @@ struct Errand<Q, R: 'static> {
     question: Q,
     /// Reply to the asker. `None` once the question has been answered or no tries are left.
     reply: Option<Reply<R>>,
-    /// Settings of the retries. In this copy, `tries` is the number of remaining tries, and
-    /// `ceiling` is the upper limit of the next pause.
+    /// Copy of the settings for this question. In the copy, `tries` is the number of remaining
+    /// tries, and `ceiling` is the upper limit of the next pause.
     policy: Policy<R>,
     random: Random,
 }

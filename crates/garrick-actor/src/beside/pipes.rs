@@ -38,7 +38,7 @@ struct Members {
     /// The running futures and streams by number, in the order in which they were added. Each of
     /// them adds and removes itself.
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
-    /// Number of the future or stream that was added last.
+    /// Number that identifies the future or stream that was added last.
     last: u64,
     /// Request to be notified when the actor stops (a watch). The notification cancels the futures
     /// and streams.

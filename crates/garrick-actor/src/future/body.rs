@@ -353,7 +353,7 @@ where
         self.shared.bell.answer();
     }
 
-    /// Ends a poll during which other threads may have woken the actor, or in which the future has
+    /// Ends a poll. During the poll, other threads may have woken the actor, or the future may have
     /// requested something for the end of the turn.
     #[inline(never)]
     fn rest_with_others(&mut self, hungry: bool, turn: &Turn<'_, Word<M>>) -> Next {

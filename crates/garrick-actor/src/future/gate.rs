@@ -45,7 +45,7 @@ impl<M: Send + 'static> Entry<M> {
         })
     }
 
-    /// Stores the address of the task that has been spawned.
+    /// Stores the address of the actor's task, which has just been spawned.
     pub(super) fn set(&self, body: Address<Word<M>>) {
         let set = self.body.set(body);
         debug_assert!(set.is_ok(), "the address of the task is set only once");

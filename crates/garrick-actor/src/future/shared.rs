@@ -158,9 +158,9 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 }
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
-    /// Reads the note. Returns the number of the opening that has ended (a period in which the
-    /// actor had addresses), if the note was sent to the incarnation `by` of the actor. Returns
-    /// `None` if the note was sent to an earlier incarnation.
+    /// Reads the note. If the note was sent to the incarnation `by` of the actor, returns the
+    /// number of the opening that has ended. An opening is a period in which the actor has
+    /// addresses. Returns `None` if the note was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
@@ -205,7 +205,7 @@ pub(super) struct Inner<M: Send + 'static> {
     born: Vec<Birth<M>>,
 }
 
-/// Maximum number of bytes of a future that are prefetched before a poll. The state that the poll
+/// Maximum number of bytes that are prefetched from a future before a poll. The state that the poll
 /// needs can be anywhere in the future.
 const NEAR_BYTES_MAX: usize = 2048;
 

@@ -363,7 +363,7 @@ impl Crew {
         self.plans.is_due(number);
     }
 
-    /// Executes all steps of the plans that are possible now.
+    /// Executes all steps that the plans can execute now.
     pub(super) fn go_on(&mut self, turn: &Turn<'_, Note>) {
         for number in self.plans.take_touched() {
             let Some((key, step)) = self.plans.next_step(number) else {

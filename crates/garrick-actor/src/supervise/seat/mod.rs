@@ -40,7 +40,7 @@ use crate::quiet::Several;
 /// A function that creates the incarnations of an actor.
 type Factory<A> = Box<dyn Fn() -> A + Send>;
 
-/// State of the task of a child (its [`Front`]) that is not needed for each message.
+/// The part of a [`Front`] that is not needed for each message.
 struct Care<A: Actor> {
     factory: Factory<A>,
     line: Line,
