@@ -21,8 +21,8 @@ pub struct Inspection {
     /// Name of the actor's type, without modules. For a [`door`](crate::door) without an actor, the
     /// name of the door.
     pub task: String,
-    /// Name of the actor. For a child that was spawned without a name, the name that the child has
-    /// in reports of its supervisor. `None` for any other actor without a name.
+    /// Name of the actor. For a child that was spawned without a name, the name that its supervisor
+    /// uses in reports. `None` for any other actor without a name.
     pub name: Option<String>,
     /// Path of the actor. For an actor without a name, the path consists of the actor's type and
     /// id. `None` if no worker has answered and the actor has no supervisor.
@@ -30,9 +30,9 @@ pub struct Inspection {
     /// State of the actor.
     pub state: ActorState,
     /// Number of messages that wait in the mailbox. The message that is being handled and the
-    /// messages in the stash are not counted. `None` if the number is not known. This is the case
-    /// if the worker has not answered, or if the actor is async, has failed and is not yet
-    /// restarted, or has a mailbox with priorities.
+    /// messages in the stash are not counted. `None` if the number is not known. The number is not
+    /// known if the worker has not answered, if the actor is async, if the actor has failed and has
+    /// not been restarted yet, or if its mailbox has priorities.
     pub waiting: Option<u64>,
     /// Maximum number of waiting messages, if the mailbox is bounded.
     pub capacity: Option<usize>,
@@ -62,8 +62,8 @@ pub enum ActorState {
     Child(ChildState),
     /// The actor has ended.
     Ended,
-    /// The state is not known, because the address leads to a [`door`](crate::door) instead of an
-    /// actor, or because the caller is in a turn, which must not wait.
+    /// The state is not known. Either the address leads to a [`door`](crate::door) instead of an
+    /// actor, or the caller is in a turn, which must not wait.
     Unknown,
 }
 

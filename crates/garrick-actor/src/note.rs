@@ -12,12 +12,14 @@ mod active {
 
     use crate::failure::path::simulated;
 
-    /// A guard. While it exists, the notes of the thread that created it are sent to a simulation.
+    /// A guard. While the guard exists, the notes (recorded facts) of the thread that created the
+    /// guard are sent to a simulation.
     #[expect(missing_debug_implementations, reason = "only for the simulation")]
     pub struct Observing(());
 
     impl Observing {
-        /// Sends the notes of this thread to `observer`, until the returned guard is dropped.
+        /// Sends the notes (recorded facts) of this thread to `observer`, until the returned guard
+        /// is dropped.
         #[must_use]
         pub fn begin(observer: Address<Note>) -> Self {
             observe(Some(observer));

@@ -17,7 +17,8 @@ use std::mem;
 use garrick_sched::TaskId;
 use indexmap::IndexMap;
 
-/// Maximum number of slots of a short collection, whose holes are closed immediately.
+/// Maximum number of slots in a short collection. In a short collection, holes are closed
+/// immediately.
 const SHORT_MAX: usize = 32;
 
 struct Slot<T> {
@@ -122,8 +123,8 @@ impl<T> Roll<T> {
         member.expect("the slot of a valid index contains a member")
     }
 
-    /// Returns the index of the first member whose number is greater than `number`, or the length
-    /// if there is none.
+    /// Returns the index of the first member whose number is greater than `number`. If there is no
+    /// such member, returns the length of the collection.
     pub(crate) fn after(&self, number: u64) -> usize {
         let mut at = self.slots.partition_point(|slot| slot.number <= number);
         if self.ranks.is_empty() {

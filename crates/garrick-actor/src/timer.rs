@@ -97,8 +97,8 @@ impl<N, F> Alarm<N, F> {
 }
 
 impl<N, F> Drop for Alarm<N, F> {
-    /// Cancels the timer, so that [`Timer::is_cancelled`] returns true after the task of the timer
-    /// has ended.
+    /// Cancels the timer. So once the task of the timer has ended, [`Timer::is_cancelled`] returns
+    /// true.
     fn drop(&mut self) {
         self.timer.cancel();
     }

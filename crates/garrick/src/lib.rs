@@ -44,11 +44,11 @@
 //! | share work between plain threads | [`steal`]: a work-stealing channel |
 //! | configure and observe a system | [`system`]; the feature `telemetry`; the feature `tracing`, which adds a `tracing` span for each turn |
 //! | use sockets, files and signals | the feature `tokio` |
-//! | keep the state of actors over restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps it in a database; the feature `journal-nats`, which keeps it on a server |
+//! | keep the state of actors when the process restarts | the feature `journal`, with the attribute `#[garrick::durable]`; the feature `journal-sqlite`, which keeps the state in a database; the feature `journal-nats`, which keeps the state on a server |
 //! | send to actors on other nodes | the feature `cluster`; the feature `cluster-nats` for nodes in other processes |
 //! | communicate with another program over an encrypted connection | the feature `secure` |
 //! | encode messages for other nodes and other versions of a program | the feature `wire` |
-//! | find the order or fault in which a program fails | the feature `sim` |
+//! | find an order of events, or a fault, that makes a program fail | the feature `sim` |
 //!
 //! # Guides
 //!
@@ -120,37 +120,37 @@ pub use ::metrics;
 #[cfg(feature = "tokio")]
 pub use garrick_tokio as tokio;
 
-/// Runs the Rust code in the project's README as tests of the documentation.
+/// Runs the Rust code in the project's README as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
-/// Runs the Rust code in the README of the package `garrick` as tests of the documentation.
+/// Runs the Rust code in the README of the package `garrick` as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct PackageReadme;
 
-/// Runs the Rust code in the README of `garrick-cluster` as tests of the documentation.
+/// Runs the Rust code in the README of `garrick-cluster` as documentation tests.
 #[cfg(all(doctest, feature = "cluster"))]
 #[doc = include_str!("../../garrick-cluster/README.md")]
 pub struct ClusterReadme;
 
-/// Runs the Rust code in the README of `garrick-journal` as tests of the documentation.
+/// Runs the Rust code in the README of `garrick-journal` as documentation tests.
 #[cfg(all(doctest, feature = "journal"))]
 #[doc = include_str!("../../garrick-journal/README.md")]
 pub struct JournalReadme;
 
-/// Runs the programs in the tutorial as tests of the documentation.
+/// Runs the programs in the tutorial as documentation tests.
 #[cfg(all(doctest, feature = "journal", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/tutorial.md")]
 pub struct Tutorial;
 
-/// Runs the examples of the guide to supervision as tests of the documentation.
+/// Runs the examples in the guide to supervision as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/supervision.md")]
 pub struct Supervision;
 
-/// Runs the examples of the guide to the small standard actors as tests of the documentation.
+/// Runs the examples in the guide to the small standard actors as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/behaviors.md")]
 pub struct Behaviors;
@@ -171,74 +171,74 @@ pub struct DurableMacro;
 #[doc = include_str!("../../garrick-macros/src/stored.md")]
 pub struct StoredMacro;
 
-/// Runs the examples of the guide to clusters as tests of the documentation.
+/// Runs the examples in the guide to clusters as documentation tests.
 #[cfg(all(doctest, feature = "cluster"))]
 #[doc = include_str!("../../../docs/cluster.md")]
 pub struct Cluster;
 
-/// Runs the examples of the guide to mailboxes as tests of the documentation.
+/// Runs the examples in the guide to mailboxes as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mailboxes.md")]
 pub struct Mailboxes;
 
-/// Runs the examples of the guide to time and the stash as tests of the documentation.
+/// Runs the examples in the guide to timers and the stash as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/time-and-stash.md")]
 pub struct TimeAndStash;
-/// Runs the examples of the guide to routers and pools as tests of the documentation.
+/// Runs the examples in the guide to routers and pools as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/routing.md")]
 pub struct Routing;
 
-/// Runs the examples of the guide to names, topics and dead letters as tests of the documentation.
+/// Runs the examples in the guide to names, topics and dead letters as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/naming.md")]
 pub struct Naming;
 
-/// Runs the examples of the guide to turns and sponsors as tests of the documentation.
+/// Runs the examples in the guide to turns and sponsors as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
 
-/// Runs the examples of the guide to failures, shutdown and testing of pipelines as tests.
+/// Runs the examples in the guide to the life of a pipeline as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipeline-life.md")]
 pub struct PipelineLife;
 
-/// Runs the examples of the guide to the work-stealing channel as tests of the documentation.
+/// Runs the examples in the guide to the work-stealing channel as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/work-stealing.md")]
 pub struct WorkStealing;
 
-/// Runs the examples of the guide to telemetry as tests of the documentation.
+/// Runs the examples in the guide to telemetry as documentation tests.
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
 pub struct TelemetryGuide;
-/// Runs the examples of the guide to operations as tests of the documentation.
+/// Runs the examples in the guide to operations as documentation tests.
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/operations.md")]
 pub struct Operations;
-/// Runs the examples of the guide to metrics as tests of the documentation.
+/// Runs the examples in the guide to metrics as documentation tests.
 #[cfg(all(doctest, feature = "metrics"))]
 #[doc = include_str!("../../../docs/metrics.md")]
 pub struct MetricsGuide;
-/// Runs the examples of the guide to pipelines as tests of the documentation.
+/// Runs the examples in the guide to pipelines as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipelines.md")]
 pub struct Pipelines;
-/// Runs the examples of the guide to async actors as tests of the documentation.
+/// Runs the examples in the guide to async actors as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/async.md")]
 pub struct Async;
-/// Runs the examples of the guide to tokio as tests of the documentation.
+/// Runs the examples in the guide to tokio as documentation tests.
 #[cfg(all(doctest, feature = "tokio"))]
 #[doc = include_str!("../../../docs/tokio.md")]
 pub struct TokioGuide;
-/// Runs the examples of the guide to the secure socket as tests of the documentation.
+/// Runs the examples in the guide to the secure socket as documentation tests.
 #[cfg(all(doctest, feature = "secure"))]
 #[doc = include_str!("../../../docs/secure-socket.md")]
 pub struct SecureSocket;
-/// Runs the examples of the guide to durable actors as tests of the documentation.
+/// Runs the examples in the guide to durable actors as documentation tests.
 #[cfg(all(doctest, feature = "journal", feature = "sim", feature = "telemetry"))]
 #[doc = include_str!("../../../docs/durable.md")]
 pub struct DurableGuide;
@@ -246,39 +246,39 @@ pub struct DurableGuide;
 #[cfg(all(doctest, feature = "wire"))]
 #[doc = include_str!("../../garrick-macros/src/wire.md")]
 pub struct WireMacro;
-/// Runs the examples of the guide to messages between nodes as tests of the documentation.
+/// Runs the examples in the guide to messages between nodes as documentation tests.
 #[cfg(all(doctest, feature = "wire"))]
 #[doc = include_str!("../../../docs/wire.md")]
 pub struct WireGuide;
-/// Runs the examples of the guide to simulation as tests of the documentation.
+/// Runs the examples in the guide to simulation as documentation tests.
 #[cfg(all(doctest, feature = "sim"))]
 #[doc = include_str!("../../../docs/simulation.md")]
 pub struct SimulationGuide;
-/// Runs the examples of the guide to the Savina benchmarks as tests of the documentation.
+/// Runs the examples in the guide to the Savina benchmarks as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/savina.md")]
 pub struct Savina;
-/// Runs the examples of the page with answers to common questions as tests of the documentation.
+/// Runs the examples on the page of common questions as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/faq.md")]
 pub struct Faq;
-/// Runs the programs of the guide to patterns as tests of the documentation.
+/// Runs the programs in the guide to patterns as documentation tests.
 #[cfg(all(doctest, feature = "sim"))]
 #[doc = include_str!("../../../docs/patterns.md")]
 pub struct Patterns;
-/// Runs the examples of the guide to testing as tests of the documentation.
+/// Runs the examples in the guide to testing as documentation tests.
 #[cfg(all(doctest, feature = "sim"))]
 #[doc = include_str!("../../../docs/testing.md")]
 pub struct Testing;
-/// Runs the program of the guide for people who know Akka or Pekko as a test of the documentation.
+/// Runs the program in the guide for people who know Akka or Pekko as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-pekko.md")]
 pub struct FromPekko;
-/// Runs the program of the guide for people who know Erlang as a test of the documentation.
+/// Runs the program in the guide for people who know Erlang as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-erlang.md")]
 pub struct FromErlang;
-/// Runs the program of the guide for people who know Orleans as a test of the documentation.
+/// Runs the program in the guide for people who know Orleans as a documentation test.
 #[cfg(all(doctest, feature = "cluster"))]
 #[doc = include_str!("../../../docs/from-orleans.md")]
 pub struct FromOrleans;

@@ -14,9 +14,9 @@
 //!
 //! An entry exists as long as its [`Wait`]. The `Wait` belongs to the task that implements the
 //! deadline of the question (`within.rs`). It is dropped together with this task, even if the turn
-//! that asked is undone. Adding or removing an entry takes a lock with little contention. It needs
-//! no allocation once the table is large enough. The graph is searched for circles only when a
-//! timeout has passed.
+//! that asked is undone. Adding or removing an entry takes a lock with little contention, and no
+//! allocation once the table is large enough. The graph is searched for circles only when a timeout
+//! has passed.
 
 use std::hash::BuildHasher;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -214,8 +214,8 @@ impl Search {
     }
 }
 
-/// Returns the actors that a task is waiting for, in the order in which it asked them. Each is
-/// paired with the type of the asker.
+/// Returns the actors that a task is waiting for, in the order in which it asked them. Each actor
+/// is paired with the type of the asker.
 fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
     let hash = hash(task);
     let shard = shard(hash);

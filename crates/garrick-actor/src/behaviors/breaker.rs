@@ -195,8 +195,8 @@ where
 /// A message to the core of the breaker, which is the actor that does its work.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
-    /// The result of a question. `period` is the value of [`Core::period`], the number of changes
-    /// of the state, when the question was asked.
+    /// The result of a question. `period` is the number of state changes ([`Core::period`]) at the
+    /// time when the question was asked.
     Verdict {
         period: u64,
         is_good: bool,
@@ -346,7 +346,7 @@ struct Witness<Q, R: 'static> {
     breaker: Address<Entry<Q, R>>,
     period: u64,
     is_bad: fn(&R) -> bool,
-    /// Reply to the asker. `None` after it has been answered or dropped.
+    /// Reply to the asker. `None` once an answer has been sent or the reply has been dropped.
     reply: Option<Reply<R>>,
 }
 

@@ -77,7 +77,8 @@ where
 pub struct Retry<Q, R: 'static> {
     service: Service<Q, R>,
     policy: Policy<R>,
-    /// Number of questions so far. It gives each question a different sequence of random numbers.
+    /// Number of questions so far. Used to give each question a different sequence of random
+    /// numbers.
     asked: u64,
 }
 
@@ -160,8 +161,8 @@ struct Errand<Q, R: 'static> {
     question: Q,
     /// Reply to the asker. `None` once the question has been answered or no tries are left.
     reply: Option<Reply<R>>,
-    /// Settings of the retries. In this copy, `tries` is the number of remaining tries, and
-    /// `ceiling` is the upper limit of the next pause.
+    /// Copy of the settings for this question. In the copy, `tries` is the number of remaining
+    /// tries, and `ceiling` is the upper limit of the next pause.
     policy: Policy<R>,
     random: Random,
 }

@@ -60,7 +60,7 @@ enum Watched<Q, R> {
 struct Stopwatch<Q, R: 'static> {
     service: Service<Q, R>,
     began: Nanos,
-    /// Reply to the asker. `None` after it has been answered or dropped.
+    /// Reply to the asker. `None` once an answer has been sent or the reply has been dropped.
     reply: Option<Reply<(R, Duration)>>,
 }
 
@@ -197,7 +197,7 @@ enum Patient<Q, R> {
 struct Patience<Q, R: 'static> {
     service: Service<Q, R>,
     after: Duration,
-    /// Reply to the asker. `None` after it has been answered or dropped.
+    /// Reply to the asker. `None` once an answer has been sent or the reply has been dropped.
     reply: Option<Reply<R>>,
     timer: Option<Timer>,
 }

@@ -24,7 +24,7 @@ pub(crate) struct Beside {
 pub(crate) struct More {
     /// Maximum number of stashed messages, if it was set.
     pub(crate) stash: Option<usize>,
-    /// Change of the receive timeout that the current turn has requested. The context of the turn
+    /// Change to the receive timeout that the current turn has requested. The context of the turn
     /// writes this field, and the wrapper around the actor reads it. `None` for an actor without a
     /// receive timeout.
     pub(crate) patience: Option<Cell<Option<Patience>>>,
@@ -39,7 +39,7 @@ impl Beside {
         self.more.as_ref()?.stash
     }
 
-    /// Returns the change of the receive timeout that this turn has requested. `None` for an actor
+    /// Returns the change to the receive timeout that this turn has requested. `None` for an actor
     /// without a receive timeout.
     pub(crate) fn patience(&self) -> Option<&Cell<Option<Patience>>> {
         self.more.as_ref()?.patience.as_ref()

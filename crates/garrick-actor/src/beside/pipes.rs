@@ -23,7 +23,7 @@ use garrick_sched::{Address, Room, TaskId, Watch};
 
 use super::table::{Table, lock};
 
-/// Default maximum number of futures of one actor that are polled concurrently.
+/// Default limit on how many futures of one actor are polled concurrently.
 pub(crate) const PIPES_MAX: usize = 64;
 
 /// A running future or stream.
@@ -38,13 +38,12 @@ struct Members {
     /// The running futures and streams by number, in the order in which they were added. Each of
     /// them adds and removes itself.
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
-    /// Number of the future or stream that was added last.
+    /// Number that identifies the future or stream that was added last.
     last: u64,
     /// Request to be notified when the actor stops (a watch). The notification cancels the futures
     /// and streams.
     watch: Option<Watch>,
-    /// True after the first future or stream was added, because adding it begins the watch of the
-    /// actor.
+    /// True once the first future or stream has been added. From then on, the actor is watched.
     is_watching: bool,
     /// True once all futures and streams have been cancelled. After that, none can be added.
     is_cancelled: bool,
@@ -118,9 +117,9 @@ impl Pipes {
     /// Adds a running future or stream, which `cell` can cancel. Returns `None` if
     /// [`Pipes::cancel`] has been called.
     ///
-    /// The second value of the result is true if this call has set up the watch of the actor. In
-    /// this case, the caller must commit the current turn immediately, so that the watch takes
-    /// effect.
+    /// The second value of the result is true if this call has requested the notification that the
+    /// actor has stopped (a watch). In this case, the caller must commit the current turn
+    /// immediately, so that the watch takes effect.
     pub(crate) fn enter<M: Send + 'static>(
         self: &Arc<Self>,
         cell: Arc<dyn Cancel>,

@@ -59,7 +59,8 @@ impl<M> Shelf<M> {
         count
     }
 
-    /// Commits the turn. Returns the messages that the turn has unstashed, oldest first.
+    /// Commits the changes of the turn. Returns the messages that the turn has unstashed, oldest
+    /// first.
     #[must_use = "the messages must be sent to the actor"]
     pub(crate) fn commit(&mut self) -> Several<VecDeque<M>> {
         self.added = 0;
@@ -121,7 +122,7 @@ mod tests {
     }
 
     /// A simple model of a stash (a shelf), which consists of two lists. The test compares the real
-    /// stash with it.
+    /// stash with this model.
     #[derive(Clone, Default)]
     struct Model {
         kept: Vec<u32>,

@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// Takes the path of the actor whose turn has just panicked on this thread. Returns `None` if the
-/// actor has no path or is of another type than `task`.
+/// actor has no path, or if its type is not `task`.
 pub(crate) fn take_failed(task: &str) -> Option<ActorPath> {
     let failed = FAILED.take();
     // A path left behind by a destructor belongs to another actor.
@@ -31,8 +31,9 @@ pub(crate) fn leave(name: &'static str, path: Option<&ActorPath>) {
     let _ = FAILED.try_with(|last| last.replace(failed));
 }
 
-/// A guard for one turn, which stores the path for [`take_failed`] when it is dropped. The guard is
-/// dropped only if the turn fails. After any other turn, `mem::forget` is called with the guard.
+/// A guard for one turn. Dropping the guard stores the path of the actor for [`take_failed`]. The
+/// guard is dropped only if the turn fails. After any other turn, `mem::forget` is called with the
+/// guard.
 pub(crate) struct Witness<'a> {
     name: &'static str,
     path: Option<&'a ActorPath>,

@@ -34,7 +34,7 @@ enum Word<M> {
     /// The actor has received a message. If it receives no other message, the timeout's message is
     /// due at the given time.
     Came(Nanos, Address<M>),
-    /// The turn of a message was undone or has panicked.
+    /// The turn that handled a message was undone or has panicked.
     Undone,
     /// The timeout was changed. The timeout's message is due at the given time.
     Arm(Nanos, Address<M>),

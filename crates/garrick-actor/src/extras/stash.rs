@@ -57,8 +57,8 @@ fn drop_of(owner: TaskId) {
     }
 }
 
-/// The stashed messages of an actor, with two flags: the current turn has changed the stash, and
-/// the end of the actor will drop it.
+/// The stashed messages of an actor, with two flags. The first flag is true if the current turn has
+/// changed the stash. The second flag is true if the stash will be dropped when the actor stops.
 struct Inner<M> {
     shelf: Shelf<M>,
     /// True if the current turn has changed the stash.
@@ -109,7 +109,7 @@ impl<M: Send + 'static> Drops for Stash<M> {
     }
 }
 
-/// The changes of a turn to the stash of its actor.
+/// The changes that a turn makes to the stash of its actor.
 struct Changes<M> {
     stash: Arc<Stash<M>>,
     actor: Address<M>,

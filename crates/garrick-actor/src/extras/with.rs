@@ -23,7 +23,7 @@ pub struct Options<M: 'static> {
     /// Maximum number of stashed messages, if it is set.
     pub(crate) stash: Option<usize>,
     pub(crate) receive_timeout: Option<Timeout<M>>,
-    /// Maximum number of the actor's futures that are polled concurrently.
+    /// Limit on how many futures of the actor are polled concurrently.
     pub(crate) pipe_limit: Option<usize>,
 }
 

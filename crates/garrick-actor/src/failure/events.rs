@@ -25,8 +25,8 @@ pub(crate) fn failed(system: &str, failure: &Failure) {
     }
 }
 
-/// Logs a single event for `more` failures of a supervisor's children that have no events of their
-/// own. `last` is the last of these failures.
+/// Logs one event that stands for `more` failures. All of them are failures of children of
+/// `supervisor`, and none of them has its own event. `last` is the last failure.
 pub(crate) fn failed_more(system: &str, supervisor: &ActorPath, more: u64, last: &Failure) {
     let (supervisor, actor, reason) = (supervisor.as_str(), last.task, &*last.message);
     let path = last.path.as_ref().map(ActorPath::as_str);

@@ -50,7 +50,7 @@ impl Fault {
         Self::Error(take_why().into())
     }
 
-    /// Returns the text of the fault. Catches a panic of an error's `Display`.
+    /// Returns the text of the fault. If the `Display` of an error panics, catches the panic.
     pub(crate) fn said(&self) -> String {
         said(|| self.to_string())
     }

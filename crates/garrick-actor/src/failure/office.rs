@@ -32,7 +32,7 @@ pub(crate) struct Office {
 }
 
 /// The omitted reports about the children of one supervisor. Instead of these reports, a single
-/// line with their number is printed.
+/// line is printed, which contains the number of omitted reports.
 #[derive(Default)]
 pub(crate) struct Omitted {
     /// Number of omitted reports about restarts.

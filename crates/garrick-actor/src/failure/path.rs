@@ -115,7 +115,7 @@ fn next_number() -> u64 {
     *last
 }
 
-/// Numbers of paths in a simulation, which are the same in every run.
+/// The numbers in the paths of actors in a simulation. An actor gets the same number in every run.
 #[cfg(feature = "sim")]
 pub(crate) mod simulated {
     use std::cell::Cell;

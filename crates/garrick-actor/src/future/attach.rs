@@ -18,7 +18,7 @@ use super::incoming::Incoming;
 use super::piped::{self, Lead, PipeError, Wake, Work};
 use crate::model::context::Context;
 
-/// Default maximum number of items of a stream that are in flight.
+/// Default limit on how many items of one stream can be in flight.
 const UNDER_WAY_MAX: NonZero<usize> = NonZero::new(16).unwrap();
 
 /// A message from a stream that is attached to an actor.

@@ -30,8 +30,8 @@ pub trait Named: 'static {
     fn name() -> &'static str;
 }
 
-/// Adds messages to the queue from which the future of the actor receives. If a part of the future
-/// waits for a message with its own waker, wakes this part.
+/// Adds messages to the queue from which the future of the actor receives its messages. If a part
+/// of the future waits for a message with its own waker, wakes this part.
 #[inline(never)]
 fn fill_queue<M: Send + 'static>(
     shared: &Shared<M>,
@@ -100,9 +100,9 @@ enum Pause {
 
 /// The storage through which the future receives messages.
 enum Inbound<M: Send + 'static> {
-    /// The future receives from a queue in [`Shared`], which can be read on any thread. This
-    /// variant contains only the messages that have arrived since the last poll. They are moved to
-    /// the queue in [`Shared`] before the next poll.
+    /// The future receives messages from a queue in [`Shared`], which can be read on any thread.
+    /// This variant contains only the messages that have arrived since the last poll. They are
+    /// moved to the queue in [`Shared`] before the next poll.
     Queue(VecDeque<M>),
     /// The messages for async handlers (a [`Hand`]). The task lends them to the future during a
     /// poll.
@@ -177,7 +177,8 @@ where
         }
     }
 
-    /// Returns the data for the future if the future has not been created.
+    /// Returns the data from which the future is created, or `None` if the future has already been
+    /// created.
     pub(super) fn take_data(&mut self) -> Option<D> {
         match mem::replace(&mut self.life, Life::Over) {
             Life::Planned(data, _) => Some(*data),
@@ -352,7 +353,7 @@ where
         self.shared.bell.answer();
     }
 
-    /// Ends a poll during which other threads may have woken the actor, or in which the future has
+    /// Ends a poll. During the poll, other threads may have woken the actor, or the future may have
     /// requested something for the end of the turn.
     #[inline(never)]
     fn rest_with_others(&mut self, hungry: bool, turn: &Turn<'_, Word<M>>) -> Next {

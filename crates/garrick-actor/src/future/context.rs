@@ -134,7 +134,7 @@ impl<M: Send + 'static> AsyncContext<M> {
         self.shared.bell.polls()
     }
 
-    /// Ends the turn of the current poll with `next` instead of a commit.
+    /// Requests that the current turn (a poll) ends with `next` instead of a commit.
     pub(super) fn wish_for_end(&self, next: Next) {
         self.shared.wish_for_end(next);
     }

@@ -13,7 +13,7 @@ pub(super) struct Entry<M: Send + 'static> {
     /// Task of the actor. Set when the task has been spawned.
     body: OnceLock<Address<Word<M>>>,
     /// The shared state of the actor, and the number of the current opening, which is a period in
-    /// which the actor has addresses. When the entry is dropped, the task is notified that the
+    /// which the actor has addresses. When this `Entry` is dropped, the task is notified that the
     /// opening has ended. `None` if the actor's mailbox does not close.
     opening: Option<(Arc<Shared<M>>, u64)>,
 }
@@ -45,7 +45,7 @@ impl<M: Send + 'static> Entry<M> {
         })
     }
 
-    /// Stores the address of the task that has been spawned.
+    /// Stores the address of the actor's task, which has just been spawned.
     pub(super) fn set(&self, body: Address<Word<M>>) {
         let set = self.body.set(body);
         debug_assert!(set.is_ok(), "the address of the task is set only once");
@@ -83,8 +83,8 @@ struct Gate<M: Send + 'static> {
     future: OnceLock<Place>,
 }
 
-/// Number of bytes at the start of an actor's task that senders prefetch. These bytes contain most
-/// of the fields that a poll needs.
+/// Senders prefetch this number of bytes from the start of an actor's task. These bytes contain
+/// most of the fields that a poll needs.
 const BODY_BYTES: usize = 192;
 
 impl<M: Send + 'static> Gate<M> {
@@ -109,8 +109,8 @@ impl<M: Send + 'static> Gate<M> {
         }
     }
 
-    /// Prefetches the state that the actor's next poll needs. The cache misses of all parts then
-    /// overlap. Without prefetching, they would follow one another during the poll.
+    /// Prefetches the state that the actor's next poll needs. The cache misses of the poll then
+    /// overlap. Without prefetching, each cache miss would wait for the previous one.
     fn prefetch(&self, shared: &Shared<M>) {
         if let Some(future) = self.future.get() {
             shared.prefetch();

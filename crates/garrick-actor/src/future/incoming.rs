@@ -77,7 +77,7 @@ pub struct Incoming<M: Send + 'static> {
     /// Maximum number of messages that a poll can receive.
     share: usize,
     /// The messages for async handlers (a [`Hand`]). `None` if the actor is an async function,
-    /// which receives from the queue in [`Shared`].
+    /// which receives messages from the queue in [`Shared`].
     hand: Option<Borrower<Hand<M>>>,
     /// Number of the actor's poll to which the limit in `left` applies.
     poll: u64,

@@ -1,4 +1,4 @@
-//! A queue of arrived messages, from which a future receives.
+//! A queue of messages that have arrived and that a future has not received yet.
 
 use std::collections::VecDeque;
 use std::mem;

@@ -134,8 +134,8 @@ impl<M: Send + 'static> Tells for Arc<Shared<M>> {
 }
 
 impl<M: Send + 'static> Note<Arc<Shared<M>>> {
-    /// Reads the note. Returns true if it was sent to the incarnation `by` of the actor, and false
-    /// if it was sent to an earlier incarnation.
+    /// Reads the note. Returns true if the note was sent to the incarnation `by` of the actor, and
+    /// false if the note was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> bool {
         self.0.take().is_some_and(|to| Arc::ptr_eq(&to, by))
     }
@@ -158,8 +158,9 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 }
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
-    /// Reads the note. Returns the number of the opening if the note was sent to the incarnation
-    /// `by` of the actor. Returns `None` if the note was sent to an earlier incarnation.
+    /// Reads the note. If the note was sent to the incarnation `by` of the actor, returns the
+    /// number of the opening that has ended. An opening is a period in which the actor has
+    /// addresses. Returns `None` if the note was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
@@ -204,7 +205,7 @@ pub(super) struct Inner<M: Send + 'static> {
     born: Vec<Birth<M>>,
 }
 
-/// Maximum number of bytes of a future that are prefetched before a poll. The state that the poll
+/// Maximum number of bytes that are prefetched from a future before a poll. The state that the poll
 /// needs can be anywhere in the future.
 const NEAR_BYTES_MAX: usize = 2048;
 
@@ -351,8 +352,8 @@ impl<M: Send + 'static> Shared<M> {
         self.has_wishes.load(Relaxed)
     }
 
-    /// Takes what the future has requested for the end of the poll: another result of the turn, and
-    /// actions to run.
+    /// Takes what the future has requested for the end of the poll: a different result of the turn,
+    /// and actions to run.
     pub(super) fn take_wishes(&self) -> (Option<Next>, Vec<Birth<M>>) {
         if !self.has_wishes() {
             return (None, Vec::new());

@@ -28,7 +28,7 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// Limit on stale entries. While a table has at most this many of them, it does not remove them.
+/// A table that has at most this many stale entries does not remove them.
 const SWEPT_MIN: usize = 32;
 
 /// A key that identifies a sleep. It becomes invalid when the sleep is over or cancelled.
@@ -45,8 +45,8 @@ pub(super) struct Key {
 struct Sleeper {
     /// Number of the sleep. 0 if this entry is free.
     number: u64,
-    /// Waker of the sleep. Each poll of the sleep stores it. The actor takes it when the sleep is
-    /// over.
+    /// Waker of the sleep. Each poll of the sleep stores the waker. The actor takes the waker when
+    /// the sleep is over.
     waker: Option<Waker>,
 }
 
@@ -65,7 +65,7 @@ struct Table {
     last: u64,
     /// Number of stale entries in `line`, `heap` and `fresh`.
     stale: usize,
-    /// Lower bound for the numbers of the sleeps that are not over. Polls read this value without
+    /// Lower bound on the numbers of all sleeps that are not over. Polls read this value without
     /// the lock.
     first_asleep: Counter,
 }

@@ -58,7 +58,8 @@ where
     /// the task as an effect of the current turn, or returns the message if there is no turn.
     ///
     /// # Errors
-    /// Returns the data if the task cannot be spawned.
+    /// If the task cannot be spawned, returns the data from which the actor's future would have
+    /// been created.
     pub(crate) fn spawn(
         self,
         take: impl FnOnce(

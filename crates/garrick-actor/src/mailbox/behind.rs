@@ -39,7 +39,7 @@ impl<N: 'static> Actual<N> {
 
 /// The senders' side of a mailbox. Each sender runs this code on its own thread.
 pub(super) trait Entrance: Send + Sync + 'static {
-    /// Type of the messages that are sent.
+    /// Type of the messages that senders pass to the mailbox.
     type Message: Send + 'static;
     /// Type of the messages that the actor behind the door receives.
     type Arrival: Send + 'static;

@@ -57,8 +57,8 @@ struct Shared<M> {
     waiting: Mutex<Waiting<M>>,
     /// Maximum number of queued messages.
     capacity: usize,
-    /// Limit on the messages that were sent during a turn and are not in the queue yet. This object
-    /// also counts the messages that were dropped.
+    /// Limit on the number of messages that were sent during a turn and are not in the queue yet.
+    /// This object also counts the messages that were dropped.
     carried: Arc<Room>,
 }
 
@@ -162,13 +162,13 @@ impl<M: Send + 'static> Entrance for Front<M> {
 /// The actor's side of the queue that senders and actor share.
 struct Oldest<M> {
     shared: Arc<Shared<M>>,
-    /// Number of pending orders to handle a message.
+    /// Number of pending orders. Each order makes the actor handle one message.
     orders: usize,
 }
 
 impl<M: Send + 'static> Oldest<M> {
-    /// Sends orders to handle a message, so that one such order is pending for each message in the
-    /// queue.
+    /// Sends orders to this actor itself until one order is pending for each message in the queue.
+    /// Each order makes the actor handle one message.
     fn order(&mut self, front: &Address<M>, cx: &Context<'_, Order<M>>) -> Next {
         let waiting = {
             let mut waiting = self.shared.lock();

@@ -19,7 +19,7 @@ use crate::quiet::Several;
 
 /// A message to the actor behind the door of a priority mailbox.
 enum Ranked<M> {
-    /// Insert this message into the heap. The `Address` is the address of the door.
+    /// Insert this message into the heap. The `Address` leads to the door in front of the actor.
     Put(M, Address<M>),
     /// Handle the message that has the highest rank in the heap.
     Go,

@@ -138,9 +138,9 @@ pub trait Actor: Sized + 'static {
 
     /// Returns the kind of a message, as an index into [`Actor::MESSAGES`].
     ///
-    /// Called before the message is handled, for some of the messages. The function must be fast,
-    /// because the worker waits for it. If it panics or returns an index without a name, the
-    /// message is counted as `other`.
+    /// Called for some of the messages, before they are handled. The function must be fast, because
+    /// the worker waits for it. If it panics or returns an index without a name, the message is
+    /// counted as `other`.
     fn message_kind(msg: &Self::Msg) -> usize {
         let _ = msg;
         0

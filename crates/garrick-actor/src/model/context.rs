@@ -28,7 +28,8 @@ impl<'a, M: 'static> Context<'a, M> {
         Self { turn, beside: None }
     }
 
-    /// Returns a context of the same turn that contains `beside`, the state of the actor's options.
+    /// Returns another context of the same turn. The new context contains `beside`, the state of
+    /// the actor's options.
     #[inline(always)]
     pub(crate) fn with<'b>(&self, beside: &'b Beside) -> Context<'b, M>
     where

@@ -93,7 +93,7 @@ impl<M> Key<M> {
         }
     }
 
-    /// Returns the name.
+    /// Returns the name of the key.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -1,10 +1,10 @@
 //! Schedule for removing stopped actors from a list whose actors are not watched.
 
-/// Length of a list below which the stopped actors are not removed from it.
+/// Minimum length of a list that is swept. Stopped actors are not removed from a shorter list.
 const LEN_MIN: usize = 32;
 
-/// A schedule for the sweeps of a list. A sweep removes all actors that have stopped. It is due
-/// when the length of the list has doubled since the last sweep.
+/// A schedule for the sweeps of a list. A sweep removes all actors that have stopped. A sweep is
+/// due when the length of the list has doubled since the last sweep.
 ///
 /// So the list never has more than twice as many entries as there were after the last sweep, or
 /// [`LEN_MIN`] entries if this is more. The amortized cost of sweeping is constant for each entry.
@@ -26,7 +26,8 @@ impl Sweep {
         len >= self.due_at
     }
 
-    /// Records that the stopped actors were removed from the list. `len` is its new length.
+    /// Records that the stopped actors were removed from the list. `len` is the new length of the
+    /// list.
     pub(super) fn done(&mut self, len: usize) {
         self.due_at = LEN_MIN.max(2 * len);
     }

@@ -233,7 +233,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
 
 /// The actor that distributes tasks to the workers of a pool.
 struct Dispatcher<T: 'static, R: 'static, F> {
-    /// Function that creates a worker, which replaces a failed one.
+    /// Function that creates a worker to replace a failed one.
     factory: F,
     /// Workers without a task. The worker that became idle last gets the next task.
     idle: Vec<Address<Job<T, R>>>,

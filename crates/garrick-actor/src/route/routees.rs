@@ -72,7 +72,7 @@ impl<M: 'static> Routees<M> {
         self.roll.numbered().map(|(number, _)| number)
     }
 
-    /// Returns the number of messages in flight of each routee, in the order of
+    /// Returns the number of messages in flight to each routee, in the order of
     /// [`Routees::numbers`].
     pub(super) fn all_in_flight(&self) -> impl Iterator<Item = u64> {
         self.roll.iter().map(Routee::in_flight)

@@ -27,7 +27,7 @@ impl Facts {
         path.unwrap_or_else(|| ActorPath::of_unnamed(self.task, id))
     }
 
-    /// Creates the report of a failure of the child. `id` is the id of the child's task.
+    /// Creates the report about a failure of the child. `id` is the id of the child's task.
     pub(super) fn failure(&self, id: TaskId, message: String, consequence: Consequence) -> Failure {
         Failure {
             task: self.task,

@@ -13,7 +13,7 @@ use crate::system::handle::Handle;
 /// are counted but not listed.
 const CHILDREN_MAX: usize = 10_000;
 
-/// Maximum number of trees whose state a system keeps although their root supervisors have given
+/// Maximum number of trees that a system keeps in its list after their root supervisors have given
 /// up.
 const GIVEN_UP_MAX: usize = 16;
 
@@ -21,7 +21,7 @@ const GIVEN_UP_MAX: usize = 16;
 #[derive(Default)]
 pub(super) struct Forest {
     roots: Mutex<Roots>,
-    /// Number of changes of all trees. Written by the supervisors, read by telemetry.
+    /// Total number of changes to the trees. Written by the supervisors, read by telemetry.
     changes: Arc<AtomicU64>,
 }
 
@@ -30,7 +30,7 @@ struct Roots {
     /// States of the root supervisors, in the order in which their trees were started. A supervisor
     /// without a parent adds its own state.
     faces: Vec<Arc<Mutex<Face>>>,
-    /// Number of trees after old trees were last removed.
+    /// Number of trees that were left when old trees were last removed.
     cleaned: usize,
 }
 

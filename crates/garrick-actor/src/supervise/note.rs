@@ -33,22 +33,23 @@ pub(super) enum Job {
     /// Drop the actor. From now on, keep all messages that arrive, until the next actor can handle
     /// them.
     Halt,
-    /// Drop the actor, after its current turn if it is running, and accept no more messages.
+    /// Drop the actor and accept no more messages. If a turn of the actor is running, the actor is
+    /// dropped after this turn.
     Abandon,
     /// Stop for good, after handling all messages that were sent before this job.
     End,
 }
 
-/// A report of a child to its supervisor: the result of a job, or an event in the child.
+/// A report from a child to its supervisor: the result of a job, or an event in the child.
 #[derive(Debug)]
 pub(super) enum Report {
-    /// The actor of this incarnation has started.
+    /// The actor has started. The number identifies the incarnation of the child.
     Up(u32),
     /// The actor has been dropped, or will be dropped later without another report. The supervisor
     /// need not wait until the actor has been dropped.
     Down,
-    /// A turn that handled a kept message was undone. A kept message has arrived while the actor
-    /// could not handle messages. The supervisor must send [`Job::Drain`] again.
+    /// The turn that handled a kept message was undone. (A message is kept if it arrives while the
+    /// actor cannot handle messages.) The supervisor must send [`Job::Drain`] again.
     Undone,
     /// The actor has failed or stopped. The actor handles no message until the supervisor has
     /// decided what to do.
@@ -63,7 +64,7 @@ pub(super) enum Report {
 pub(super) enum Note {
     /// A report from the child with this number.
     Report(Id, Report),
-    /// A child has stored a report on the [`Desk`], from a turn that was undone.
+    /// A child has stored a report on the [`Desk`] in a turn that was undone.
     Look,
     /// Add a child.
     Add(Id, Policy, Box<dyn Member>),
@@ -72,7 +73,7 @@ pub(super) enum Note {
     Remove(String, Reply<bool>),
     /// The delay of the plan with this number is over, so that the plan can start its children.
     Due(u64),
-    /// The time limit for the child with this number to stop has passed.
+    /// The child with this number has not stopped within its time limit.
     Overdue(Id),
     /// The child with this number has stopped for good.
     Ended(Id),
@@ -96,7 +97,7 @@ struct Papers {
 }
 
 /// Memory that a supervisor shares with its children. Turns that are undone store their reports in
-/// it.
+/// this memory.
 #[derive(Clone, Default)]
 pub(super) struct Desk {
     papers: Arc<Mutex<Papers>>,

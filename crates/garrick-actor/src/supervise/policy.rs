@@ -72,8 +72,8 @@ pub enum Decision {
 /// A setting that determines how a child is stopped when it is removed or when its tree is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shutdown {
-    /// The child first handles the messages that are already in its mailbox. After this duration,
-    /// it is stopped even if some of these messages are left.
+    /// The child first handles the messages that are already in its mailbox, but for at most this
+    /// duration. The child is then stopped, even if some of these messages are left.
     Drain(Duration),
     /// The child stops after its current turn. The messages that are waiting in its mailbox become
     /// dead letters.

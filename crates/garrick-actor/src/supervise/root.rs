@@ -26,7 +26,8 @@ pub(super) const SUPERVISOR: &str = "supervisor";
 
 /// The next step of the supervisor after all children have stopped.
 enum After {
-    /// Fails with this reason.
+    /// Fails with this reason. If the supervisor has a parent, the parent decides what happens
+    /// next.
     Escalate(String),
     /// Reports to the parent that this supervisor is down.
     Halted,

@@ -27,7 +27,7 @@ pub(super) struct Told {
     is_quiet: bool,
     /// Earliest time at which the next line may be printed.
     next_line: Nanos,
-    /// Reports that were not printed since the last line.
+    /// Reports since the last printed line. None of them was printed.
     omitted: Omitted,
 }
 
@@ -73,8 +73,8 @@ impl Told {
         (self.omitted.count() == 1).then(|| Duration::from_nanos(wait))
     }
 
-    /// Prints one line with the number of the reports that were not printed. Prints nothing if
-    /// there are no such reports.
+    /// Prints one line that states how many reports were not printed. Prints nothing if all reports
+    /// were printed.
     pub(super) fn write_omitted(&mut self, now: Nanos) {
         self.next_line = now.saturating_add(nanos(LINE_EVERY));
         mem::take(&mut self.omitted).write(&self.path);

@@ -12,8 +12,8 @@ pub(crate) struct Attached {
     pub(crate) workload: Workload,
     /// Destination of the failure reports of the system.
     pub(crate) office: Arc<Office>,
-    /// Value for another module, whose type this module does not know. Created when it is first
-    /// requested.
+    /// A value that another module stores here. Only that module knows the type of the value.
+    /// Created when it is first requested.
     above: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -32,8 +32,8 @@ impl Attached {
         sponsor.attachment()
     }
 
-    /// Returns the value of type `T`, which belongs to another module. The first call creates the
-    /// value. Returns `None` if the value has another type.
+    /// Returns the value that another module stores here. The first call creates the value. Returns
+    /// `None` if the value does not have the type `T`.
     pub(crate) fn above<T: Any + Send + Sync + Default>(&self) -> Option<Arc<T>> {
         let above = self.above.get_or_init(|| Arc::new(T::default()));
         above.clone().downcast().ok()

@@ -142,8 +142,8 @@ impl Crew {
         }
     }
 
-    /// Returns the children that must be restarted together with `id`. Marks for removal the
-    /// children that are never restarted.
+    /// Returns the children that must be stopped when the child `id` is restarted. Marks for
+    /// removal those children that are never restarted.
     pub(super) fn affected(&mut self, id: Id) -> Vec<Id> {
         let affected: Vec<Id> = match self.strategy {
             Strategy::OneForOne => vec![id],
@@ -363,7 +363,7 @@ impl Crew {
         self.plans.is_due(number);
     }
 
-    /// Executes all steps of the plans that are possible now.
+    /// Executes all steps that the plans can execute now.
     pub(super) fn go_on(&mut self, turn: &Turn<'_, Note>) {
         for number in self.plans.take_touched() {
             let Some((key, step)) = self.plans.next_step(number) else {

@@ -1,5 +1,5 @@
-//! Random tests. Each test applies the same events to a crew (the children of a supervisor and the
-//! plans for them) and to a simple model of the crew.
+//! Random tests. A crew consists of the children of a supervisor and the plans for them. Each test
+//! applies the same events to a crew and to a simple model of the crew.
 
 use std::collections::BTreeSet;
 

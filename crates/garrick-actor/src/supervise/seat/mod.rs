@@ -14,7 +14,7 @@
 //!   supervisor --order, nudge--> front        front --report--> supervisor
 //! ```
 //!
-//! `README.md` explains the vocabulary and contains the table of transitions.
+//! `README.md` explains the vocabulary and lists the transitions between the states.
 
 mod state;
 
@@ -40,7 +40,7 @@ use crate::quiet::Several;
 /// A function that creates the incarnations of an actor.
 type Factory<A> = Box<dyn Fn() -> A + Send>;
 
-/// State of the task of a child (its [`Front`]) that is not needed for each message.
+/// The part of a [`Front`] that is not needed for each message.
 struct Care<A: Actor> {
     factory: Factory<A>,
     line: Line,
@@ -105,7 +105,7 @@ impl<A: Actor> Front<A> {
         self.drain(turn, false)
     }
 
-    /// Executes the oldest order of the supervisor.
+    /// Executes the oldest pending order from the supervisor.
     fn obey(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         let flow = match self.orders.take() {
             None => Flow::Continue,
@@ -264,7 +264,7 @@ impl<A: Actor> Front<A> {
         Flow::Continue
     }
 
-    /// Drops the actor and the messages that were kept for it, and stops the front.
+    /// Drops the actor and the messages that were kept for it, and stops this task.
     fn abandon(&mut self) -> Flow {
         let actor = self.seat.end();
         // The actor is dropped last, because a panic in its destructor ends the turn.
@@ -274,9 +274,9 @@ impl<A: Actor> Front<A> {
     }
 }
 
-/// A guard of the messages that were kept for an actor. The guard lends them to a turn, which may
-/// handle several of them. When the guard is dropped, it takes the remaining messages back, even
-/// after a panic.
+/// A guard of the messages that were kept for an actor. The guard lends the messages to a turn,
+/// which may handle several of them. When the guard is dropped, the remaining messages are put
+/// back, even after a panic.
 struct Lent<'a, M: 'static> {
     turn: &'a Turn<'a, M>,
     held: &'a mut VecDeque<M>,
@@ -362,8 +362,8 @@ impl<A: Actor> Task for Front<A> {
     const BLOCKS: bool = A::BLOCKS;
     const COMMITS_LATER: bool = A::COMMITS_LATER;
     const RECOVERS: bool = true;
-    /// This constant is false because the supervisor reports the panics of the actor, together with
-    /// their consequences.
+    /// False, because the supervisor reports the panics of the actor, together with their
+    /// consequences.
     const REPORTS: bool = false;
     const INTERNAL: bool = A::INTERNAL;
     const MESSAGES: &'static [&'static str] = A::MESSAGES;

@@ -1,4 +1,4 @@
-//! The state of a supervised actor's seat. The table in `README.md` lists the states.
+//! The state of a supervised actor's seat. `README.md` explains the states.
 
 use std::mem;
 
@@ -79,7 +79,8 @@ impl<A> Seat<A> {
         };
     }
 
-    /// Lets the actor handle each message when it arrives. No kept messages may be left.
+    /// Lets the actor handle each message when it arrives. All messages that were kept for the
+    /// actor must already have been taken.
     pub(super) fn open(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
             Self::Draining(actor) => Self::Open(actor),
