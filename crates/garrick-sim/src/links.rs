@@ -146,7 +146,7 @@ impl Links {
         self.rules.iter().any(is_faulty)
     }
 
-    /// Allows copies of the messages that may arrive twice.
+    /// Allows the simulation to copy the messages that links may deliver twice.
     pub(crate) fn allow_copies(&self, simulation: &mut Simulation) {
         let duplicates = self.rules.iter().flat_map(|rule| &rule.duplicates);
         duplicates.for_each(|duplicating| (duplicating.allow)(simulation));

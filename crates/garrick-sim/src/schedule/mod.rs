@@ -22,7 +22,7 @@ const FATES: u64 = 0x66_6174_6573;
 /// The mode of a run, which selects the choices that are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// All choices, with faults.
+    /// All choices, including faults.
     Faulty,
     /// All choices, without faults. Crashed nodes may start again at once, and partitions may heal
     /// at once.

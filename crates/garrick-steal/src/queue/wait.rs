@@ -68,7 +68,7 @@ pub(super) struct Waiter {
 }
 
 impl Doorbell {
-    /// Creates a doorbell that counts one sender, and the waiter that the doorbell wakes.
+    /// Creates the doorbell of a queue with one sender, and the waiter that the doorbell wakes.
     pub(super) fn new() -> (Self, Waiter) {
         let waiter = Waiter {
             parker: Parker::new(),
