@@ -30,7 +30,7 @@ pub struct Link {
     duplicates: Vec<Duplicating>,
 }
 
-/// A probability with which messages of a type arrive twice.
+/// The probability that a message of one type arrives twice.
 struct Duplicating {
     /// Type of the messages.
     of: TypeId,

@@ -112,7 +112,7 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
     pub(crate) end: End,
     pub(crate) moves: Vec<Move>,
-    /// Number of moves that were made before the list of moves ended, or before the faults ceased.
+    /// Length of `moves` when the followed list ended, or when the faults ceased.
     pub(crate) before_calm: usize,
     /// True if messages have times.
     pub(crate) has_times: bool,
@@ -128,7 +128,7 @@ struct Execution<'s, 't> {
     observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
-    /// Number of moves that were made before the list of moves ended, or before the faults ceased.
+    /// Length of `moves` when the followed list ended, or when the faults ceased.
     before_calm: Option<usize>,
     hash: u64,
     /// Number of facts at the last check of the properties.

@@ -401,7 +401,7 @@ impl Sim {
         self.facts.borrow_mut().add(Note::of(fact), at, step);
     }
 
-    /// Adds a fact for each fault of a disk that is not among the facts yet.
+    /// Adds a fact for each disk fault that was not recorded yet.
     pub(crate) fn add_disk_faults(&self) {
         for fault in self.disks.take_faults() {
             self.add_fact(fault);

@@ -69,7 +69,7 @@ fn sender_on_another_node(about: &Circumstances) -> Option<usize> {
     about.from.filter(|from| is_by_channel && *from != about.to)
 }
 
-/// Returns the broken property for a failure of the stage `name`.
+/// Returns the broken property that reports a failure of the stage `name`.
 pub(crate) fn failed(name: &str, why: String) -> Broken {
     Broken {
         property: format!("stage {name}"),

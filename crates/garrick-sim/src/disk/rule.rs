@@ -27,7 +27,7 @@ pub(super) struct Rule {
 /// The rules of all disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Rules. Each has the name of its node, or `None` if it applies to all nodes.
+    /// The rules, each with the name of its node, or with `None` if the rule applies to all nodes.
     rules: Vec<(Option<String>, Rule)>,
 }
 

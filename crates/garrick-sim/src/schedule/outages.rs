@@ -10,11 +10,11 @@ use crate::sim::Sim;
 use super::{Mode, set_offered};
 
 /// A number that is mixed into the seed of the random generator for the earliest step of each
-/// crash, so that no other generator has the same seed.
+/// crash. So no other generator has the same seed.
 const CRASHES: u64 = 0x63_7261_7368;
 
 /// A number that is mixed into the seed of the random generator for the earliest step of each
-/// partition, so that no other generator has the same seed.
+/// partition. So no other generator has the same seed.
 const CUTS: u64 = 0x6375_7473;
 
 /// A number that distinguishes the random generator for the durations of outages from other

@@ -102,7 +102,8 @@ impl Times {
         draw_time(&mut rng, of_link.as_ref().unwrap_or(&self.delay))
     }
 
-    /// Records that copies of messages from the task `from` come from the node of this task.
+    /// Records that copies of messages from the task `from` come from the same node as the
+    /// originals.
     pub(super) fn note_copy(&mut self, from: TaskName) {
         if let Some(&node) = self.nodes.get(&from) {
             self.nodes.insert(from.of_copies(), node);

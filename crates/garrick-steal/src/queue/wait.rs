@@ -37,7 +37,7 @@ pub(super) struct Doorbell {
     unparker: Unparker,
 }
 
-/// Result of a receiver's attempt to doze.
+/// The result of `Sleeper::doze`, which tries to set the mark.
 #[must_use]
 pub(super) enum Doze {
     /// The mark is set, so the next push wakes the receiver.

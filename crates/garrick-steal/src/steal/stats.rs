@@ -36,8 +36,8 @@ pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// The part of the worker's `Mark` that does not count sent values. This part counts the moves
-    /// of batches, and the values that were taken back after a close.
+    /// Number of arrivals in the worker's `Mark` that are not sent values: moves of batches, and
+    /// values that were taken back after a close.
     pub(super) other_comings: Counter,
 }
 

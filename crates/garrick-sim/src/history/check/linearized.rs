@@ -7,7 +7,7 @@
 
 /// The set of the operations that are already in the order of the search.
 pub(super) struct Linearized {
-    /// The number of operations of the part that have returned.
+    /// The number of returned operations in the part.
     split: usize,
     /// Those operations in the set that have returned.
     returned: Bits,

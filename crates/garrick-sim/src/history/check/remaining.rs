@@ -3,8 +3,8 @@
 //!
 //! An operation may come next if no other remaining operation returned before it was invoked. The
 //! candidates are in the order of their invocations. Operations that have returned and pending
-//! operations are in separate lists, because a pending operation is put into the order only if an
-//! order without this operation has failed.
+//! operations are in separate lists. A pending operation is put into the order only if an order
+//! without this operation has failed.
 
 use super::links::Links;
 use super::part::Part;
@@ -25,7 +25,7 @@ pub(super) struct Remaining {
     pending_since: Vec<usize>,
     /// For each pending operation, the last equal operation that was invoked before it.
     twins: Vec<Option<usize>>,
-    /// The times of the returns of the operations that have returned.
+    /// The return time of each operation that has returned.
     returns: Vec<usize>,
 }
 

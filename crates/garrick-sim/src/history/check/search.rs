@@ -51,8 +51,8 @@ pub(super) struct Search<'a, M: Model> {
     remaining: Remaining,
     linearized: Linearized,
     seen: Seen<M::State>,
-    /// The levels below the present one. Each level above the lowest adds to the order one
-    /// operation that has returned.
+    /// The levels below the present one. Each level above the lowest one adds one returned
+    /// operation to the order.
     below: Vec<Level<M::State>>,
     level: Level<M::State>,
     /// The operation to try next.

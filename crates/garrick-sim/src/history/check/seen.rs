@@ -2,7 +2,7 @@
 //!
 //! A configuration consists of the operations that are already in the order, and of the state after
 //! them. A search need not visit a configuration twice. It also need not visit a configuration if
-//! it has visited another one that has fewer pending operations and is otherwise equal: each
+//! it has visited another one that has fewer pending operations and is otherwise equal. Each
 //! sequence of steps that can follow the first configuration can also follow the other.
 //!
 //! The search may skip a configuration even while it still explores the other one. Proof: suppose

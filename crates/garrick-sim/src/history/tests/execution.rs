@@ -58,7 +58,7 @@ impl Execution {
     }
 }
 
-/// Returns an index that depends on a random number.
+/// Converts a random number into an index below `len`.
 fn index(number: u64, len: usize) -> usize {
     usize::try_from(number >> 32).expect("32 bits") % len
 }
