@@ -88,7 +88,7 @@ impl Explanation {
         self.answer.as_deref()
     }
 
-    /// Returns the key of the part that is not linearizable, and `None` if the history was checked
+    /// Returns the key of the part that is not linearizable, or `None` if the history was checked
     /// as a whole.
     #[must_use]
     pub fn part(&self) -> Option<&str> {

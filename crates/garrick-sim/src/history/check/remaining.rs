@@ -126,7 +126,7 @@ impl Remaining {
     }
 }
 
-/// Returns the operation whose invocation is the event, and `None` if the event is a return.
+/// Returns the operation whose invocation is the event, or `None` if the event is a return.
 fn invocation(event: usize) -> Option<usize> {
     event.is_multiple_of(2).then_some(event / 2)
 }

@@ -246,8 +246,8 @@ impl<'a, M: Model> Search<'a, M> {
         (time, self.below.len(), Reverse(self.pending_placed))
     }
 
-    /// Returns the present configuration, and `None` if all operations that have returned are in
-    /// the order.
+    /// Returns the present configuration, or `None` if all operations that have returned are in the
+    /// order.
     fn dead_end(&self) -> Option<DeadEnd<M::State>> {
         Some(DeadEnd {
             prefix: self.order(),
