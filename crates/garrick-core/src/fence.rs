@@ -260,7 +260,8 @@ mod tests {
     }
 }
 
-/// Runs Dekker's pattern on two threads. Checks for each step that at least one side saw the other.
+/// Runs Dekker's pattern on two threads. Checks for each step that at least one side saw the write
+/// of the other.
 #[cfg(all(test, not(garrick_loom)))]
 mod stress_tests {
     use std::{
@@ -318,7 +319,7 @@ mod stress_tests {
         seen
     }
 
-    /// Counts the steps of one round in which each side missed the other.
+    /// Runs one round, and counts the steps in which each side missed the write of the other.
     fn misses(fence: Asymmetric) -> usize {
         let (words, start) = (Words::default(), Barrier::new(2));
         let (frequent, rare) = thread::scope(|scope| {

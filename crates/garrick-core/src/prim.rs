@@ -103,8 +103,8 @@ mod imp {
 pub use imp::*;
 
 /// The atomics and locks of `std`, even under loom. Use them for counts and hints that do not order
-/// other accesses. If a model included these accesses, it would have more states, but find no more
-/// errors. Any other use must document why it is not modelled.
+/// other accesses. If a model included these accesses, it would have more states, but would not
+/// find more errors. Any other use must document why it is not modelled.
 pub mod unmodelled {
     #[cfg(garrick_count)]
     pub use super::counting::{

@@ -550,8 +550,7 @@ impl Runner<'_> {
     }
 
     /// Executes one or two runs that follow `moves`, and adds the number of their steps to `steps`.
-    /// If each run breaks the same property as `broken`, returns those of the moves that were
-    /// possible.
+    /// If each run breaks the same property as `broken`, returns the moves that were possible.
     fn still_fails(
         &mut self,
         seed: u64,

@@ -5,8 +5,8 @@ use garrick_sched::Choice;
 use crate::search::Action;
 use crate::stage;
 
-/// In a run with a pipeline, this number stands for all tasks. The steps of stages count as steps
-/// of one task, because they are not independent: stages may use the same channels.
+/// Number that stands for all tasks in a run with a pipeline. The steps of stages count as steps of
+/// one task, because they are not independent: stages may use the same channels.
 const ALL: u64 = 0;
 
 /// Bit that is set in the chain of a choice that the simulation itself offers, such as a crash.

@@ -76,8 +76,8 @@ impl Coverage {
         self.pairs.len()
     }
 
-    /// Returns the number of different pairs of a kind of message and a result: handled, undone,
-    /// lost or repeated.
+    /// Returns how many different combinations of a kind of message and a result have occurred. A
+    /// result is handled, undone, lost or repeated.
     #[must_use]
     pub fn outcomes(&self) -> usize {
         self.outcomes.len()

@@ -18,7 +18,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// Returns the number that stands for this event in [`Choice::Other`].
+    /// Returns the number that represents this event in [`Choice::Other`].
     pub(crate) fn number(self) -> u32 {
         let number = |kind, index: usize| 1 + 4 * index as u32 + kind;
         match self {
@@ -30,7 +30,7 @@ impl Event {
         }
     }
 
-    /// Returns the event for which a number stands in [`Choice::Other`].
+    /// Returns the event that `number` represents in [`Choice::Other`].
     pub(crate) fn of_number(number: u32) -> Self {
         let Some(rest) = number.checked_sub(1) else {
             return Self::Time;

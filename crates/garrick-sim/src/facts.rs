@@ -1,4 +1,4 @@
-//! Facts that actors note, and that properties read.
+//! Facts that actors record and properties read.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -21,20 +21,21 @@ pub struct Facts {
     by_type: HashMap<TypeId, Vec<u32>>,
 }
 
-/// A fact that the simulation itself notes: the node with this name has crashed.
+/// A fact that the simulation itself records: the node with this name has crashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crashed(pub String);
 
-/// A fact that the simulation itself notes: the node with this name has started again after a
+/// A fact that the simulation itself records: the node with this name has started again after a
 /// crash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restarted(pub String);
 
-/// A fact that the simulation itself notes: a partition has begun that cuts these nodes off.
+/// A fact that the simulation itself records: a partition has begun that cuts these nodes off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut(pub String);
 
-/// A fact that the simulation itself notes: the partition that has cut these nodes off has healed.
+/// A fact that the simulation itself records: the partition that has cut these nodes off has
+/// healed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Healed(pub String);
 
@@ -77,7 +78,7 @@ impl Facts {
         self.seen().next_back()
     }
 
-    /// Returns the history of the calls that clients have noted.
+    /// Returns the history of the calls that clients have recorded.
     pub(crate) fn history<Op, Ret>(&self) -> History<Op, Ret>
     where
         Op: Any + Clone,
@@ -106,7 +107,7 @@ impl Facts {
         self.all.len()
     }
 
-    /// Returns true if nothing was noted.
+    /// Returns true if no fact was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -117,7 +118,7 @@ impl Facts {
         positions.map_or(&[], Vec::as_slice)
     }
 
-    /// Adds a fact that was noted in step number `step` at time `at`.
+    /// Adds a fact that was recorded in step number `step` at time `at`.
     pub(crate) fn add(&mut self, note: Note, at: Nanos, step: u32) {
         let position = u32::try_from(self.all.len()).expect("a run notes fewer than 2^32 facts");
         let kind = (*note.fact).type_id();

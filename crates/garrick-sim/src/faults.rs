@@ -249,8 +249,8 @@ impl Faults {
         crashing.chain(cut.map(String::as_str))
     }
 
-    /// Returns true if nodes may crash, or partitions may begin, or if the faults end before the
-    /// run.
+    /// Returns true if nodes may crash, if partitions may begin, or if the faults end before the
+    /// run ends.
     pub(crate) fn have_outages(&self) -> bool {
         !self.crashes.is_empty() || !self.partitions.is_empty() || self.end.is_some()
     }

@@ -55,19 +55,19 @@ pub(crate) fn parse_seed(text: &str) -> Option<u64> {
     }
 }
 
-/// The content of a file that contains the choices of a run.
+/// The parsed content of a file with the choices of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Recorded {
     /// Seed of the run.
     pub(crate) seed: u64,
-    /// Hash of the names of all types of actors in the run.
+    /// Hash of the type names of all actors in the run.
     pub(crate) types: u64,
     pub(crate) moves: Vec<Move>,
     pub(crate) then: Then,
 }
 
-/// Returns a hash of the names of the types of actors in a run. The hash differs between most
-/// versions of a program.
+/// Returns a hash of the type names of all actors in a run. The hash differs between most versions
+/// of a program.
 pub(crate) fn hash_of_types<'t>(types: impl Iterator<Item = &'t str>) -> u64 {
     let mut types: Vec<&str> = types.collect();
     types.sort_unstable();

@@ -30,7 +30,7 @@ pub struct Link {
     duplicates: Vec<Duplicating>,
 }
 
-/// A probability with which messages of a type arrive twice.
+/// The probability that a message of one type arrives twice.
 struct Duplicating {
     /// Type of the messages.
     of: TypeId,
@@ -146,7 +146,7 @@ impl Links {
         self.rules.iter().any(is_faulty)
     }
 
-    /// Allows copies of the messages that may arrive twice.
+    /// Allows the simulation to copy the messages that links may deliver twice.
     pub(crate) fn allow_copies(&self, simulation: &mut Simulation) {
         let duplicates = self.rules.iter().flat_map(|rule| &rule.duplicates);
         duplicates.for_each(|duplicating| (duplicating.allow)(simulation));

@@ -104,7 +104,7 @@ impl Properties {
         self.at_end.push((name, Box::new(check)));
     }
 
-    /// Checks the properties after a step that has noted facts.
+    /// Checks the properties after a step that has recorded facts.
     pub(crate) fn check_step(&mut self, facts: &Facts) -> Result<(), Broken> {
         for (name, holds) in &mut self.always {
             check(name, Kind::Always, || holds(facts))?;

@@ -33,7 +33,7 @@ pub struct Move {
     pub at: Nanos,
 }
 
-/// The way in which a run continues after a list of moves.
+/// The way in which a run continues after a list of moves (recorded steps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// The run ends.
@@ -46,7 +46,8 @@ pub enum Then {
 }
 
 impl Then {
-    /// Returns how a run continues after the moves that break a property.
+    /// Returns how a run must continue after a list of moves, so that the given property is broken
+    /// again.
     pub(crate) fn after(broken: &Broken) -> Self {
         match broken.kind {
             Kind::Always | Kind::NoFailure => Self::Ends,
@@ -73,7 +74,7 @@ pub(crate) struct Limits {
 pub(crate) enum Driver<'a> {
     /// A strategy chooses the steps, and the generator chooses the faults.
     Search(&'a mut dyn Strategy<Choice>, Rng),
-    /// A list of moves is followed. Moves that are not possible are skipped.
+    /// The recorded steps in a list are repeated. Steps that are not possible are skipped.
     Follow {
         moves: &'a [Move],
         then: Then,
@@ -111,7 +112,7 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
     pub(crate) end: End,
     pub(crate) moves: Vec<Move>,
-    /// Number of moves that were made before the list of moves ended, or before the faults ceased.
+    /// Length of `moves` when the followed list ended, or when the faults ceased.
     pub(crate) before_calm: usize,
     /// True if messages have times.
     pub(crate) has_times: bool,
@@ -127,7 +128,7 @@ struct Execution<'s, 't> {
     observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
-    /// Number of moves that were made before the list of moves ended, or before the faults ceased.
+    /// Length of `moves` when the followed list ended, or when the faults ceased.
     before_calm: Option<usize>,
     hash: u64,
     /// Number of facts at the last check of the properties.
@@ -224,7 +225,7 @@ impl Execution<'_, '_> {
         Ok(end)
     }
 
-    /// Follows a list of moves.
+    /// Repeats the recorded steps in a list, and skips those that are not possible.
     fn follow(&mut self, moves: &[Move]) -> Result<(), Broken> {
         for next in moves {
             self.wait_until(next.at);
@@ -238,8 +239,8 @@ impl Execution<'_, '_> {
         Ok(())
     }
 
-    /// Follows a list of moves. Steps that are not in the list happen between the moves, at the
-    /// times at which they are due.
+    /// Repeats the recorded steps in a list. Between these steps, other steps happen at the times
+    /// at which they are due.
     fn follow_punctually(&mut self, moves: &[Move]) -> Result<(), Broken> {
         for next in moves {
             for _ in 0..self.limits.steps_max {
@@ -463,7 +464,7 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Checks that no actor has failed. If facts were noted since the last call, checks the
+    /// Checks that no actor has failed. If facts were recorded since the last call, checks the
     /// properties, too.
     fn check(&mut self) -> Result<(), Broken> {
         if let Some(failure) = self.sim.take_failure() {

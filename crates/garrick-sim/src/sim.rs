@@ -210,7 +210,7 @@ impl Sim {
     }
 
     /// Declares a property that must hold after each step. `holds` is called after each step that
-    /// has noted a fact.
+    /// has recorded a fact.
     pub fn always(
         &mut self,
         name: impl Into<String>,
@@ -401,7 +401,7 @@ impl Sim {
         self.facts.borrow_mut().add(Note::of(fact), at, step);
     }
 
-    /// Adds a fact for each fault of a disk that is not among the facts yet.
+    /// Adds a fact for each disk fault that was not recorded yet.
     pub(crate) fn add_disk_faults(&self) {
         for fault in self.disks.take_faults() {
             self.add_fact(fault);
@@ -490,7 +490,7 @@ impl Sim {
         self.faults.partitions.iter().map(Partition::name).collect()
     }
 
-    /// Allows the simulation to copy the messages that links may repeat.
+    /// Allows the simulation to copy the messages that links may deliver twice.
     pub(crate) fn allow_copies(&mut self) {
         self.links.allow_copies(&mut self.simulation);
     }

@@ -62,14 +62,14 @@ pub(crate) fn check_sender<'n>(
     })
 }
 
-/// Returns the node of the sender if a channel wakes a stage, and the sender is a task on another
-/// node than the stage.
+/// Returns the node of the sender if a task on one node wakes a stage on another node through a
+/// channel.
 fn sender_on_another_node(about: &Circumstances) -> Option<usize> {
     let is_by_channel = is_stage(about.type_name) && about.kind == Some(WAKE);
     about.from.filter(|from| is_by_channel && *from != about.to)
 }
 
-/// Returns the broken property for a failure of the stage `name`.
+/// Returns the broken property that reports a failure of the stage `name`.
 pub(crate) fn failed(name: &str, why: String) -> Broken {
     Broken {
         property: format!("stage {name}"),

@@ -21,10 +21,10 @@ use crate::facts::Facts;
 use crate::node::Node;
 use crate::sim::Sim;
 
-/// Number of turns after which a kit panics if its actors still have messages.
+/// Number of turns after which a [`Kit`] panics if its actors still have messages.
 const TURNS_MAX: u32 = 10_000_000;
 
-/// Name of the node of a kit.
+/// Name of the node of a [`Kit`].
 const NODE: &str = "kit";
 
 /// A system for unit tests of actors. It runs on the thread of the test, while the test calls
@@ -188,7 +188,7 @@ impl Kit {
         self.sim.clock.advance_to(end);
     }
 
-    /// Returns the time since the creation of the kit.
+    /// Returns the time that has passed for the actors since the kit was created.
     #[must_use]
     pub fn now(&self) -> Duration {
         Duration::from_nanos(self.sim.clock.now())
@@ -214,7 +214,7 @@ impl Kit {
         ask.wait()
     }
 
-    /// Calls `read` with the facts that actors have noted.
+    /// Calls `read` with the facts that actors have recorded.
     pub fn facts<R>(&self, read: impl FnOnce(&Facts) -> R) -> R {
         read(&self.sim.facts.borrow())
     }
@@ -243,7 +243,7 @@ impl fmt::Debug for Kit {
     }
 }
 
-/// Messages of a probe that the test has not taken.
+/// Messages that a probe has received and the test has not taken yet.
 type Received<M> = Rc<RefCell<VecDeque<M>>>;
 
 /// An actor whose messages the test takes one by one.
@@ -252,7 +252,7 @@ pub struct Probe<M> {
     received: Received<M>,
 }
 
-/// The task by which the scheduler runs a probe.
+/// The task of a [`Probe`], which the scheduler runs.
 struct ProbeTask<M>(Received<M>);
 
 impl<M: Send + 'static> Task for ProbeTask<M> {

@@ -17,7 +17,7 @@ pub struct Trace {
     steps: Vec<Traced>,
     /// Display name of each task.
     names: HashMap<TaskName, String>,
-    /// Number of tasks of each type that were created so far.
+    /// For each type, the number of tasks that were created so far.
     counts: HashMap<String, u32>,
     /// Names of the nodes, by index.
     pub(crate) nodes: Vec<String>,
@@ -282,7 +282,8 @@ fn kind_of_stage(about: &Circumstances) -> Option<&'static str> {
     about.kind.filter(|_| is_stage(about.type_name))
 }
 
-/// Returns the kind of a message, or the name of its type.
+/// Returns the name of a message's type, followed by the kind of the message if it has one. For a
+/// step without a message, returns a fixed text.
 fn message_of(about: &Circumstances) -> String {
     if !about.is_message {
         return if about.is_turn {

@@ -1,5 +1,5 @@
-//! Models of the group. A snapshot contains the values of one publish, and a later snapshot never
-//! contains older values.
+//! Models of a group of counters. A snapshot contains only values from a single publish, and a
+//! later snapshot never contains older values.
 use super::*;
 use crate::prim::thread;
 

@@ -93,7 +93,7 @@ pub fn new() -> (Mover, Watch) {
 /// owns. A thread on the watching side writes to this cache line only when the thread is about to
 /// sleep.
 struct Gate {
-    /// Progress of the mover. Written by the mover, read by the watching side.
+    /// Count of the gate. Written by the mover, read by the watching side.
     count: AtomicU64,
     /// True once the mover has closed the gate. Written once by the mover, read by the watching
     /// side.

@@ -33,8 +33,8 @@ const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 /// short a spin is not worth its cost.
 const ROUNDS_MIN: u32 = 16;
 
-/// While the budget is 0, one in this many waits spins anyway, as a probe. So a thread whose waits
-/// are always long loses on average at most a sixteenth of [`SPIN_MAX`] per wait.
+/// While the budget is 0, one wait out of this number spins anyway, as a probe. So a thread whose
+/// waits are always long loses on average at most a sixteenth of [`SPIN_MAX`] per wait.
 const PROBE_EVERY: u32 = 16;
 
 /// A short busy wait before a thread parks. Its maximum duration adapts to the earlier waits of the
@@ -195,8 +195,8 @@ mod tests {
         spin
     }
 
-    /// Waits with a closure that returns no result at its first `rounds` calls. Returns true if the
-    /// wait got a result, and the number of calls.
+    /// Waits with a closure that returns `None` in its first `rounds` calls. Returns true if the
+    /// wait got a result, and the number of calls of the closure.
     fn wait_for(spin: &mut Spin, rounds: u32) -> (bool, u32) {
         let mut looks = 0;
         let came = spin.wait(|| {

@@ -99,7 +99,7 @@ pub fn unseen<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Notes a write of `bytes` bytes at `address`.
+/// Records a write of `bytes` bytes at `address`.
 fn note_bytes(address: usize, bytes: usize, place: &'static Location<'static>) {
     if bytes > 0 {
         (address / LINE_BYTES..=(address + bytes - 1) / LINE_BYTES)
@@ -107,7 +107,7 @@ fn note_bytes(address: usize, bytes: usize, place: &'static Location<'static>) {
     }
 }
 
-/// Notes a write to a value.
+/// Records a write to a value.
 #[track_caller]
 fn note_value<T>(value: &T) {
     let address = std::ptr::from_ref(value).addr();
@@ -419,7 +419,7 @@ pub mod thread {
         note_park(id, place);
     }
 
-    /// Notes a write to the state of a thread that parks or is unparked.
+    /// Records a write to the state of a thread that parks or is unparked.
     fn note_park(id: ThreadId, place: &'static Location<'static>) {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);

@@ -400,8 +400,8 @@ impl<T> Drop for Made<'_, T> {
     }
 }
 
-/// Counter for the steps of a loop, which can stay in a register. Dropping the counter writes the
-/// count to `total`, even after a panic.
+/// Counter for the steps of a loop. The count can stay in a register. Dropping the counter writes
+/// the count to `total`, even after a panic.
 pub(super) struct Tally<'a> {
     /// Variable that receives the count.
     total: &'a mut usize,

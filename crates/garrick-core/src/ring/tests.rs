@@ -1,4 +1,4 @@
-//! Tests of single examples: limits, drops that panic, two threads.
+//! Tests with fixed examples: limits, drops that panic, and two threads.
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},

@@ -68,7 +68,7 @@ pub(super) struct Conditions<'r> {
     pub(super) in_turn: bool,
     pub(super) power: &'r mut Power,
     pub(super) draws: &'r mut Draws,
-    /// The list to which the faults that happen are added.
+    /// List to which operations add the faults that they cause.
     pub(super) faults: &'r mut Vec<DiskFault>,
     /// Total time that operations have taken.
     pub(super) taken: &'r mut Nanos,

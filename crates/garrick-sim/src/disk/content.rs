@@ -136,7 +136,7 @@ impl Survivors {
         }
     }
 
-    /// Returns how many bytes survive of the next change, which has `weight` bytes.
+    /// Returns how many bytes of the next change survive. The change has `weight` bytes.
     fn take(&mut self, rng: &mut Rng, weight: usize) -> usize {
         match self {
             Self::First(left) => {

@@ -240,7 +240,7 @@ impl Drop for Disks {
     }
 }
 
-/// A reader of the faults that have happened.
+/// A handle that reads the faults that have happened.
 pub(crate) struct FaultWatch {
     room: Arc<Room>,
 }

@@ -2,8 +2,8 @@
 
 /// A fact that the simulation itself records: a fault of a disk has happened.
 ///
-/// Faults that happen in a turn are noted before the facts of the turn. They are noted even if the
-/// turn is undone, because a disk does not undo anything.
+/// Faults that happen in a turn are recorded before the facts of the turn. They are recorded even
+/// if the turn is undone, because a disk does not undo anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskFault {
     /// Name of the node of the disk.

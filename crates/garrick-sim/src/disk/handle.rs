@@ -109,7 +109,7 @@ impl Files for Disk {
 #[derive(Debug)]
 struct Locked {
     disk: Disk,
-    /// Number of crashes of the disk before it was locked.
+    /// Number of times that the disk had crashed when it was locked.
     crashes: u32,
 }
 
@@ -136,7 +136,7 @@ impl fmt::Debug for Disk {
 struct Open {
     disk: Disk,
     file: FileId,
-    /// Number of crashes of the disk before the file was opened.
+    /// Number of times that the disk had crashed when the file was opened.
     crashes: u32,
 }
 

@@ -10,7 +10,7 @@ pub(super) struct Power {
     crashes: u32,
 }
 
-/// States of the power.
+/// The states of a disk's power.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum State {
     /// Operations are possible.

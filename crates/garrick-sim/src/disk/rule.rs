@@ -6,7 +6,7 @@ use std::ops::Range;
 /// The rule of a disk: its space, its speed and its faults.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rule {
-    /// Total length of all files at which the disk is full.
+    /// Maximum total length of all files, or `None` if the disk has no limit.
     pub(super) full: Option<u64>,
     pub(super) tears: bool,
     pub(super) reorders: bool,
@@ -27,7 +27,7 @@ pub(super) struct Rule {
 /// The rules of all disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Rules. Each has the name of its node, or `None` if it applies to all nodes.
+    /// The rules, each with the name of its node, or with `None` if the rule applies to all nodes.
     rules: Vec<(Option<String>, Rule)>,
 }
 

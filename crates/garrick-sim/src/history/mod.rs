@@ -7,9 +7,9 @@
 //! before those that were invoked after its return.
 //!
 //! Record the operations of all clients in a [`History`], choose one of the [`models`] or write a
-//! [`Model`], and call [`History::check`]. The [`Verdict`] contains an order, or an
-//! [`Explanation`] of the reason why there is none. In a simulation, clients note [`Called`] and
-//! [`Returned`] facts instead, and [`Sim::linearizable`](crate::Sim::linearizable) does the rest.
+//! [`Model`], and call [`History::check`]. The [`Verdict`] contains an order, or an [`Explanation`]
+//! of the reason why there is none. In a simulation, clients record [`Called`] and [`Returned`]
+//! facts instead, and [`Sim::linearizable`](crate::Sim::linearizable) does the rest.
 //!
 //! # Examples
 //! ```

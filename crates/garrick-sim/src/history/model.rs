@@ -66,7 +66,7 @@ pub trait Model {
     /// The name of a part of the object, see [`key`](Self::key). Use `()` if there are no parts.
     type Key: Ord + Debug;
 
-    /// Returns the first state.
+    /// Returns the initial state of the object.
     fn init(&self) -> Self::State;
 
     /// Returns the states to which the operation can lead if it returns `ret`. Returns no states if
@@ -145,7 +145,7 @@ pub trait Sequential {
     /// The name of a part of the object, see [`Model::key`]. Use `()` if there are no parts.
     type Key: Ord + Debug;
 
-    /// Returns the first state.
+    /// Returns the initial state of the object.
     fn init(&self) -> Self::State;
 
     /// Applies the operation to the state, and returns the result of the operation.

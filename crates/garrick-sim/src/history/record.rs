@@ -62,7 +62,7 @@ pub struct Operation<Op, Ret> {
 }
 
 impl<Op, Ret> Operation<Op, Ret> {
-    /// Returns the value that the operation has returned, and `None` if it has not returned.
+    /// Returns the value that the operation has returned, or `None` if it has not returned.
     pub fn ret(&self) -> Option<&Ret> {
         match &self.outcome {
             Outcome::Returned { ret, .. } => Some(ret),
@@ -70,7 +70,7 @@ impl<Op, Ret> Operation<Op, Ret> {
         }
     }
 
-    /// Returns the time at which the operation has ended, and `None` if it is pending.
+    /// Returns the time at which the operation has ended, or `None` if it is pending.
     pub fn ended(&self) -> Option<usize> {
         match self.outcome {
             Outcome::Pending => None,
@@ -162,7 +162,7 @@ impl<Op, Ret> History<Op, Ret> {
         &self.operations
     }
 
-    /// Returns the operation of a call, and `None` if the history has no such call.
+    /// Returns the operation of a call, or `None` if the history has no such call.
     #[must_use]
     pub fn operation(&self, call: Call) -> Option<&Operation<Op, Ret>> {
         self.operations.get(call.0)

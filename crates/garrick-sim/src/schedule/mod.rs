@@ -22,7 +22,7 @@ const FATES: u64 = 0x66_6174_6573;
 /// The mode of a run, which selects the choices that are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// All choices, with faults.
+    /// All choices, including faults.
     Faulty,
     /// All choices, without faults. Crashed nodes may start again at once, and partitions may heal
     /// at once.
@@ -140,7 +140,8 @@ impl Schedule {
         self.filter(sim, mode);
     }
 
-    /// Finds the choices that can be taken now, if not all choices of the simulation can be taken.
+    /// Finds the choices that can be taken now, if only some choices of the simulation can be
+    /// taken.
     fn filter(&mut self, sim: &Sim, mode: Mode) {
         let are_any_held = self.outages.are_any_held(sim);
         let has_times = self.times.is_some() && mode != Mode::Following;
@@ -213,8 +214,8 @@ impl Schedule {
         next.into_iter().flatten().min()
     }
 
-    /// Records that the enabled choice at an index is taken. Returns the choice, and its index
-    /// among all choices of the simulation.
+    /// Records that the enabled choice at an index is taken. Returns its index among all choices of
+    /// the simulation, and the choice itself.
     pub(crate) fn take(&mut self, sim: &Sim, index: usize, fate: Fate) -> (usize, Choice) {
         let at = self.index_of(index);
         let choice = sim.simulation.choices()[at];
@@ -240,7 +241,8 @@ impl Schedule {
         }
     }
 
-    /// Chooses at random the [`Fate`] of the message that the enabled choice at an index delivers.
+    /// Chooses the [`Fate`] of a message at random. `index` is the index of its delivery among the
+    /// enabled choices.
     pub(crate) fn draw(&self, sim: &Sim, rng: &mut Rng, index: usize) -> Fate {
         let (faults, links) = sim.faults_and_links();
         if !faults.are_any() && !links.are_any() {
@@ -327,7 +329,7 @@ fn losses(sim: &Sim, about: &Circumstances) -> [u32; 2] {
     [of_link, u32::from(about.is_orphan) * faults.loses_sent]
 }
 
-/// Chooses at random the [`Fate`] of the message of a step.
+/// Chooses at random what happens to the message of a step.
 fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
     let (faults, links) = sim.faults_and_links();
     if losses(sim, about)

@@ -9,20 +9,19 @@ use crate::sim::Sim;
 
 use super::{Mode, set_offered};
 
-/// A number that distinguishes the random generator for the earliest steps of crashes from other
-/// generators with the same seed.
+/// A number that is mixed into the seed of the random generator for the earliest step of each
+/// crash. So no other generator has the same seed.
 const CRASHES: u64 = 0x63_7261_7368;
 
-/// A number that distinguishes the random generator for the earliest steps of partitions from other
-/// generators with the same seed.
+/// A number that is mixed into the seed of the random generator for the earliest step of each
+/// partition. So no other generator has the same seed.
 const CUTS: u64 = 0x6375_7473;
 
 /// A number that distinguishes the random generator for the durations of outages from other
 /// generators with the same seed.
 const LASTS: u64 = 0x6c_6173_7473;
 
-/// Before an outage may begin, the run must take a random number of steps, which is below this
-/// limit.
+/// Exclusive upper bound of the random number of steps before an outage may begin.
 const ONSET_STEPS: usize = 64;
 
 /// The outages of a run, in the order of their rules.
@@ -36,8 +35,8 @@ struct Rules {
     all: Vec<Outage>,
     /// Number of outages that are in progress.
     on: usize,
-    /// Generator for the earliest steps of the outages. `None` if they may begin at any step, as in
-    /// a list of moves.
+    /// Random generator for the earliest step of each outage. `None` if outages may begin at any
+    /// step, as in a list of moves.
     onsets: Option<Rng>,
     /// A number that makes the random durations of crashes differ from those of partitions.
     kind: u64,
@@ -230,7 +229,7 @@ impl Outages {
     }
 }
 
-/// Returns the index of the rule for the crashes of the node at an index.
+/// Returns the index of the rule for crashes of the node with the index `node`.
 fn index_of_crash(sim: &Sim, node: usize) -> Option<usize> {
     let name = sim.name_at(node);
     let crashes = &sim.faults_and_links().0.crashes;

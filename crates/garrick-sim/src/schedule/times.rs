@@ -32,10 +32,10 @@ pub(super) struct Times {
     last: Option<TaskName>,
 }
 
-/// Messages of a pair of a sender and a receiver.
+/// The messages from one sender to one receiver.
 #[derive(Default)]
 struct Pair {
-    /// Number of messages of the pair so far.
+    /// Number of messages that the sender has sent to the receiver so far.
     sent: u64,
     /// Arrival times of the messages that have not arrived yet, oldest message first.
     due: VecDeque<Nanos>,
@@ -102,7 +102,8 @@ impl Times {
         draw_time(&mut rng, of_link.as_ref().unwrap_or(&self.delay))
     }
 
-    /// Records that copies of messages from the task `from` come from the node of this task.
+    /// Records that copies of messages from the task `from` come from the same node as the
+    /// originals.
     pub(super) fn note_copy(&mut self, from: TaskName) {
         if let Some(&node) = self.nodes.get(&from) {
             self.nodes.insert(from.of_copies(), node);
@@ -125,7 +126,7 @@ impl Times {
         }
     }
 
-    /// Returns the time of the next message.
+    /// Returns the next time at which another choice can be taken.
     pub(super) fn next(&self, sim: &Sim) -> Option<Nanos> {
         let now = sim.clock.now();
         let choices = sim.simulation.choices().iter();

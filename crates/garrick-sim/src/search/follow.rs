@@ -57,7 +57,8 @@ impl<A: Action> Follow<A> {
         self.at - self.taken
     }
 
-    /// Returns the index of the next action of the list that is enabled.
+    /// Skips actions of the list until one of them is enabled. Returns its index among the enabled
+    /// actions.
     fn next(&mut self, enabled: &[A]) -> Option<usize> {
         while let Some(wanted) = self.list.get(self.at) {
             self.at += 1;

@@ -49,7 +49,8 @@ impl Hasher for Fold {
 pub struct Pos {
     next_seed: u64,
     rng: Rng,
-    /// The random numbers of the tasks that steps have changed. The map is used only for lookups.
+    /// The current random number of each task that a step has changed. The map is used only for
+    /// lookups.
     draws: HashMap<u64, u64, BuildHasherDefault<Fold>>,
     /// Random number that is part of the priorities for all tasks. A step that may have changed
     /// every task replaces this number.

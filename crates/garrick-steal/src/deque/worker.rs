@@ -42,7 +42,7 @@ pub struct Worker<T> {
     capacity: usize,
     /// Behaviour of a push to a full deque.
     growth: Growth,
-    /// Makes the worker `Send` but not `Sync`, because it has only one owner.
+    /// Makes the worker `Send` but not `Sync`, because only one thread at a time may use it.
     not_sync: PhantomData<Cell<T>>,
 }
 

@@ -536,8 +536,7 @@ impl<T> Drop for Inbox<T> {
     }
 }
 
-/// Nodes of a consumer that was dropped. Created only when the consumer, which owns the nodes, is
-/// dropped.
+/// Nodes of a dropped consumer. Created only when the consumer, which owns the nodes, is dropped.
 struct Left<T> {
     /// Chains of full nodes.
     full: [*mut Node<T>; 2],

@@ -37,7 +37,7 @@ pub(super) struct Doorbell {
     unparker: Unparker,
 }
 
-/// Result of a receiver's attempt to doze.
+/// The result of `Sleeper::doze`, which tries to set the mark.
 #[must_use]
 pub(super) enum Doze {
     /// The mark is set, so the next push wakes the receiver.
@@ -68,7 +68,7 @@ pub(super) struct Waiter {
 }
 
 impl Doorbell {
-    /// Creates a doorbell that counts one sender, and the waiter that the doorbell wakes.
+    /// Creates the doorbell of a queue with one sender, and the waiter that the doorbell wakes.
     pub(super) fn new() -> (Self, Waiter) {
         let waiter = Waiter {
             parker: Parker::new(),

@@ -34,10 +34,10 @@ use garrick_core::prim::{
     },
 };
 
-/// Number added to the word for each receiver that is waiting and has not been woken.
+/// Number added to `Bell::word` for each receiver that is waiting and has not been woken.
 const WAITING: u64 = 1;
 const WAITING_MASK: u64 = (1 << 32) - 1;
-/// Number added to the word for each thread that was woken and has not ended its search yet.
+/// Number added to `Bell::word` for each thread that was woken and has not ended its search yet.
 const SEARCHING: u64 = 1 << 32;
 const SEARCHING_MASK: u64 = CLOSED - SEARCHING;
 /// Bit that is set when the channel is closed.
@@ -45,8 +45,8 @@ const CLOSED: u64 = 1 << 63;
 
 pub(super) struct Bell {
     /// The state of the bell in one word: the number of waiting receivers or senders, the number of
-    /// searching threads, and the bit for a closed channel. The number of those that wait changes
-    /// only under the lock.
+    /// searching threads, and the bit for a closed channel. The number of waiting receivers or
+    /// senders changes only under the lock.
     word: AtomicU64,
 
     /// The waiting receivers or senders, whose number is also in `word`. Accessed by threads that
@@ -58,13 +58,13 @@ struct List {
     /// Waiting threads and futures (sleepers), in the order of their tickets. A sleeper that is
     /// removed leaves a hole. The holes are removed when there are more holes than sleepers.
     waiting: VecDeque<(Ticket, Option<Sleeper>)>,
-    /// Number of holes in the list.
+    /// Number of holes in the list: entries whose thread or future was removed.
     holes: usize,
     next: Ticket,
 }
 
 impl List {
-    /// Removes and returns the sleeper that has waited for the longest time.
+    /// Removes and returns the handle of the thread or future that has waited for the longest time.
     fn first(&mut self) -> Option<Sleeper> {
         while let Some((_, sleeper)) = self.waiting.pop_front() {
             if sleeper.is_some() {
@@ -75,7 +75,8 @@ impl List {
         None
     }
 
-    /// Removes and returns the sleeper at the index `place`, in constant time on average.
+    /// Removes and returns the handle of the waiting thread or future at the index `place`, in
+    /// constant time on average.
     fn take(&mut self, place: usize) -> Option<Sleeper> {
         let sleeper = self.waiting.get_mut(place)?.1.take();
         self.holes += 1;
@@ -197,9 +198,9 @@ impl Bell {
         sleeper.wake();
     }
 
-    /// Adds a thread or future to the list of those that wait. `call` is the result of its previous
-    /// wait. Before the caller sleeps, it must pass a heavy fence, and check again for a value or
-    /// for room.
+    /// Adds a thread or future to the list of waiters. `call` is the result of its previous wait.
+    /// Before the caller sleeps, it must pass a heavy fence, and check again for a value or for
+    /// room.
     pub(super) fn enlist(&self, sleeper: Sleeper, call: Call) -> Ticket {
         let mut list = self.lock();
         let ticket = list.next;
@@ -217,7 +218,7 @@ impl Bell {
         ticket
     }
 
-    /// Removes a thread or future from the list of those that wait. Returns `woken` if it was woken
+    /// Removes a thread or future from the list of waiters. Returns `woken` if the waiter was woken
     /// in the meantime, and [`Call::None`] otherwise.
     pub(super) fn withdraw(&self, ticket: Ticket, woken: Call) -> Call {
         let mut list = self.lock();

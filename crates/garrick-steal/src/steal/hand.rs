@@ -11,7 +11,7 @@ use super::{
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
 
-/// Period of fair receives: one of this number of receives is fair. A fair receive takes the oldest
+/// Period of fair receives: one receive out of this number is fair. A fair receive takes the oldest
 /// value of a queue, so that old values are received even if new values arrive fast. The number is
 /// a power of two, because the fast path divides the count of receives by it.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };

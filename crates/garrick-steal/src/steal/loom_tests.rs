@@ -100,8 +100,8 @@ fn the_last_value_goes_to_one() {
     });
 }
 
-/// Tests a deque for one value that overflows when a second value arrives. At the same time, a
-/// thief takes from the deque or from the global queue.
+/// Tests a deque with room for one value. The deque overflows when a second value arrives. At the
+/// same time, a thief takes from the deque or from the global queue.
 #[test]
 fn overflow_beside_a_thief() {
     model(2, || {

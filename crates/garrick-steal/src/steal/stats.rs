@@ -36,8 +36,8 @@ pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// The part of the worker's `Mark` that does not count sent values. This part counts the moves
-    /// of batches, and the values that were taken back after a close.
+    /// Number of arrivals in the worker's `Mark` that are not sent values: moves of batches, and
+    /// values that were taken back after a close.
     pub(super) other_comings: Counter,
 }
 
@@ -62,8 +62,8 @@ impl Tally {
 }
 
 impl TallyReader {
-    /// Returns the counts of a worker. `came` is the count of the worker's `Mark`: the values and
-    /// moves that it has recorded.
+    /// Returns the counts of a worker. `came` is the number of values and moves that the worker's
+    /// `Mark` has recorded.
     pub(super) fn get(&self, came: u64) -> Stats {
         Stats {
             // Other comings are counted before the mark shows them, so `sent` is never too high.

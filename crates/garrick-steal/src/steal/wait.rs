@@ -147,8 +147,8 @@ impl Waiter {
     }
 
     /// Sleeps until `bell` wakes this thread. If `left` is `Some`, sleeps no longer than this time.
-    /// Does not sleep if `is_disturbed` returns true after the thread was added to the list. The
-    /// result tells whether the thread was woken.
+    /// Does not sleep if `is_disturbed` returns true after the thread was added to the list of
+    /// waiters. The result tells whether the thread was woken.
     pub(super) fn sleep<T>(
         &mut self,
         shared: &Shared<T>,

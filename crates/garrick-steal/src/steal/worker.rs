@@ -24,7 +24,7 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 pub struct Worker<T> {
     hand: Hand<T>,
     waiter: Waiter,
-    /// Makes the worker `Send` but not `Sync`, because it has only one owner.
+    /// Makes the worker `Send` but not `Sync`, because only one thread at a time may use it.
     not_sync: PhantomData<Cell<T>>,
 }
 

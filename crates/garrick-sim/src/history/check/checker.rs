@@ -7,7 +7,7 @@ use super::verdict::Verdict;
 use crate::history::model::Model;
 use crate::history::record::{Call, History};
 
-/// Default limit for a check: the number of configurations that it may enter.
+/// Default limit for a check: the number of configurations that it may visit.
 /// [`Checker::configurations_max`] changes the limit.
 pub const CONFIGURATIONS_MAX: usize = 1_000_000;
 
@@ -45,7 +45,7 @@ impl<'m, M: Model> Checker<'m, M> {
         }
     }
 
-    /// Sets the maximum number of configurations that a check enters. A configuration is a set of
+    /// Sets the maximum number of configurations that a check visits. A configuration is a set of
     /// operations that have taken effect, together with a state. Until the check ends, each
     /// configuration takes the memory of a state and about 150 more bytes.
     #[must_use]

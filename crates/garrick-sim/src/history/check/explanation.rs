@@ -11,8 +11,8 @@ use crate::history::record::Call;
 /// Maximum number of operations in the drawing.
 const ROWS_MAX: usize = 16;
 
-/// Number of operations at the end of the prefix that the drawing always shows, because they
-/// explain the state after the prefix.
+/// Number of operations at the end of the prefix. The drawing always shows these operations,
+/// because they explain the state after the prefix.
 const LAST_PLACED: usize = 3;
 
 /// Maximum number of characters of a value in the text.
@@ -88,7 +88,7 @@ impl Explanation {
         self.answer.as_deref()
     }
 
-    /// Returns the key of the part that is not linearizable, and `None` if the history was checked
+    /// Returns the key of the part that is not linearizable, or `None` if the history was checked
     /// as a whole.
     #[must_use]
     pub fn part(&self) -> Option<&str> {

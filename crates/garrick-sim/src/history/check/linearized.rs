@@ -1,19 +1,18 @@
-//! The set of the operations that have a place.
+//! The set of the operations that the search has put into its order.
 //!
-//! An operation has a *place* if the search has put it into the order that it builds. The search
-//! remembers many such sets. Operations that were invoked early usually also get their places
-//! early. So only a window of a bitset is remembered, from the first operation without a place to
-//! the last one with a place. If few operations overlap, the window is one word, regardless of the
-//! length of the history.
+//! The search remembers many such sets. Operations that were invoked early are usually also put
+//! into the order early. So only a window of a bitset is remembered, from the first operation
+//! outside the set to the last operation in the set. If few operations overlap, the window is one
+//! word, regardless of the length of the history.
 
-/// The set of the operations that already have a place in the order of the search.
+/// The set of the operations that are already in the order of the search.
 pub(super) struct Linearized {
-    /// The number of operations of the part that have returned.
+    /// The number of returned operations in the part.
     split: usize,
-    /// The operations of the set that have returned.
+    /// Those operations in the set that have returned.
     returned: Bits,
-    /// The pending operations of the set. They have a separate window, because pending operations
-    /// without an effect never get a place.
+    /// Those operations in the set that are pending. They have a separate window, because pending
+    /// operations without an effect never get into the order.
     pending: Bits,
 }
 
@@ -41,12 +40,12 @@ impl Linearized {
         }
     }
 
-    /// Returns those operations of the set that have returned.
+    /// Returns the window of those operations in the set that have returned.
     pub(super) fn returned(&self) -> Window {
         self.returned.window()
     }
 
-    /// Returns the pending operations of the set.
+    /// Returns the window of the pending operations in the set.
     pub(super) fn pending(&self) -> Window {
         self.pending.window()
     }
@@ -133,8 +132,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Returns the window of a bitset to which the elements of `set` were added. Nothing was
-    /// removed from the bitset.
+    /// Adds the elements of `set` to a new bitset, and returns the window of the bitset.
     fn window_of(set: &BTreeSet<usize>) -> Window {
         let mut bits = Bits::new(300);
         set.iter().for_each(|bit| bits.insert(*bit));

@@ -11,7 +11,8 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Returns a list with the given order, which contains each of the numbers `0..order.len()`.
+    /// Returns a list of the numbers in `order`, which must contain each of the numbers
+    /// `0..order.len()` once.
     pub(super) fn new(order: &[usize]) -> Self {
         let anchor = order.len();
         let mut links = Self {

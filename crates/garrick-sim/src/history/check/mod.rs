@@ -7,9 +7,9 @@
 //!
 //! - the parts of a history, and the order of all operations that results from the orders of the
 //!   parts
-//! - the operations of a part that have no place yet, and those that may come next
-//! - the set of the operations that have a place, in a form that is small enough to be remembered
-//! - the configurations that the search has entered
+//! - the operations of a part that are not in the order yet, and those that may come next
+//! - the set of the operations in the order, in a form that is small enough to be remembered
+//! - the configurations that the search has visited
 //! - the search
 //! - the explanation of a failure
 

@@ -1,18 +1,19 @@
-//! The operations that have no place in the order of the search yet, and the candidates among them:
+//! The operations that the search has not put into its order yet, and the candidates among them:
 //! those that may come next.
 //!
 //! An operation may come next if no other remaining operation returned before it was invoked. The
 //! candidates are in the order of their invocations. Operations that have returned and pending
-//! operations are in separate lists, because a pending operation gets a place only if an order
-//! without it has failed.
+//! operations are in separate lists. A pending operation is put into the order only if an order
+//! without this operation has failed.
 
 use super::links::Links;
 use super::part::Part;
 use crate::history::model::Model;
 
-/// The operations of a part that have no place in the order of the search yet.
+/// The operations of one part that are not in the order of the search yet.
 pub(super) struct Remaining {
-    /// The number of operations that have returned, including operations that already have a place.
+    /// The number of operations that have returned, including operations that are already in the
+    /// order.
     returned: usize,
     /// The events of the operations that have returned, in the order of time. The number `2 * n`
     /// stands for the invocation of operation `n`, and `2 * n + 1` for its return.
@@ -24,12 +25,12 @@ pub(super) struct Remaining {
     pending_since: Vec<usize>,
     /// For each pending operation, the last equal operation that was invoked before it.
     twins: Vec<Option<usize>>,
-    /// The times of the returns of the operations that have returned.
+    /// The return time of each operation that has returned.
     returns: Vec<usize>,
 }
 
 impl Remaining {
-    /// Returns all operations of a part, none of which has a place yet.
+    /// Returns all operations of a part. At first, none of them is in the order.
     pub(super) fn new<M: Model>(part: &Part<'_, M>) -> Self {
         let returned = part.returned();
         let pending = || (returned..part.len()).map(|number| part.operation(number));
@@ -45,7 +46,7 @@ impl Remaining {
         }
     }
 
-    /// Returns true if all operations that have returned have a place.
+    /// Returns true if all operations that have returned are in the order.
     pub(super) fn is_done(&self) -> bool {
         self.events.first().is_none()
     }
@@ -81,7 +82,7 @@ impl Remaining {
         self.pending_from(self.pending.after(number - self.returned))
     }
 
-    /// Removes an operation, because it gets a place in the order.
+    /// Removes an operation, because it is put into the order.
     pub(super) fn take(&mut self, number: usize) {
         match number.checked_sub(self.returned) {
             Some(pending) => self.pending.take(pending),
@@ -103,9 +104,9 @@ impl Remaining {
         }
     }
 
-    /// Returns the first candidate among the pending operations, starting with the given one. Equal
-    /// operations get their places in the order of their invocations. This loses no order, because
-    /// equal operations can be exchanged.
+    /// Returns the first candidate among the pending operations, starting with the given one. Of
+    /// equal operations, only the one that was invoked first is a candidate. So no order is missed,
+    /// because equal operations can be exchanged.
     fn pending_from(&self, mut pending: Option<usize>) -> Option<usize> {
         pending?;
         let deadline = self
@@ -125,7 +126,7 @@ impl Remaining {
     }
 }
 
-/// Returns the operation whose invocation is the event, and `None` if the event is a return.
+/// Returns the operation whose invocation is the event, or `None` if the event is a return.
 fn invocation(event: usize) -> Option<usize> {
     event.is_multiple_of(2).then_some(event / 2)
 }

@@ -1,16 +1,15 @@
 //! The search of Wing and Gong (1993) with the memory of Lowe (2017).
 //!
-//! A configuration is the set of the operations that have a place, and the state after them. The
-//! search extends an order by one candidate after another, and takes the last operation back when
-//! no candidate is left. The future of a configuration does not depend on the order of the
-//! operations in it. So the search enters each configuration only once.
+//! A configuration is the set of the operations that are already in the order, and the state after
+//! them. The search extends the order by one candidate after another, and removes the last
+//! operation when no candidate is left. The possible continuations of a configuration do not depend
+//! on the order of its operations. So the search visits each configuration only once.
 //!
-//! Pending operations add the most configurations, because each of them may get a place at any
-//! time, or none. So the search tries pending operations only after all others, and gives equal
-//! pending operations their places in the order of their invocations (see [`Remaining`]). If
-//! configurations differ only in pending operations, the search first tries the configurations with
-//! the fewest pending operations. Then it can skip all others that have the same state (see
-//! [`Seen`]).
+//! Pending operations add the most configurations, because each of them may take effect at any
+//! time, or never. So the search tries pending operations only after all others, and tries equal
+//! pending operations in the order of their invocations (see [`Remaining`]). If configurations
+//! differ only in pending operations, the search first tries the configurations with the fewest
+//! pending operations. Then it can skip all others that have the same state (see [`Seen`]).
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -35,11 +34,11 @@ pub(super) enum Found<S> {
 
 /// A configuration that cannot be extended to an order of all operations.
 pub(super) struct DeadEnd<S> {
-    /// The operations that have a place, in the order that the search has found.
+    /// The operations that the search has put into its order, from first to last.
     pub(super) prefix: Vec<usize>,
-    /// The operation that returned first among those without a place.
+    /// Of the operations that are not in `prefix`, the one that returned first.
     pub(super) blocked: usize,
-    /// The state after the prefix.
+    /// The state after the operations in `prefix`.
     pub(super) state: S,
 }
 
@@ -47,18 +46,18 @@ pub(super) struct DeadEnd<S> {
 pub(super) struct Search<'a, M: Model> {
     model: &'a M,
     part: &'a Part<'a, M>,
-    /// Maximum number of configurations that are entered.
+    /// Maximum number of configurations that the search visits.
     limit: usize,
     remaining: Remaining,
     linearized: Linearized,
     seen: Seen<M::State>,
-    /// The levels below the present one. Each level above the lowest adds to the order one
-    /// operation that has returned.
+    /// The levels below the present one. Each level above the lowest one adds one returned
+    /// operation to the order.
     below: Vec<Level<M::State>>,
     level: Level<M::State>,
     /// The operation to try next.
     candidate: Option<usize>,
-    /// The number of pending operations that have a place in the order.
+    /// The number of pending operations that are in the order.
     pending_placed: usize,
 }
 
@@ -69,7 +68,7 @@ struct Level<S> {
     number: Option<usize>,
     /// The configuration that is being explored.
     present: Branch<S>,
-    /// The configurations that were entered but not tried yet.
+    /// The configurations that are still to be explored.
     waiting: VecDeque<Branch<S>>,
 }
 
@@ -81,7 +80,7 @@ struct Branch<S> {
 }
 
 impl<'a, M: Model> Search<'a, M> {
-    /// Returns a search that enters at most `limit` configurations.
+    /// Returns a search that visits at most `limit` configurations.
     pub(super) fn new(model: &'a M, part: &'a Part<'a, M>, limit: usize) -> Self {
         let remaining = Remaining::new(part);
         let present = Branch {
@@ -106,7 +105,7 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    /// Returns the number of configurations that were entered.
+    /// Returns the number of configurations that were visited.
     pub(super) fn explored(&self) -> usize {
         self.seen.len()
     }
@@ -173,8 +172,8 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    /// Enters all new configurations that result from putting the operation `number` next in the
-    /// order. Returns the states of these configurations.
+    /// Finds the new configurations that result from putting the operation `number` next in the
+    /// order, and records that they were visited. Returns their states.
     fn enter_after(&mut self, number: usize) -> Vec<M::State> {
         let operation = self.part.operation(number);
         let state = &self.level.present.state;
@@ -237,18 +236,18 @@ impl<'a, M: Model> Search<'a, M> {
         order
     }
 
-    /// Returns a measure of how far the search has come. A search has come further if the first
-    /// return of an operation without a place is later. If these times are equal, more operations
-    /// with a place are better. If these numbers are equal too, fewer pending operations are
-    /// better, because they need no place.
+    /// Returns a measure of progress, which compares two moments of the search. First, the earliest
+    /// return of an operation that is not in the order: later is better. Second, the number of
+    /// returned operations in the order: more are better. Third, the number of pending operations
+    /// in the order: fewer are better, because they need not be in the order.
     fn rank(&self) -> (Option<usize>, usize, Reverse<usize>) {
         let blocked = self.remaining.first_to_return();
         let time = blocked.and_then(|number| self.part.operation(number).ended());
         (time, self.below.len(), Reverse(self.pending_placed))
     }
 
-    /// Returns the present configuration, and `None` if all operations that have returned have a
-    /// place.
+    /// Returns the present configuration, or `None` if all operations that have returned are in the
+    /// order.
     fn dead_end(&self) -> Option<DeadEnd<M::State>> {
         Some(DeadEnd {
             prefix: self.order(),

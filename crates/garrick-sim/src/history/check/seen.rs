@@ -1,15 +1,15 @@
-//! The configurations that a search has entered (Lowe 2017).
+//! The configurations that a search has visited (Lowe 2017).
 //!
-//! A configuration consists of the operations that have a place, and of the state after them. A
-//! search need not enter a configuration twice. It also need not enter a configuration if it has
-//! entered another one that has fewer pending operations and is otherwise equal: each sequence of
-//! steps that can follow the first configuration can also follow the other.
+//! A configuration consists of the operations that are already in the order, and of the state after
+//! them. A search need not visit a configuration twice. It also need not visit a configuration if
+//! it has visited another one that has fewer pending operations and is otherwise equal. Each
+//! sequence of steps that can follow the first configuration can also follow the other.
 //!
 //! The search may skip a configuration even while it still explores the other one. Proof: suppose
 //! that a correct order exists, but the search ends without an order. Then the search has explored
-//! all configurations that it has entered, including the empty one. Some of them, for example the
+//! all configurations that it has visited, including the empty one. Some of them, for example the
 //! empty one, can be extended to a complete order. Choose the configuration that needs the fewest
-//! further operations. The search has tried the first of these operations. So it has entered the
+//! further operations. The search has tried the first of these operations. So it has visited the
 //! configuration after this operation, or another one that can be extended by the same further
 //! operations. But that configuration needs fewer further operations than the chosen one, which is
 //! a contradiction.
@@ -21,13 +21,13 @@ use hashbrown::hash_map::Entry;
 
 use super::linearized::{Linearized, Window};
 
-/// The configurations that a search has entered.
+/// The configurations that a search has visited.
 pub(super) struct Seen<S> {
     /// Maps a set of returned operations and a state to the sets of pending operations that were
-    /// entered together with them. The map is only used for lookups, so the order of its entries
+    /// recorded together with them. The map is only used for lookups, so the order of its entries
     /// has no effect.
     pending: HashMap<(Window, S), Sets>,
-    /// The number of entered configurations.
+    /// The number of visited configurations.
     len: usize,
 }
 
@@ -45,12 +45,12 @@ impl<S: Eq + Hash> Seen<S> {
         }
     }
 
-    /// Returns the number of entered configurations.
+    /// Returns the number of visited configurations.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Enters a configuration. Returns false if it need not be entered.
+    /// Records that a configuration is visited. Returns false if the search can skip it.
     pub(super) fn insert(&mut self, linearized: &Linearized, state: S) -> bool {
         let pending = linearized.pending();
         match self.pending.entry((linearized.returned(), state)) {
@@ -69,7 +69,7 @@ impl<S: Eq + Hash> Seen<S> {
 }
 
 impl Sets {
-    /// Returns true if one of these sets is a subset of `set`.
+    /// Returns true if one of the recorded sets is a subset of `set`.
     fn any_is_subset(&self, set: &Window) -> bool {
         self.first.is_subset(set) || self.others.iter().any(|other| other.is_subset(set))
     }

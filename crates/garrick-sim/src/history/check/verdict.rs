@@ -15,7 +15,7 @@ pub enum Verdict {
     NotLinearizable(Explanation),
     /// The check has reached its limit. It has neither found an order nor shown that there is none.
     Unknown {
-        /// The number of configurations that the check has entered.
+        /// The number of configurations that the check has visited.
         explored: usize,
     },
 }

@@ -10,7 +10,7 @@ pub enum Op {
     Transfer {
         /// The account that pays.
         from: usize,
-        /// The account that is paid.
+        /// The account that receives the money.
         to: usize,
         /// The amount of money.
         amount: u64,

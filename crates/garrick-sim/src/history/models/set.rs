@@ -26,7 +26,7 @@ impl<V> Op<V> {
     }
 }
 
-/// The model of a set that is empty at first. Each element is a separate part.
+/// The model of a set that is empty at first. Each element is checked separately.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Random histories: histories of clients of a correct object, and arbitrary histories.
+//! Random histories of clients that use a correct object, and arbitrary histories.
 
 use std::mem;
 
@@ -15,7 +15,7 @@ pub(super) fn numbers(seed: u64) -> impl Iterator<Item = u64> {
     (0..).map(move |n| mix(mix(seed) ^ n))
 }
 
-/// A client of an execution.
+/// The state of a client.
 enum Client<Ret> {
     Idle,
     /// The operation has been invoked, and has had no effect yet.
@@ -24,12 +24,12 @@ enum Client<Ret> {
     Applied(Call, Ret),
 }
 
-/// Clients that use a correct object at the same time.
+/// A random execution, in which clients use a correct object at the same time.
 pub(super) struct Execution {
     pub(super) clients: usize,
     pub(super) operations: usize,
-    /// On average, one of this many steps of a client is a crash or a failure. With 0, there are no
-    /// crashes and no failures.
+    /// Average number of client steps for each crash or failure. With 0, there are no crashes and
+    /// no failures.
     pub(super) crash_every: u64,
 }
 
@@ -58,7 +58,7 @@ impl Execution {
     }
 }
 
-/// Returns an index that depends on a random number.
+/// Converts a random number into an index below `len`.
 fn index(number: u64, len: usize) -> usize {
     usize::try_from(number >> 32).expect("32 bits") % len
 }

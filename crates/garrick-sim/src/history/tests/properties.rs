@@ -38,7 +38,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
     prop::collection::vec(entry, 0..6)
 }
 
-/// Histories of a few operations of a correct object.
+/// Returns an execution with a few operations on a correct object.
 fn small() -> Execution {
     Execution {
         clients: 3,

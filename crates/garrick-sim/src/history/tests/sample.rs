@@ -14,7 +14,7 @@ use crate::history::models::set::{self, Set};
 pub(super) trait Sample: Model {
     fn model() -> Self;
 
-    /// Returns one of a few operations. The number determines the operation.
+    /// Returns one of a few operations, which `number` determines.
     fn op(number: u64) -> Self::Op;
 
     /// Returns a result that the operation can have in some state.

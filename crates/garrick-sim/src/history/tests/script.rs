@@ -4,7 +4,7 @@ use crate::history::Verdict;
 use crate::history::model::Model;
 use crate::history::record::{Call, History};
 
-/// A recorder for the operations of as many clients as are needed.
+/// A recorder of a history in which each operation has its own client.
 pub(super) struct Script<M: Model> {
     model: M,
     pub(super) history: History<M::Op, M::Ret>,
@@ -26,7 +26,7 @@ impl<M: Model> Script<M> {
         self.history.invoke(self.clients, op)
     }
 
-    /// Records an operation that overlaps only those that are pending.
+    /// Records an operation that overlaps only the operations that are already pending.
     pub(super) fn alone(&mut self, op: M::Op, ret: M::Ret) -> Call {
         let call = self.pending(op);
         self.history.complete(call, ret);

@@ -111,7 +111,8 @@ impl<A: Action> Order<A> {
         past.insert(step);
     }
 
-    /// Returns the steps that must come first to enable the action.
+    /// Returns the steps that the action needs: its cause, the last step of its chain, and all
+    /// steps that happen before these two.
     fn needed(&self, action: A, cause: Option<usize>) -> Past {
         let mut past = Past::default();
         let chain = action.chain();

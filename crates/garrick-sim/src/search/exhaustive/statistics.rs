@@ -1,6 +1,6 @@
 //! Statistics of an exhaustive search.
 
-/// The part of a system that a search has explored.
+/// The extent to which a search has explored a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
     /// The search has not ended.
@@ -25,7 +25,7 @@ pub struct Statistics {
     pub redundant: u64,
     /// Number of runs that were ended at the maximum number of steps.
     pub cut: u64,
-    /// The part of the system that the search has explored.
+    /// The extent to which the search has explored the system.
     pub coverage: Coverage,
 }
 
