@@ -167,8 +167,8 @@ fn methods(item: &mut ItemImpl) -> impl Iterator<Item = &mut ImplItemFn> {
     })
 }
 
-/// Removes and returns the marks of the methods, in order. Reports an error for each mark on an
-/// item that is not a method.
+/// Removes the marks, such as `#[actor(skip)]`, from all items, and returns the marks of the
+/// methods, in order. Reports an error for each mark on an item that is not a method.
 fn take_marks(item: &mut ItemImpl, dialect: Dialect, errors: &mut Errors) -> Vec<Option<Mark>> {
     let name = dialect.name();
     for other in &mut item.items {

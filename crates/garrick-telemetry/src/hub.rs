@@ -22,7 +22,7 @@ use crate::history::{History, HistoryReport};
 use crate::snapshot::Snapshot;
 use crate::trouble::{FailureReport, SharedBook, TreeReport};
 
-/// Number of changes of alerts that are kept for event streams that have not sent them yet.
+/// Maximum number of alert changes that the hub keeps, so that event streams can still send them.
 const TRANSITIONS_MAX: usize = 256;
 
 /// Bytes that many streams can share.
@@ -72,9 +72,9 @@ pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
 /// The last changes of alerts. All changes are numbered from 0.
 #[derive(Debug, Default)]
 struct Log {
-    /// Number of the oldest change that is kept.
+    /// Number of the oldest alert change that is kept.
     first: u64,
-    /// The changes that are kept, each as a server-sent event.
+    /// The last alert changes, each as a server-sent event.
     kept: VecDeque<Bytes>,
 }
 

@@ -301,27 +301,27 @@ pub struct JournalReading {
     pub notice: Option<String>,
     /// Total number of groups of turns that were written.
     pub groups: u64,
-    /// Total number of turns in the groups that were written.
+    /// Total number of turns in all written groups.
     pub turns: u64,
-    /// Total number of events in the groups that were written.
+    /// Total number of events in all written groups.
     pub events: u64,
     /// Total size in bytes of the events that were written.
     pub event_bytes: u64,
-    /// Total number of groups that could not be written.
+    /// Total number of groups of turns that could not be written.
     pub failed_groups: u64,
-    /// Number of groups that could not be written since the last successful write.
+    /// Number of groups of turns that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
     /// Time for which the oldest waiting turn has waited, in nanoseconds.
     pub oldest_wait_nanos: u64,
-    /// Total number of syncs.
+    /// Total number of syncs of files and of the folder.
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,
-    /// Total time in which groups were written and synced, in nanoseconds.
+    /// Total time in which groups of turns were written and synced, in nanoseconds.
     pub writing_nanos: u64,
-    /// Time that the slowest group took, in nanoseconds.
+    /// Duration of the slowest write of a group of turns, in nanoseconds.
     pub longest_group_nanos: u64,
     /// Number of entities that exist.
     pub entities: u64,
@@ -333,9 +333,9 @@ pub struct JournalReading {
     pub compactions: u64,
     /// Total number of bytes that compactions have copied.
     pub copied_bytes: u64,
-    /// Total number of states of entities that were saved.
+    /// Total number of times that the state of an entity was saved.
     pub saved_states: u64,
-    /// Total number of notices.
+    /// Total number of notices: errors without loss of data.
     pub notices: u64,
     /// Total number of times that an entity has read its state.
     pub recoveries: u64,

@@ -497,27 +497,28 @@ pub struct JournalStatus {
     pub notice: Option<String>,
     /// Total number of groups of turns that were written, each with one sync.
     pub groups: u64,
-    /// Average number of written groups per second over the window.
+    /// Average number of groups of turns that were written per second, over the window.
     pub group_rate: f64,
-    /// Average time to write a group over the window, in seconds. `None` if no group was written in
-    /// the window.
+    /// Average time to write a group of turns, in seconds, over the window. `None` if no group was
+    /// written in the window.
     pub group_seconds: Option<f64>,
-    /// Total number of turns in the groups that were written.
+    /// Total number of turns in all written groups.
     pub turns: u64,
-    /// Average number of turns in written groups per second over the window.
+    /// Average number of turns whose events were written per second, over the window.
     pub turn_rate: f64,
-    /// Average number of turns in a group over the window. `None` if no group was written in the
-    /// window.
+    /// Average number of turns in a written group, over the window. `None` if no group was written
+    /// in the window.
     pub group_turns: Option<f64>,
-    /// Total number of events in the groups that were written.
+    /// Total number of events in all written groups.
     pub events: u64,
     /// Average number of written events per second over the window.
     pub event_rate: f64,
     /// Total size in bytes of the events that were written, without the bytes that the log adds.
     pub event_bytes: u64,
-    /// Total number of groups that could not be written. The turns of these groups were undone.
+    /// Total number of groups of turns that could not be written. The turns of these groups were
+    /// undone.
     pub failed_groups: u64,
-    /// Number of groups that could not be written since the last successful write.
+    /// Number of groups of turns that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
@@ -527,14 +528,14 @@ pub struct JournalStatus {
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,
-    /// Average number of bytes per second that were written to the disk over the window.
+    /// Average number of bytes that were written to the disk per second, over the window.
     pub written_rate: f64,
-    /// Total time in which groups were written and synced, in seconds.
+    /// Total time in which groups of turns were written and synced, in seconds.
     pub writing_seconds: f64,
-    /// Share of the window, from 0 to 1, in which groups were written and synced. `None` before the
-    /// second snapshot.
+    /// Share of the window, from 0 to 1, in which groups of turns were written and synced. `None`
+    /// before the second snapshot.
     pub writing: Option<f64>,
-    /// Time that the slowest group took, in seconds.
+    /// Duration of the slowest write of a group of turns, in seconds.
     pub longest_group_seconds: f64,
     /// Number of entities that exist.
     pub entities: u64,
@@ -546,11 +547,11 @@ pub struct JournalStatus {
     pub compactions: u64,
     /// Total number of bytes that compactions have copied.
     pub copied_bytes: u64,
-    /// Total number of states of entities that were saved.
+    /// Total number of times that the state of an entity was saved.
     pub saved_states: u64,
-    /// Total number of notices.
+    /// Total number of notices: errors without loss of data.
     pub notices: u64,
-    /// Number of notices in the window.
+    /// Number of notices (errors without loss of data) in the window.
     pub new_notices: u64,
     /// Total number of times that an entity has read its state.
     pub recoveries: u64,

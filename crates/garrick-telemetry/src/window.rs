@@ -117,7 +117,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Records the current value of the count, `count`.
+    /// Records `count`, the value at the time `now`.
     pub(crate) fn push(&mut self, pace: Pace, now: Nanos, count: u64) {
         self.total = self.total.max(count);
         self.recent.push(pace, now, self.total);

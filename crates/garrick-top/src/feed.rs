@@ -83,12 +83,12 @@ fn follow(
     Ok(())
 }
 
-/// Number and position of the snapshots that were reported for one connection.
+/// Number of snapshots that were passed on for one connection, and sequence number of the last one.
 #[derive(Debug, Default)]
 struct Told {
-    /// Number of reported snapshots.
+    /// Number of snapshots that were passed on.
     count: u64,
-    /// Sequence number of the last snapshot.
+    /// Sequence number of the last snapshot that was passed on.
     sequence: u64,
 }
 

@@ -48,7 +48,8 @@ impl Watched {
         Ok(())
     }
 
-    /// Counts the resources of the same processes again, at the end of the run.
+    /// Counts the resources again at the end of the run, only for processes that were counted
+    /// before.
     pub(super) fn count_again(&mut self, members: &[Member]) -> Result<()> {
         let is_early = |found: &Counted| {
             let mut early = self.early.iter();

@@ -71,7 +71,7 @@ pub(super) struct Totals {
 pub(super) struct Ledger {
     counts: Arc<Counts>,
     threads: Vec<JoinHandle<Owner>>,
-    /// Senders of channels to the threads. Dropping the senders ends the threads.
+    /// One sender for each thread. Dropping a sender ends its thread.
     ends: Vec<Sender<()>>,
     accounts: Vec<Address<Order>>,
     entities: Entities,

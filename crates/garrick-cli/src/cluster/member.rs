@@ -200,7 +200,8 @@ impl Member {
     }
 }
 
-/// Tells one node after another to leave, and waits for the end of its process.
+/// Tells the nodes to leave, one after another. Waits each time until the process of the node has
+/// ended.
 pub(super) fn end_all(members: &mut [Member]) -> Result<()> {
     for member in members {
         let status = member.end()?;

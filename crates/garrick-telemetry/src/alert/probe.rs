@@ -9,24 +9,25 @@ use crate::snapshot::{
 /// journals, members, links and kinds of entities of clusters, or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// Items of all kinds. Items without the kind of value that the threshold checks are ignored.
+    /// The threshold applies to items of all kinds. Items without the kind of value that the
+    /// threshold checks are ignored.
     Anything,
-    /// Only nodes: stages of pipelines, and groups of actors.
+    /// The threshold applies only to nodes: stages of pipelines, and groups of actors.
     Nodes,
-    /// Only edges: channels from one node to another.
+    /// The threshold applies only to edges: channels from one node to another.
     Edges,
-    /// Only sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System), or the
-    /// thread of a [`Local`](garrick_actor::Local).
+    /// The threshold applies only to sponsors. A sponsor is the thread pool of a
+    /// [`System`](garrick_actor::System), or the thread of a [`Local`](garrick_actor::Local).
     Sponsors,
-    /// Only journals of durable actors.
+    /// The threshold applies only to journals of durable actors.
     Journals,
-    /// Only members of clusters.
+    /// The threshold applies only to members of clusters.
     Members,
-    /// Only links to other nodes of clusters.
+    /// The threshold applies only to links to other nodes of clusters.
     Links,
-    /// Only kinds of entities of clusters.
+    /// The threshold applies only to the kinds of entities of a cluster.
     Kinds,
-    /// Only the process itself.
+    /// The threshold applies only to the process itself.
     Process,
 }
 

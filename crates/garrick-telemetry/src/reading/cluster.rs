@@ -77,15 +77,15 @@ pub struct LinkReading {
     pub connects: u64,
     /// Total number of frames that were sent.
     pub sent_frames: u64,
-    /// Total number of bytes in the frames that were sent.
+    /// Total number of bytes in sent frames.
     pub sent_bytes: u64,
-    /// Total number of messages in the frames that were sent.
+    /// Total number of messages in sent frames.
     pub sent_messages: u64,
-    /// Total number of frames of the other node that were handled.
+    /// Total number of handled frames from the other node.
     pub received_frames: u64,
-    /// Total number of bytes in the frames of the other node that were handled.
+    /// Total number of bytes in handled frames from the other node.
     pub received_bytes: u64,
-    /// Total number of messages in the frames of the other node that were handled.
+    /// Total number of messages in handled frames from the other node.
     pub received_messages: u64,
     /// Total number of sent frames that the other node has reported as lost.
     pub lost_frames: u64,
@@ -94,7 +94,7 @@ pub struct LinkReading {
     /// Total number of messages that may be lost: the other node was lost before it had confirmed
     /// their frames.
     pub unconfirmed_messages: u64,
-    /// Total number of frames of the other node that have not arrived.
+    /// Total number of frames that the other node has sent but that have not arrived.
     pub missing_frames: u64,
     /// Total number of times that the network has refused a frame.
     pub refused_frames: u64,
@@ -139,9 +139,10 @@ pub struct KindReading {
     pub unowned_shards: u64,
     /// Number of shards that the node is handing over.
     pub handing_over_shards: u64,
-    /// Number of shards that any node is handing over.
+    /// Number of shards that are being handed over, by this node or by another one.
     pub moving_shards: u64,
-    /// Number of messages that wait on the node.
+    /// Number of messages that wait on the node for an owner of their shard, or for the end of an
+    /// entity.
     pub waiting_messages: u64,
     /// Total number of messages that were dropped because the node did not own their shard.
     pub stray_messages: u64,

@@ -85,8 +85,8 @@ fn by_name(readings: &[MessageReading]) -> BTreeMap<String, Counts> {
 }
 
 impl Kind {
-    /// Creates the past counts of a new kind, with no turns at the time of the last sample, if
-    /// there was one.
+    /// Creates the counts of a new kind of message. If there was an earlier sample (`last`), the
+    /// kind had no turns at that time.
     fn begun(last: Option<At>) -> Self {
         let mut kind = Self::default();
         if let Some(last) = last {

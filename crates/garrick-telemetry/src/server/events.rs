@@ -48,7 +48,7 @@ const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 struct Events {
     site: Arc<Site>,
     newest: watch::Receiver<Arc<Frame>>,
-    /// Number of the next change of an alert to send.
+    /// Number of the next alert change to send.
     transition: u64,
     /// Minimum time between two snapshots.
     every: Duration,
