@@ -7,8 +7,8 @@ use garrick_bench::Soak;
 use garrick_measure::commands::{Ended, print};
 use garrick_measure::{Result, Stop, provenance, resident_bytes, units};
 
-/// Minutes after which all memory pools have reached their final size. The resident memory at this
-/// time is compared with later values.
+/// Number of minutes after which all memory pools have reached their final size. The resident
+/// memory at this time is compared with later values.
 const SETTLED_MIN: u64 = 2;
 
 /// Maximum number of minutes: a month.
@@ -135,7 +135,7 @@ impl Memory {
     }
 }
 
-/// Two minutes of the run, and the resident memory at each of them.
+/// Resident memory at two times of the run. Each time is the number of minutes since the start.
 #[derive(Debug, Clone, Copy)]
 struct Grown {
     settled: (u64, u64),

@@ -73,7 +73,7 @@ pub(crate) struct Message {
 
 /// A method that cannot handle a message, after an error about this method was reported.
 pub(crate) struct Rejected {
-    /// The message that the method would handle if it had no error.
+    /// The message that the method would handle if the method had no error.
     pub(crate) message: Message,
     /// Generic parameters of the method that cannot handle the message.
     pub(crate) generics: Generics,
@@ -111,7 +111,7 @@ pub(crate) struct Started {
 
 /// The method that changes the state of a durable actor.
 pub(crate) struct Apply {
-    /// Name of the method that changes the state by an event.
+    /// Name of the method that applies an event to the state.
     pub(crate) method: Ident,
     /// Type of the events of the durable actor, with `Self` replaced by the actor's type.
     pub(crate) event: Type,

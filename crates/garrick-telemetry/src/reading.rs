@@ -65,9 +65,9 @@ pub struct Reading {
     pub journals: Vec<JournalReading>,
     /// Values of the members of clusters.
     pub members: Vec<MemberReading>,
-    /// Values of the links to other nodes of clusters.
+    /// Values of the links to other cluster nodes.
     pub links: Vec<LinkReading>,
-    /// Values of the kinds of entities of clusters.
+    /// Values of the kinds of cluster entities.
     pub kinds: Vec<KindReading>,
     /// Failures of actors since the previous reading of the source, the newest last.
     pub failures: Vec<FailureReading>,
@@ -179,7 +179,7 @@ pub struct ActorsReading {
     pub messages_by_kind: Vec<MessageReading>,
     /// Total number of turns that failed, by a panic or by an error.
     pub failures: u64,
-    /// Total number of restarts of actors of the group by their supervisors.
+    /// Total number of times that supervisors have restarted actors of the group.
     pub restarts: u64,
     /// Total number of slow turns. The source decides which turns are slow.
     pub slow: u64,
@@ -210,8 +210,8 @@ pub struct MessageReading {
     pub longest_nanos: u64,
 }
 
-/// The values of an actor that stands out in a [`Reading`], because it is busy, has a long mailbox,
-/// or has a message that has waited for a long time.
+/// The values in a [`Reading`] for an actor that stands out: it is busy, has a long mailbox, or has
+/// a message that has waited for a long time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActorReading {
     /// Identifier of the actor. The same rules apply as for [`StageReading::id`].

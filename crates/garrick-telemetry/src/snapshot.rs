@@ -497,14 +497,15 @@ pub struct JournalStatus {
     pub notice: Option<String>,
     /// Total number of groups of turns that were written, each with one sync.
     pub groups: u64,
-    /// Average number of groups of turns that were written per second, over the window.
+    /// Average rate at which groups of turns were written to the log, in groups per second over the
+    /// window.
     pub group_rate: f64,
     /// Average time to write a group of turns, in seconds, over the window. `None` if no group was
     /// written in the window.
     pub group_seconds: Option<f64>,
     /// Total number of turns in all written groups.
     pub turns: u64,
-    /// Average number of turns whose events were written per second, over the window.
+    /// Average rate at which turns were written to the log, in turns per second over the window.
     pub turn_rate: f64,
     /// Average number of turns in a written group, over the window. `None` if no group was written
     /// in the window.
@@ -528,7 +529,7 @@ pub struct JournalStatus {
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,
-    /// Average number of bytes that were written to the disk per second, over the window.
+    /// Average rate at which bytes were written to the disk, in bytes per second over the window.
     pub written_rate: f64,
     /// Total time in which groups of turns were written and synced, in seconds.
     pub writing_seconds: f64,
@@ -706,9 +707,9 @@ impl Histogram {
         self.limits.get(last).or(self.limits.last()).copied()
     }
 
-    /// Returns an estimate of a percentile: the value that the share `share` of all values does not
-    /// exceed. `share` is from 0 to 1. The estimate assumes that the values of a bucket are spread
-    /// evenly between its limits. Returns `None` if there are no values.
+    /// Returns an estimate of a percentile. `share` is from 0 to 1, such as 0.99 for the 99th
+    /// percentile. The estimate assumes that the values of a bucket are spread evenly between its
+    /// limits. Returns `None` if there are no values.
     fn percentile(&self, share: f64) -> Option<f64> {
         let all: u64 = self.counts.iter().sum();
         let rank = share * all as f64;

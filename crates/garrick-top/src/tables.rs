@@ -27,7 +27,7 @@ pub(crate) enum Tab {
     Members,
     /// Links to other nodes of clusters.
     Links,
-    /// Kinds of entities of clusters.
+    /// Kinds of entities in clusters.
     Kinds,
 }
 

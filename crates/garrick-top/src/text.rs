@@ -181,7 +181,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     format!("{}{ELLIPSIS}", &text[..end])
 }
 
-/// Pads `text` to exactly `columns`, aligned to the right or to the left.
+/// Pads `text` to a width of exactly `columns`, aligned to the right or to the left.
 pub(crate) fn pad(text: &str, columns: usize, right: bool) -> String {
     let text = fit(text, columns);
     let blanks = " ".repeat(columns - width(&text));

@@ -42,7 +42,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Number of workers of the process. It is small because all processes share one machine.
 const WORKERS: usize = 1;
 
-/// Number of shards of the accounts.
+/// Number of shards into which the accounts are divided.
 const SHARDS: u32 = 64;
 
 #[derive(Debug, Args)]

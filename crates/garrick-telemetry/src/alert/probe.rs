@@ -164,7 +164,7 @@ impl Name<'_> {
 
 impl Probe {
     /// Returns the name that [`Alert::probe`](crate::Alert::probe) contains for this kind of value.
-    /// If the snapshot has a field for the value, the name is that of the field, for example
+    /// If the snapshot has a field for the value, the name of the field is used, for example
     /// `fill_p80`.
     pub fn name(self) -> &'static str {
         match self {

@@ -41,7 +41,7 @@ impl Rules {
     }
 
     /// Compares the values of `snapshot` with the thresholds. Sets the alerts and levels of the
-    /// snapshot, and returns the changes of alerts.
+    /// snapshot, and returns the alert changes.
     pub(crate) fn judge(&mut self, snapshot: &mut Snapshot, now: Nanos) -> Vec<Transition> {
         let mut transitions = Vec::new();
         let at = Moment {

@@ -7,8 +7,8 @@ use crate::snapshot::Level;
 use super::glob;
 use super::probe::{Found, Of, Probe};
 
-/// Default distance from the threshold that a value must have on the good side before its alert
-/// ends, as a share of the threshold.
+/// Default distance from the threshold, as a share of the threshold. An alert ends when its value
+/// is on the good side of the threshold by at least this distance.
 const HYSTERESIS: f64 = 0.05;
 
 /// Default time that a value must stay beyond a threshold before an alert begins.

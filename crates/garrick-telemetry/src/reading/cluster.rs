@@ -2,8 +2,8 @@
 
 use crate::snapshot::{LinkState, MemberState};
 
-/// The values of a member of a cluster in a [`Reading`](super::Reading), as a node of this process
-/// sees it.
+/// The values in a [`Reading`](super::Reading) for a member of a cluster, as a node of this process
+/// sees them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MemberReading {
     /// Identifier of the member. The same rules apply as for
@@ -23,7 +23,7 @@ pub struct MemberReading {
     /// Time since the member was last seen to renew its membership, in nanoseconds. `None` if the
     /// node is gone.
     pub silent_nanos: Option<u64>,
-    /// Kinds, and the number of shards of each kind that the member owns.
+    /// Number of shards that the member owns, by kind.
     pub shards: Vec<(String, u64)>,
     /// Values that only the node itself knows. `None` if the member is another node.
     pub own: Option<OwnMemberReading>,
@@ -41,7 +41,8 @@ pub struct OwnMemberReading {
     pub joined: u64,
     /// Total number of times that the node has lost its membership.
     pub lost: u64,
-    /// Total number of times that the node has lost its shards of fenced kinds.
+    /// Total number of times that the node has lost its shards of fenced kinds (kinds with the
+    /// option `KindOptions::fenced`).
     pub fenced: u64,
     /// Total number of members that the node has removed because they were silent.
     pub removed: u64,
@@ -49,11 +50,11 @@ pub struct OwnMemberReading {
     pub claimed_shards: u64,
     /// Total number of shards that the node has handed over.
     pub handed_over_shards: u64,
-    /// Reason why a change of the cluster's records last failed. `None` if no change has failed.
+    /// Reason for the last failed change to the cluster's records. `None` if no change has failed.
     pub failure: Option<String>,
 }
 
-/// The values of a link between two nodes of a cluster in a [`Reading`](super::Reading). Answers
+/// The values in a [`Reading`](super::Reading) for a link between two nodes of a cluster. Answers
 /// and refusals of questions count as messages.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinkReading {
@@ -112,8 +113,8 @@ pub struct LinkReading {
     pub questions: u64,
 }
 
-/// The values of a kind of entities in a [`Reading`](super::Reading), as a node of this process
-/// sees it.
+/// The values in a [`Reading`](super::Reading) for a kind of entities, as a node of this process
+/// sees them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KindReading {
     /// Identifier of the kind. The same rules apply as for

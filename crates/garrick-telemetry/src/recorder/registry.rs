@@ -180,8 +180,8 @@ impl Registry {
         position
     }
 
-    /// Sets the description of a metric. Does nothing if the name is not allowed, or if there are
-    /// already as many descriptions as series are allowed.
+    /// Sets the description of a metric. Does nothing if the name is not allowed, or if the number
+    /// of descriptions has reached the maximum number of series.
     pub(super) fn describe(&mut self, kind: MetricKind, name: &str, help: &str, is_seconds: bool) {
         let Ok(name) = names::metric(name) else {
             return;

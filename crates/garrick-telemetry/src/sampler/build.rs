@@ -66,7 +66,8 @@ pub(super) fn add(
     give_labels(snapshot, first, labels);
 }
 
-/// Sets the labels of the nodes, channels and sponsors whose indices are at least those in `first`.
+/// Sets the labels of the new nodes, channels and sponsors. `first` contains the index of the first
+/// new node, channel and sponsor.
 fn give_labels(snapshot: &mut Snapshot, first: (usize, usize, usize), labels: &mut Labels) {
     for node in &mut snapshot.nodes[first.0..] {
         node.label = labels.of(&node.id, ("node", &node.place), &node.name);

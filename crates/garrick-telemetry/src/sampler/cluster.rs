@@ -1,4 +1,4 @@
-//! Converts the readings of nodes of clusters into their part of a snapshot.
+//! Converts the readings of cluster nodes into a part of a snapshot.
 
 use std::collections::HashMap;
 

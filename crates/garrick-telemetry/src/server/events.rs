@@ -54,8 +54,8 @@ struct Events {
     every: Duration,
     /// Time at which the last snapshot was sent.
     sent: Option<Instant>,
-    /// Messages to send before anything else. The list contains at most one snapshot, and the
-    /// changes of alerts that the hub keeps.
+    /// Messages to send before anything else: at most one snapshot, and the alert changes that the
+    /// hub keeps.
     ready: VecDeque<Bytes>,
     /// Counts this stream as open until the value is dropped.
     _counted: Counted,

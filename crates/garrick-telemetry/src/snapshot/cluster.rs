@@ -15,7 +15,8 @@ pub enum MemberState {
     /// The node is a member.
     #[default]
     Up,
-    /// The member was silent, and other members have taken over its shards of fenced kinds.
+    /// The member was silent, and other members have taken over its shards of fenced kinds (kinds
+    /// with the option `KindOptions::fenced`).
     Suspect,
     /// The member is handing its shards over.
     Draining,
@@ -86,7 +87,8 @@ pub struct OwnMember {
     pub joined: u64,
     /// Number of times that the node has lost its membership and all its shards.
     pub lost: u64,
-    /// Number of times that the node has lost its shards of fenced kinds, because it was silent.
+    /// Number of times that the node has lost its shards of fenced kinds (kinds with the option
+    /// `KindOptions::fenced`), because the node was silent.
     pub fenced: u64,
     /// Number of members that the node has removed because they were silent.
     pub removed: u64,
@@ -94,7 +96,7 @@ pub struct OwnMember {
     pub claimed_shards: u64,
     /// Number of shards that the node has handed over.
     pub handed_over_shards: u64,
-    /// Reason why a change of the cluster's records last failed. `None` if no change has failed.
+    /// Reason for the last failed change to the cluster's records. `None` if no change has failed.
     pub failure: Option<String>,
 }
 

@@ -209,7 +209,7 @@ fn shortened(reason: &str) -> String {
     format!("{}…", text::beginning(reason, SHOWN_REASON_BYTES_MAX))
 }
 
-/// Sorts the children by their restarts in descending order, and keeps the first 100.
+/// Sorts the children by their numbers of restarts, the largest first, and keeps the first 100.
 fn rank(restarted: &mut Vec<RestartedChild>) {
     restarted.sort_by(|a, b| (b.restarts, &a.path).cmp(&(a.restarts, &b.path)));
     restarted.truncate(RESTARTED_MAX);
