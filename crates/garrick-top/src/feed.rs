@@ -93,8 +93,8 @@ struct Told {
 }
 
 impl Told {
-    /// Reports `snapshot` unless it has already been reported. Before that, makes its texts safe to
-    /// show. Returns false if the receiver has been dropped.
+    /// Passes `snapshot` to `tell`, unless the same snapshot was passed before. First makes its
+    /// texts safe to show. Returns false if the receiver has been dropped.
     fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Word) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;

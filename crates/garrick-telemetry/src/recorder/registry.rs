@@ -76,7 +76,7 @@ pub(super) struct Registry {
     names: HashMap<String, usize>,
     /// Descriptions, by the names of their metrics without `_total`.
     descriptions: HashMap<String, Description>,
-    /// Limits of buckets that the program has set, by the names of histograms.
+    /// Bucket limits that the program has set, by the names of the histograms.
     limits: HashMap<String, Arc<[f64]>>,
     /// The values of the series, by the keys that were used. There is one map for each kind of
     /// metric.
@@ -84,8 +84,8 @@ pub(super) struct Registry {
 }
 
 impl Registry {
-    /// Creates a registry without series. `limits` contains the limits of the buckets of
-    /// histograms, by the converted name of each histogram.
+    /// Creates a registry without series. `limits` contains the bucket limits of each histogram, by
+    /// the converted name of the histogram.
     pub(super) fn new(series_max: usize, limits: HashMap<String, Arc<[f64]>>) -> Self {
         Self {
             series_max,

@@ -75,7 +75,8 @@ pub struct MemberStatus {
     pub own: Option<OwnMember>,
 }
 
-/// Values of a membership that only the node itself knows. Totals count from the start of the node.
+/// Values of a node's own membership, which other nodes do not know. Totals count from the start of
+/// the node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OwnMember {
     /// Time until the lease of the node ends, in seconds. 0 if the lease has ended, or if the node
