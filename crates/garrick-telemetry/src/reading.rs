@@ -165,9 +165,9 @@ pub struct ActorsReading {
     pub turns: u64,
     /// Total duration of all turns of the actors, in nanoseconds. `None` if it is unknown.
     pub busy_nanos: Option<u64>,
-    /// Number of messages in the mailboxes of all actors of the group. `None` if it is unknown.
+    /// Number of messages in all mailboxes of the group. `None` if it is unknown.
     pub waiting: Option<u64>,
-    /// Number of messages in the longest mailbox of an actor of the group. `None` if it is unknown.
+    /// Number of messages in the longest mailbox of the group. `None` if it is unknown.
     pub longest: Option<u64>,
     /// Durations of the actors' turns, in seconds. `None` if they are unknown.
     pub turn_seconds: Option<Histogram>,
@@ -305,7 +305,7 @@ pub struct JournalReading {
     pub turns: u64,
     /// Total number of events in all written groups.
     pub events: u64,
-    /// Total size in bytes of the events that were written.
+    /// Total size of all written events, in bytes.
     pub event_bytes: u64,
     /// Total number of groups of turns that could not be written.
     pub failed_groups: u64,

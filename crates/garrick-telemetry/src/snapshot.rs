@@ -235,12 +235,11 @@ pub struct Node {
     pub back_pressured: Option<f64>,
     /// Number of actors of the group that are alive. `None` for a stage, or if it is unknown.
     pub alive: Option<u64>,
-    /// Number of messages in the mailboxes of all actors of the group. `None` for a stage, or if it
-    /// is unknown.
+    /// Number of messages in all mailboxes of the group. `None` for a stage, or if it is unknown.
     #[serde(default)]
     pub waiting: Option<u64>,
-    /// Number of messages in the longest mailbox of an actor of the group. `None` for a stage, or
-    /// if it is unknown.
+    /// Number of messages in the longest mailbox of the group. `None` for a stage, or if it is
+    /// unknown.
     #[serde(default)]
     pub longest: Option<u64>,
     /// Growth of `waiting` over the window, in messages per second. Negative if the mailboxes have
@@ -287,7 +286,8 @@ pub struct Node {
     /// Number of actors of the group that failed in the window and were not restarted.
     #[serde(default)]
     pub lost: u64,
-    /// Largest number of restarts of a single actor of the group in the window.
+    /// Number of times that the most often restarted actor of the group was restarted in the
+    /// window.
     #[serde(default)]
     pub restarts_of_one: u64,
     /// Short name of the node in the labels of metrics. It is unique among all nodes with the same
@@ -514,7 +514,7 @@ pub struct JournalStatus {
     pub events: u64,
     /// Average number of written events per second over the window.
     pub event_rate: f64,
-    /// Total size in bytes of the events that were written, without the bytes that the log adds.
+    /// Total size of all written events in bytes, without the bytes that the log adds.
     pub event_bytes: u64,
     /// Total number of groups of turns that could not be written. The turns of these groups were
     /// undone.
@@ -701,7 +701,8 @@ impl Histogram {
         histogram
     }
 
-    /// Returns the upper limit of the last bucket that has values, or the last limit.
+    /// Returns the upper limit of the last bucket that has values. If this bucket has no upper
+    /// limit, returns the last limit.
     fn largest(&self) -> Option<f64> {
         let last = self.counts.iter().rposition(|count| *count > 0)?;
         self.limits.get(last).or(self.limits.last()).copied()

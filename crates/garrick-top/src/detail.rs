@@ -167,8 +167,8 @@ fn waited(waits: Option<&Histogram>) -> String {
         })
 }
 
-/// Returns a text with the shares of the window that a stage waited: for messages, and for room in
-/// output channels.
+/// Returns a text with two shares of the window: the time that a stage waited for messages, and the
+/// time that it waited for room in output channels.
 fn waits(node: &Node) -> String {
     let share = |share, name| Value::share(share).full() + name;
     match (node.starved, node.back_pressured) {

@@ -57,9 +57,9 @@ pub enum Probe {
     /// Share of the [window](crate::Settings::window) that a sponsor's worker threads slept, from 0
     /// to 1. The share is the average over all of these threads.
     Idle,
-    /// Number of messages in the mailboxes of all actors of a group.
+    /// Number of messages in all mailboxes of a group of actors.
     Waiting,
-    /// Number of messages in the longest mailbox of the actors of a group.
+    /// Number of messages in the longest mailbox of a group of actors.
     Longest,
     /// Growth of [`Waiting`](Self::Waiting) over the [window](crate::Settings::window), in messages
     /// per second.
@@ -90,7 +90,7 @@ pub enum Probe {
     /// not restarted. For a sponsor, the value is
     /// [`SponsorStatus::lost`](crate::SponsorStatus::lost).
     Lost,
-    /// Largest number of restarts of a single actor of a group in the
+    /// Number of times that the most often restarted actor of a group was restarted in the
     /// [window](crate::Settings::window).
     RestartsOfOne,
     /// Number of groups of turns that an open journal could not write since its last successful
@@ -118,7 +118,7 @@ pub enum Probe {
     /// Number of messages that a link to another node has lost in the
     /// [window](crate::Settings::window).
     NewLostMessages,
-    /// Number of shards of a kind of entities that no node owns.
+    /// Number of shards that no node owns. The shards belong to one kind of entities.
     UnownedShards,
     /// Resident memory of the process in bytes.
     ResidentBytes,

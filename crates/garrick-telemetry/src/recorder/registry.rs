@@ -25,7 +25,7 @@ const SECONDS: &[f64] = &[
     1e-6, 1e-5, 1e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// Default limits of the buckets of any other histogram: powers of 4.
+/// Default limits of the buckets of a histogram that does not measure seconds: powers of 4.
 const NUMBERS: &[f64] = &[
     1.0,
     4.0,
@@ -68,7 +68,7 @@ struct Description {
 #[derive(Debug)]
 pub(super) struct Registry {
     series_max: usize,
-    /// Number of series of all families.
+    /// Total number of series in all families.
     series: usize,
     families: Vec<Family>,
     /// Index of each family (all series of a metric) in `families`, by all names that the family
@@ -103,7 +103,7 @@ impl Registry {
         self.series_max
     }
 
-    /// Returns the value of the series with a key that was used before.
+    /// Returns the value of the series with the given key, or `None` if the key is new.
     pub(super) fn find(&self, kind: MetricKind, key: &Key) -> Option<&Cell> {
         self.handles[kind as usize].get(key)
     }

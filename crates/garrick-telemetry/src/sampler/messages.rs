@@ -10,11 +10,11 @@ use crate::window::{At, Meter, Nanos};
 
 use super::labels::short;
 
-/// Maximum number of kinds of messages that are counted separately for a group of actors. All
-/// others are counted as `other`.
+/// Maximum number of message kinds that are counted separately for a group of actors. All other
+/// kinds are counted together as `other`.
 const KINDS_MAX: usize = 32;
 
-/// Past counts of the kinds of messages of one group of actors.
+/// Past counts of one group of actors, by kind of message.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     by_name: BTreeMap<String, Kind>,
