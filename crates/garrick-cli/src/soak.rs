@@ -109,8 +109,8 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// Two values of resident memory, each with its minute: the value when the memory pools had reached
-/// their final size, and the latest value.
+/// Resident memory at two times: when the memory pools had reached their final size, and at the
+/// latest measurement. Each time is the number of minutes since the start.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,
