@@ -7,8 +7,8 @@ use garrick_bench::Soak;
 use garrick_measure::commands::{Ended, print};
 use garrick_measure::{Result, Stop, provenance, resident_bytes, units};
 
-/// Minutes after which all memory pools have reached their final size. The resident memory at this
-/// time is compared with later values.
+/// Number of minutes after which all memory pools have reached their final size. The resident
+/// memory at this time is compared with later values.
 const SETTLED_MIN: u64 = 2;
 
 /// Maximum number of minutes: a month.
@@ -109,8 +109,8 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// Two values of resident memory, each with its minute: the value when the memory pools had reached
-/// their final size, and the latest value.
+/// Resident memory at two times: when the memory pools had reached their final size, and at the
+/// latest measurement. Each time is the number of minutes since the start.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,
@@ -135,7 +135,7 @@ impl Memory {
     }
 }
 
-/// Two minutes of the run, and the resident memory at each of them.
+/// Resident memory at two times of the run. Each time is the number of minutes since the start.
 #[derive(Debug, Clone, Copy)]
 struct Grown {
     settled: (u64, u64),

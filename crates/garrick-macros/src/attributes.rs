@@ -1,4 +1,4 @@
-//! The selection of the attributes of a method that are copied to the generated code.
+//! Selects the method attributes that are copied to the generated code.
 
 use proc_macro2::TokenStream;
 use quote::quote;

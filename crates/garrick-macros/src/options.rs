@@ -55,7 +55,7 @@ pub(crate) struct Options {
 
 /// The option `save`, which saves the state of a durable actor.
 pub(crate) struct Save {
-    /// The word `save` in the source, with its span.
+    /// The word `save` as written in the attribute, with its span.
     pub(crate) word: Ident,
     /// Number of events after which the state is saved, if given.
     pub(crate) every: Option<Expr>,

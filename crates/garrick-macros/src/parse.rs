@@ -73,7 +73,7 @@ pub(crate) struct Message {
 
 /// A method that cannot handle a message, after an error about this method was reported.
 pub(crate) struct Rejected {
-    /// The message that the method would handle if it had no error.
+    /// The message that the method would handle if the method had no error.
     pub(crate) message: Message,
     /// Generic parameters of the method that cannot handle the message.
     pub(crate) generics: Generics,
@@ -111,7 +111,7 @@ pub(crate) struct Started {
 
 /// The method that changes the state of a durable actor.
 pub(crate) struct Apply {
-    /// Name of the method that changes the state by an event.
+    /// Name of the method that applies an event to the state.
     pub(crate) method: Ident,
     /// Type of the events of the durable actor, with `Self` replaced by the actor's type.
     pub(crate) event: Type,
@@ -167,8 +167,8 @@ fn methods(item: &mut ItemImpl) -> impl Iterator<Item = &mut ImplItemFn> {
     })
 }
 
-/// Removes and returns the marks of the methods, in order. Reports an error for each mark on an
-/// item that is not a method.
+/// Removes the marks, such as `#[actor(skip)]`, from all items, and returns the marks of the
+/// methods, in order. Reports an error for each mark on an item that is not a method.
 fn take_marks(item: &mut ItemImpl, dialect: Dialect, errors: &mut Errors) -> Vec<Option<Mark>> {
     let name = dialect.name();
     for other in &mut item.items {

@@ -83,7 +83,8 @@ fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// Returns the type without parentheses, including the invisible ones that a macro may have added.
+/// Returns the type without parentheses. Invisible parentheses, which a macro may have added, are
+/// removed, too.
 pub(crate) fn bare(mut ty: &Type) -> &Type {
     loop {
         ty = match ty {

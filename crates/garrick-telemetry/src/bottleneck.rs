@@ -108,7 +108,7 @@ fn grouped<'a>(nodes: &'a [Node], edges: &'a [Edge]) -> Vec<Vec<Stage<'a>>> {
 struct Groups(Vec<usize>);
 
 impl Groups {
-    /// Returns the smallest number of the set that contains `at`.
+    /// Returns the smallest number in the set that contains the number `at`.
     fn first(&mut self, mut at: usize) -> usize {
         while self.0[at] != at {
             // Halve the path, so that later searches are short.
@@ -180,7 +180,7 @@ impl<'a> Stage<'a> {
         busy.max(1.0 - starved - back_pressured)
     }
 
-    /// Returns true if messages wait in front of the stage, and not behind it.
+    /// Returns true if an input channel of the stage is full, and no output channel is full.
     fn is_dammed(&self) -> bool {
         let is_full = |edges: &[&Edge]| edges.iter().any(|edge| is_full(edge));
         is_full(&self.inputs) && !is_full(&self.outputs)

@@ -91,7 +91,7 @@ enum Value {
 }
 
 impl History {
-    /// Adds a point if at least the time between two points has passed since the last one.
+    /// Adds a point if the time since the last point is at least the interval between two points.
     pub(crate) fn take(&mut self, snapshot: &Snapshot, now: Nanos) {
         if self
             .last

@@ -22,7 +22,7 @@ use crate::history::{History, HistoryReport};
 use crate::snapshot::Snapshot;
 use crate::trouble::{FailureReport, SharedBook, TreeReport};
 
-/// Number of changes of alerts that are kept for event streams that have not sent them yet.
+/// Maximum number of alert changes that the hub keeps, so that event streams can still send them.
 const TRANSITIONS_MAX: usize = 256;
 
 /// Bytes that many streams can share.
@@ -69,12 +69,12 @@ pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).map_or(Bytes::from_static(b"{}"), Bytes::from)
 }
 
-/// The last changes of alerts. All changes are numbered from 0.
+/// The last alert changes. All changes are numbered from 0.
 #[derive(Debug, Default)]
 struct Log {
-    /// Number of the oldest change that is kept.
+    /// Number of the oldest alert change that is kept.
     first: u64,
-    /// The changes that are kept, each as a server-sent event.
+    /// The last alert changes, each as a server-sent event.
     kept: VecDeque<Bytes>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Counts {
 pub(crate) struct Hub {
     /// The newest snapshot, with its cached renderings. Written by the sampler.
     newest: watch::Sender<Arc<Frame>>,
-    /// The last changes of alerts. Written by the sampler, read by event streams.
+    /// The last alert changes. Written by the sampler, read by event streams.
     log: Mutex<Log>,
     history: Arc<Mutex<History>>,
     /// Recent failures and the supervision trees. Written by the sampler.
@@ -145,13 +145,13 @@ impl Hub {
         self.newest.subscribe()
     }
 
-    /// Returns the number that the next change of an alert will get.
+    /// Returns the number that the next alert change will get.
     pub(crate) fn transitions(&self) -> u64 {
         self.log().end()
     }
 
-    /// Returns the kept changes of alerts whose numbers are at least `first`, as server-sent
-    /// events. Also returns the number that the next change will get.
+    /// Returns the alert changes that are kept and have a number of at least `first`, as
+    /// server-sent events. Also returns the number that the next change will get.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();
         let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);

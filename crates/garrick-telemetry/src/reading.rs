@@ -65,9 +65,9 @@ pub struct Reading {
     pub journals: Vec<JournalReading>,
     /// Values of the members of clusters.
     pub members: Vec<MemberReading>,
-    /// Values of the links to other nodes of clusters.
+    /// Values of the links to other cluster nodes.
     pub links: Vec<LinkReading>,
-    /// Values of the kinds of entities of clusters.
+    /// Values of the kinds of cluster entities.
     pub kinds: Vec<KindReading>,
     /// Failures of actors since the previous reading of the source, the newest last.
     pub failures: Vec<FailureReading>,
@@ -165,9 +165,9 @@ pub struct ActorsReading {
     pub turns: u64,
     /// Total duration of all turns of the actors, in nanoseconds. `None` if it is unknown.
     pub busy_nanos: Option<u64>,
-    /// Number of messages in the mailboxes of all actors of the group. `None` if it is unknown.
+    /// Number of messages in all mailboxes of the group. `None` if it is unknown.
     pub waiting: Option<u64>,
-    /// Number of messages in the longest mailbox of an actor of the group. `None` if it is unknown.
+    /// Number of messages in the longest mailbox of the group. `None` if it is unknown.
     pub longest: Option<u64>,
     /// Durations of the actors' turns, in seconds. `None` if they are unknown.
     pub turn_seconds: Option<Histogram>,
@@ -179,7 +179,7 @@ pub struct ActorsReading {
     pub messages_by_kind: Vec<MessageReading>,
     /// Total number of turns that failed, by a panic or by an error.
     pub failures: u64,
-    /// Total number of restarts of actors of the group by their supervisors.
+    /// Total number of times that supervisors have restarted actors of the group.
     pub restarts: u64,
     /// Total number of slow turns. The source decides which turns are slow.
     pub slow: u64,
@@ -210,8 +210,8 @@ pub struct MessageReading {
     pub longest_nanos: u64,
 }
 
-/// The values of an actor that stands out in a [`Reading`], because it is busy, has a long mailbox,
-/// or has a message that has waited for a long time.
+/// The values in a [`Reading`] for an actor that stands out: it is busy, has a long mailbox, or has
+/// a message that has waited for a long time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActorReading {
     /// Identifier of the actor. The same rules apply as for [`StageReading::id`].
@@ -301,27 +301,27 @@ pub struct JournalReading {
     pub notice: Option<String>,
     /// Total number of groups of turns that were written.
     pub groups: u64,
-    /// Total number of turns in the groups that were written.
+    /// Total number of turns in all written groups.
     pub turns: u64,
-    /// Total number of events in the groups that were written.
+    /// Total number of events in all written groups.
     pub events: u64,
-    /// Total size in bytes of the events that were written.
+    /// Total size of all written events, in bytes.
     pub event_bytes: u64,
-    /// Total number of groups that could not be written.
+    /// Total number of groups of turns that could not be written.
     pub failed_groups: u64,
-    /// Number of groups that could not be written since the last successful write.
+    /// Number of groups of turns that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
     /// Time for which the oldest waiting turn has waited, in nanoseconds.
     pub oldest_wait_nanos: u64,
-    /// Total number of syncs.
+    /// Total number of syncs of files and of the folder.
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,
-    /// Total time in which groups were written and synced, in nanoseconds.
+    /// Total time in which groups of turns were written and synced, in nanoseconds.
     pub writing_nanos: u64,
-    /// Time that the slowest group took, in nanoseconds.
+    /// Duration of the slowest write of a group of turns, in nanoseconds.
     pub longest_group_nanos: u64,
     /// Number of entities that exist.
     pub entities: u64,
@@ -333,9 +333,9 @@ pub struct JournalReading {
     pub compactions: u64,
     /// Total number of bytes that compactions have copied.
     pub copied_bytes: u64,
-    /// Total number of states of entities that were saved.
+    /// Total number of times that the state of an entity was saved.
     pub saved_states: u64,
-    /// Total number of notices.
+    /// Total number of notices: errors without loss of data.
     pub notices: u64,
     /// Total number of times that an entity has read its state.
     pub recoveries: u64,

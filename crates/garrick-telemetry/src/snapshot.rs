@@ -235,12 +235,11 @@ pub struct Node {
     pub back_pressured: Option<f64>,
     /// Number of actors of the group that are alive. `None` for a stage, or if it is unknown.
     pub alive: Option<u64>,
-    /// Number of messages in the mailboxes of all actors of the group. `None` for a stage, or if it
-    /// is unknown.
+    /// Number of messages in all mailboxes of the group. `None` for a stage, or if it is unknown.
     #[serde(default)]
     pub waiting: Option<u64>,
-    /// Number of messages in the longest mailbox of an actor of the group. `None` for a stage, or
-    /// if it is unknown.
+    /// Number of messages in the longest mailbox of the group. `None` for a stage, or if it is
+    /// unknown.
     #[serde(default)]
     pub longest: Option<u64>,
     /// Growth of `waiting` over the window, in messages per second. Negative if the mailboxes have
@@ -287,7 +286,8 @@ pub struct Node {
     /// Number of actors of the group that failed in the window and were not restarted.
     #[serde(default)]
     pub lost: u64,
-    /// Largest number of restarts of a single actor of the group in the window.
+    /// Number of times that the most often restarted actor of the group was restarted in the
+    /// window.
     #[serde(default)]
     pub restarts_of_one: u64,
     /// Short name of the node in the labels of metrics. It is unique among all nodes with the same
@@ -497,27 +497,29 @@ pub struct JournalStatus {
     pub notice: Option<String>,
     /// Total number of groups of turns that were written, each with one sync.
     pub groups: u64,
-    /// Average number of written groups per second over the window.
-    pub group_rate: f64,
-    /// Average time to write a group over the window, in seconds. `None` if no group was written in
-    /// the window.
-    pub group_seconds: Option<f64>,
-    /// Total number of turns in the groups that were written.
-    pub turns: u64,
-    /// Average number of turns in written groups per second over the window.
-    pub turn_rate: f64,
-    /// Average number of turns in a group over the window. `None` if no group was written in the
+    /// Average rate at which groups of turns were written to the log, in groups per second over the
     /// window.
+    pub group_rate: f64,
+    /// Average time to write a group of turns, in seconds, over the window. `None` if no group was
+    /// written in the window.
+    pub group_seconds: Option<f64>,
+    /// Total number of turns in all written groups.
+    pub turns: u64,
+    /// Average rate at which turns were written to the log, in turns per second over the window.
+    pub turn_rate: f64,
+    /// Average number of turns in a written group, over the window. `None` if no group was written
+    /// in the window.
     pub group_turns: Option<f64>,
-    /// Total number of events in the groups that were written.
+    /// Total number of events in all written groups.
     pub events: u64,
     /// Average number of written events per second over the window.
     pub event_rate: f64,
-    /// Total size in bytes of the events that were written, without the bytes that the log adds.
+    /// Total size of all written events in bytes, without the bytes that the log adds.
     pub event_bytes: u64,
-    /// Total number of groups that could not be written. The turns of these groups were undone.
+    /// Total number of groups of turns that could not be written. The turns of these groups were
+    /// undone.
     pub failed_groups: u64,
-    /// Number of groups that could not be written since the last successful write.
+    /// Number of groups of turns that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
@@ -527,14 +529,14 @@ pub struct JournalStatus {
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,
-    /// Average number of bytes per second that were written to the disk over the window.
+    /// Average rate at which bytes were written to the disk, in bytes per second over the window.
     pub written_rate: f64,
-    /// Total time in which groups were written and synced, in seconds.
+    /// Total time in which groups of turns were written and synced, in seconds.
     pub writing_seconds: f64,
-    /// Share of the window, from 0 to 1, in which groups were written and synced. `None` before the
-    /// second snapshot.
+    /// Share of the window, from 0 to 1, in which groups of turns were written and synced. `None`
+    /// before the second snapshot.
     pub writing: Option<f64>,
-    /// Time that the slowest group took, in seconds.
+    /// Duration of the slowest write of a group of turns, in seconds.
     pub longest_group_seconds: f64,
     /// Number of entities that exist.
     pub entities: u64,
@@ -546,11 +548,11 @@ pub struct JournalStatus {
     pub compactions: u64,
     /// Total number of bytes that compactions have copied.
     pub copied_bytes: u64,
-    /// Total number of states of entities that were saved.
+    /// Total number of times that the state of an entity was saved.
     pub saved_states: u64,
-    /// Total number of notices.
+    /// Total number of notices: errors without loss of data.
     pub notices: u64,
-    /// Number of notices in the window.
+    /// Number of notices (errors without loss of data) in the window.
     pub new_notices: u64,
     /// Total number of times that an entity has read its state.
     pub recoveries: u64,
@@ -699,15 +701,16 @@ impl Histogram {
         histogram
     }
 
-    /// Returns the upper limit of the last bucket that has values, or the last limit.
+    /// Returns the upper limit of the last bucket that has values. If this bucket has no upper
+    /// limit, returns the last limit.
     fn largest(&self) -> Option<f64> {
         let last = self.counts.iter().rposition(|count| *count > 0)?;
         self.limits.get(last).or(self.limits.last()).copied()
     }
 
-    /// Returns an estimate of a percentile: the value that the share `share` of all values does not
-    /// exceed. `share` is from 0 to 1. The estimate assumes that the values of a bucket are spread
-    /// evenly between its limits. Returns `None` if there are no values.
+    /// Returns an estimate of a percentile. `share` is from 0 to 1, such as 0.99 for the 99th
+    /// percentile. The estimate assumes that the values of a bucket are spread evenly between its
+    /// limits. Returns `None` if there are no values.
     fn percentile(&self, share: f64) -> Option<f64> {
         let all: u64 = self.counts.iter().sum();
         let rank = share * all as f64;

@@ -40,8 +40,8 @@ impl Pace {
     }
 }
 
-/// Time of a sample, and the length of the window with the minimum time between its points
-/// (`Pace`).
+/// Time of a sample, and the `Pace` of the window: its length, and the minimum time between its
+/// points.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) pace: Pace,
@@ -86,9 +86,8 @@ impl Recent<f64> {
         Some((newest.1 - oldest.1) / seconds)
     }
 
-    /// Returns the percentile for each of `shares`. The percentile for a share is the smallest
-    /// value that at least this share of all values does not exceed. Returns 0 if there are no
-    /// values. `scratch` is overwritten.
+    /// Returns the percentile for each of `shares`, such as 0.95 for the 95th percentile. Returns 0
+    /// if there are no values. `scratch` is overwritten.
     pub(crate) fn percentiles<const N: usize>(
         &self,
         shares: [f64; N],
@@ -117,7 +116,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Records the current value of the count, `count`.
+    /// Records `count`, the value at the time `now`.
     pub(crate) fn push(&mut self, pace: Pace, now: Nanos, count: u64) {
         self.total = self.total.max(count);
         self.recent.push(pace, now, self.total);

@@ -167,7 +167,8 @@ fn waited(waits: Option<&Histogram>) -> String {
         })
 }
 
-/// Returns the shares of the measured time for which a stage waited.
+/// Returns a text with two shares of the window: the time that a stage waited for messages, and the
+/// time that it waited for room in output channels.
 fn waits(node: &Node) -> String {
     let share = |share, name| Value::share(share).full() + name;
     match (node.starved, node.back_pressured) {

@@ -83,18 +83,18 @@ fn follow(
     Ok(())
 }
 
-/// Number and position of the snapshots that were reported for one connection.
+/// Number of snapshots that were passed on for one connection, and sequence number of the last one.
 #[derive(Debug, Default)]
 struct Told {
-    /// Number of reported snapshots.
+    /// Number of snapshots that were passed on.
     count: u64,
-    /// Sequence number of the last snapshot.
+    /// Sequence number of the last snapshot that was passed on.
     sequence: u64,
 }
 
 impl Told {
-    /// Reports `snapshot` unless it has already been reported. Before that, makes its texts safe to
-    /// show. Returns false if the receiver has been dropped.
+    /// Passes `snapshot` to `tell`, unless the same snapshot was passed before. First makes its
+    /// texts safe to show. Returns false if the receiver has been dropped.
     fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Word) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;

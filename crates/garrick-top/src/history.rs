@@ -53,7 +53,7 @@ impl History {
     }
 }
 
-/// Returns true if the values named `probe` are those that the graph of a row shows.
+/// Returns true if the graph of a row shows the values with the name `probe`.
 fn is_rate(probe: &str) -> bool {
     matches!(probe, "rate" | "turn_rate")
 }

@@ -15,12 +15,12 @@ use crate::state::{Next, State};
 use crate::theme::Theme;
 use crate::{draw, text};
 
-/// Maximum number of news items in the queue. While the queue is full, senders block.
+/// Maximum number of `News` values in the queue. While the queue is full, senders block.
 const NEWS_MAX: usize = 16;
 
-/// News that can change the screen.
+/// An event that can change the screen.
 enum News {
-    /// News from the process.
+    /// The process has sent a snapshot or its history, or the connection to it is lost.
     Word(Word),
     /// A key was pressed.
     Key(KeyEvent),
@@ -67,8 +67,8 @@ pub(crate) fn run(client: Client, interval: Duration) -> Result<()> {
     show(&mut screen.0, &mut state, &news, Theme::wanted())
 }
 
-/// Starts a thread that runs `run`, which sends news. When `run` returns or panics, the thread
-/// sends the reason for its end.
+/// Starts a thread that runs `run`, which sends events through `told`. When `run` returns or
+/// panics, the thread sends the reason for its end.
 fn start(
     name: &'static str,
     told: SyncSender<News>,
@@ -114,7 +114,7 @@ fn tell_keys(told: &SyncSender<News>) -> String {
     }
 }
 
-/// Draws the screen and waits for news, in a loop.
+/// Draws the screen and waits for the next event, in a loop.
 fn show(
     terminal: &mut DefaultTerminal,
     state: &mut State,
@@ -129,8 +129,8 @@ fn show(
     }
 }
 
-/// Waits for news until the screen must be drawn again or the program must quit. Handles all news
-/// that has arrived by then.
+/// Handles events until the screen must be drawn again or the program must quit. Also handles all
+/// other events that have already arrived.
 fn wait(state: &mut State, news: &Receiver<News>) -> Result<Next> {
     let mut next = Next::Rest;
     while next == Next::Rest {

@@ -1,4 +1,5 @@
-//! State of the screen, which is changed by keys and news. Uses no terminal, clock or network.
+//! State of the screen. Keys and messages from the process change this state. Uses no terminal,
+//! clock or network.
 
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ pub(crate) struct View {
     pub(crate) first: usize,
 }
 
-/// Result of the handling of a key or of news.
+/// The step that follows after a key or a message from the process was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Next {
     /// Nothing has changed, so the screen is not drawn.
@@ -112,7 +113,7 @@ impl State {
         self.rows.get(self.view().cursor)
     }
 
-    /// Handles news from the process.
+    /// Handles a message from the process, or the loss of the connection.
     pub(crate) fn hear(&mut self, word: Word) -> Next {
         match word {
             Word::Lost { why, wait } => self.link = Link::Lost { why, wait },

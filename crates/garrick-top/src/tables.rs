@@ -27,7 +27,7 @@ pub(crate) enum Tab {
     Members,
     /// Links to other nodes of clusters.
     Links,
-    /// Kinds of entities of clusters.
+    /// Kinds of entities in clusters.
     Kinds,
 }
 
@@ -363,7 +363,7 @@ fn alert(alert: &Alert, names: &Names<'_>, now_ms: u64) -> Row {
 pub(crate) struct Row {
     /// Id of the row, the same in every snapshot.
     pub(crate) id: String,
-    /// Mark of the row.
+    /// Mark of the row, such as a warning.
     pub(crate) mark: Mark,
     /// Cells, one for each column.
     pub(crate) values: Vec<Value>,

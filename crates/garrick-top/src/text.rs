@@ -11,7 +11,7 @@ use std::sync::Arc;
 use garrick_telemetry::{Metric, Snapshot};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Maximum number of characters of a text that are shown. No screen has room for a longer name.
+/// Maximum number of characters that are shown per text. No screen has room for a longer name.
 const CHARS_MAX: usize = 300;
 
 /// Maximum number of combining marks on one character. Text needs two or three. Hundreds of them
@@ -181,7 +181,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     format!("{}{ELLIPSIS}", &text[..end])
 }
 
-/// Pads `text` to exactly `columns`, aligned to the right or to the left.
+/// Pads `text` to a width of exactly `columns`, aligned to the right or to the left.
 pub(crate) fn pad(text: &str, columns: usize, right: bool) -> String {
     let text = fit(text, columns);
     let blanks = " ".repeat(columns - width(&text));

@@ -62,7 +62,7 @@ impl Silence {
 pub(super) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// Senders of channels to the threads. Dropping the senders ends the threads.
+    /// One sender for each thread. Dropping a sender ends its thread.
     ends: Vec<Sender<()>>,
     entities: Entities,
     node: Node,

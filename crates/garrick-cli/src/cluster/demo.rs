@@ -234,7 +234,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns an error if a process has ended that the demonstration has not killed.
+    /// Returns an error if a process has ended by itself: the demonstration has not killed it.
     fn all_run(&mut self) -> Result<()> {
         for member in &mut self.members {
             if let Some(status) = member.ended()? {

@@ -96,7 +96,8 @@ impl Engine {
     }
 }
 
-/// Sends a signal to a process, or to the group of a process if its number is negative.
+/// Sends the signal `name` to the process with the number `process`. A negative number stands for a
+/// process group.
 pub(super) fn signal(name: &str, process: &str) -> Result<()> {
     // The command `kill` is a part of each shell, but not of each system.
     let command = format!("kill -{name} {process}");

@@ -6,7 +6,7 @@ use super::member::Member;
 use super::observed::table;
 use super::usage::Usage;
 
-/// Growth of memory that is allowed in addition to a quarter of the memory, in bytes. A larger
+/// Number of bytes that memory may grow, in addition to a quarter of its first value. A larger
 /// growth counts as a leak. Some growth is normal, because allocators keep freed memory, and
 /// threads begin to use their memory at different times.
 const MEMORY_MORE: u64 = 16 << 20;
@@ -48,7 +48,8 @@ impl Watched {
         Ok(())
     }
 
-    /// Counts the resources of the same processes again, at the end of the run.
+    /// Counts the resources again at the end of the run, only for processes that were counted
+    /// before.
     pub(super) fn count_again(&mut self, members: &[Member]) -> Result<()> {
         let is_early = |found: &Counted| {
             let mut early = self.early.iter();

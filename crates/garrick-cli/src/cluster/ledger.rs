@@ -71,7 +71,7 @@ pub(super) struct Totals {
 pub(super) struct Ledger {
     counts: Arc<Counts>,
     threads: Vec<JoinHandle<Owner>>,
-    /// Senders of channels to the threads. Dropping the senders ends the threads.
+    /// One sender for each thread. Dropping a sender ends its thread.
     ends: Vec<Sender<()>>,
     accounts: Vec<Address<Order>>,
     entities: Entities,
@@ -260,8 +260,8 @@ fn action(chance: u64) -> Action {
     }
 }
 
-/// Returns the answer that an account with the balance `balance` must give to `action`, and its
-/// balance after that.
+/// Returns the answer that an account with the balance `balance` must give to `action`, and the
+/// balance after `action`.
 fn expected(balance: u64, action: Action) -> (Ret, u64) {
     let after = match action {
         Action::Deposit(cents) => Some(balance + cents),

@@ -42,7 +42,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Number of workers of the process. It is small because all processes share one machine.
 const WORKERS: usize = 1;
 
-/// Number of shards of the accounts.
+/// Number of shards into which the accounts are divided.
 const SHARDS: u32 = 64;
 
 #[derive(Debug, Args)]
@@ -200,7 +200,8 @@ impl Member {
     }
 }
 
-/// Tells one node after another to leave, and waits for the end of its process.
+/// Tells the nodes to leave, one after another. Waits each time until the process of the node has
+/// ended.
 pub(super) fn end_all(members: &mut [Member]) -> Result<()> {
     for member in members {
         let status = member.end()?;

@@ -77,7 +77,7 @@ pub(super) struct Servers {
     )]
     key: Option<PathBuf>,
 
-    /// Allow connections to other machines that are not encrypted.
+    /// Allow unencrypted connections to other machines.
     #[arg(long)]
     plain_text_on_purpose: bool,
 

@@ -72,7 +72,8 @@ impl Fault {
     }
 }
 
-/// Numbers of the faults so far, and how often a node could not join at once.
+/// Number of faults of each kind so far, and number of times that a node had to be started again
+/// because it could not join.
 #[derive(Default)]
 struct Faults {
     killed: u64,

@@ -32,7 +32,7 @@ impl Usage {
     }
 }
 
-/// Returns the number of a line such as `RssAnon:  1234 kB`.
+/// Returns the number in the line that begins with `name`, such as `RssAnon:  1234 kB`.
 fn field(status: &str, name: &str) -> Option<u64> {
     let rest = status.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()

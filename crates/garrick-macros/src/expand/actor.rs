@@ -56,7 +56,7 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
     }
 }
 
-/// Generates the match arm for a message: it calls the method that handles the message on the value
+/// Generates the match arm for a message. The arm calls the method for this message on the value
 /// `this`.
 pub(super) fn arm(block: &Block, message: &Message, this: &TokenStream) -> TokenStream {
     let attributes = carried(&message.attributes, Place::Bare);

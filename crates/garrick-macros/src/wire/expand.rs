@@ -76,8 +76,7 @@ fn bounded(message: &Message, context: &TokenStream) -> Generics {
 }
 
 /// Generates the name of the message type, followed by the names of its type arguments. If the
-/// attribute contains no name, the name consists of the name of the package and the name of the
-/// type.
+/// attribute contains no name, the name consists of the package name and the type name.
 fn name(message: &Message, context: &TokenStream) -> TokenStream {
     let krate = &message.krate;
     let own = match &message.name {

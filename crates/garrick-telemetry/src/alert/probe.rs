@@ -9,24 +9,25 @@ use crate::snapshot::{
 /// journals, members, links and kinds of entities of clusters, or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// Items of all kinds. Items without the kind of value that the threshold checks are ignored.
+    /// The threshold applies to items of all kinds. Items without the kind of value that the
+    /// threshold checks are ignored.
     Anything,
-    /// Only nodes: stages of pipelines, and groups of actors.
+    /// The threshold applies only to nodes: stages of pipelines, and groups of actors.
     Nodes,
-    /// Only edges: channels from one node to another.
+    /// The threshold applies only to edges: channels from one node to another.
     Edges,
-    /// Only sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System), or the
-    /// thread of a [`Local`](garrick_actor::Local).
+    /// The threshold applies only to sponsors. A sponsor is the thread pool of a
+    /// [`System`](garrick_actor::System), or the thread of a [`Local`](garrick_actor::Local).
     Sponsors,
-    /// Only journals of durable actors.
+    /// The threshold applies only to journals of durable actors.
     Journals,
-    /// Only members of clusters.
+    /// The threshold applies only to members of clusters.
     Members,
-    /// Only links to other nodes of clusters.
+    /// The threshold applies only to links to other nodes of clusters.
     Links,
-    /// Only kinds of entities of clusters.
+    /// The threshold applies only to the kinds of entities of a cluster.
     Kinds,
-    /// Only the process itself.
+    /// The threshold applies only to the process itself.
     Process,
 }
 
@@ -56,9 +57,9 @@ pub enum Probe {
     /// Share of the [window](crate::Settings::window) that a sponsor's worker threads slept, from 0
     /// to 1. The share is the average over all of these threads.
     Idle,
-    /// Number of messages in the mailboxes of all actors of a group.
+    /// Number of messages in all mailboxes of a group of actors.
     Waiting,
-    /// Number of messages in the longest mailbox of the actors of a group.
+    /// Number of messages in the longest mailbox of a group of actors.
     Longest,
     /// Growth of [`Waiting`](Self::Waiting) over the [window](crate::Settings::window), in messages
     /// per second.
@@ -89,7 +90,7 @@ pub enum Probe {
     /// not restarted. For a sponsor, the value is
     /// [`SponsorStatus::lost`](crate::SponsorStatus::lost).
     Lost,
-    /// Largest number of restarts of a single actor of a group in the
+    /// Number of times that the most often restarted actor of a group was restarted in the
     /// [window](crate::Settings::window).
     RestartsOfOne,
     /// Number of groups of turns that an open journal could not write since its last successful
@@ -117,7 +118,7 @@ pub enum Probe {
     /// Number of messages that a link to another node has lost in the
     /// [window](crate::Settings::window).
     NewLostMessages,
-    /// Number of shards of a kind of entities that no node owns.
+    /// Number of shards that no node owns. The shards belong to one kind of entities.
     UnownedShards,
     /// Resident memory of the process in bytes.
     ResidentBytes,
@@ -163,7 +164,7 @@ impl Name<'_> {
 
 impl Probe {
     /// Returns the name that [`Alert::probe`](crate::Alert::probe) contains for this kind of value.
-    /// If the snapshot has a field for the value, the name is that of the field, for example
+    /// If the snapshot has a field for the value, the name of the field is used, for example
     /// `fill_p80`.
     pub fn name(self) -> &'static str {
         match self {

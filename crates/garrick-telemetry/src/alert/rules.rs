@@ -41,7 +41,7 @@ impl Rules {
     }
 
     /// Compares the values of `snapshot` with the thresholds. Sets the alerts and levels of the
-    /// snapshot, and returns the changes of alerts.
+    /// snapshot, and returns the alert changes.
     pub(crate) fn judge(&mut self, snapshot: &mut Snapshot, now: Nanos) -> Vec<Transition> {
         let mut transitions = Vec::new();
         let at = Moment {
@@ -146,8 +146,8 @@ fn judge_one(
     })
 }
 
-/// Returns the alert level of a value whose current level is `level`. A level that is worse than
-/// before applies only after the value has been at this level for long enough.
+/// Returns the new level of an alert whose value is now at `level`. A worse level than before
+/// applies only after the value has been at this level for long enough.
 fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
     let was = case.alert.level;
     if level <= was {

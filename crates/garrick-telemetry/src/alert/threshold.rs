@@ -7,8 +7,8 @@ use crate::snapshot::Level;
 use super::glob;
 use super::probe::{Found, Of, Probe};
 
-/// Default distance from the threshold that a value must have on the good side before its alert
-/// ends, as a share of the threshold.
+/// Default distance from the threshold, as a share of the threshold. An alert ends when its value
+/// is on the good side of the threshold by at least this distance.
 const HYSTERESIS: f64 = 0.05;
 
 /// Default time that a value must stay beyond a threshold before an alert begins.
@@ -17,8 +17,8 @@ const HELD: Duration = Duration::from_secs(2);
 /// Default limit for the number of messages in one mailbox. More messages cause a warning.
 const LONG_MAILBOX: f64 = 10_000.0;
 
-/// Time in seconds. A turn that holds its worker for longer causes a warning, and is exported as a
-/// metric.
+/// Time in seconds. A turn that holds its worker for longer than this time causes a warning, and is
+/// exported as a metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
 /// Default limit for the number of restarts of one actor in the window. An actor with more restarts
@@ -27,12 +27,12 @@ pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 /// does not give up.
 const CRASH_LOOP: f64 = 4.5;
 
-/// Time in seconds. A full channel causes a warning if its receiver takes nothing for longer.
-/// Receivers that collect messages usually pause for a shorter time.
+/// Time in seconds. A full channel causes a warning if its receiver takes no message for longer
+/// than this time. Receivers that collect messages usually pause for a shorter time.
 const STALLED_SECONDS: f64 = 5.0;
 
-/// Time in seconds. A turn that waits for the disk for longer causes a warning. A working disk
-/// writes many groups of turns in this time.
+/// Time in seconds. A turn that waits for the disk for longer than this time causes a warning. A
+/// working disk writes many groups of turns in this time.
 const OLDEST_WAIT_SECONDS: f64 = 5.0;
 
 /// Time in seconds after which a member of a cluster that does not renew its membership causes a
@@ -232,7 +232,7 @@ impl Threshold {
     }
 
     /// Returns the alert level of `value`. The result depends on the previous level, because an
-    /// alert ends only some distance from the threshold.
+    /// alert ends only when the value is at some distance from the threshold.
     pub(super) fn judge(&self, value: f64, was: Level) -> Level {
         let beyond = |limit: f64, level| self.is_beyond(value, limit, was >= level);
         if self

@@ -23,7 +23,7 @@ struct State {
     orders: Vec<Order>,
     /// Number of samples that have been requested so far.
     asked: u64,
-    /// Number of samples that had been requested when the last finished sample began.
+    /// Number of samples that had been requested before the last finished sample began.
     answered: u64,
     /// True if the sampling thread must stop.
     stop: bool,
@@ -102,7 +102,7 @@ impl Orders {
     }
 
     /// Records that a sample is finished. `asked` is the number of samples that had been requested
-    /// when this sample began.
+    /// before this sample began.
     pub(super) fn answer(&self, asked: u64) {
         self.lock().answered = asked;
         self.done.notify_all();

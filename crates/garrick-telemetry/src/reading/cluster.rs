@@ -2,8 +2,8 @@
 
 use crate::snapshot::{LinkState, MemberState};
 
-/// The values of a member of a cluster in a [`Reading`](super::Reading), as a node of this process
-/// sees it.
+/// The values in a [`Reading`](super::Reading) for a member of a cluster, as a node of this process
+/// sees them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MemberReading {
     /// Identifier of the member. The same rules apply as for
@@ -23,13 +23,13 @@ pub struct MemberReading {
     /// Time since the member was last seen to renew its membership, in nanoseconds. `None` if the
     /// node is gone.
     pub silent_nanos: Option<u64>,
-    /// Kinds, and the number of shards of each kind that the member owns.
+    /// Number of shards that the member owns, by kind.
     pub shards: Vec<(String, u64)>,
     /// Values that only the node itself knows. `None` if the member is another node.
     pub own: Option<OwnMemberReading>,
 }
 
-/// Values of a membership that only the node itself knows. Part of a [`MemberReading`].
+/// Values of a node's own membership, which other nodes do not know. Part of a [`MemberReading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OwnMemberReading {
     /// Time until the lease of the node ends, in nanoseconds. 0 if the lease has ended, or if the
@@ -41,7 +41,8 @@ pub struct OwnMemberReading {
     pub joined: u64,
     /// Total number of times that the node has lost its membership.
     pub lost: u64,
-    /// Total number of times that the node has lost its shards of fenced kinds.
+    /// Total number of times that the node has lost its shards of fenced kinds (kinds with the
+    /// option `KindOptions::fenced`).
     pub fenced: u64,
     /// Total number of members that the node has removed because they were silent.
     pub removed: u64,
@@ -49,11 +50,11 @@ pub struct OwnMemberReading {
     pub claimed_shards: u64,
     /// Total number of shards that the node has handed over.
     pub handed_over_shards: u64,
-    /// Reason why a change of the cluster's records last failed. `None` if no change has failed.
+    /// Reason for the last failed change to the cluster's records. `None` if no change has failed.
     pub failure: Option<String>,
 }
 
-/// The values of a link between two nodes of a cluster in a [`Reading`](super::Reading). Answers
+/// The values in a [`Reading`](super::Reading) for a link between two nodes of a cluster. Answers
 /// and refusals of questions count as messages.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinkReading {
@@ -77,15 +78,15 @@ pub struct LinkReading {
     pub connects: u64,
     /// Total number of frames that were sent.
     pub sent_frames: u64,
-    /// Total number of bytes in the frames that were sent.
+    /// Total number of bytes in sent frames.
     pub sent_bytes: u64,
-    /// Total number of messages in the frames that were sent.
+    /// Total number of messages in sent frames.
     pub sent_messages: u64,
-    /// Total number of frames of the other node that were handled.
+    /// Total number of handled frames from the other node.
     pub received_frames: u64,
-    /// Total number of bytes in the frames of the other node that were handled.
+    /// Total number of bytes in handled frames from the other node.
     pub received_bytes: u64,
-    /// Total number of messages in the frames of the other node that were handled.
+    /// Total number of messages in handled frames from the other node.
     pub received_messages: u64,
     /// Total number of sent frames that the other node has reported as lost.
     pub lost_frames: u64,
@@ -94,7 +95,7 @@ pub struct LinkReading {
     /// Total number of messages that may be lost: the other node was lost before it had confirmed
     /// their frames.
     pub unconfirmed_messages: u64,
-    /// Total number of frames of the other node that have not arrived.
+    /// Total number of frames that the other node has sent but that have not arrived.
     pub missing_frames: u64,
     /// Total number of times that the network has refused a frame.
     pub refused_frames: u64,
@@ -112,8 +113,8 @@ pub struct LinkReading {
     pub questions: u64,
 }
 
-/// The values of a kind of entities in a [`Reading`](super::Reading), as a node of this process
-/// sees it.
+/// The values in a [`Reading`](super::Reading) for a kind of entities, as a node of this process
+/// sees them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KindReading {
     /// Identifier of the kind. The same rules apply as for
@@ -139,9 +140,10 @@ pub struct KindReading {
     pub unowned_shards: u64,
     /// Number of shards that the node is handing over.
     pub handing_over_shards: u64,
-    /// Number of shards that any node is handing over.
+    /// Number of shards that are being handed over, by this node or by another one.
     pub moving_shards: u64,
-    /// Number of messages that wait on the node.
+    /// Number of messages that wait on the node for an owner of their shard, or for the end of an
+    /// entity.
     pub waiting_messages: u64,
     /// Total number of messages that were dropped because the node did not own their shard.
     pub stray_messages: u64,

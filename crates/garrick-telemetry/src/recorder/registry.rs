@@ -25,7 +25,7 @@ const SECONDS: &[f64] = &[
     1e-6, 1e-5, 1e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// Default limits of the buckets of any other histogram: powers of 4.
+/// Default limits of the buckets of a histogram that does not measure seconds: powers of 4.
 const NUMBERS: &[f64] = &[
     1.0,
     4.0,
@@ -68,7 +68,7 @@ struct Description {
 #[derive(Debug)]
 pub(super) struct Registry {
     series_max: usize,
-    /// Number of series of all families.
+    /// Total number of series in all families.
     series: usize,
     families: Vec<Family>,
     /// Index of each family (all series of a metric) in `families`, by all names that the family
@@ -76,7 +76,7 @@ pub(super) struct Registry {
     names: HashMap<String, usize>,
     /// Descriptions, by the names of their metrics without `_total`.
     descriptions: HashMap<String, Description>,
-    /// Limits of buckets that the program has set, by the names of histograms.
+    /// Bucket limits that the program has set, by the names of the histograms.
     limits: HashMap<String, Arc<[f64]>>,
     /// The values of the series, by the keys that were used. There is one map for each kind of
     /// metric.
@@ -84,8 +84,8 @@ pub(super) struct Registry {
 }
 
 impl Registry {
-    /// Creates a registry without series. `limits` contains the limits of the buckets of
-    /// histograms, by the converted name of each histogram.
+    /// Creates a registry without series. `limits` contains the bucket limits of each histogram, by
+    /// the converted name of the histogram.
     pub(super) fn new(series_max: usize, limits: HashMap<String, Arc<[f64]>>) -> Self {
         Self {
             series_max,
@@ -103,7 +103,7 @@ impl Registry {
         self.series_max
     }
 
-    /// Returns the value of the series with a key that was used before.
+    /// Returns the value of the series with the given key, or `None` if the key is new.
     pub(super) fn find(&self, kind: MetricKind, key: &Key) -> Option<&Cell> {
         self.handles[kind as usize].get(key)
     }
@@ -180,8 +180,8 @@ impl Registry {
         position
     }
 
-    /// Sets the description of a metric. Does nothing if the name is not allowed, or if there are
-    /// already as many descriptions as series are allowed.
+    /// Sets the description of a metric. Does nothing if the name is not allowed, or if the number
+    /// of descriptions has reached the maximum number of series.
     pub(super) fn describe(&mut self, kind: MetricKind, name: &str, help: &str, is_seconds: bool) {
         let Ok(name) = names::metric(name) else {
             return;

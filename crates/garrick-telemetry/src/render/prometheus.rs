@@ -125,7 +125,7 @@ fn add_batches_of(to: &mut Exposition, edge: &Edge, labels: &Labels<'_>) {
     to.histogram(BATCHES, labels, values);
 }
 
-/// Adds the durations of the turns of actors.
+/// Adds a histogram of the durations of turns for each group of actors.
 fn add_turns(to: &mut Exposition, exported: &Exported<'_>) {
     let help = "Durations of the turns of actors in seconds. Estimated, because only some turns are timed.";
     let nodes = exported.snapshot.nodes.iter();
@@ -133,7 +133,8 @@ fn add_turns(to: &mut Exposition, exported: &Exported<'_>) {
     add_histograms(to, TURNS, help, turns);
 }
 
-/// Adds the times that messages have waited, by type of actor and by sponsor.
+/// Adds histograms of the times that messages have waited: one for each group of actors, and one
+/// for each sponsor.
 fn add_waits(to: &mut Exposition, exported: &Exported<'_>) {
     let help = "Times that messages waited before actors of the type handled them, in seconds. Only some messages are measured.";
     let nodes = exported.snapshot.nodes.iter();

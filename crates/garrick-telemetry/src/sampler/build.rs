@@ -66,7 +66,8 @@ pub(super) fn add(
     give_labels(snapshot, first, labels);
 }
 
-/// Sets the labels of the nodes, channels and sponsors whose indices are at least those in `first`.
+/// Sets the labels of the new nodes, channels and sponsors. `first` contains the index of the first
+/// new node, channel and sponsor.
 fn give_labels(snapshot: &mut Snapshot, first: (usize, usize, usize), labels: &mut Labels) {
     for node in &mut snapshot.nodes[first.0..] {
         node.label = labels.of(&node.id, ("node", &node.place), &node.name);
@@ -132,7 +133,7 @@ fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>
 }
 
 /// Records a total time in nanoseconds. Returns the growth of this total within the window, as a
-/// share of the window of at most 1.
+/// share of the window. The share is at most 1.
 fn push_share(meter: &mut Meter, at: At, nanos: Option<u64>) -> Option<f64> {
     meter.push(at.pace, at.now, nanos?);
     meter.rate().map(|nanos| (nanos / 1e9).min(1.0))

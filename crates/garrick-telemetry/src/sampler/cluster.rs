@@ -1,4 +1,4 @@
-//! Converts the readings of nodes of clusters into their part of a snapshot.
+//! Converts the readings of cluster nodes into a part of a snapshot.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::window::{At, Meter};
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
     links: HashMap<String, LinkTrack>,
-    /// Numbers of entities that were created, by kind.
+    /// Recent values of the total number of created entities, by kind.
     kinds: HashMap<String, Meter>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn add(
     }
 }
 
-/// Returns the label of the node of this process with the name `local`.
+/// Returns the label of the node `local`, which belongs to this process.
 fn local_of(labels: &mut Labels, source: u64, local: &str) -> String {
     let id = id_of(source, &format!("local {local}"));
     labels.of(&id, ("local", ""), local)

@@ -1,4 +1,4 @@
-//! Converts the readings of journals into their part of a snapshot.
+//! Converts the readings of journals into a part of a snapshot.
 
 use std::collections::HashMap;
 

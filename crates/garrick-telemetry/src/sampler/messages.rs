@@ -10,11 +10,11 @@ use crate::window::{At, Meter, Nanos};
 
 use super::labels::short;
 
-/// Maximum number of kinds of messages that are counted separately for a group of actors. All
-/// others are counted as `other`.
+/// Maximum number of message kinds that are counted separately for a group of actors. All other
+/// kinds are counted together as `other`.
 const KINDS_MAX: usize = 32;
 
-/// Past counts of the kinds of messages of one group of actors.
+/// Past counts of one group of actors, by kind of message.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     by_name: BTreeMap<String, Kind>,
@@ -85,8 +85,8 @@ fn by_name(readings: &[MessageReading]) -> BTreeMap<String, Counts> {
 }
 
 impl Kind {
-    /// Creates the past counts of a new kind, with no turns at the time of the last sample, if
-    /// there was one.
+    /// Creates the counts of a new kind of message. If there was an earlier sample (`last`), the
+    /// kind had no turns at that time.
     fn begun(last: Option<At>) -> Self {
         let mut kind = Self::default();
         if let Some(last) = last {

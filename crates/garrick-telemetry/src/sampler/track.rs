@@ -9,24 +9,25 @@ use super::messages::Kinds;
 /// Past counts of one stage, channel, group of actors or sponsor.
 #[derive(Debug, Default)]
 pub(super) struct Track {
-    /// Past numbers of messages.
+    /// Recent values of the total number of messages.
     pub(super) messages: Meter,
-    /// Past numbers of turns or steps.
+    /// Recent values of the total number of turns or steps.
     pub(super) turns: Meter,
-    /// Past totals of busy time in nanoseconds. For a sponsor, the time for which its threads
-    /// slept.
+    /// Recent values of the total busy time, in nanoseconds. For a sponsor, the total time for
+    /// which its threads slept.
     pub(super) nanos: Meter,
-    /// Past totals of the time for which a stage waited for messages, in nanoseconds.
+    /// Recent values of the total time that a stage waited for messages, in nanoseconds.
     pub(super) starved: Meter,
-    /// Past totals of the time for which a stage waited for room in a channel, in nanoseconds.
+    /// Recent values of the total time that a stage waited for room in a channel, in nanoseconds.
     pub(super) back_pressured: Meter,
     /// Time at which a full channel's receiver stopped taking messages. `None` if messages flow.
     pub(super) stalled: Option<Nanos>,
-    /// Past filled shares of a channel, or past numbers of messages in the mailboxes of a group.
+    /// Recent values of the filled share of a channel, or of the number of messages in the
+    /// mailboxes of a group.
     pub(super) fills: Recent<f64>,
-    /// Past numbers of turns of a group of actors, by kind of message.
+    /// Recent counts of turns of a group of actors, by kind of message.
     pub(super) by_kind: Kinds,
-    /// Highest value so far of each count from which no rate is computed.
+    /// Highest values of the counts that have no rate, such as the number of restarts.
     highs: [u64; 5],
     /// Number of the last sample that contains the item.
     seen: u64,
@@ -40,9 +41,10 @@ pub(super) struct JournalTrack {
     pub(super) groups: Meter,
     pub(super) turns: Meter,
     pub(super) events: Meter,
-    /// Past numbers of bytes that were written to the disk.
+    /// Recent values of the total number of bytes that were written to the disk.
     pub(super) written: Meter,
-    /// Past totals of the time in which groups were written and synced, in nanoseconds.
+    /// Recent values of the total time in which groups of turns were written and synced, in
+    /// nanoseconds.
     pub(super) writing: Meter,
     pub(super) notices: Meter,
 }
@@ -50,12 +52,12 @@ pub(super) struct JournalTrack {
 /// Past counts of one link.
 #[derive(Debug, Default)]
 pub(super) struct LinkTrack {
-    /// Past numbers of messages.
+    /// Recent values of the total number of messages.
     pub(super) sent: Meter,
     pub(super) sent_bytes: Meter,
     pub(super) received: Meter,
     pub(super) received_bytes: Meter,
-    /// Past numbers of lost messages.
+    /// Recent values of the total number of lost messages.
     pub(super) lost: Meter,
 }
 
@@ -68,8 +70,8 @@ pub(super) struct Tracks {
 }
 
 impl Track {
-    /// Returns the maximum of `count` and all earlier values of the same count. `index` selects one
-    /// of the counts from which no rate is computed.
+    /// Returns the maximum of `count` and all earlier values of this count. `index` selects the
+    /// count among those that have no rate.
     pub(super) fn high(&mut self, index: usize, count: u64) -> u64 {
         self.highs[index] = self.highs[index].max(count);
         self.highs[index]

@@ -48,14 +48,14 @@ const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 struct Events {
     site: Arc<Site>,
     newest: watch::Receiver<Arc<Frame>>,
-    /// Number of the next change of an alert to send.
+    /// Number of the next alert change to send.
     transition: u64,
     /// Minimum time between two snapshots.
     every: Duration,
     /// Time at which the last snapshot was sent.
     sent: Option<Instant>,
-    /// Messages to send before anything else. The list contains at most one snapshot, and the
-    /// changes of alerts that the hub keeps.
+    /// Messages to send before anything else: at most one snapshot, and the alert changes that the
+    /// hub keeps.
     ready: VecDeque<Bytes>,
     /// Counts this stream as open until the value is dropped.
     _counted: Counted,

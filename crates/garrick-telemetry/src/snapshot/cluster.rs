@@ -15,7 +15,8 @@ pub enum MemberState {
     /// The node is a member.
     #[default]
     Up,
-    /// The member was silent, and other members have taken over its shards of fenced kinds.
+    /// The member was silent, and other members have taken over its shards of fenced kinds (kinds
+    /// with the option `KindOptions::fenced`).
     Suspect,
     /// The member is handing its shards over.
     Draining,
@@ -74,7 +75,8 @@ pub struct MemberStatus {
     pub own: Option<OwnMember>,
 }
 
-/// Values of a membership that only the node itself knows. Totals count from the start of the node.
+/// Values of a node's own membership, which other nodes do not know. Totals count from the start of
+/// the node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OwnMember {
     /// Time until the lease of the node ends, in seconds. 0 if the lease has ended, or if the node
@@ -86,7 +88,8 @@ pub struct OwnMember {
     pub joined: u64,
     /// Number of times that the node has lost its membership and all its shards.
     pub lost: u64,
-    /// Number of times that the node has lost its shards of fenced kinds, because it was silent.
+    /// Number of times that the node has lost its shards of fenced kinds (kinds with the option
+    /// `KindOptions::fenced`), because the node was silent.
     pub fenced: u64,
     /// Number of members that the node has removed because they were silent.
     pub removed: u64,
@@ -94,7 +97,7 @@ pub struct OwnMember {
     pub claimed_shards: u64,
     /// Number of shards that the node has handed over.
     pub handed_over_shards: u64,
-    /// Reason why a change of the cluster's records last failed. `None` if no change has failed.
+    /// Reason for the last failed change to the cluster's records. `None` if no change has failed.
     pub failure: Option<String>,
 }
 
@@ -125,21 +128,21 @@ pub struct LinkStatus {
     pub connects: u64,
     /// Total number of frames that were sent.
     pub sent_frames: u64,
-    /// Total number of bytes in the frames that were sent.
+    /// Total number of bytes in sent frames.
     pub sent_bytes: u64,
-    /// Average number of bytes per second in the frames that were sent over the window.
+    /// Average number of sent bytes per second over the window.
     pub sent_byte_rate: f64,
-    /// Total number of messages in the frames that were sent.
+    /// Total number of messages in sent frames.
     pub sent_messages: u64,
     /// Average number of sent messages per second over the window.
     pub sent_rate: f64,
-    /// Total number of frames of the other node that were handled.
+    /// Total number of handled frames from the other node.
     pub received_frames: u64,
-    /// Total number of bytes in the frames of the other node that were handled.
+    /// Total number of bytes in handled frames from the other node.
     pub received_bytes: u64,
     /// Average number of received bytes per second over the window.
     pub received_byte_rate: f64,
-    /// Total number of messages in the frames of the other node that were handled.
+    /// Total number of messages in handled frames from the other node.
     pub received_messages: u64,
     /// Average number of received messages per second over the window.
     pub received_rate: f64,
@@ -153,7 +156,7 @@ pub struct LinkStatus {
     /// Total number of messages that may be lost: the other node was lost before it had confirmed
     /// their frames.
     pub unconfirmed_messages: u64,
-    /// Total number of frames of the other node that have not arrived.
+    /// Total number of frames that the other node has sent but that have not arrived.
     pub missing_frames: u64,
     /// Total number of times that the network has refused a frame. The link sends the frame later.
     pub refused_frames: u64,
@@ -203,7 +206,7 @@ pub struct KindStatus {
     pub unowned_shards: u64,
     /// Number of shards that the node is handing over.
     pub handing_over_shards: u64,
-    /// Number of shards that any node is handing over.
+    /// Number of shards that are being handed over, by this node or by another one.
     pub moving_shards: u64,
     /// Number of messages that wait on the node for an owner of their shard, or for the end of an
     /// entity.

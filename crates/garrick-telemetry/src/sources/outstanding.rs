@@ -33,7 +33,7 @@ struct Listed {
 }
 
 impl Outstanding {
-    /// Adds the tasks of the sample taken at `now`, and writes all recent actors to `readings`.
+    /// Adds the actors in `tasks`, a sample taken at `now`. Writes all recent actors to `readings`.
     pub(super) fn read(
         &mut self,
         now: Nanos,

@@ -36,9 +36,9 @@ struct Kind {
     under_way: Nanos,
     /// Longest time that one of the running turns has taken so far, in nanoseconds.
     held: Nanos,
-    /// Number of turns that block in `cx.blocking`.
+    /// Number of turns that are now blocked in `cx.blocking`.
     away: u64,
-    /// Longest time that one of the turns in `cx.blocking` has blocked so far, in nanoseconds.
+    /// Longest time that a turn has been blocked in `cx.blocking` so far, in nanoseconds.
     away_longest: Nanos,
 }
 
@@ -64,7 +64,7 @@ impl SponsorSource {
         }
     }
 
-    /// Records the turns that block in `cx.blocking`.
+    /// Records the turns that are blocked in `cx.blocking`.
     fn watch_away(&mut self, away: &[AwaySample]) {
         for away in away {
             let kind = self.kinds.entry(away.name).or_default();
@@ -134,7 +134,7 @@ fn message_of(message: &MessageSample) -> MessageReading {
     }
 }
 
-/// Returns a histogram of durations whose sum is `total` nanoseconds.
+/// Converts `durations` into a histogram. `total` is the sum of all durations, in nanoseconds.
 fn histogram(durations: &Durations, total: Nanos) -> Histogram {
     static LIMITS: LazyLock<Arc<[f64]>> = LazyLock::new(|| {
         // The last class has no limit.

@@ -101,7 +101,7 @@ fn failure_of(record: FailureRecord, place: &str, now: Nanos) -> FailureReading 
     }
 }
 
-/// Converts the state of a supervisor that is the root of a tree.
+/// Converts the snapshot of a supervision tree into a reading.
 fn tree_of(tree: Snapshot, now: Nanos) -> TreeReading {
     let state = match tree.state {
         ChildState::GivenUp => ChildStatus::GivenUp,
@@ -136,7 +136,8 @@ fn with_children(reading: TreeReading, tree: Snapshot, now: Nanos) -> TreeReadin
     }
 }
 
-/// Converts the state of a child. `is_up` is true if the supervisor of the child is running.
+/// Converts the state of a child into a reading. `is_up` is true if the supervisor of the child is
+/// running.
 fn child_of(child: SnapshotOf, is_up: bool, now: Nanos) -> TreeReading {
     let has_run = child.restarts > 0 || child.last_failure.is_some();
     let state = match child.state {

@@ -41,12 +41,12 @@ struct Counted {
     effect: Effect,
 }
 
-/// Counts of the failures of a group of actors in the last window.
+/// Failure counts of a group of actors for the last window.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Losses {
     /// Number of actors that failed and were not restarted.
     pub(crate) lost: u64,
-    /// Largest number of restarts of one actor.
+    /// Number of restarts of the actor with the most restarts.
     pub(crate) restarts_of_one: u64,
 }
 
@@ -209,7 +209,7 @@ fn shortened(reason: &str) -> String {
     format!("{}…", text::beginning(reason, SHOWN_REASON_BYTES_MAX))
 }
 
-/// Sorts the children by their restarts in descending order, and keeps the first 100.
+/// Sorts the children by their numbers of restarts, the largest first, and keeps the first 100.
 fn rank(restarted: &mut Vec<RestartedChild>) {
     restarted.sort_by(|a, b| (b.restarts, &a.path).cmp(&(a.restarts, &b.path)));
     restarted.truncate(RESTARTED_MAX);

@@ -35,7 +35,7 @@ pub struct LetterReading {
     pub name: String,
     /// Reason why the messages were not handled, for example `stopped`.
     pub reason: String,
-    /// Total number of messages.
+    /// Total number of dead letters for the type `name` and the reason `reason`.
     pub count: u64,
 }
 

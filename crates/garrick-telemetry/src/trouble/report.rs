@@ -62,7 +62,7 @@ pub struct DeadLetters {
     /// Reason why the messages were not handled: `stopped`, `failed`, `shut_down`, `full` or
     /// `discarded`.
     pub reason: String,
-    /// Total number of messages.
+    /// Total number of dead letters for the type `name` and the reason `reason`.
     pub count: u64,
 }
 

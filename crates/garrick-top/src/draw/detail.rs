@@ -14,7 +14,7 @@ use crate::values::{Mark, bar, percent};
 /// Width of the label of a bar or graph.
 const LABEL: u16 = 18;
 
-/// Height of the details on a low screen. They have no line for the remarkable actors there.
+/// Height of the details on a low screen, without the line for the remarkable actors.
 const HEIGHT_LOW: u16 = 4;
 
 /// Number of vertical steps of the graph of rates. The widget of the graph takes only whole

@@ -1,4 +1,4 @@
-//! Draws the header: the watched process, its use of the machine, and the names of the tables.
+//! Draws the header: the watched process, the resources that it uses, and the names of the tables.
 
 use garrick_measure::units;
 use garrick_telemetry::{Level, Process};

@@ -12,7 +12,7 @@ use crate::values::Mark;
 /// Width of the column of key names.
 const KEYS: usize = 30;
 
-/// The marks of rows whose signs the help explains.
+/// The row marks that the help explains.
 const MARKS: [Mark; 4] = [Mark::Warning, Mark::Critical, Mark::Failed, Mark::Ended];
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect) {

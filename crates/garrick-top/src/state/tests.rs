@@ -1,4 +1,4 @@
-//! Tests of keys and news, and of the resulting state.
+//! Tests of the state of the screen after keys and after messages from the process.
 use super::*;
 use crate::sample;
 use garrick_telemetry::{HistoryReport, Series};

@@ -1,4 +1,4 @@
-//! The tables of members, links and kinds of entities of clusters.
+//! The tables of clusters: members, links, and kinds of entities.
 
 use garrick_telemetry::{KindStatus, LinkState, LinkStatus, MemberState, MemberStatus};
 
