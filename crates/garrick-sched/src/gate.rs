@@ -49,9 +49,10 @@ fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
     GATES.with(f)
 }
 
-/// A gate: while it is closed, it refuses messages from threads outside of its sponsor. A new gate
-/// is closed. Each gate is part of a [`Remote`](crate::remote::Remote) whose number belongs to no
-/// worker. A gate is never freed.
+/// The gate of a sponsor (a group of workers). While the gate is closed, the cells of the sponsor
+/// refuse messages that threads outside of the sponsor send outside of turns. A new gate is closed.
+/// Each gate has a [`Remote`](crate::remote::Remote) with a number that no worker uses. A gate is
+/// never freed.
 #[derive(Default)]
 pub(crate) struct Gate {
     is_open: RwLock<bool>,

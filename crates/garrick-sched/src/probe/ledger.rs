@@ -463,8 +463,9 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts the excess time of a gap (its time beyond the usual duration) as work of its long
-    /// activations. Returns the counted work.
+    /// Counts the excess time of a gap (the activations between two timed ones) as work of its long
+    /// activations. The excess time is the time beyond the usual duration. Returns the counted
+    /// work.
     fn count_excess(
         &self,
         excess: Nanos,
@@ -504,8 +505,9 @@ impl Ledger {
         counted
     }
 
-    /// Counts the excess time of a gap (its time beyond the usual duration) as work of the
-    /// activations that the lookout thread has seen in the gap.
+    /// Counts the excess time of a gap (its time beyond the usual duration) as work of `sighted`.
+    /// These are the activations between the two timed ones of the gap that another thread, which
+    /// checks all workers about once a millisecond, has seen running. Returns the counted work.
     fn count_sighted(
         &self,
         excess: Nanos,

@@ -9,8 +9,7 @@ use crate::snapshot::{
 /// journals, members, links and kinds of entities of clusters, or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// The threshold applies to items of all kinds. Items without the kind of value that the
-    /// threshold checks are ignored.
+    /// The threshold applies to each item that has the checked value, of any kind.
     Anything,
     /// The threshold applies only to nodes: stages of pipelines, and groups of actors.
     Nodes,

@@ -33,8 +33,8 @@ use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
 /// Maximum number of rounds in which arrived messages and events are handled between two steps. If
-/// there is still a new message or event after these rounds, the simulation panics, because
-/// messages and events would cause each other without end.
+/// there is still a new message or event after these rounds, the simulation panics, because the
+/// messages and events then seem to cause each other without end.
 const ROUNDS_MAX: usize = 1 << 20;
 
 /// Maximum number of times that a closing node looks for tasks to stop, because destructors can
