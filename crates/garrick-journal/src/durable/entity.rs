@@ -326,7 +326,7 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Applies a change of the effects, reminders and letters.
+    /// Applies a change to the effects, reminders and letters.
     fn change(
         &mut self,
         loaded: &mut Loaded<A::State>,

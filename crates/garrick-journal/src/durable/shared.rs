@@ -120,7 +120,7 @@ impl Core {
         self.figures.sample()
     }
 
-    /// Calls `f`, which writes to the log. If it panics, returns [`JournalError::Broken`], because
+    /// Calls `f`, which writes to the log. If `f` panics, returns [`JournalError::Broken`], because
     /// it is unknown what was written.
     fn guarded<R>(
         &self,

@@ -47,12 +47,12 @@ impl Waits {
         self.is_marked = false;
     }
 
-    /// Records that the turns of the group no longer wait.
+    /// Records that the group that was being written is finished, so that its turns no longer wait.
     pub(super) fn decide(&mut self) {
         self.writing = None;
     }
 
-    /// Returns the number of turns that wait, and a time before which none of these turns was
+    /// Returns the number of waiting turns, and a lower bound for the times at which they were
     /// appended.
     pub(super) fn oldest(&self) -> (usize, Option<Nanos>) {
         let queued = self.appended - self.taken;

@@ -24,7 +24,7 @@ pub struct Compacted {
     pub bytes: u64,
     /// Number of events that were copied to the end of the log.
     pub copied: u64,
-    /// Upper bound of the number of bytes in the copied events.
+    /// Upper bound for the total size of the copied events, in bytes.
     pub copied_bytes: u64,
 }
 

@@ -177,8 +177,8 @@ impl Reading {
     }
 }
 
-/// Returns the index entry of a journal that was read, without the events that the older snapshot
-/// covers.
+/// Returns the index entry of a journal from the data `read`. Omits the events that are covered by
+/// the older of the two newest snapshots.
 fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, JournalError> {
     let Read {
         name,
