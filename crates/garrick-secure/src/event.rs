@@ -74,7 +74,7 @@ impl Listener {
         Self(Arc::new(Told { to, convert }))
     }
 
-    /// Sends an event. Returns false if the actor has stopped.
+    /// Sends an event to the listening actor. Returns false if this actor has stopped.
     #[must_use]
     pub(crate) fn tell(&self, event: Event) -> bool {
         self.0.tell(event)

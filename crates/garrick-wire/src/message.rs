@@ -93,8 +93,8 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(value)
     }
 
-    /// Reads the number and the fields of a variant, like [`message`](Self::message). The name of
-    /// the enum is `of`. Calls `read` with the number of the variant. If `read` does not know this
+    /// Reads the number and the fields of a variant, like [`message`](Self::message). `of` is the
+    /// name of the enum. Calls `read` with the number of the variant. If `read` does not know this
     /// number, it must return the error of [`FieldReader::unknown_variant`].
     ///
     /// # Errors

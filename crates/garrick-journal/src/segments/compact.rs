@@ -134,7 +134,8 @@ impl SegmentLog {
         Ok(copied + size as u64)
     }
 
-    /// Returns the part of a segment in this frame, if the part is still needed.
+    /// Returns the content of `frame` that is still needed, or `None` if nothing in the frame is
+    /// needed.
     fn needed<'b>(&self, segment: u32, at: usize, frame: Frame<'b>) -> Option<Needed<'b>> {
         match frame {
             Frame::Name { journal, .. } => {
