@@ -125,7 +125,8 @@ pub(super) struct Writer<'l> {
     start: u32,
     /// Number of frames in the group so far.
     count: u32,
-    /// Changes to the index so far, except for changes to the numbers of kept events.
+    /// Changes that the group has made to the index so far, except for changes to the numbers of
+    /// kept events.
     changes: Vec<Change>,
 }
 

@@ -136,7 +136,7 @@ impl Index {
         journal.places.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Adds events to the counts of a segment. All of these events are kept.
+    /// Adds `events` to the number of kept events and to the number of all events in a segment.
     pub(super) fn count(&mut self, segment: u32, events: u64) {
         self.held.entry(segment).or_default().live += events;
         self.count_written(segment, events);
