@@ -144,7 +144,7 @@ struct Duty {
     at: Option<u64>,
 }
 
-/// Effects and reminders that are not done, by their keys, and letters.
+/// The letters of an entity, and its unfinished effects and reminders by their keys.
 #[derive(Debug, Default)]
 pub(super) struct Duties(BTreeMap<String, Duty>, Letters);
 
