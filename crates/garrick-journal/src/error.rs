@@ -83,7 +83,7 @@ pub enum JournalError {
         /// Rule that the name breaks.
         why: &'static str,
     },
-    /// There is another entity with this name.
+    /// Another running entity has the same name.
     InUse {
         /// Name of the journal.
         journal: String,

@@ -20,9 +20,9 @@ const COMMIT: u8 = 3;
 const DELETED: u8 = 4;
 const WHOLE: u8 = 5;
 
-/// Size of the kind and fields of an event in bytes, without the payload.
+/// Size in bytes of the kind and the fields of an event frame, without the payload.
 const EVENT_BYTES: usize = 1 + 8 + 8 + 2 + 2;
-/// Size of the kind and fields of a commit in bytes.
+/// Size in bytes of the kind and the fields of a commit frame.
 const COMMIT_BYTES: usize = 1 + 8 + 4 * 4;
 
 /// A frame: one entry in a file of the log.

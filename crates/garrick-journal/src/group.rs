@@ -40,7 +40,7 @@ impl JournalId {
         Self(number)
     }
 
-    /// Returns the number.
+    /// Returns the number of the journal in the open log.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -121,7 +121,7 @@ impl Group {
         self.payloads.len() + self.entries.len() * size_of::<Entry>()
     }
 
-    /// Checks the size of all payloads. Used by implementations of [`Log`](crate::Log).
+    /// Checks the total size of all payloads. Used by implementations of [`Log`](crate::Log).
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if they have more than 256 MiB.

@@ -61,7 +61,7 @@ pub struct LogSample {
     pub bytes: u64,
     /// Number of compactions that have removed files.
     pub compactions: u64,
-    /// Number of bytes that compactions have copied, because they were still needed.
+    /// Number of bytes that compactions have copied because the events in them were still needed.
     pub copied: u64,
     /// Number of snapshots that were saved.
     pub saved: u64,

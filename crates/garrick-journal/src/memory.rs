@@ -57,7 +57,7 @@ struct Stored {
     newest: u64,
     /// Events that can be read, oldest first.
     events: VecDeque<Kept>,
-    /// Newest snapshots, oldest first.
+    /// The kept snapshots, oldest first.
     snapshots: VecDeque<Snapshot>,
 }
 

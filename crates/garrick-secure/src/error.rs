@@ -30,9 +30,9 @@ pub enum Wait {
     Greeting,
     /// The wait for the rest of a partly received frame.
     Frame,
-    /// The wait for the peer's next frame to begin.
+    /// The wait until the peer's next frame begins.
     Silence,
-    /// The wait for the transport to accept data.
+    /// The wait until the transport accepts data.
     Write,
 }
 

@@ -33,8 +33,9 @@ pub enum Event {
 /// a long time, copy it, so that the buffer can be freed.
 pub struct Frame {
     payload: BytesMut,
-    /// The frame's place in the window, the limit of received frames that are not yet dropped. When
-    /// this reply is dropped, the place is free, even if the turn that dropped the frame is undone.
+    /// The frame's place in the window, which limits the number of received frames that are not yet
+    /// dropped. When this reply is dropped, the place is free, even if the turn that dropped the
+    /// frame is undone.
     place: Reply<()>,
 }
 
@@ -73,7 +74,7 @@ impl Listener {
         Self(Arc::new(Told { to, convert }))
     }
 
-    /// Sends an event. Returns false if the actor has stopped.
+    /// Sends an event to the listening actor. Returns false if this actor has stopped.
     #[must_use]
     pub(crate) fn tell(&self, event: Event) -> bool {
         self.0.tell(event)

@@ -33,7 +33,7 @@ pub struct Options {
     pub greeting_timeout: Duration,
     /// Maximum time from the first to the last byte of a received frame. The default is 30 s.
     pub frame_timeout: Duration,
-    /// Maximum time to wait for the peer's next frame to begin. The default is `None`, which means
+    /// Maximum time to wait until the peer's next frame begins. The default is `None`, which means
     /// no limit.
     pub silence_timeout: Option<Duration>,
     /// Time limit for each write to the transport. If the transport accepts no data for this time,

@@ -40,7 +40,7 @@ struct Inner {
     path: Vec<(&'static str, &'static str)>,
 }
 
-/// The reason of a [`WireError`].
+/// The reason for a [`WireError`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -149,7 +149,7 @@ impl WireError {
         self
     }
 
-    /// Returns the reason of the error.
+    /// Returns the reason for the error.
     pub fn reason(&self) -> &Reason {
         &self.0.reason
     }

@@ -66,9 +66,9 @@ impl<C: ?Sized> Encoder<'_, C> {
 }
 
 impl<'a, C: ?Sized> Decoder<'a, C> {
-    /// Reads the fields of a message, whose type has the name `of`. Calls `read`, which must
-    /// request the fields in ascending order of the field numbers. Skips the fields that `read`
-    /// does not request.
+    /// Reads the fields of a message. `of` is the name of the message type. Calls `read`, which
+    /// must request the fields in ascending order of the field numbers. Skips the fields that
+    /// `read` does not request.
     ///
     /// # Errors
     /// Returns the errors of `read`. Also returns an error if messages are nested too deeply, or if
@@ -93,8 +93,8 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         Ok(value)
     }
 
-    /// Reads the number and the fields of a variant, like [`message`](Self::message). The name of
-    /// the enum is `of`. Calls `read` with the number of the variant. If `read` does not know this
+    /// Reads the number and the fields of a variant, like [`message`](Self::message). `of` is the
+    /// name of the enum. Calls `read` with the number of the variant. If `read` does not know this
     /// number, it must return the error of [`FieldReader::unknown_variant`].
     ///
     /// # Errors

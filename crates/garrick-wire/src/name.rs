@@ -36,7 +36,7 @@ impl Joined {
     }
 }
 
-/// Concatenates `parts` to one name, at compile time.
+/// Joins `parts` into one name, at compile time.
 #[doc(hidden)]
 pub const fn join(parts: &[&str]) -> Joined {
     let mut joined = Joined::EMPTY;

@@ -1,5 +1,5 @@
-//! Numbers with a variable length of 1 to 9 bytes. The trailing zero bits of the first byte are as
-//! many as the bytes that follow it. So a reader knows the length after the first byte.
+//! Numbers with a variable length of 1 to 9 bytes. The number of trailing zero bits in the first
+//! byte is the number of bytes that follow it. So a reader knows the length after the first byte.
 //!
 //! ```text
 //!   xxxxxxx1                      7 bits

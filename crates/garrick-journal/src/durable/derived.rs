@@ -74,7 +74,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Begins to decode a value of the type `of`.
+    /// Begins to decode a value of the type with the name `of`.
     #[must_use]
     pub fn new(
         of: &'static str,

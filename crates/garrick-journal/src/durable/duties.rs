@@ -36,7 +36,7 @@ pub struct Due {
     pub at: Option<SystemTime>,
 }
 
-/// A change of the effects, reminders and letters of an entity.
+/// A change to the effects, reminders and letters of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     /// The effect with this key is requested.
@@ -64,8 +64,9 @@ const POST: u8 = 5;
 const DELIVERED: u8 = 6;
 const TOOK: u8 = 7;
 
-/// Bit in the encoded number of duties (unfinished effects and reminders). If the bit is set,
-/// letters follow after the duties. Encodings of earlier versions do not contain letters.
+/// Bit in the encoded number of duties (unfinished effects and reminders). If the bit is set, the
+/// encoded letters (durable messages between entities) follow the duties. Encodings of earlier
+/// versions do not contain letters.
 const LETTERS: u32 = 1 << 31;
 
 impl Change {
@@ -143,7 +144,7 @@ struct Duty {
     at: Option<u64>,
 }
 
-/// Effects and reminders that are not done, by their keys, and letters.
+/// The letters of an entity, and its unfinished effects and reminders by their keys.
 #[derive(Debug, Default)]
 pub(super) struct Duties(BTreeMap<String, Duty>, Letters);
 

@@ -326,7 +326,7 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Applies a change of the effects, reminders and letters.
+    /// Applies a change to the effects, reminders and letters.
     fn change(
         &mut self,
         loaded: &mut Loaded<A::State>,
@@ -348,8 +348,8 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Calls the actor's decision for a message. If the decision was not discarded and did not
-    /// fail, also returns the recorded events, if there are any.
+    /// Calls the actor's `decide` for a message. If the decision was not discarded and did not
+    /// fail, also returns the events that the decision has recorded, if any.
     fn decide(
         &mut self,
         msg: A::Msg,
@@ -394,8 +394,8 @@ impl<A: DurableActor> Entity<A> {
         Ok(next)
     }
 
-    /// Calls the actor's decision for a message and for the messages that wait in the mailbox, each
-    /// in its own part of the turn.
+    /// Calls the actor's `decide` for a message, and for each message that waits in the mailbox.
+    /// Each call is a part of the turn.
     ///
     /// If a part fails, it is undone. The entity fails when the earlier parts are durable.
     fn decide_all(

@@ -19,11 +19,12 @@ pub struct Letter {
     pub to: String,
     /// Number of the letter, which is greater than those of all earlier letters of the sender.
     pub number: u64,
-    /// The content of the letter.
+    /// The content that the receiver handles.
     pub body: Vec<u8>,
 }
 
-/// The last handled letter of a sender, with the answer.
+/// The number of the last letter (durable message) that was handled from one sender, with the
+/// answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) number: u64,
@@ -31,12 +32,13 @@ pub(super) struct Taken {
     pub(super) answer: Vec<u8>,
 }
 
-/// Unconfirmed letters, and the last handled letter of each sender.
+/// Letters (durable messages) to other entities that are not confirmed yet, and the last handled
+/// letter from each sender.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     /// Unconfirmed letters by receiver, oldest first: the number and the content of each.
     outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
-    /// Last handled letter of each sender.
+    /// The last handled letter from each sender, by the name of the sender.
     inbox: BTreeMap<String, Taken>,
 }
 
@@ -54,13 +56,13 @@ impl Letters {
         lines.into_iter().map(|(to, _)| to.clone()).collect()
     }
 
-    /// Returns the number and the content of the oldest letter to a receiver.
+    /// Returns the number and the content of the oldest unconfirmed letter to a receiver.
     pub(super) fn first(&self, to: &str) -> Option<(u64, &[u8])> {
         let (number, body) = self.outbox.get(to)?.front()?;
         Some((*number, body))
     }
 
-    /// Returns the oldest letter to a receiver, from this sender.
+    /// Returns the oldest unconfirmed letter from the sender `from` to the receiver `to`.
     pub(super) fn letter(&self, from: &str, to: &str) -> Option<Letter> {
         let (number, body) = self.first(to)?;
         Some(Letter {
@@ -85,7 +87,7 @@ impl Letters {
         self.outbox.entry(to).or_default().push_back((number, body));
     }
 
-    /// Removes the oldest letter to a receiver, if the letter has this number.
+    /// Removes the oldest unconfirmed letter to a receiver, if its number is `number`.
     pub(super) fn deliver(&mut self, to: &str, number: u64) {
         let Some(line) = self.outbox.get_mut(to) else {
             return;
@@ -98,7 +100,7 @@ impl Letters {
         }
     }
 
-    /// Returns the last handled letter of a sender.
+    /// Returns the last handled letter (durable message) from the sender `from`.
     pub(super) fn last(&self, from: &str) -> Option<&Taken> {
         self.inbox.get(from)
     }

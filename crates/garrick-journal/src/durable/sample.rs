@@ -55,7 +55,7 @@ pub struct JournalSample {
     pub size: u64,
     /// Number of compactions that have removed files.
     pub compactions: u64,
-    /// Number of bytes that compactions have copied, because they were still needed.
+    /// Number of bytes that compactions have copied because the events in them were still needed.
     pub copied: u64,
     /// Number of states of entities that were saved.
     pub saved: u64,

@@ -102,7 +102,7 @@ impl Core {
         lock(&self.figures.queue).goes_on()
     }
 
-    /// Records that an entity has read its state from `events` events, since the time `began`.
+    /// Records that an entity has read its state from `events` events. Reading began at `began`.
     pub(super) fn recovered(&self, began: Nanos, events: u64) {
         self.figures.recover(began, events);
         // A state that could not be read is a notice.
@@ -120,7 +120,7 @@ impl Core {
         self.figures.sample()
     }
 
-    /// Calls `f`, which writes to the log. If it panics, returns [`JournalError::Broken`], because
+    /// Calls `f`, which writes to the log. If `f` panics, returns [`JournalError::Broken`], because
     /// it is unknown what was written.
     fn guarded<R>(
         &self,

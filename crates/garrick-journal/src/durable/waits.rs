@@ -12,13 +12,13 @@ pub(super) struct Waits {
     /// Number of turns that were appended so far.
     appended: u64,
     taken: u64,
-    /// Marks, each of which is the number of a turn and a time. Every turn was appended between the
-    /// time of the last mark before the turn and the time of the next mark.
+    /// The number of a turn and the time at which this turn was appended, for the first turn after
+    /// each group was taken. The turns after it were appended before the time of the next entry.
     marks: VecDeque<(u64, Nanos)>,
     /// True if a turn was appended since turns were last taken.
     is_marked: bool,
-    /// Number of turns in the group that is being written, and a time before which none of these
-    /// turns was appended.
+    /// Number of turns in the group that is being written, and a lower bound for the times at which
+    /// the turns were appended.
     writing: Option<(u64, Nanos)>,
 }
 
@@ -47,12 +47,12 @@ impl Waits {
         self.is_marked = false;
     }
 
-    /// Records that the turns of the group no longer wait.
+    /// Records that the group that was being written is finished, so that its turns no longer wait.
     pub(super) fn decide(&mut self) {
         self.writing = None;
     }
 
-    /// Returns the number of turns that wait, and a time before which none of these turns was
+    /// Returns the number of waiting turns, and a lower bound for the times at which the turns were
     /// appended.
     pub(super) fn oldest(&self) -> (usize, Option<Nanos>) {
         let queued = self.appended - self.taken;

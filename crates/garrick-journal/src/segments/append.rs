@@ -13,16 +13,17 @@ use crate::event::Event;
 use crate::frame::{Commit, Frame, commit_bytes, event_bytes};
 use crate::group::{GROUP_MAX, Group, JournalId};
 
-/// A change of the index that is reversed if the group is not appended.
+/// A change to the index, which is undone if the group is not appended.
 enum Change {
     /// A new event was added.
     Added(JournalId),
-    /// A new event with the whole state was added. It replaces the events at these places.
+    /// A new event with the whole state was added. Contains the places of the older events that it
+    /// replaces.
     Replaced(JournalId, VecDeque<Place>),
-    /// The event with this number was copied from this place.
+    /// An event was copied. Contains its number and the place of the original.
     Copied(JournalId, u64, Place),
-    /// The name of the journal was written again. Before, the newest frame with the name was in
-    /// this segment.
+    /// The name of the journal was written again. Contains the number of the segment with the
+    /// previous frame of this name.
     Named(JournalId, u32),
 }
 
@@ -98,7 +99,7 @@ impl SegmentLog {
         Ok(())
     }
 
-    /// Adds a segment that begins with these groups.
+    /// Adds a segment that begins with the encoded groups `groups`.
     pub(super) fn add_segment_with(&mut self, groups: &[u8]) -> Result<(), JournalError> {
         let last = self.segments.last_key_value();
         let last = last.map(|(number, segment)| (*number, segment.length));
@@ -124,7 +125,8 @@ pub(super) struct Writer<'l> {
     start: u32,
     /// Number of frames in the group so far.
     count: u32,
-    /// Changes of the index so far, except for changes of the counts of kept events.
+    /// Changes that the group has made to the index so far, except for changes to the numbers of
+    /// kept events.
     changes: Vec<Change>,
 }
 
@@ -209,7 +211,7 @@ impl Writer<'_> {
         self.put(Frame::Deleted { journal: id.0 });
     }
 
-    /// Writes and syncs the group. After an error, no part of it is in the log.
+    /// Writes and syncs the group. After an error, no part of the group is in the log.
     pub(super) fn commit(mut self) -> Result<(), JournalError> {
         let (start, count) = (self.start, self.count);
         let at = start + self.log.buffer.len() as u32;
@@ -274,8 +276,8 @@ impl Drop for Writer<'_> {
 }
 
 impl SegmentLog {
-    /// Appends the buffer to the last segment, and makes it durable. After an error, no part of it
-    /// is in the log (README, rules 3 and 4).
+    /// Appends the buffer to the last segment, and makes the written bytes durable. After an error,
+    /// none of these bytes are in the log (README, rules 3 and 4).
     fn write(&mut self) -> Result<(), JournalError> {
         let mut last = self
             .segments

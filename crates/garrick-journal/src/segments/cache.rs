@@ -20,7 +20,7 @@ const PARTS_MAX: usize = 256;
 /// A part of a segment.
 struct Part {
     bytes: Vec<u8>,
-    /// Number of the last use of the part. All uses of all parts are numbered in their order.
+    /// Sequence number of the last use of the part. Each use of any part gets the next number.
     used: u64,
 }
 

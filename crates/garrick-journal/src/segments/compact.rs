@@ -24,7 +24,7 @@ pub struct Compacted {
     pub bytes: u64,
     /// Number of events that were copied to the end of the log.
     pub copied: u64,
-    /// Upper bound of the number of bytes in the copied events.
+    /// Upper bound for the total size of the copied events, in bytes.
     pub copied_bytes: u64,
 }
 
@@ -134,7 +134,8 @@ impl SegmentLog {
         Ok(copied + size as u64)
     }
 
-    /// Returns the part of a segment in this frame, if the part is still needed.
+    /// Returns the content of `frame` that is still needed, or `None` if nothing in the frame is
+    /// needed.
     fn needed<'b>(&self, segment: u32, at: usize, frame: Frame<'b>) -> Option<Needed<'b>> {
         match frame {
             Frame::Name { journal, .. } => {

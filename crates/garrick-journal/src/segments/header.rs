@@ -24,7 +24,7 @@ pub(super) struct Header {
     pub(super) previous_length: u64,
     /// Number of the first group of the segment.
     pub(super) first_group: u64,
-    /// Number of the oldest segment that was needed when this one was created.
+    /// Number of the oldest segment that was needed when this segment was created.
     pub(super) oldest: u64,
 }
 

@@ -58,8 +58,8 @@ impl Journal {
         self.places.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// Returns the number of the last event that is not needed, because the older snapshot covers
-    /// it.
+    /// Returns the number of the last event that is covered by the older of the two kept snapshots,
+    /// or 0. The events up to this number are not needed.
     pub(super) fn horizon(&self) -> u64 {
         let covered = self.snapshots.len().checked_sub(SNAPSHOTS_KEPT);
         covered.map_or(0, |at| self.snapshots[at])
@@ -69,7 +69,7 @@ impl Journal {
 /// Counts of the events in a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Number of events in the segment that are kept.
+    /// Number of kept events in the segment. The other events are no longer needed.
     pub(super) live: u64,
     /// Number of all events in the segment.
     pub(super) written: u64,
@@ -136,13 +136,14 @@ impl Index {
         journal.places.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Adds events to the counts of a segment. All of these events are kept.
+    /// Adds `events` to the number of kept events and to the number of all events in a segment.
     pub(super) fn count(&mut self, segment: u32, events: u64) {
         self.held.entry(segment).or_default().live += events;
         self.count_written(segment, events);
     }
 
-    /// Adds written events to the counts of a segment, without counting them as kept.
+    /// Adds `events` to the number of all events in a segment, but not to the number of kept
+    /// events.
     pub(super) fn count_written(&mut self, segment: u32, events: u64) {
         self.held.entry(segment).or_default().written += events;
     }
@@ -200,14 +201,14 @@ impl Index {
         Some(journal)
     }
 
-    /// Subtracts `count` from the number of events of a segment that are kept.
+    /// Subtracts `count` from the number of kept events in a segment.
     pub(super) fn leave(&mut self, segment: u32, count: u64) {
         if let Some(held) = self.held.get_mut(&segment) {
             held.live -= count;
         }
     }
 
-    /// Returns the number of events of a segment that are kept.
+    /// Returns the number of kept events in a segment.
     pub(super) fn live_in(&self, segment: u32) -> u64 {
         self.held_in(segment).live
     }
@@ -217,7 +218,7 @@ impl Index {
         self.held.get(&segment).copied().unwrap_or_default()
     }
 
-    /// Removes the counts of a segment in which no events are kept.
+    /// Removes the counts of a segment that contains no kept event.
     pub(super) fn forget(&mut self, segment: u32) {
         let held = self.held.remove(&segment).unwrap_or_default();
         debug_assert!(held.live == 0, "no event is lost");

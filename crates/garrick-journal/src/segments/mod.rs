@@ -216,8 +216,8 @@ impl SegmentLog {
         self.index.get(journal).map_or(0, |journal| journal.newest)
     }
 
-    /// Returns the number of the oldest event of a journal that can be read. Returns the number of
-    /// the next event if there is none.
+    /// Returns the number of the oldest event of a journal that can be read. If no event can be
+    /// read, returns the number of the next event.
     #[must_use]
     pub fn oldest(&self, journal: JournalId) -> u64 {
         self.index.get(journal).map_or(1, index::Journal::oldest)

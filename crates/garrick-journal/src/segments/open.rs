@@ -65,7 +65,7 @@ struct Reading {
 struct Read {
     name: Option<Arc<str>>,
     named_in: u32,
-    /// Number of the newest event that is recorded in the last frame with the name of the journal.
+    /// Number of the newest event, according to the last frame with the name of the journal.
     newest: u64,
     /// Number of the newest event with the whole state, or 0.
     whole: u64,
@@ -177,8 +177,8 @@ impl Reading {
     }
 }
 
-/// Returns the index entry of a journal that was read, without the events that the older snapshot
-/// covers.
+/// Returns the index entry of a journal from the collected data `read`. Omits the events that are
+/// no longer needed.
 fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, JournalError> {
     let Read {
         name,

@@ -19,7 +19,7 @@ pub struct Progress {
     pub all: u64,
 }
 
-/// A function that is called with the progress.
+/// A function that receives the progress while a log is opened.
 #[derive(Clone)]
 pub(crate) struct Report(Arc<dyn Fn(Progress) + Send + Sync>);
 

@@ -10,7 +10,7 @@ use crate::log::LogSample;
 pub(super) struct Tended {
     /// Number of compactions that have removed segments.
     pub(super) compactions: u64,
-    /// Number of bytes that compactions have copied.
+    /// Number of bytes that compactions have copied to the end of the log.
     pub(super) copied: u64,
     /// Number of saved snapshots.
     pub(super) saved: u64,

@@ -1,4 +1,4 @@
-//! Use of a log of segments by a journal, from several threads.
+//! Implements [`Log`] for a [`SegmentLog`] in a mutex, so that several threads can use it.
 
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};

@@ -19,7 +19,8 @@ pub struct Listed {
     pub journal: JournalId,
     /// Name of the journal.
     pub name: String,
-    /// Number of the oldest event that can be read. The number of the next event if there is none.
+    /// Number of the oldest event that can be read. If no event can be read, the number of the next
+    /// event.
     pub oldest: u64,
     /// Number of the newest event.
     pub newest: u64,

@@ -7,7 +7,7 @@ use std::{env, fs, panic, process};
 use super::SqliteLog;
 use crate::{Event, EventKind, Group, JournalError, Log};
 
-/// A folder that is removed when it is dropped.
+/// A folder that is removed when this value is dropped.
 struct Place(PathBuf);
 
 impl Place {

@@ -142,8 +142,8 @@ mod tests {
         );
     }
 
-    /// Builds maps and sets of many sizes, and checks that each needs at most the counted memory.
-    /// Each value in a map has `N` bytes.
+    /// Builds maps and sets of many sizes, and checks that none of them allocates more memory than
+    /// the decoder counts. Each value in a map has `N` bytes.
     fn check_items<const N: usize>() {
         let size = size_of::<(u16, [u8; N])>();
         for count in (0..40)
