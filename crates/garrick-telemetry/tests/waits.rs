@@ -23,9 +23,14 @@ fn measured_waits_are_shown_by_type_and_by_sponsor() {
     sampler.watch(system.handle());
     let desk = system.spawn(Desk).expect("the system is running");
     let began = Instant::now();
+    let mut is_enough = false;
     let seen = loop {
         assert!(began.elapsed() < HANGS_AFTER);
-        desk.send(0).expect("it is alive");
+        // Without new messages, the numbers of the type and of the sponsor become equal. Before, a
+        // wait can be measured after one of them was read, and before the other is read.
+        if !is_enough {
+            desk.send(0).expect("it is alive");
+        }
         let uptime = began.elapsed();
         let (seen, _) = sampler.tick(Moment {
             uptime,
@@ -34,10 +39,12 @@ fn measured_waits_are_shown_by_type_and_by_sponsor() {
         let waits = seen
             .nodes
             .first()
-            .and_then(|node| node.wait_seconds.clone());
-        if waits.is_some_and(|waits| waits.counts.iter().sum::<u64>() > 2) {
+            .and_then(|node| node.wait_seconds.as_ref());
+        let count = waits.map_or(0, |waits| waits.counts.iter().sum::<u64>());
+        if is_enough && waits == seen.sponsors[0].wait_seconds.as_ref() {
             break seen;
         }
+        is_enough |= count > 2;
         std::thread::yield_now();
     };
     let waits = seen.nodes[0].wait_seconds.clone().expect("checked above");
@@ -52,11 +59,6 @@ fn measured_waits_are_shown_by_type_and_by_sponsor() {
         "{waits:?}"
     );
     let sponsor = &seen.sponsors[0];
-    assert_eq!(
-        sponsor.wait_seconds.as_ref(),
-        Some(&waits),
-        "one type of actor"
-    );
     assert_eq!((sponsor.rescues, sponsor.ready.is_some()), (0, true));
     let text = metrics_text(&seen, "").text;
     let sum = waits.counts.iter().sum::<u64>();
