@@ -26,9 +26,9 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
 };
 
-/// Number of gates in this process. The loom models do not explore this count. Relaxed loads are
-/// enough. If a thread has the address of a task with a gate, it got this address from a thread
-/// that had already seen a count above 0.
+/// Number of gates in this process. (A gate can refuse messages to the tasks of a sponsor.) The
+/// loom models do not explore this count. Relaxed loads are enough. If a thread has the address of
+/// a task with a gate, it got this address from a thread that had already seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 

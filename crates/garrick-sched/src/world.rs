@@ -107,23 +107,23 @@ impl ThreadSpec {
     }
 }
 
-/// The real world: the default [`World`]. It uses the clock of the system, random seeds, and
-/// threads of the operating system.
+/// The real world, in contrast to a simulated one: the default [`World`]. It uses the clock of the
+/// system, random seeds, and threads of the operating system.
 #[derive(Clone, Copy)]
 pub struct RealWorld {
     began: Instant,
 }
 
 impl RealWorld {
-    /// Creates a real world, whose time begins now.
+    /// Creates a world that is not simulated. Its time begins now.
     pub(crate) fn new() -> Self {
         Self {
             began: Instant::now(),
         }
     }
 
-    /// Creates a real world that several sponsors can share. The time of this world is 0 at the
-    /// moment of this call.
+    /// Creates a world that is not simulated, and that several sponsors can share. The time of this
+    /// world is 0 at the moment of this call.
     pub fn shared() -> Arc<dyn World> {
         Arc::new(Self::new())
     }

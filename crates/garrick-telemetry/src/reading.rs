@@ -290,9 +290,9 @@ pub struct JournalReading {
     pub openings: u64,
     /// Phase of the journal.
     pub phase: JournalPhase,
-    /// If the log is being opened, the number of bytes that have been read so far.
+    /// Number of bytes of the log that have been read so far, while the log is being opened.
     pub opening_read_bytes: u64,
-    /// If the log is being opened, its size in bytes.
+    /// Size of the log in bytes, while the log is being opened.
     pub opening_bytes: u64,
     /// Reason why the journal could not be opened, or why the last group of turns could not be
     /// written. `None` if there is no such error.

@@ -110,8 +110,8 @@ impl Gauge {
         }
     }
 
-    /// Makes the distances between measured turns short again after a rest of the worker, so that
-    /// the next turn is measured.
+    /// Records that the worker sleeps or pauses. The next turn is then measured, and fewer and
+    /// fewer of the turns after it.
     pub(super) fn rested(&self) {
         self.clocking.rested();
     }

@@ -33,7 +33,8 @@ struct Listed {
 }
 
 impl Outstanding {
-    /// Adds the actors in `tasks`, a sample taken at `now`. Writes all recent actors to `readings`.
+    /// Adds the actors in `tasks`, a sample that was taken at `now`, to the list of recent actors.
+    /// Appends the values of all listed actors to `readings`.
     pub(super) fn read(
         &mut self,
         now: Nanos,
