@@ -73,7 +73,7 @@ pub struct LetterSample {
     pub name: &'static str,
     /// Reason why the messages were not handled.
     pub reason: LetterReason,
-    /// Number of messages.
+    /// Number of dead letters for this type and this reason.
     pub count: u64,
 }
 

@@ -43,11 +43,11 @@ impl Hooks {
         false
     }
 
-    /// Records that a task was created.
+    /// In a simulation, records that a task was created. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn born(self, _: CellPtr) {}
 
-    /// Records that a task has ended.
+    /// In a simulation, records that a task has ended. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn gone(self, _: CellPtr) {}
 
@@ -64,7 +64,7 @@ impl Hooks {
         true
     }
 
-    /// Records that a turn is about to be undone.
+    /// In a simulation, records that a turn is about to be undone. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn undone(self) {}
 

@@ -116,8 +116,8 @@ impl Hooks {
     }
 
     /// Returns the worker (home) whose tasks get messages directly in their mailboxes. In a
-    /// simulation, no worker has this number, so even messages between tasks of one worker are
-    /// staged until the turn commits.
+    /// simulation, no worker's tasks do. Even messages between tasks of one worker are staged until
+    /// the turn commits.
     #[inline]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         if self.are_active {

@@ -13,9 +13,9 @@ pub(super) const GAP_MAX: u64 = 256;
 /// Threshold for the time between two measured turns, in nanoseconds. After a longer time, every
 /// turn is measured again at first, and then fewer and fewer turns.
 const LONG: Nanos = 50_000;
-/// Divisor, in nanoseconds, for a time of at least [`LONG`] between two measured turns. The
-/// quotient is the new value of [`Clocking::share`], unless [`GAP_SHARE`] is larger. So measuring
-/// takes at most a few percent of the time.
+/// Divisor, in nanoseconds. If at least [`LONG`] nanoseconds have passed between two measured
+/// turns, this time divided by `SHARE_OF` is the new value of [`Clocking::share`], unless
+/// [`GAP_SHARE`] is larger. So measuring takes at most a few percent of the time.
 const SHARE_OF: Nanos = 8_000;
 /// Upper limit of [`Clocking::share`]: the number of turns after which a gap (a group of turns of
 /// which one is measured) becomes longer by one.

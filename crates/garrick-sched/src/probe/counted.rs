@@ -65,9 +65,9 @@ pub(super) struct LaneReader {
 }
 
 impl LaneReader {
-    /// Returns the counts of the worker, including the current sleep up to `now`, if there is one.
-    /// The counts that exist without probes are zero if each attempt to read them failed, because
-    /// the worker was just publishing them.
+    /// Returns the counts of the worker, including its current sleep up to `now`, if it sleeps. The
+    /// counts in `rare` are returned as 0 if each attempt to read them failed, because the worker
+    /// was just publishing them.
     pub(super) fn worker(&self, now: Nanos) -> WorkerSample {
         let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {

@@ -160,9 +160,9 @@ impl Gauge {
         self.activation.set(Some(activation));
     }
 
-    /// Begins `count` turns. If the first of them was selected, begins to measure it, and calls
-    /// `kind`, which returns the kind of its message. `turns` is the number of turns of the worker
-    /// so far.
+    /// Begins `count` turns. If the first of them was selected for measurement, begins to measure
+    /// it, and calls `kind`, which returns the kind of its message. `turns` is the number of turns
+    /// of the worker so far.
     pub(crate) fn turns_begin(
         &self,
         count: u64,

@@ -22,7 +22,7 @@ use crate::world::Nanos;
 
 /// The counters of one worker, called its lane. Only this worker writes them.
 pub(crate) struct Lane {
-    /// Counters that are kept even without probes, and that change rarely.
+    /// Counters that exist even if kinds of tasks are not counted, and that change rarely.
     rare: RefCell<Group<7>>,
     /// Counters by kind of task. `None` if kinds of tasks are not counted.
     books: Option<Books>,
@@ -160,8 +160,8 @@ impl Lane {
         self.books.as_ref().map(|books| books.ledger.due())
     }
 
-    /// Selects the next activation for timing, instead of the selected activation, which did not
-    /// take place because there was no cell to run.
+    /// Selects the next activation for timing. Replaces the activation that was selected before,
+    /// because there was no cell to run in it.
     pub(crate) fn postpone(&self, picks: u32) {
         if let Some(books) = &self.books {
             books.ledger.postpone(picks);
@@ -176,8 +176,8 @@ impl Lane {
         }
     }
 
-    /// Begins a timed activation of a task. `progress` includes this activation, but none of its
-    /// turns.
+    /// Begins a timed activation of a task. `progress` has the numbers of activations and turns so
+    /// far, including this activation, but none of its turns.
     ///
     /// `look` returns the time. If the argument of `look` is true, `look` also returns the label of
     /// the task.
@@ -317,9 +317,9 @@ impl Lane {
         self.change(|rare| rare.set(TURNS, turns));
     }
 
-    /// Changes the counters that are kept even without probes, and publishes them. Does nothing
-    /// under loom, because no other code depends on the order of these counts, and the type that
-    /// publishes them has its own loom models.
+    /// Changes the counters that exist even if kinds of tasks are not counted, and publishes them.
+    /// Does nothing under loom, because no other code depends on the order of these counts, and the
+    /// type that publishes them has its own loom models.
     #[inline]
     fn change(&self, change: impl FnOnce(&mut Group<7>)) {
         if !cfg!(garrick_loom) {

@@ -106,8 +106,8 @@ pub(super) struct Sighted {
     pub(super) place: usize,
     /// Number of times that another thread has seen the activation running.
     pub(super) glances: u64,
-    /// Number of turns from the first turn to the last turn that another thread has seen. The
-    /// activation may have more turns.
+    /// Number of turns of the activation, from the first to the last turn that another thread has
+    /// seen. The activation may have more turns.
     pub(super) turns: u64,
 }
 
@@ -149,12 +149,13 @@ struct Page {
     /// Time at which the first timed activation in `entries` ended.
     began: Nanos,
     total: Work,
-    /// Timed work. Each activation is multiplied by the number of activations that it represents.
+    /// Work of the timed activations, by kind of task. The work of each activation is multiplied by
+    /// the number of activations that it represents.
     entries: Entries,
     timed: u32,
     /// True if the totals of this page (a period of time) were divided among the kinds of tasks.
-    /// The entries are kept, so that work before the next timed activation can be divided like
-    /// these totals.
+    /// The entries are kept, so that later work can be divided in the same ratio until the next
+    /// activation is timed.
     is_done: bool,
 }
 
@@ -236,8 +237,8 @@ impl Ledger {
         self.due.get()
     }
 
-    /// Selects the activation with the number `picks + 1` for timing, instead of the selected
-    /// activation, which did not take place.
+    /// Selects the activation with the number `picks + 1` for timing. Replaces the activation that
+    /// was selected before, because it did not take place.
     pub(super) fn postpone(&self, picks: u32) {
         self.due.set(picks.wrapping_add(1));
     }

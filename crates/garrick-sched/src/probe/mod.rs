@@ -234,9 +234,9 @@ pub struct KindSample {
     pub recoveries: u64,
     /// Number of times that a supervisor replaced a failed or stopped task by a new one.
     pub restarts: u64,
-    /// Number of turns that took at least 100 ms. If an activation has several turns, the duration
-    /// of each turn is known to about a millisecond. If the thread that observes the turns has not
-    /// run, the average duration of the turns counts.
+    /// Number of turns that took at least 100 ms. If an activation has several turns, another
+    /// thread measures the duration of each turn, to about a millisecond. If this thread has not
+    /// seen the turns, their average duration counts.
     pub slow_turns: u64,
     /// Estimated histogram of the durations of turns.
     pub turn_times: Durations,

@@ -65,8 +65,8 @@ impl Sight {
         }
     }
 
-    /// Returns the number of turns from the first turn to the last turn of the activation that
-    /// other threads have seen.
+    /// Returns the number of turns of the activation, from the first to the last turn that other
+    /// threads have seen.
     pub(super) fn turns(&self) -> u64 {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }

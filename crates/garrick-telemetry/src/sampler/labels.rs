@@ -13,8 +13,9 @@ use garrick_core::text;
 /// Maximum length of a label in bytes, not counting the number that makes the label unique.
 const LABEL_MAX: usize = 80;
 
-/// The scope in which a label is unique: the kind of the item with this label, and the place of the
-/// item.
+/// The scope in which a label is unique: the kind of the labeled item, such as `node`, and the name
+/// of the sponsor, team or cluster node that the item belongs to. The name is empty if the label is
+/// unique in the whole process.
 pub(super) type Scope<'a> = (&'static str, &'a str);
 
 /// A label that a node, channel or sponsor uses at present.
