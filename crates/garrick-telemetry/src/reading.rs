@@ -285,8 +285,8 @@ pub struct JournalReading {
     pub id: String,
     /// Display name of the journal.
     pub name: String,
-    /// Number of times that the journal was opened. When this number changes, all counts begin at
-    /// zero.
+    /// Number of times that the journal was opened. When this number changes, all other counts have
+    /// begun again at zero.
     pub openings: u64,
     /// Phase of the journal.
     pub phase: JournalPhase,
@@ -315,7 +315,8 @@ pub struct JournalReading {
     pub waiting_turns: u64,
     /// Time for which the oldest waiting turn has waited, in nanoseconds.
     pub oldest_wait_nanos: u64,
-    /// Total number of syncs of files and of the folder.
+    /// Total number of times that a file of the journal, or the folder of its files, was synced to
+    /// the disk.
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,

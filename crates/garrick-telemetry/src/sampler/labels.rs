@@ -1,7 +1,7 @@
 //! Names of nodes, channels and sponsors in the labels of metrics.
 //!
 //! A label is the shortened display name of its owner. Labels are unique within a scope, such as
-//! all nodes of one place. If a label is in use already, a number is appended: `Counter`,
+//! all nodes of one sponsor or team. If a label is in use already, a number is appended: `Counter`,
 //! `Counter#2`. An owner keeps its label until the owner vanishes or gets another name. So two
 //! owners never exchange their labels, and the time series of an owner never continues with the
 //! values of another owner.
