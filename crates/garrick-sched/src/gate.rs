@@ -56,7 +56,7 @@ fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
 #[derive(Default)]
 pub(crate) struct Gate {
     is_open: RwLock<bool>,
-    /// Address of the sponsor. Used only for comparison.
+    /// Address of the sponsor (group of workers) that owns the gate. Used only for comparison.
     sponsor: AtomicPtr<()>,
 }
 

@@ -1,4 +1,4 @@
-//! The environment of a sponsor: its clock, its randomness and its threads.
+//! The environment of a sponsor (a group of workers): its clock, its randomness and its threads.
 //!
 //! Everything that differs from run to run comes from a [`World`]. So a simulated world can replace
 //! the real world.
@@ -20,7 +20,7 @@ pub fn nanos(time: Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
-/// The environment of a sponsor: its clock, its random seeds and its threads.
+/// The environment of a sponsor (a group of workers): its clock, its random seeds and its threads.
 ///
 /// A panic of [`World::now`] or [`World::seed`] is caught. If [`World::now`] panics, the workers
 /// continue with the latest time that the method has returned. Only the first panic of

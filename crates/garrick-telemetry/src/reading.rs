@@ -154,7 +154,7 @@ pub struct ActorsReading {
     pub id: String,
     /// Short name of the actors' type.
     pub name: String,
-    /// Name of the actors' sponsor.
+    /// Name of the sponsor (thread pool or thread) of the actors.
     pub place: String,
     /// Number of actors that are alive now. `None` if it is unknown.
     pub alive: Option<u64>,
@@ -249,7 +249,7 @@ pub struct HeldReading {
 pub struct SponsorReading {
     /// Identifier of the sponsor. The same rules apply as for [`StageReading::id`].
     pub id: String,
-    /// Name of the sponsor.
+    /// Name of the sponsor (thread pool or thread).
     pub name: String,
     /// Number of worker threads of the sponsor.
     pub workers: u64,

@@ -403,7 +403,7 @@ pub struct SponsorStatus {
     /// Identifier of the sponsor. No other node, edge or sponsor of the process ever has the same
     /// identifier.
     pub id: String,
-    /// Name of the sponsor.
+    /// Name of the sponsor (thread pool or thread).
     pub name: String,
     /// Number of worker threads of the sponsor.
     pub workers: u64,

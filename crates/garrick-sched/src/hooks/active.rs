@@ -75,7 +75,7 @@ fn this_thread() -> usize {
     SIMULATES.with(|simulates| ptr::from_ref(simulates).addr())
 }
 
-/// Hooks of a sponsor. The hooks are active if the sponsor is simulated.
+/// Hooks of a sponsor (a group of workers). The hooks are active if the sponsor is simulated.
 #[derive(Clone, Copy)]
 pub(crate) struct Hooks {
     are_active: bool,
@@ -105,7 +105,7 @@ impl Hooks {
         }
     }
 
-    /// Returns true if the sponsor is simulated.
+    /// Returns true if the sponsor of these hooks is simulated.
     pub(crate) fn are_active(self) -> bool {
         self.are_active
     }

@@ -188,7 +188,7 @@ pub(super) struct Ledger {
     /// Work that the recently timed activations of each kind represent. A full pool of uncounted
     /// work is divided among the kinds in the ratio of this work.
     recent: RefCell<Entries>,
-    /// Time that the worker has counted since the entries of `recent` were last halved.
+    /// Time of the work that was counted since the entries of `recent` were last halved.
     faded: Cell<Nanos>,
     /// Times of the long activations that were timed, by kind of task. The first list is for
     /// activations shorter than [`SEEN`], the second list for the others.

@@ -83,7 +83,7 @@ use messages::Measured;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// Name of the sponsor.
+    /// Name of the sponsor: the thread pool or thread that runs the tasks.
     pub name: String,
     /// Time of the sample, by the clock of the sponsor's [`World`](crate::World).
     pub at: Nanos,

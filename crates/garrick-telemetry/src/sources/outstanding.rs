@@ -1,4 +1,5 @@
-//! Finds the actors of a sponsor that stand out, because they are busy or have long mailboxes.
+//! Finds the actors that stand out among the actors of a sponsor (thread pool or thread), because
+//! they are busy or have long mailboxes.
 
 use garrick_sched::{Nanos, TaskId, TaskSample};
 
