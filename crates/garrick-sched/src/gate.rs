@@ -26,9 +26,9 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
 };
 
-/// Number of gates in this process. The loom models do not explore this count. Relaxed loads are
-/// enough. If a thread has the address of a task with a gate, it got this address from a thread
-/// that had already seen a count above 0.
+/// Number of gates in this process. (A gate can refuse messages to the tasks of a sponsor.) The
+/// loom models do not explore this count. Relaxed loads are enough. If a thread has the address of
+/// a task with a gate, it got this address from a thread that had already seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 
@@ -56,7 +56,7 @@ fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
 #[derive(Default)]
 pub(crate) struct Gate {
     is_open: RwLock<bool>,
-    /// Address of the sponsor. Used only for comparison.
+    /// Address of the sponsor (group of workers) that owns the gate. Used only for comparison.
     sponsor: AtomicPtr<()>,
 }
 

@@ -29,7 +29,8 @@ pub enum LetterReason {
     Stopped,
     /// The receiver failed before it handled the message.
     Failed,
-    /// The sponsor shut down before the message was handled.
+    /// The sponsor (thread pool or thread) of the receiver shut down before the message was
+    /// handled.
     ShutDown,
     /// The mailbox of the receiver was full.
     Full,
@@ -73,7 +74,7 @@ pub struct LetterSample {
     pub name: &'static str,
     /// Reason why the messages were not handled.
     pub reason: LetterReason,
-    /// Number of messages.
+    /// Number of dead letters for this type and this reason.
     pub count: u64,
 }
 
@@ -116,7 +117,7 @@ impl Place {
     }
 }
 
-/// Dead letters of a sponsor.
+/// Counts of the dead letters of a sponsor (a group of workers).
 #[derive(Default)]
 pub(crate) struct Letters {
     total: AtomicU64,

@@ -92,7 +92,7 @@ pub use {
     world::nanos,
 };
 
-/// Simulated sponsors, for `garrick-sim`.
+/// Sponsors (groups of workers) in a simulation, for `garrick-sim`.
 #[cfg(feature = "sim")]
 #[doc(hidden)]
 pub use {

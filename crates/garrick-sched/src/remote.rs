@@ -29,9 +29,10 @@ pub(crate) struct Remote {
     /// the number and when it releases the number.
     place: Mutex<Option<Place>>,
     /// Address of the crew (the group of threads) that runs the worker. The field `seat` is the
-    /// number of the worker's seat. The loom models do not check this field. Each reader has the
-    /// token of a cell of this worker (the right to notify the worker), or has the seat. So each
-    /// reader sees everything that was written before the worker had any cell.
+    /// number of the worker in this crew. The loom models do not check these two fields. Each
+    /// reader has the token of a cell of this worker (the right to notify the worker), or the right
+    /// to run the worker. So each reader sees everything that was written before the worker had any
+    /// cell.
     crew: AtomicPtr<()>,
     seat: AtomicUsize,
     /// True if guests may run the worker. A guest is a thread that waits for an answer and does not
@@ -58,8 +59,8 @@ pub(crate) trait Serve: Send + Sync {
     /// The caller owns the seat, but does not run the worker.
     fn hand_over(&self, seat: usize);
 
-    /// Wakes a thread (hand), which then handles the work that a worker in a long turn has lent.
-    /// Threads that are awake check for lent work by themselves.
+    /// Wakes a thread (hand), which then handles work that a worker in a long turn has lent to
+    /// other threads. Threads that are awake check for lent work by themselves.
     fn wake_visitor(&self);
 
     /// Wakes an idle thread (hand), which then checks for workers that are stuck in a long turn.
@@ -69,8 +70,8 @@ pub(crate) trait Serve: Send + Sync {
     fn is_this_thread(&self) -> bool;
 }
 
-/// The place of a worker: the crew (group of threads) that runs it, and the number of its seat in
-/// this crew.
+/// The crew (group of threads) that runs a worker, and the number of the worker's seat (its state)
+/// in this crew.
 struct Place {
     crew: Arc<dyn Serve>,
     seat: usize,
@@ -83,12 +84,14 @@ pub(crate) struct Wake(Whom);
 
 enum Whom {
     Nobody,
-    /// Nobody runs the worker. The caller owns this seat (the state of the worker) and must hand it
-    /// over to a thread.
+    /// No thread runs the worker. The caller owns this seat (the state of the worker), and must
+    /// pass it on to a thread.
     Sitter(&'static Remote),
-    /// A thread (hand) must be woken, which then handles the work that this worker has lent.
+    /// A thread (hand) must be woken. The thread then handles work that this worker, which is in a
+    /// long turn, has lent to other threads.
     Visitor(&'static Remote),
-    /// A thread (hand) must be woken, which then checks if this worker is stuck in a long turn.
+    /// A thread (hand) must be woken. The thread then checks if this worker is stuck in a long
+    /// turn.
     Watch(&'static Remote),
 }
 
@@ -133,7 +136,7 @@ static NUMBERS: std::sync::Mutex<Numbers> = std::sync::Mutex::new((Vec::new(), 1
 
 type Numbers = (Vec<u16>, u16);
 
-/// Calls `f` with the table entry of `number`.
+/// Calls `f` with the entry of the table of workers for the worker with the number `number`.
 #[cfg(not(garrick_loom))]
 #[inline(always)]
 fn with_place<R>(number: u16, f: impl FnOnce(&AtomicPtr<Remote>) -> R) -> R {
@@ -277,7 +280,7 @@ impl Remote {
     }
 
     /// Returns the address of the crew (the group of threads that may run the worker), and the
-    /// number of the worker's seat.
+    /// number of the worker in this crew.
     #[inline]
     pub(crate) fn seat(&self) -> (*const (), usize) {
         (self.crew.load(Relaxed), self.seat.load(Relaxed))
@@ -315,9 +318,9 @@ impl Remote {
         crew.is_some_and(|crew| crew.is_this_thread())
     }
 
-    /// Pushes the carrier of a token (an envelope that notifies this worker of a cell) to the ready
-    /// stack. If no thread runs this worker, the caller gets the right to run it, as the result
-    /// shows. `keeps` must be true if the caller will then run the worker itself.
+    /// Pushes `carrier`, an envelope that notifies this worker of a cell, to the ready stack. If no
+    /// thread runs this worker, the caller gets the right to run it, which the result then
+    /// contains. `keeps` must be true if the caller will then run the worker itself.
     ///
     /// # Safety
     /// The requirements of [`Ready::push`] apply.

@@ -367,8 +367,8 @@ impl RunQueue {
         Some(entry)
     }
 
-    /// Removes the entries below number `next`, which other threads have taken. In the meantime,
-    /// the worker may have taken the last of these entries from the other end.
+    /// Removes the entries with numbers below `next`, which other threads have taken. In the
+    /// meantime, the worker may have taken the last of these entries from the other end.
     pub(crate) fn skip_to(&self, next: usize) {
         let (head, tail) = (self.head(), self.tail());
         let taken = next.wrapping_sub(head);
@@ -458,8 +458,8 @@ impl Handoff {
         self.cell.load(Relaxed).is_null()
     }
 
-    /// Makes `cell` with `message`, in turn number `turn`, the handoff cell: the cell that runs
-    /// next. The message must fit ([`fits_slot`]).
+    /// Makes `cell`, with the message `message`, the handoff cell: the cell that runs next. `turn`
+    /// is the number of the current turn. The message must fit ([`fits_slot`]).
     #[inline]
     pub(crate) fn put<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>() && self.is_empty(), "checked by the caller");

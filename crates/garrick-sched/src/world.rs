@@ -1,4 +1,4 @@
-//! The environment of a sponsor: its clock, its randomness and its threads.
+//! The environment of a sponsor (a group of workers): its clock, its randomness and its threads.
 //!
 //! Everything that differs from run to run comes from a [`World`]. So a simulated world can replace
 //! the real world.
@@ -20,7 +20,7 @@ pub fn nanos(time: Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
-/// The environment of a sponsor: its clock, its random seeds and its threads.
+/// The environment of a sponsor (a group of workers): its clock, its random seeds and its threads.
 ///
 /// A panic of [`World::now`] or [`World::seed`] is caught. If [`World::now`] panics, the workers
 /// continue with the latest time that the method has returned. Only the first panic of
@@ -107,23 +107,23 @@ impl ThreadSpec {
     }
 }
 
-/// The real world: the default [`World`]. It uses the clock of the system, random seeds, and
-/// threads of the operating system.
+/// The real world, in contrast to a simulated one: the default [`World`]. It uses the clock of the
+/// system, random seeds, and threads of the operating system.
 #[derive(Clone, Copy)]
 pub struct RealWorld {
     began: Instant,
 }
 
 impl RealWorld {
-    /// Creates a real world, whose time begins now.
+    /// Creates a world that is not simulated. Its time begins now.
     pub(crate) fn new() -> Self {
         Self {
             began: Instant::now(),
         }
     }
 
-    /// Creates a real world that several sponsors can share. The time of this world is 0 at the
-    /// moment of this call.
+    /// Creates a world that is not simulated, and that several sponsors can share. The time of this
+    /// world is 0 at the moment of this call.
     pub fn shared() -> Arc<dyn World> {
         Arc::new(Self::new())
     }

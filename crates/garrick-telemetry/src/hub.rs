@@ -150,7 +150,7 @@ impl Hub {
         self.log().end()
     }
 
-    /// Returns the alert changes that are kept and have a number of at least `first`, as
+    /// Returns the alert changes that the hub still keeps, beginning with the number `first`, as
     /// server-sent events. Also returns the number that the next change will get.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();

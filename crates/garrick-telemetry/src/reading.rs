@@ -154,7 +154,7 @@ pub struct ActorsReading {
     pub id: String,
     /// Short name of the actors' type.
     pub name: String,
-    /// Name of the actors' sponsor.
+    /// Name of the sponsor (thread pool or thread) of the actors.
     pub place: String,
     /// Number of actors that are alive now. `None` if it is unknown.
     pub alive: Option<u64>,
@@ -249,7 +249,7 @@ pub struct HeldReading {
 pub struct SponsorReading {
     /// Identifier of the sponsor. The same rules apply as for [`StageReading::id`].
     pub id: String,
-    /// Name of the sponsor.
+    /// Name of the sponsor (thread pool or thread).
     pub name: String,
     /// Number of worker threads of the sponsor.
     pub workers: u64,
@@ -285,14 +285,14 @@ pub struct JournalReading {
     pub id: String,
     /// Display name of the journal.
     pub name: String,
-    /// Number of times that the journal was opened. When this number changes, all counts begin at
-    /// zero.
+    /// Number of times that the journal was opened. When this number changes, all other counts have
+    /// begun again at zero.
     pub openings: u64,
     /// Phase of the journal.
     pub phase: JournalPhase,
-    /// If the log is being opened, the number of bytes that have been read so far.
+    /// Number of bytes of the log that have been read so far, while the log is being opened.
     pub opening_read_bytes: u64,
-    /// If the log is being opened, its size in bytes.
+    /// Size of the log in bytes, while the log is being opened.
     pub opening_bytes: u64,
     /// Reason why the journal could not be opened, or why the last group of turns could not be
     /// written. `None` if there is no such error.
@@ -315,7 +315,8 @@ pub struct JournalReading {
     pub waiting_turns: u64,
     /// Time for which the oldest waiting turn has waited, in nanoseconds.
     pub oldest_wait_nanos: u64,
-    /// Total number of syncs of files and of the folder.
+    /// Total number of times that a file of the journal, or the folder of its files, was synced to
+    /// the disk.
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,

@@ -216,7 +216,8 @@ pub struct Node {
     /// Total number of steps that the stage has run, or of turns that the actors of the group have
     /// run. A turn is the handling of one message, or the start of an actor.
     pub turns: u64,
-    /// Average number of steps of the stage, or of turns of the actors, per second over the window.
+    /// Steps of the stage per second, or turns of the actors per second: the average over the
+    /// window.
     pub turn_rate: f64,
     /// Share of one core that the node used over the window. For a stage, the share is between 0
     /// and 1. For a group of actors, the share can exceed 1, because several actors can run at the
@@ -319,7 +320,7 @@ pub struct MessageStatus {
     pub name: String,
     /// Total number of turns that have handled messages of this kind.
     pub turns: u64,
-    /// Average number of turns per second that handled messages of this kind, over the window.
+    /// Turns per second that have handled messages of this kind: the average over the window.
     pub rate: f64,
     /// Total duration of the turns that have handled messages of this kind, in seconds.
     pub busy_seconds: f64,
@@ -402,7 +403,7 @@ pub struct SponsorStatus {
     /// Identifier of the sponsor. No other node, edge or sponsor of the process ever has the same
     /// identifier.
     pub id: String,
-    /// Name of the sponsor.
+    /// Name of the sponsor (thread pool or thread).
     pub name: String,
     /// Number of worker threads of the sponsor.
     pub workers: u64,
@@ -525,7 +526,8 @@ pub struct JournalStatus {
     pub waiting_turns: u64,
     /// Upper limit for the time that the oldest waiting turn has waited, in seconds.
     pub oldest_wait_seconds: f64,
-    /// Total number of syncs of files and of the folder.
+    /// Total number of times that a file of the journal, or the folder of its files, was synced to
+    /// the disk.
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,

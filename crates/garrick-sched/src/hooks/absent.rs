@@ -2,7 +2,7 @@
 
 use crate::cell::{CellPtr, Chain, Home};
 
-/// Returns true if the calling thread runs a simulation.
+/// Returns false, because no thread runs a simulation.
 pub(crate) fn simulates_here() -> bool {
     false
 }
@@ -18,53 +18,53 @@ impl Hooks {
         Self
     }
 
-    /// Returns true if the sponsor is simulated.
+    /// Returns false, because the sponsor is not simulated.
     pub(crate) fn are_active(self) -> bool {
         false
     }
 
-    /// Returns true if both sponsors are in the same simulation, or if neither is in a simulation.
+    /// Returns true, because neither of the two sponsors is in a simulation.
     #[inline(always)]
     pub(crate) fn are_beside(self, _: Self) -> bool {
         true
     }
 
-    /// Returns the worker (home) whose tasks get messages directly in their mailboxes. Without the
-    /// simulation, this is always the given worker.
+    /// Returns the worker (home) whose tasks get messages directly in their mailboxes. In this
+    /// stub, this is always the given worker.
     #[inline(always)]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         home
     }
 
-    /// Returns true if even a message to a task of the same worker must leave the worker. Without
-    /// the simulation, always returns false.
+    /// Returns false: messages to tasks of the same worker need not be sent like messages to other
+    /// workers. Only a simulation requires this.
     #[inline(always)]
     pub(crate) fn send_out(self) -> bool {
         false
     }
 
-    /// Records that a task was created.
+    /// In a simulation, records that a task was created. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn born(self, _: CellPtr) {}
 
-    /// Records that a task has ended.
+    /// In a simulation, records that a task has ended. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn gone(self, _: CellPtr) {}
 
-    /// In a simulation, takes over a chain of messages that a commit delivers. Without the
-    /// simulation, always returns false: the caller must deliver the chain.
+    /// In a simulation, takes over a chain of messages that a commit delivers. In this stub,
+    /// returns false: the caller must deliver the chain.
     #[inline(always)]
     pub(crate) fn takes(self, _: CellPtr, _: Chain) -> bool {
         false
     }
 
-    /// Returns true if the sponsor may have tasks.
+    /// Returns true: without a simulation, the sponsor always may have tasks.
     #[inline(always)]
     pub(crate) fn may_have_tasks(self) -> bool {
         true
     }
 
-    /// Records that a turn is about to be undone.
+    /// In a simulation, records that a turn is about to be undone. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn undone(self) {}
 

@@ -75,7 +75,7 @@ fn this_thread() -> usize {
     SIMULATES.with(|simulates| ptr::from_ref(simulates).addr())
 }
 
-/// Hooks of a sponsor. The hooks are active if the sponsor is simulated.
+/// Hooks of a sponsor (a group of workers). The hooks are active if the sponsor is simulated.
 #[derive(Clone, Copy)]
 pub(crate) struct Hooks {
     are_active: bool,
@@ -105,7 +105,7 @@ impl Hooks {
         }
     }
 
-    /// Returns true if the sponsor is simulated.
+    /// Returns true if the sponsor of these hooks is simulated.
     pub(crate) fn are_active(self) -> bool {
         self.are_active
     }
@@ -116,7 +116,8 @@ impl Hooks {
     }
 
     /// Returns the worker (home) whose tasks get messages directly in their mailboxes. In a
-    /// simulation there is no such worker, so all messages are staged and leave the worker.
+    /// simulation, no worker's tasks do. Even messages between tasks of one worker are staged until
+    /// the turn commits.
     #[inline]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         if self.are_active {
@@ -126,7 +127,8 @@ impl Hooks {
         }
     }
 
-    /// Returns true if even a message to a task of the same worker must leave the worker.
+    /// Returns true if even messages to tasks of the same worker are sent like messages to other
+    /// workers, because the sponsor is simulated.
     #[inline]
     pub(crate) fn send_out(self) -> bool {
         self.are_active
@@ -155,7 +157,8 @@ impl Hooks {
         }
     }
 
-    /// Returns the name of the next task that is created.
+    /// Returns the name for a task that has just been created, and counts the task as a child of
+    /// its parent.
     fn next_name(self) -> TaskName {
         if PARENT.get() != TaskName::OUTSIDE {
             return PARENT.get().child(CHILDREN.replace(CHILDREN.get() + 1));
@@ -188,7 +191,8 @@ impl Hooks {
         takes
     }
 
-    /// Returns true if the sponsor may have tasks.
+    /// Returns false if the sponsor certainly has no tasks, because its simulated node is closing
+    /// and all tasks have ended. Otherwise returns true.
     pub(crate) fn may_have_tasks(self) -> bool {
         // Relaxed: see `born`.
         !self.are_active || !IS_EMPTY.get() || HAS_STRANGERS.load(Relaxed)
@@ -245,12 +249,13 @@ impl Running {
         CHILDREN.set(children);
     }
 
-    /// Returns the number of tasks that the current parent has created.
+    /// Returns how many tasks the current parent has created. The current parent is the task whose
+    /// turn runs now.
     pub(crate) fn children(&self) -> u32 {
         CHILDREN.get()
     }
 
-    /// Records whether a simulated node is closing and has no tasks.
+    /// Sets the flag that is true while a simulated node is closing and has no tasks left.
     pub(crate) fn set_empty(&self, is_empty: bool) {
         IS_EMPTY.set(is_empty);
     }

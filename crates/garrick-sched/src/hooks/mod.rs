@@ -1,4 +1,4 @@
-//! Hooks by which a simulation follows a sponsor.
+//! Hooks by which a simulation follows the tasks of a sponsor (a group of workers).
 //!
 //! Without the feature `sim`, a [`Hooks`] has no fields and its methods do nothing, so the hooks
 //! add nothing to the compiled code. With the feature, only a simulated sponsor has active hooks.

@@ -33,8 +33,8 @@ impl TurnsAway {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a turn that leaves its worker. `table` is the kind of the turn's task. Returns the
-    /// number of the turn.
+    /// Counts a turn that leaves its worker, because the turn begins to block. `table` is the
+    /// function table of the turn's task. Returns the number of the turn.
     pub(super) fn leave(&self, table: &'static Table, now: Nanos) -> u64 {
         let mut turns = self.turns();
         turns.left += 1;
@@ -43,7 +43,8 @@ impl TurnsAway {
         number
     }
 
-    /// Records that the turn with the number `number` has come back to its worker.
+    /// Records that the turn with the number `number` no longer blocks, and runs on its worker
+    /// again.
     pub(super) fn come_back(&self, number: u64) {
         self.turns().away.remove(&number);
     }

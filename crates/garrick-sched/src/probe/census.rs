@@ -45,7 +45,7 @@ pub(crate) struct Mailbox {
     pub(crate) first: usize,
     /// Number that the next message of the mailbox gets.
     pub(crate) end: usize,
-    /// Number of messages.
+    /// Number of messages in the mailbox.
     pub(crate) waiting: u64,
     /// Time for which the oldest message with a measured time has waited, in nanoseconds. 0 if no
     /// time is known.
@@ -89,7 +89,8 @@ pub(super) struct Tally {
 struct Counts {
     /// Time of the last census (count of waiting messages).
     began: Nanos,
-    /// Mailboxes of each kind of task. The index is the place of the kind in the table of kinds.
+    /// Counts of the waiting messages of each kind of task. The index is the place of the kind in
+    /// the table of kinds.
     mailboxes: Vec<Mailboxes>,
     /// Indices of those kinds of tasks for which the last census or the current census has found
     /// waiting messages.
@@ -140,12 +141,12 @@ impl Tally {
         self.counts.borrow_mut().busiest.name(label);
     }
 
-    /// Adds `time` to the time of the task that runs now.
+    /// Adds `time` to the running time of the task that runs now.
     pub(super) fn add_time(&self, time: Nanos) {
         self.counts.borrow_mut().busiest.add(time);
     }
 
-    /// Adds `time` to the time of a task, which need not be the task that runs now.
+    /// Adds `time` to the running time of a task. The task need not be running now.
     pub(super) fn add_time_for(&self, task: TaskId, table: &'static Table, time: Nanos) {
         self.counts.borrow_mut().busiest.add_for(task, table, time);
     }
@@ -164,8 +165,9 @@ impl Tally {
         counts.longest.puts(task, table, waiting as u64, label);
     }
 
-    /// Takes a census at the time `now`. The function `walk` counts the tasks: all tasks with
-    /// messages if `is_whole` is true, and otherwise only some of them.
+    /// Takes a census at the time `now`: counts the messages in the mailboxes. The function `walk`
+    /// adds tasks to the census: all tasks with messages if `is_whole` is true, and otherwise only
+    /// some of them.
     pub(super) fn take(
         &self,
         censuses: &Censuses,
@@ -206,7 +208,7 @@ impl Tally {
 }
 
 impl Counts {
-    /// Returns the mailboxes of the kind of task with the index `place`.
+    /// Returns the counts of the waiting messages for the kind of task with the index `place`.
     fn at(&mut self, place: usize) -> &mut Mailboxes {
         let mailboxes = &mut self.mailboxes[place];
         if mailboxes.messages == 0 && !self.places.contains(&place) {
@@ -215,7 +217,8 @@ impl Counts {
         mailboxes
     }
 
-    /// Publishes the mailboxes of each kind, and resets them for the next census.
+    /// Publishes the counts of the waiting messages of each kind of task, and resets them for the
+    /// next census.
     fn show(&mut self, kinds: &Kinds) {
         let mailboxes = &mut self.mailboxes;
         self.places.retain(|&place| {

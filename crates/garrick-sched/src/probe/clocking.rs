@@ -5,17 +5,17 @@ use std::cell::Cell;
 use crate::world::Nanos;
 
 /// Divisor that limits the length of a gap: a group of turns of which one is measured. After `n`
-/// turns since the worker's last rest, a gap has at most `n / GAP_SHARE` turns, but at least one
-/// turn.
+/// turns since the worker last slept or paused, a gap has at most `n / GAP_SHARE` turns, but at
+/// least one turn.
 pub(super) const GAP_SHARE: u64 = 8;
 /// Maximum number of turns in a gap: a group of turns of which one is measured.
 pub(super) const GAP_MAX: u64 = 256;
 /// Threshold for the time between two measured turns, in nanoseconds. After a longer time, every
 /// turn is measured again at first, and then fewer and fewer turns.
 const LONG: Nanos = 50_000;
-/// Divisor, in nanoseconds, for a time of at least [`LONG`] between two measured turns. The
-/// quotient is the new value of [`Clocking::share`], unless [`GAP_SHARE`] is larger. So measuring
-/// takes at most a few percent of the time.
+/// Divisor, in nanoseconds. If at least [`LONG`] nanoseconds have passed between two measured
+/// turns, this time divided by `SHARE_OF` is the new value of [`Clocking::share`], unless
+/// [`GAP_SHARE`] is larger. So measuring takes at most a few percent of the time.
 const SHARE_OF: Nanos = 8_000;
 /// Upper limit of [`Clocking::share`]: the number of turns after which a gap (a group of turns of
 /// which one is measured) becomes longer by one.
@@ -49,16 +49,16 @@ impl TimeBy {
 /// The turns of a worker are divided into *gaps*. One turn of each gap, at a random position, is
 /// measured, and represents all turns of the gap.
 ///
-/// After a rest of the worker, a gap has a length of 1. The gaps become longer as the number of
-/// turns since the rest grows. If a long time ([`LONG`]) has passed between two measured turns, the
-/// next gap has a length of 1 again. The longer that time was, the more slowly the gaps become
-/// longer. So a slow turn is soon found among many quick turns.
+/// After the worker has slept or paused, a gap has a length of 1. The gaps become longer as the
+/// number of turns since then grows. If a long time ([`LONG`]) has passed between two measured
+/// turns, the next gap has a length of 1 again. The longer that time was, the more slowly the gaps
+/// become longer. So a slow turn is soon found among many quick turns.
 ///
 /// The total time that measured turns represent never exceeds the time that has passed.
 pub(super) struct Clocking {
-    /// Number of turns from the last time that the gaps became short to the end of the current gap.
-    /// (Of the turns in a gap, one is measured.) Gaps become short after a rest, and after a long
-    /// time between two measured turns.
+    /// Number of turns from the last shortening of the gaps to the end of the current gap. A gap is
+    /// a group of turns of which one is measured. Gaps are shortened when the worker sleeps or
+    /// pauses, and after a long time between two measured turns.
     since: Cell<u64>,
     /// Number of turns after which the gap (the group of turns of which one is measured) becomes
     /// longer by one.
@@ -70,7 +70,8 @@ pub(super) struct Clocking {
     /// Number of turns that come after the measured turn in this gap. (A gap is a group of turns of
     /// which one is measured.)
     after: Cell<u64>,
-    /// Time at which the last measured turn ended, or `None` after a rest of the worker.
+    /// Time at which the last measured turn ended. `None` if the worker has slept or paused since
+    /// then.
     ended: Cell<Option<Nanos>>,
     /// Time that has passed and that no measured turn represents yet. Later measured turns may
     /// represent it.
@@ -94,8 +95,8 @@ impl Clocking {
         clocking
     }
 
-    /// Begins again with the shortest gap (a group of turns of which one is measured), after a rest
-    /// of the worker. So the next turn is measured.
+    /// Begins again with the shortest gap (a group of turns of which one is measured), because the
+    /// worker sleeps or pauses. So the next turn is measured.
     pub(super) fn rested(&self) {
         self.since.set(1);
         self.share.set(GAP_SHARE);

@@ -65,9 +65,9 @@ pub(super) struct LaneReader {
 }
 
 impl LaneReader {
-    /// Returns the counters that are kept even without probes. `now` is needed to include the
-    /// current sleep, if there is one. Returns zeros if each attempt to read the counters failed,
-    /// because the worker was just publishing them.
+    /// Returns the counts of the worker, including its current sleep up to `now`, if it sleeps. The
+    /// counts in `rare` are returned as 0 if each attempt to read them failed, because the worker
+    /// was just publishing them.
     pub(super) fn worker(&self, now: Nanos) -> WorkerSample {
         let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {
@@ -145,7 +145,7 @@ impl LaneReader {
         counted.is_some_and(|counted| counted.censuses.is_asked()) && !self.sleeps()
     }
 
-    /// Adds the counts of each kind of task to samples.
+    /// Adds the counts of each kind of task to the samples in `kinds`.
     pub(super) fn add_kinds(&self, kinds: &mut Vec<Unnamed>) {
         if let Some(counted) = &self.counted {
             counted.kinds.add_to(kinds);

@@ -110,8 +110,8 @@ impl Gauge {
         }
     }
 
-    /// Makes the distances between measured turns short again after a rest of the worker, so that
-    /// the next turn is measured.
+    /// Records that the worker sleeps or pauses. The next turn is then measured, and fewer and
+    /// fewer of the turns after it.
     pub(super) fn rested(&self) {
         self.clocking.rested();
     }
@@ -160,9 +160,9 @@ impl Gauge {
         self.activation.set(Some(activation));
     }
 
-    /// Begins `count` turns. If the first of them was selected, begins to measure it, and calls
-    /// `kind`, which returns the kind of its message. `turns` is the number of turns of the worker
-    /// so far.
+    /// Begins `count` turns. If the first of them was selected for measurement, begins to measure
+    /// it, and calls `kind`, which returns the kind of its message. `turns` is the number of turns
+    /// of the worker so far.
     pub(crate) fn turns_begin(
         &self,
         count: u64,

@@ -19,7 +19,7 @@ const KINDS_MAX: usize = 256;
 /// places are smaller.
 pub(super) const OTHERS: usize = 2 * KINDS_MAX;
 
-/// Names one of the counters that exist for each kind of task.
+/// One of the counters that exist for each kind of task.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Begun,
@@ -210,8 +210,9 @@ impl Kinds {
         places.find(is_its).unwrap_or(OTHERS)
     }
 
-    /// Adds the counts to samples, by function table. Does not get the names of the kinds, because
-    /// that would call foreign code, and the caller may hold a lock.
+    /// Adds the counts of each kind of task to the sample in `samples` with the function table of
+    /// the kind. Does not get the names of the kinds, because that would call foreign code, and the
+    /// caller may hold a lock.
     pub(super) fn add_to(&self, samples: &mut Vec<Unnamed>) {
         for kind in &self.places {
             if let Some(&table) = kind.table.get() {

@@ -22,13 +22,14 @@ use crate::world::Nanos;
 
 /// The counters of one worker, called its lane. Only this worker writes them.
 pub(crate) struct Lane {
-    /// Counters that are kept even without probes, and that change rarely.
+    /// Counters that exist even if kinds of tasks are not counted, and that change rarely.
     rare: RefCell<Group<7>>,
     /// Counters by kind of task. `None` if kinds of tasks are not counted.
     books: Option<Books>,
 }
 
-/// The part of a worker's counters that is kept for each kind of task.
+/// The counters of a worker that exist only if kinds of tasks are counted, and the data from which
+/// they are computed.
 struct Books {
     counted: Arc<Counted>,
     ledger: Ledger,
@@ -128,7 +129,7 @@ impl Lane {
         }
     }
 
-    /// Counts a failure of a task whose table is `table`.
+    /// Counts a failure of a task with the function table `table`.
     pub(crate) fn failed(&self, table: &'static Table) {
         if let Some(books) = &self.books {
             books.counted.kinds.of(table).add(Count::Failures, 1);
@@ -159,24 +160,24 @@ impl Lane {
         self.books.as_ref().map(|books| books.ledger.due())
     }
 
-    /// Selects the next activation for timing. The activation that was selected before did not take
-    /// place, because there was no cell to run.
+    /// Selects the next activation for timing. Replaces the activation that was selected before,
+    /// because there was no cell to run in it.
     pub(crate) fn postpone(&self, picks: u32) {
         if let Some(books) = &self.books {
             books.ledger.postpone(picks);
         }
     }
 
-    /// Records that the last counted activation did not take place, because there was no cell to
-    /// run.
+    /// Subtracts one from the count of activations, because there was no cell to run in the last
+    /// one.
     pub(crate) fn skip(&self) {
         if let Some(books) = &self.books {
             books.ledger.skip();
         }
     }
 
-    /// Begins a timed activation of a task. `progress` includes this activation, but none of its
-    /// turns.
+    /// Begins a timed activation of a task. `progress` has the numbers of activations and turns so
+    /// far, including this activation, but none of its turns.
     ///
     /// `look` returns the time. If the argument of `look` is true, `look` also returns the label of
     /// the task.
@@ -211,7 +212,8 @@ impl Lane {
     }
 
     /// Ends the current activation, if it is timed. `turns` is the number of turns of the worker so
-    /// far. Returns true if the next activation to time was chosen.
+    /// far. Returns true if the activation was timed. In this case, the next activation to time has
+    /// been chosen.
     pub(crate) fn end(&self, turns: u64, now: impl FnOnce() -> Nanos) -> bool {
         let Some(books) = &self.books else {
             return false;
@@ -223,8 +225,8 @@ impl Lane {
         true
     }
 
-    /// Returns true if another thread has seen a long activation that may not be counted yet. The
-    /// worker should then call [`Lane::looks`] between two activations.
+    /// Returns true if another thread has seen a long activation that is perhaps not counted yet.
+    /// The worker should then call [`Lane::looks`] between two activations.
     #[inline]
     pub(crate) fn has_seen_long(&self) -> bool {
         let books = self.books.as_ref();
@@ -263,9 +265,9 @@ impl Lane {
         books.is_some_and(|books| books.counted.censuses.is_asked())
     }
 
-    /// Takes a census at the time `now`, when `ready` tasks are ready to run. The function `walk`
-    /// counts the tasks: all tasks with messages if `is_whole` is true, and otherwise only some of
-    /// them.
+    /// Takes a census at the time `now`: counts the messages in the mailboxes. `ready` is the
+    /// number of tasks that are ready to run. The function `walk` adds tasks to the census: all
+    /// tasks with messages if `is_whole` is true, and otherwise only some of them.
     pub(crate) fn take_census(
         &self,
         now: Nanos,
@@ -281,7 +283,7 @@ impl Lane {
     }
 
     /// Lists a task if its mailbox is among the longest. `left` describes the messages that the
-    /// last activation of the task has left in the mailbox: the number of the first message, and
+    /// last activation of the task has left in the mailbox: the number of the oldest message, and
     /// how many messages there are.
     pub(crate) fn left_waiting(
         &self,
@@ -295,7 +297,8 @@ impl Lane {
         }
     }
 
-    /// Counts a message for a task whose table is `table`. The message has waited for `time`.
+    /// Counts a message that has waited for `time`. Its receiver is a task with the function table
+    /// `table`.
     pub(crate) fn waited(&self, table: &'static Table, time: Nanos) {
         if let Some(books) = &self.books {
             books.counted.waits.add(time, 1);
@@ -314,9 +317,9 @@ impl Lane {
         self.change(|rare| rare.set(TURNS, turns));
     }
 
-    /// Changes the counters that are kept even without probes, and publishes them. Does nothing
-    /// under loom, because no other code depends on the order of these counts, and the type that
-    /// publishes them has its own loom models.
+    /// Changes the counters that exist even if kinds of tasks are not counted, and publishes them.
+    /// Does nothing under loom, because no other code depends on the order of these counts, and the
+    /// type that publishes them has its own loom models.
     #[inline]
     fn change(&self, change: impl FnOnce(&mut Group<7>)) {
         if !cfg!(garrick_loom) {
@@ -387,9 +390,9 @@ impl Lane {
         Some(now)
     }
 
-    /// Returns the time at which the lookout thread first saw a long activation that was run for
-    /// this worker while it slept. A thread that waits for an answer (a guest) has run it. `picks`
-    /// is the number of activations so far.
+    /// Returns the time at which another thread first saw a long activation that a guest has run
+    /// for this worker while the worker slept. A guest is a thread that waits for an answer.
+    /// `picks` is the number of activations so far.
     ///
     /// The activations that guests have run are not counted before the worker wakes.
     #[inline]
@@ -451,8 +454,8 @@ impl Books {
     }
 
     /// Returns the number of slow turns of a timed activation. If the activation has several turns,
-    /// counts those turns that the lookout thread has seen running for at least [`SLOW_TURN`]. If
-    /// the thread has seen nothing, uses the average duration of the turns.
+    /// counts those turns that another thread has seen running for at least [`SLOW_TURN`]. If no
+    /// other thread has seen any, uses the average duration of the turns.
     fn slow_turns(&self, timed: &Timed, picks: u32) -> u64 {
         let turns = timed.turns.max(1);
         let seen = self.sights().take(picks.wrapping_sub(1), picks);
@@ -477,8 +480,8 @@ impl Books {
         self.gauge.rested();
     }
 
-    /// Ends the open gap (the activations since the last timed one) if one of its activations was
-    /// long. Returns true if the gap has ended.
+    /// If one of the activations since the last timed one was long, counts the work of these
+    /// activations, and returns true. Otherwise returns false.
     fn looks(&self, at: Point) -> bool {
         let since = self.ledger.since();
         let seen = RefCell::new(Vec::new());
@@ -493,9 +496,9 @@ impl Books {
         self.counted.sights()
     }
 
-    /// Fills `seen` with the records of activations that other threads have seen running. Takes
-    /// only activations with numbers after `since` and up to `to`. Returns the work in these
-    /// records.
+    /// Takes the records of the activations that other threads have seen running and that have
+    /// numbers after `since` and up to `to`. Stores these records in `seen`, and returns the
+    /// activations. Also counts that the worker has noticed a long activation.
     fn sighted(&self, seen: &RefCell<Vec<Sight>>, since: u32, to: u32) -> Vec<Sighted> {
         let counted = &*self.counted;
         let surprises = counted.surprises.load(Relaxed);
@@ -565,7 +568,7 @@ mod tests {
 
     /// Duration of a quick activation in these tests.
     const QUICK: Nanos = 100;
-    /// Simulated time between two checks by the lookout thread.
+    /// Simulated time between two checks of which activation runs.
     const GLANCE: Nanos = 1_000_000;
 
     /// Number of activations between two checks for long activations.
@@ -575,8 +578,8 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// A lane (the counters of one worker) with a simulated clock. If `glances` is true, a
-    /// simulated lookout thread checks the lane.
+    /// A lane (the counters of one worker) with a simulated clock. If `glances` is true, another
+    /// thread is simulated, which checks from time to time which activation runs.
     struct Simulated {
         lane: Lane,
         reader: LaneReader,
@@ -650,7 +653,7 @@ mod tests {
         }
 
         /// Simulates that a guest (a waiting thread) runs an activation while the worker counts as
-        /// asleep. Counts the activation if the lookout thread has seen that it was long.
+        /// asleep. Counts the activation if another simulated thread has seen that it was long.
         fn misses(&mut self, table: &'static Table, lasts: Nanos) {
             self.run(table, lasts);
             let now = self.now;

@@ -17,8 +17,8 @@ use crate::world::Nanos;
 pub(crate) struct Lanes {
     /// A reader of the counters of each worker. Set when the worker starts.
     readers: Vec<OnceLock<LaneReader>>,
-    /// Counts, by kind, of the tasks that other threads have created for this sponsor. `None` if
-    /// kinds of tasks are not counted.
+    /// Numbers of tasks, by kind, that other threads have created for this sponsor or moved to it.
+    /// `None` if kinds of tasks are not counted.
     outside: Option<Mutex<Kinds>>,
     /// Turns of the sponsor that are away from their workers (they block). `None` if kinds of tasks
     /// are not counted.
@@ -58,14 +58,16 @@ impl Lanes {
         }
     }
 
-    /// Counts a turn that leaves its worker. `table` is the kind of the turn's task. Returns the
-    /// number of the turn if kinds of tasks are counted.
+    /// Counts a turn that leaves its worker, because the turn begins to block. `table` is the
+    /// function table of the turn's task. Returns the number of the turn if kinds of tasks are
+    /// counted.
     pub(crate) fn leave(&self, table: &'static Table, now: impl FnOnce() -> Nanos) -> Option<u64> {
         let away = self.away.as_ref()?;
         Some(away.leave(table, now()))
     }
 
-    /// Records that the turn with the number `number` is no longer away from its worker.
+    /// Records that the turn with the number `number` no longer blocks, and runs on its worker
+    /// again.
     pub(crate) fn come_back(&self, number: Option<u64>) {
         if let (Some(away), Some(number)) = (&self.away, number) {
             away.come_back(number);

@@ -18,12 +18,13 @@
 //!   Cochran, Sampling Techniques, 1977).
 //! - A gap that takes much longer than usual has a *long* activation. If the long activation was
 //!   the timed one, it represents only itself. Otherwise, the excess time is counted for the
-//!   activations that the lookout thread has seen in the gap ([`sights`](super::sights)). If it has
-//!   seen none, the excess is divided in the ratio of the known long activations.
+//!   activations that another thread has seen in the gap ([`sights`](super::sights)). If no thread
+//!   has seen any, the excess is divided in the ratio of the known long activations.
 //!
-//! *Budget.* The time that timing takes is limited to one [`AWAKE_SHARE`]th of the time in which
-//! the worker is awake. A worker with a full budget times all activations. So rare work, and the
-//! work after a long activation, is counted exactly.
+//! *Budget.* The worker spends at most a small share of its time on timing: the time awake divided
+//! by [`AWAKE_SHARE`], and an even smaller share of the time asleep. A worker with a large budget
+//! times all activations until the budget is used up. So rare work, and the work after a long
+//! activation, is counted exactly.
 
 use std::cell::{Cell, RefCell};
 
@@ -32,34 +33,37 @@ use crate::world::Nanos;
 
 /// Approximate cost of timing one activation.
 const COST: Nanos = 300;
-/// Divisor that limits the cost of timing. The worker may spend its time awake, divided by
-/// `AWAKE_SHARE`, and its time asleep, divided by `ASLEEP_SHARE`, on timing activations.
+/// Divisor that limits the cost of timing. The time that the worker may spend on timing (its
+/// budget) grows by the time awake divided by `AWAKE_SHARE`, and by the time asleep divided by
+/// `ASLEEP_SHARE`.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
 /// Maximum budget: the time that the worker may spend on timing. It is enough to time 256
 /// activations one after another.
 const BUDGET_MAX: Nanos = 256 * COST;
-/// Minimum budget (time that the worker may spend on timing) with which the worker begins to time
-/// all activations. It does so until the budget is used up.
+/// Budget (time that the worker may spend on timing) at which the worker begins to time all
+/// activations. The worker continues to do so until the budget is used up.
 const BUDGET_ALL: Nanos = 16 * COST;
 /// Upper limit of the mean number of activations from one timed activation to the next.
 pub(super) const GAP_MAX: u64 = 4_096;
-/// Minimum excess time of a gap (the activations between two timed ones) that counts as containing
-/// a long activation. The excess time is the part of the gap's duration beyond its usual duration.
+/// Minimum excess time of a gap that contains a long activation. A gap consists of the activations
+/// from one timed activation to the next. The excess time is the time by which the gap exceeds its
+/// usual duration.
 const LONG: Nanos = 60_000;
-/// Threshold for the excess time of a gap: the time by which a gap (the activations between two
-/// timed ones) exceeds its usual duration. If the excess time is at least this long, the activation
-/// that the lookout thread has seen in the gap counts as a long one. Otherwise, the lookout thread
-/// may have seen a quick activation.
+/// Minimum excess time of a gap whose activations count as long if another thread has seen them
+/// running. A gap consists of the activations from one timed activation to the next. The excess
+/// time is the time by which the gap exceeds its usual duration. If it is shorter, the other thread
+/// may have seen quick activations.
 const SEEN: Nanos = 1_000_000;
-/// Upper limit of the pool: the time that is not counted for any kind of task yet. The time that is
-/// owed to the kinds of tasks has the same limit.
+/// Upper limit of the time that is not counted for any kind of task yet (the pool). Time that a
+/// timed activation represents, but that the pool could not provide yet, is owed to the kind of the
+/// activation. The time that is owed to all kinds has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
 /// Half-life of timed work. When a full pool of uncounted time is divided among the kinds of tasks,
 /// work of this age has half the weight of new work.
 const RECENT: Nanos = 500_000_000;
-/// Maximum time after which the totals are divided among the kinds of tasks. The division takes
-/// place earlier if `PAGE_TIMED` activations were timed.
+/// Time after which the totals of a page (time, turns and activations) are divided among the kinds
+/// of tasks. The division takes place earlier if `PAGE_TIMED` activations were timed.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
 /// Limit of the total time of the recorded long activations. When the total reaches this limit,
@@ -69,7 +73,7 @@ const FADES: Nanos = 1_000_000_000;
 /// multiple of the mean number.
 pub(super) const LONGEST: u64 = 3;
 
-/// A moment between two activations.
+/// A moment between two activations of the worker, and the worker's counts at this moment.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Point {
     pub(super) now: Nanos,
@@ -96,14 +100,14 @@ pub(super) struct Represents {
     pub(super) is_long: bool,
 }
 
-/// Work that the lookout thread has seen between two timed activations.
+/// An untimed activation that another thread has seen running.
 #[derive(Clone, Copy)]
 pub(super) struct Sighted {
     pub(super) place: usize,
-    /// Number of times that the lookout thread has seen the activation.
+    /// Number of times that another thread has seen the activation running.
     pub(super) glances: u64,
-    /// Number of turns of the activation that the lookout thread has seen. The activation may have
-    /// more turns.
+    /// Number of turns of the activation, from the first to the last turn that another thread has
+    /// seen. The activation may have more turns.
     pub(super) turns: u64,
 }
 
@@ -123,8 +127,8 @@ pub(super) enum Source {
     /// The work was done in an untimed long activation, which was probably an activation of this
     /// kind.
     Excess,
-    /// The work was done in an untimed long activation that the lookout thread has seen. Contains
-    /// the index of the activation among those that the lookout thread has seen.
+    /// The work was done in an untimed long activation that another thread has seen running.
+    /// Contains the index of this activation in the list of the seen activations.
     Seen(usize),
 }
 
@@ -138,21 +142,25 @@ impl Posted {
     }
 }
 
-/// Work that is not divided among the kinds of tasks yet.
+/// A period of time, with its totals of work. At the end of the period, the totals are divided
+/// among the kinds of tasks.
 #[derive(Default)]
 struct Page {
-    /// Time of the first timed activation.
+    /// Time at which the first timed activation in `entries` ended.
     began: Nanos,
     total: Work,
-    /// Timed work. Each activation is multiplied by the number of activations that it represents.
+    /// Work of the timed activations, by kind of task. The work of each activation is multiplied by
+    /// the number of activations that it represents.
     entries: Entries,
     timed: u32,
     /// True if the totals of this page (a period of time) were divided among the kinds of tasks.
-    /// The old entries are kept for work that is added before the next timed activation.
+    /// The entries are kept, so that later work can be divided in the same ratio until the next
+    /// activation is timed.
     is_done: bool,
 }
 
-/// The account of a worker, which estimates the work of each kind of task. Only the worker uses it.
+/// An account that estimates how much work one worker has done for each kind of task. Only this
+/// worker uses the account.
 pub(super) struct Ledger {
     /// Time that reading the clock takes.
     overhead: Nanos,
@@ -163,9 +171,8 @@ pub(super) struct Ledger {
     gap: Cell<u64>,
     /// Number of the activation that is timed next.
     due: Cell<u32>,
-    /// Beginning of the open gap (the activations since the last timed one). This is the end of the
-    /// last timed activation, or of the last rest. The time in this field is meaningless while the
-    /// worker sleeps.
+    /// Beginning of the open gap (the activations since the last timed one): usually the end of the
+    /// last timed activation. While the worker sleeps, this is the moment when it fell asleep.
     since: Cell<Point>,
     sleeps: Cell<bool>,
     /// True if the worker had no work for some time in the open gap (since the last timed
@@ -181,7 +188,7 @@ pub(super) struct Ledger {
     /// Work that the recently timed activations of each kind represent. A full pool of uncounted
     /// work is divided among the kinds in the ratio of this work.
     recent: RefCell<Entries>,
-    /// Time that the worker has counted since the entries of `recent` were last halved.
+    /// Time of the work that was counted since the entries of `recent` were last halved.
     faded: Cell<Nanos>,
     /// Times of the long activations that were timed, by kind of task. The first list is for
     /// activations shorter than [`SEEN`], the second list for the others.
@@ -230,8 +237,8 @@ impl Ledger {
         self.due.get()
     }
 
-    /// Selects the activation after number `picks` for timing. The activation that was selected
-    /// before did not take place.
+    /// Selects the activation with the number `picks + 1` for timing. Replaces the activation that
+    /// was selected before, because it did not take place.
     pub(super) fn postpone(&self, picks: u32) {
         self.due.set(picks.wrapping_add(1));
     }
@@ -251,8 +258,9 @@ impl Ledger {
         self.idled.set(true);
     }
 
-    /// Records that the worker goes to sleep, and divides the totals among the kinds of tasks.
-    /// `sighted` returns the work that the lookout thread has seen since the last timed activation.
+    /// Records that the worker goes to sleep, and divides the collected work among the kinds of
+    /// tasks. `sighted` returns the activations that another thread has seen running since the last
+    /// timed activation.
     pub(super) fn rests(
         &self,
         at: Point,
@@ -268,12 +276,13 @@ impl Ledger {
         self.settle(&mut post);
     }
 
-    /// Records that the worker wakes, after `picks` activations. Returns the time for which the
-    /// worker counts as awake, although it slept, because of unrecorded activations: threads that
-    /// wait for an answer have run them during the sleep.
+    /// Records that the worker wakes. `picks` is the number of activations so far. Other threads,
+    /// which wait for answers, may have run some of them while the worker slept. The worker counts
+    /// as awake for the usual duration of these activations. Returns this duration, which is at
+    /// most the time of the sleep.
     ///
-    /// Unrecorded activations belong to the gap that begins now. Each of them counts as if it had
-    /// taken the mean time.
+    /// These activations belong to the gap that begins now. A gap consists of the activations from
+    /// one timed activation to the next.
     pub(super) fn wakes(&self, now: Nanos, picks: u32) -> Nanos {
         if !self.sleeps.replace(false) {
             return 0;
@@ -301,9 +310,9 @@ impl Ledger {
         self.sleeps.get()
     }
 
-    /// Counts a timed activation that ended at `at`. Calls `sighted` if an untimed activation in
-    /// the gap (since the previous timed activation) was long. `sighted` returns the work that the
-    /// lookout thread has seen in the gap.
+    /// Counts a timed activation that ended at `at`. If an untimed activation since the previous
+    /// timed activation was long, calls `sighted`. This function returns the activations that
+    /// another thread has seen running since then.
     pub(super) fn timed(
         &self,
         timed: Timed,
@@ -358,13 +367,13 @@ impl Ledger {
         represents
     }
 
-    /// If an activation since the last timed one was long, ends the open gap (these activations),
-    /// counts the work of the gap, and chooses another activation for timing. Otherwise does
-    /// nothing. Without this method, the long activation would be counted only at the next timed
-    /// activation, possibly after many other long activations. `sighted` returns the work that the
-    /// lookout thread has seen in the gap. The worker must be awake.
+    /// If an activation since the last timed one was long, counts the work since then, and chooses
+    /// another activation for timing. Otherwise does nothing. Without this method, the long
+    /// activation would be counted only at the next timed activation, possibly after many other
+    /// long activations. `sighted` returns the activations that another thread has seen running
+    /// since the last timed one. The worker must be awake.
     ///
-    /// Returns true if the gap has ended.
+    /// Returns true if an activation was long.
     pub(super) fn looks(
         &self,
         at: Point,
@@ -414,8 +423,8 @@ impl Ledger {
         self.mean.set(mean + (each.min(most) - mean) / 16.0);
     }
 
-    /// Adds to the page the work that a timed activation represents. (The page is the work that is
-    /// not divided among the kinds yet.)
+    /// Adds the work that a timed activation represents to the current page (a period of time). At
+    /// the end of a page, its work is divided among the kinds of tasks.
     fn add_timed(&self, place: usize, work: Work, now: Nanos) {
         let page = &mut *self.page.borrow_mut();
         if page.is_done || page.timed == 0 {
@@ -426,8 +435,8 @@ impl Ledger {
         add_to(&mut page.entries, place, work);
     }
 
-    /// Returns the time by which a gap (the activations between two timed ones) exceeded its usual
-    /// duration.
+    /// Returns the time by which the activations since the last timed one have exceeded their usual
+    /// duration. `open` is the work of these activations.
     fn excess_of(&self, open: Work) -> Nanos {
         open.time.saturating_sub(self.expected(open))
     }
@@ -436,9 +445,9 @@ impl Ledger {
         (self.mean.get() * open.activations as f64) as Nanos
     }
 
-    /// Adds the work of a gap (the activations between two timed ones) to the totals, except for
-    /// the work of a long timed activation. If the excess time of the gap is at least `least`,
-    /// counts this time for other long activations.
+    /// Adds the work `open` to the totals. If the time of `open` exceeds its usual duration by at
+    /// least `least`, first counts the excess as work of untimed long activations. The counted work
+    /// is then not added to the totals.
     fn add_untimed(
         &self,
         mut open: Work,
@@ -463,9 +472,9 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts the excess time of a gap (the activations between two timed ones) as work of its long
-    /// activations. The excess time is the time beyond the usual duration. Returns the counted
-    /// work.
+    /// Counts `excess` as work of the long activations since the last timed one, if any are known.
+    /// `excess` is the time by which the activations since then have exceeded their usual duration.
+    /// Returns the counted work.
     fn count_excess(
         &self,
         excess: Nanos,
@@ -505,9 +514,9 @@ impl Ledger {
         counted
     }
 
-    /// Counts the excess time of a gap (its time beyond the usual duration) as work of `sighted`.
-    /// These are the activations between the two timed ones of the gap that another thread, which
-    /// checks all workers about once a millisecond, has seen running. Returns the counted work.
+    /// Divides the time `excess` among the activations in `sighted`, and counts the parts as their
+    /// work. Another thread, which checks all workers about once a millisecond, has seen these
+    /// activations running. Returns the counted work.
     fn count_sighted(
         &self,
         excess: Nanos,
@@ -535,8 +544,9 @@ impl Ledger {
         counted
     }
 
-    /// Records the time that was counted for a long activation: its own time, or a part of the
-    /// excess time of a gap (the activations between two timed ones).
+    /// Records the time that was counted for a long activation. The excess time of later long
+    /// activations that no thread has seen is divided among the kinds of tasks in the ratio of the
+    /// recorded times.
     fn note_long(&self, place: usize, time: Nanos) {
         let entries = &mut self.long.borrow_mut()[usize::from(time >= SEEN)];
         add_to(entries, place, Work::of(time));
@@ -545,7 +555,8 @@ impl Ledger {
         }
     }
 
-    /// Divides the totals among the kinds of tasks. Does nothing if no activation was ever timed.
+    /// Divides the totals of the page (a period of time) among the kinds of tasks. Does nothing if
+    /// no activation was ever timed.
     fn settle(&self, post: &mut impl FnMut(Posted)) {
         let page = &mut *self.page.borrow_mut();
         if page.entries.is_empty() || page.total == Work::default() {
@@ -577,9 +588,9 @@ impl Ledger {
         self.pool.set(self.drain(pool, self.most(), post));
     }
 
-    /// Counts the work that is owed to the kinds of tasks, and subtracts it from the pool (the work
-    /// that is not counted for any kind yet). Counts only as much as the pool contains. Returns the
-    /// rest of the pool.
+    /// Counts the work that is owed to the kinds of tasks: timed activations represent it, but it
+    /// is not counted yet. Takes this work from `pool`, the work that is not assigned to any kind.
+    /// Counts only as much as `pool` contains. Returns the rest of `pool`.
     fn pay(&self, pool: Work, post: &mut impl FnMut(Posted)) -> Work {
         let owed = &mut *self.owed.borrow_mut();
         let pays = sum_of(owed).min(pool);
@@ -596,7 +607,8 @@ impl Ledger {
         pool.less(pays)
     }
 
-    /// Returns the maximum amount of work that is kept for activations that are timed later.
+    /// Returns the upper limit of the work that is not counted for any kind of task yet (the pool).
+    /// The work that is owed to the kinds of tasks has the same limit.
     fn most(&self) -> Work {
         Work {
             time: POOL_MAX,
@@ -605,8 +617,9 @@ impl Ledger {
         }
     }
 
-    /// Records the timed work of a page (a period of time) as recent, and as owed to the kinds of
-    /// tasks. `time` is the duration of the page.
+    /// Records the work that the timed activations of a page (a period of time) represent. This
+    /// work is recorded as recent work, and as work that must be counted for the kinds of tasks.
+    /// `time` is the total time of the page.
     fn remember(&self, entries: &Entries, time: Nanos) {
         let recent = &mut *self.recent.borrow_mut();
         for &(place, work) in entries {
@@ -624,8 +637,9 @@ impl Ledger {
         }
     }
 
-    /// Divides among the kinds of tasks the part of the pool (the work that is not counted yet)
-    /// that exceeds `most`. Returns the rest of the pool.
+    /// Reduces the pool (the work that is not counted for any kind of task yet) to at most `most`.
+    /// Divides the removed work among the kinds of the recently timed activations, or drops it if
+    /// there are none. Returns the rest of the pool.
     fn drain(&self, pool: Work, most: Work, post: &mut impl FnMut(Posted)) -> Work {
         let recent = self.recent.borrow();
         let most = match recent.len() {
@@ -642,14 +656,15 @@ impl Ledger {
         left
     }
 
-    /// Divides all remaining work among the kinds, when the worker ends.
+    /// Divides all work that is not counted yet among the kinds of tasks. Called when the worker
+    /// ends.
     pub(super) fn ends(&self, mut post: impl FnMut(Posted)) {
         self.settle(&mut post);
         let pool = self.drain(self.pool.get(), Work::default(), &mut post);
         self.pool.set(pool);
     }
 
-    /// Chooses the next activation to time.
+    /// Chooses the next activation that will be timed. `picks` is the number of activations so far.
     fn plan(&self, picks: u32) {
         let budget = self.budget.get();
         let times_all = budget >= BUDGET_ALL as i64 || self.gap.get() == 1 && budget >= COST as i64;
@@ -664,9 +679,9 @@ impl Ledger {
         self.due.set(picks.wrapping_add(self.draw(gap)));
     }
 
-    /// Returns a random distance with the mean `gap`, and at most [`LONGEST`] times the mean. The
-    /// distribution is geometric, so drawing a new distance at any time does not bias the
-    /// selection.
+    /// Returns a random number of activations, from the current one to the next timed one. The mean
+    /// is `gap`, and the maximum is [`LONGEST`] times the mean. The distribution is geometric, so
+    /// another draw at any time does not bias the selection.
     fn draw(&self, gap: u64) -> u32 {
         // Marsaglia's xorshift64 (2003).
         let mut x = self.random.get();

@@ -27,8 +27,8 @@
 //! census of each worker, whose results appear in the next sample.
 //!
 //! *Memory.* The counters take about 200 KiB for each worker, regardless of the number of tasks.
-//! Kinds of messages take at most 1 KiB more for each kind of task and worker, and the lookout
-//! thread has a stack of 128 KiB.
+//! Kinds of messages take at most 1 KiB more for each kind of task and worker. The thread that
+//! observes the workers has a stack of 128 KiB.
 
 mod clocking;
 mod durations;
@@ -83,7 +83,7 @@ use messages::Measured;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// Name of the sponsor.
+    /// Name of the sponsor: the thread pool or thread that runs the tasks.
     pub name: String,
     /// Time of the sample, by the clock of the sponsor's [`World`](crate::World).
     pub at: Nanos,
@@ -126,7 +126,7 @@ pub struct WorkerSample {
     ///
     /// While the worker sleeps, the thread of a caller may *visit* it, which means that this thread
     /// runs a task of the worker ([`Builder::callers_run`](crate::Builder::callers_run)). During
-    /// most visits, the worker still counts as asleep. But one of eight visits ends the sleep, and
+    /// most visits, the worker still counts as asleep. But one in eight visits ends the sleep, and
     /// a new sleep begins after the visit. If [`Builder::probes`](crate::Builder::probes) was set,
     /// every visit ends the sleep.
     pub parks: u64,
@@ -171,7 +171,9 @@ pub struct AwaySample {
     /// Number of turns that are away: they are in [`Turn::blocking`](crate::Turn::blocking), and
     /// their workers run other tasks meanwhile.
     pub turns: u64,
-    /// Time in nanoseconds for which the turn that left its worker first has been away so far.
+    /// Longest time in nanoseconds for which one of these turns has been away so far. A turn is
+    /// away while it is in [`Turn::blocking`](crate::Turn::blocking) and its worker runs other
+    /// tasks.
     pub longest: Nanos,
 }
 
@@ -232,9 +234,9 @@ pub struct KindSample {
     pub recoveries: u64,
     /// Number of times that a supervisor replaced a failed or stopped task by a new one.
     pub restarts: u64,
-    /// Number of turns that took at least 100 ms. If an activation has several turns, the duration
-    /// of each turn is known to about a millisecond. If the thread that observes the turns has not
-    /// run, the average duration of the turns counts.
+    /// Number of turns that took at least 100 ms. If an activation has several turns, another
+    /// thread measures the duration of each turn, to about a millisecond. If this thread has not
+    /// seen the turns, their average duration counts.
     pub slow_turns: u64,
     /// Estimated histogram of the durations of turns.
     pub turn_times: Durations,

@@ -1,6 +1,6 @@
-//! The activations of one worker that the lookout thread has seen.
+//! The activations of one worker that another thread has seen.
 //!
-//! The *lookout* is a thread that glances at each worker of a sponsor about once a millisecond. The
+//! This thread, the *lookout*, glances at each worker of a sponsor about once a millisecond. The
 //! lookout reads which activation runs, and writes no data that a worker reads in its activations.
 //! So the lookout sees every activation that takes longer than the time between two glances, and
 //! costs the worker nothing.
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of activations that are recorded, out of those that the lookout thread has seen.
+/// Maximum number of recorded activations, which other threads have seen running.
 const SIGHTS_MAX: usize = 16;
 /// Minimum duration of a slow turn, in nanoseconds.
 pub(super) const SLOW_TURN: Nanos = 100_000_000;
@@ -34,7 +34,7 @@ impl Running {
     }
 }
 
-/// An activation that the lookout thread has seen running.
+/// An activation that another thread has seen running.
 #[derive(Clone, Copy)]
 pub(super) struct Sight {
     pub(super) running: Running,
@@ -65,8 +65,8 @@ impl Sight {
         }
     }
 
-    /// Returns the number of turns from the first turn to the last turn that other threads have
-    /// seen.
+    /// Returns the number of turns of the activation, from the first to the last turn that other
+    /// threads have seen.
     pub(super) fn turns(&self) -> u64 {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }

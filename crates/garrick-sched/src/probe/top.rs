@@ -155,15 +155,15 @@ impl Busiest {
         }
     }
 
-    /// Adds `time`, in nanoseconds, to the time of the task that runs now.
+    /// Adds `time`, in nanoseconds, to the running time of the task that runs now.
     pub(super) fn add(&mut self, time: u64) {
         if let Some(current) = self.list.get_mut(self.current) {
             current.amount = current.amount.saturating_add(time);
         }
     }
 
-    /// Adds `time`, in nanoseconds, to the time of a task. The task need not be running now, and
-    /// may have ended.
+    /// Adds `time`, in nanoseconds, to the running time of a task. The task need not be running
+    /// now, and may have ended.
     pub(super) fn add_for(&mut self, task: TaskId, table: &'static Table, time: u64) {
         let known = |known: &Listed| known.is_of(task, table);
         if let Some(index) = self.list.iter().position(known) {

@@ -18,7 +18,7 @@ const RUN: u32 = 256;
 pub(crate) struct Run {
     /// Function table of the tasks that are counted here, or null.
     table: Cell<*const Table>,
-    /// Number of tasks that may still be added: [`RUN`] minus the number of collected tasks.
+    /// Number of tasks that can still be counted: [`RUN`] minus the number of counted tasks.
     left: Cell<u32>,
 }
 
@@ -31,8 +31,8 @@ impl Run {
     }
 
     /// Counts a task, if it is of the same kind as the last one. Returns false if [`Run::take`]
-    /// must be called, because the task is of another kind, or because no further task may be
-    /// collected.
+    /// must be called, because the task is of another kind, or because the count has reached its
+    /// maximum.
     #[inline(always)]
     fn counts(&self, table: &'static Table) -> bool {
         if !ptr::eq(self.table.get(), table) {
@@ -43,14 +43,15 @@ impl Run {
         self.left.get() != 0
     }
 
-    /// Returns true if the collection contains no tasks.
+    /// Returns true if no tasks are counted.
     fn is_empty(&self) -> bool {
         self.left.get() == RUN
     }
 
-    /// Removes and returns the collected tasks. If `next` is a kind of task, then begins a new
-    /// collection of this kind, with one task. But if the old collection was full, that one task
-    /// was a part of it, and the new collection is empty.
+    /// Returns the kind and the number of the counted tasks, and resets the count. If `next` is
+    /// `None`, the new count is 0. Otherwise, the new count is for the kind `next`, and is 1. But
+    /// it is 0 if the old count had reached its maximum, because the old count then includes the
+    /// last task.
     fn take(&self, next: Option<&'static Table>) -> Option<(&'static Table, u64)> {
         let left = self.left.get();
         let count = u64::from(RUN - left);

@@ -48,7 +48,7 @@ pub enum Probe {
     /// [`Node::rate`](crate::Node::rate) of a stage or group of actors.
     Rate,
     /// Steps per second of a stage, or turns per second of a group of actors or of a sponsor. A
-    /// turn is the handling of one message.
+    /// turn is the handling of one message, or the start of an actor.
     TurnRate,
     /// Share of one core that a stage or group of actors uses. For a group of actors, the share can
     /// exceed 1.

@@ -41,7 +41,7 @@ pub(super) struct Orders {
     done: Condvar,
 }
 
-/// The orders that the sampling thread takes from the queue.
+/// The orders that the sampling thread has taken from the queue.
 pub(super) struct Taken {
     pub(super) orders: Vec<Order>,
     /// Number of samples that have been requested so far. The sampling thread passes this number to
@@ -80,8 +80,8 @@ impl Orders {
         self.given.notify_one();
     }
 
-    /// Sleeps until `due`, or until there is work. Returns the orders, or `None` if the sampling
-    /// thread must stop.
+    /// Sleeps until `due`, or until an order or a request for a sample arrives. Returns the orders
+    /// (to watch or forget sources), or `None` if the sampling thread must stop.
     pub(super) fn wait_until(&self, due: Instant) -> Option<Taken> {
         let mut state = self.lock();
         loop {

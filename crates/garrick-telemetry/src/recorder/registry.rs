@@ -84,8 +84,8 @@ pub(super) struct Registry {
 }
 
 impl Registry {
-    /// Creates a registry without series. `limits` contains the bucket limits of each histogram, by
-    /// the converted name of the histogram.
+    /// Creates a registry without series. `limits` contains the bucket limits of histograms. The
+    /// keys are the names of the histograms, in the form that Prometheus accepts.
     pub(super) fn new(series_max: usize, limits: HashMap<String, Arc<[f64]>>) -> Self {
         Self {
             series_max,

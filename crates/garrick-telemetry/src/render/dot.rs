@@ -76,8 +76,8 @@ fn add_edge(text: &mut String, window: f64, edge: &Edge) {
     );
 }
 
-/// Returns the node at one end of `edge`. If this node is not known yet, adds a dot to the graph
-/// instead.
+/// Returns the identifier of the node at one end of `edge`. If this node is not known yet, adds a
+/// dot to the graph, and returns the identifier of the dot.
 fn end(text: &mut String, edge: &Edge, which: &str) -> String {
     let known = if which == "from" {
         &edge.from

@@ -1,7 +1,7 @@
 //! Names of nodes, channels and sponsors in the labels of metrics.
 //!
 //! A label is the shortened display name of its owner. Labels are unique within a scope, such as
-//! all nodes of one place. If a label is in use already, a number is appended: `Counter`,
+//! all nodes of one sponsor or team. If a label is in use already, a number is appended: `Counter`,
 //! `Counter#2`. An owner keeps its label until the owner vanishes or gets another name. So two
 //! owners never exchange their labels, and the time series of an owner never continues with the
 //! values of another owner.
@@ -13,8 +13,9 @@ use garrick_core::text;
 /// Maximum length of a label in bytes, not counting the number that makes the label unique.
 const LABEL_MAX: usize = 80;
 
-/// The scope in which a label is unique: the kind of the item with this label, and the place of the
-/// item.
+/// The scope in which a label is unique: the kind of the labeled item, such as `node`, and the name
+/// of the sponsor, team or cluster node that the item belongs to. The name is empty if the label is
+/// unique in the whole process.
 pub(super) type Scope<'a> = (&'static str, &'a str);
 
 /// A label that a node, channel or sponsor uses at present.

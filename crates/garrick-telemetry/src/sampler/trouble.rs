@@ -36,7 +36,7 @@ pub(super) fn take(
 }
 
 /// Writes the newest failures and the summary of the supervision trees to `snapshot`. For each node
-/// and sponsor, writes how many actors were lost in the window.
+/// and sponsor, also writes how many of its actors failed in the window and were not restarted.
 pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos) {
     let mut book = book.lock();
     snapshot.recent_failures = book.newest();

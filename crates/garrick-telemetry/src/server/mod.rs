@@ -144,7 +144,7 @@ async fn accept_all(listener: &tokio::net::TcpListener, site: &Arc<Site>) {
     }
 }
 
-/// Waits for a limited time until all connections are closed.
+/// Waits until all connections are closed, but only for a limited time.
 async fn wait_for_the_last(site: &Site) {
     let last = async {
         while site.hub.counts.connections.load(Relaxed) > 0 {

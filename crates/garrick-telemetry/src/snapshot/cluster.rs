@@ -208,8 +208,8 @@ pub struct KindStatus {
     pub handing_over_shards: u64,
     /// Number of shards that are being handed over, by this node or by another one.
     pub moving_shards: u64,
-    /// Number of messages that wait on the node for an owner of their shard, or for the end of an
-    /// entity.
+    /// Number of messages that wait on the node, because their shard has no owner, or because their
+    /// entity is just ending.
     pub waiting_messages: u64,
     /// Total number of messages that were dropped because the node did not own their shard.
     pub stray_messages: u64,

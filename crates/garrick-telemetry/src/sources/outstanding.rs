@@ -1,4 +1,5 @@
-//! Finds the actors of a sponsor that stand out, because they are busy or have long mailboxes.
+//! Finds the actors that stand out among the actors of a sponsor (thread pool or thread), because
+//! they are busy or have long mailboxes.
 
 use garrick_sched::{Nanos, TaskId, TaskSample};
 
@@ -33,7 +34,8 @@ struct Listed {
 }
 
 impl Outstanding {
-    /// Adds the actors in `tasks`, a sample taken at `now`. Writes all recent actors to `readings`.
+    /// Adds the actors in `tasks`, a sample that was taken at `now`, to the list of recent actors.
+    /// Appends the values of all listed actors to `readings`.
     pub(super) fn read(
         &mut self,
         now: Nanos,

@@ -1,4 +1,4 @@
-//! A source that reads a sponsor: its workers, and its actors by type.
+//! A source that reads a sponsor (thread pool or thread): its workers, and its actors by type.
 //!
 //! The counts of a turn are added only when the turn returns, so they do not show a long turn while
 //! it runs. Therefore each worker publishes the type of the actor that it runs. A sample of the

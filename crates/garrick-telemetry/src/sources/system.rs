@@ -10,8 +10,8 @@ use super::sponsor::SponsorSource;
 use crate::reading::{Reading, Source};
 use crate::trouble::{ChildStatus, Effect, FailureReading, TreeReading};
 
-/// Maximum number of supervised children that are read per reading, on average. If larger
-/// supervision trees change all the time, they are not read in each reading.
+/// Maximum number of supervised children that one reading contains, on average. If larger
+/// supervision trees change all the time, only some of the readings contain the trees.
 const CHILDREN_PER_READING: usize = 500;
 
 /// A source that reads a system of actors. [`IntoSource`](crate::IntoSource) creates this source

@@ -22,8 +22,8 @@ const SHOWN_MAX: usize = 32;
 /// Maximum number of bytes of a reason in a snapshot. A longer reason is truncated.
 const SHOWN_REASON_BYTES_MAX: usize = 200;
 
-/// Maximum number of failures in the last window that are used to count lost actors. If there are
-/// more failures, the oldest ones are not used.
+/// Maximum number of failures from which the numbers of lost and of restarted actors in the last
+/// time window are computed. If the window has more failures, the oldest ones are not used.
 const COUNTED_MAX: usize = 1024;
 
 /// Maximum number of restarted children in a snapshot.
@@ -31,7 +31,7 @@ const RESTARTED_MAX: usize = 100;
 
 const MILLISECOND: Nanos = 1_000_000;
 
-/// A failure of the last window.
+/// A failure that occurred in the last time window.
 #[derive(Debug)]
 struct Counted {
     at: Nanos,
@@ -41,7 +41,7 @@ struct Counted {
     effect: Effect,
 }
 
-/// Failure counts of a group of actors for the last window.
+/// Counts of the failures of a group of actors in the last time window.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Losses {
     /// Number of actors that failed and were not restarted.
@@ -57,7 +57,7 @@ pub(crate) struct Book {
     numbered: u64,
     /// Latest failures with their sources, the newest last.
     failures: VecDeque<(u64, RecentFailure)>,
-    /// Failures of the last window, the newest last.
+    /// Failures that occurred in the last time window, the newest last.
     counted: VecDeque<Counted>,
     /// Supervision trees of each source, and a summary of these trees.
     trees: BTreeMap<u64, (Vec<SupervisorStatus>, Supervision)>,
@@ -135,8 +135,8 @@ impl Book {
         }
     }
 
-    /// Returns the number of actors that were lost since `begin`, by source and group of actors.
-    /// Drops older failures.
+    /// Returns the failure counts since `begin`, by source and group of actors. Forgets the
+    /// failures before `begin`.
     pub(crate) fn losses_since(&mut self, begin: Nanos) -> HashMap<(u64, String), Losses> {
         self.counted.retain(|counted| counted.at >= begin);
         let mut losses: HashMap<(u64, String), Losses> = HashMap::new();

@@ -12,7 +12,7 @@ pub struct FailureReading {
     pub name: String,
     /// Path of the actor. `None` if the actor has neither a name nor a supervisor.
     pub path: Option<String>,
-    /// Name of the actor's sponsor.
+    /// Name of the sponsor (thread pool or thread) of the actor.
     pub place: String,
     /// Reason of the failure.
     pub reason: String,
@@ -28,7 +28,7 @@ pub struct FailureReading {
 /// The number of dead letters for one type and one reason in a [`Reading`](crate::Reading).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LetterReading {
-    /// Name of the sponsor that counted the messages.
+    /// Name of the sponsor (thread pool or thread) that counted the messages.
     pub place: String,
     /// Short name of the receiver's type. For messages that were lost before they reached a
     /// receiver, the short name of their type.

@@ -33,7 +33,7 @@ pub struct RecentFailure {
     pub name: String,
     /// Path of the actor. `None` if the actor has neither a name nor a supervisor.
     pub path: Option<String>,
-    /// Name of the actor's sponsor.
+    /// Name of the sponsor (thread pool or thread) of the actor.
     pub place: String,
     /// Reason: the message of the panic, or the text of the error with its causes.
     pub reason: String,
@@ -54,7 +54,7 @@ pub struct FailureReport {
 /// The number of dead letters for one type of receiver and one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeadLetters {
-    /// Name of the sponsor that counted the messages.
+    /// Name of the sponsor (thread pool or thread) that counted the messages.
     pub place: String,
     /// Short name of the receiver's type. For messages that were lost before they reached a
     /// receiver, the short name of their type.
