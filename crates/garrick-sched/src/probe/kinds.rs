@@ -128,6 +128,12 @@ impl Kind {
         self.counts[count as usize].load(Relaxed)
     }
 
+    /// Returns true if anything was counted. Tasks that other threads spawn or move are counted
+    /// where no task runs, so there may be no activation.
+    fn is_used(&self) -> bool {
+        self.counts.iter().any(|counter| counter.load(Relaxed) > 0)
+    }
+
     /// Adds the counts to a sample.
     fn add_to(&self, sample: &mut KindSample) {
         // A task that has ended has begun: read in this order, no sample shows more ended than
@@ -219,7 +225,7 @@ impl Kinds {
                 kind.add_to(sample_of(Some(table), samples));
             }
         }
-        if self.others.get(Count::Activations) > 0 {
+        if self.others.is_used() {
             self.others.add_to(sample_of(None, samples));
         }
     }
@@ -263,4 +269,24 @@ pub(super) fn named(unnamed: Vec<Unnamed>) -> Vec<KindSample> {
         }
     }
     samples
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_without_a_place_are_in_the_sample_before_their_first_activation() {
+        let kinds = Kinds::new();
+        let mut samples = Vec::new();
+        kinds.add_to(&mut samples);
+        assert!(samples.is_empty());
+
+        kinds.at(OTHERS).add(Count::Begun, 3);
+        kinds.add_to(&mut samples);
+        let [(None, others)] = &samples[..] else {
+            panic!("one sample for all kinds without a place");
+        };
+        assert_eq!((others.begun, others.ended, others.activations), (3, 0, 0));
+    }
 }
