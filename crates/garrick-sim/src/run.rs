@@ -17,8 +17,8 @@ use crate::watchdog::Watchdog;
 /// Odd number with irregular bits: the fractional part of the golden ratio.
 const HASH_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Seed of the generator for the end of a run without faults (the *calm* end). All runs use this
-/// seed, so that a shortened list of moves leads to the same end.
+/// Seed of the random choices after the last fault of a run (in its *calm* part). The seed is the
+/// same for all runs, so that a shortened list of moves leads to the same choices.
 const CALM_SEED: u64 = 0x6361_6c6d;
 
 /// A step of a run: a choice and its result.

@@ -26,7 +26,7 @@ enum News {
     Key(KeyEvent),
     /// The size of the terminal has changed.
     Resized,
-    /// A signal requests to exit.
+    /// The process has received a signal to exit, for example after Ctrl+C.
     Ended,
     /// A required thread has stopped. The string is the reason.
     Broken(String),

@@ -16,9 +16,9 @@ pub(crate) const LEASE: Duration = Duration::from_secs(5);
 /// differ by 10 %.
 pub(crate) const OWN_LEASE: Duration = Duration::from_millis(4_500);
 
-/// Time without a renewal after which other members take over a member's shards of fenced kinds, if
-/// the link to that member is silent, too. The journals of the entities refuse changes by the old
-/// owner.
+/// If a member has not renewed its lease for this time, and the link to it is silent, other members
+/// take over its shards of *fenced* kinds. A kind is fenced if the journals of its entities refuse
+/// changes by an earlier owner.
 pub(crate) const FENCED_LEASE: Duration = Duration::from_secs(2);
 
 /// Time for which a node acts as the owner of its shards of fenced kinds, counted from the moment

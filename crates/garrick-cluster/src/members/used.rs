@@ -13,8 +13,8 @@ pub(super) struct UsedKind {
     /// True if the kind's region (the actor that passes on the kind's messages) knows the number of
     /// shards.
     knows_shards: bool,
-    /// For each shard, the last owner that was sent to the region, with the revision of the shard's
-    /// record.
+    /// For each shard, the owner that was last announced to the region, and the revision of the
+    /// shard's record at that time.
     told: Vec<(Owner, u64)>,
     /// Identifies the list of members that was valid when the owners of all shards were last sent
     /// to the region (the actor that passes on the kind's messages). `None` if the owners were not

@@ -485,7 +485,8 @@ impl<M: 'static> Turn<'_, M> {
     }
 }
 
-/// Creates a note (an envelope without messages) that requests a task to move to another sponsor.
+/// Creates a note (an envelope without messages) that makes a task move to the sponsor `to`, which
+/// is another group of workers.
 pub(super) fn move_note(worker: &Worker, to: &Handle) -> *mut Envelope {
     parcel::note(&worker.pool, Kind::Move, to.clone())
 }

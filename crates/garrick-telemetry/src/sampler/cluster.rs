@@ -9,7 +9,8 @@ use crate::reading::{KindReading, LinkReading, MemberReading, OwnMemberReading, 
 use crate::snapshot::{KindStatus, LinkStatus, MemberStatus, OwnMember, Snapshot};
 use crate::window::{At, Meter};
 
-/// Past counts of the links and kinds of one source, by identifier.
+/// Recent counter values of each link, and of each kind of entity, of one source. The keys are the
+/// identifiers of the links and kinds.
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
     links: HashMap<String, LinkTrack>,
@@ -17,8 +18,8 @@ pub(super) struct Clusters {
     kinds: HashMap<String, Meter>,
 }
 
-/// Adds the members, links and kinds of one source to `snapshot`. Drops the past counts of links
-/// and kinds that are gone.
+/// Adds the members, links and kinds of one source to `snapshot`. Drops the recent
+/// counter values of links and kinds that no longer exist.
 pub(super) fn add(
     snapshot: &mut Snapshot,
     source: u64,

@@ -45,8 +45,9 @@ const UNTIMED_MAX: u32 = 7;
 /// worker. The tries take longer than one short visit. Loom models do not try again, because the
 /// tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// After a thread has tried in vain to take a worker that another thread runs, the thread does not
-/// try this again for at most this number of questions.
+/// Maximum number of questions in a row for which a thread does not try to take a worker that
+/// another thread runs. Each failed try about doubles the number of questions without a try, up to
+/// this maximum.
 const UNTRIED_MAX: u32 = 63;
 /// One in this number of answers that are ready at the first poll is held back until the next poll.
 /// The reason is that a future that is always ready would starve the other futures of its executor.

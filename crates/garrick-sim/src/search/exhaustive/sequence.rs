@@ -13,8 +13,8 @@ pub(super) struct Sequence<'a, A> {
 }
 
 impl<'a, A: Action> Sequence<'a, A> {
-    /// Collects the steps up to `end` that do not depend on the step `first`, and then `second`,
-    /// which races with `first`.
+    /// Collects the steps between `first` and `end` that do not depend on `first`. Then appends the
+    /// step `second`, which races with `first`.
     pub(super) fn new(order: &'a Order<A>, first: usize, second: usize, end: usize) -> Self {
         let is_free = |&step: &usize| step != second && !order.is_before(first, step);
         let mut steps: Vec<usize> = (first + 1..end).filter(is_free).collect();
