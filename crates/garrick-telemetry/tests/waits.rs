@@ -59,6 +59,11 @@ fn measured_waits_are_shown_by_type_and_by_sponsor() {
         "{waits:?}"
     );
     let sponsor = &seen.sponsors[0];
+    assert_eq!(
+        sponsor.wait_seconds.as_ref(),
+        Some(&waits),
+        "one type of actor"
+    );
     assert_eq!((sponsor.rescues, sponsor.ready.is_some()), (0, true));
     let text = metrics_text(&seen, "").text;
     let sum = waits.counts.iter().sum::<u64>();
