@@ -1,4 +1,5 @@
-//! A random sample of the English: doc comments of the crates, and sentences of the guides.
+//! A random sample of the English: doc comments of the crates, each with the line of code that it
+//! documents, and sentences of the guides.
 //!
 //! A reader counts those that need a second reading. A seed always yields the same sample of the
 //! same commit.
@@ -30,6 +31,8 @@ struct Piece {
     /// Number of the first line, from 1.
     line: usize,
     text: String,
+    /// First line of the documented item. Empty for a file and for a sentence.
+    item: String,
 }
 
 /// Prints a sample.
@@ -46,8 +49,17 @@ pub(crate) fn sample(workspace: &Workspace, options: &Options) -> Result<()> {
     for (what, all) in [("doc comments", comments), ("sentences", sentences)] {
         println!("## {SIZE} of {} {what}\n", all.len());
         for (number, piece) in random.choose(all, SIZE).iter().enumerate() {
-            let Piece { path, line, text } = piece;
-            println!("{:2}. {}:{line}\n    {text}", number + 1, path.display());
+            let Piece {
+                path,
+                line,
+                text,
+                item,
+            } = piece;
+            println!(
+                "{:2}. {}:{line}  {item}\n    {text}",
+                number + 1,
+                path.display()
+            );
         }
         println!();
     }
@@ -84,10 +96,13 @@ fn pieces<'a>(
     Ok(pieces)
 }
 
-/// Returns the doc comments of a source file. Omits examples and pictures.
+/// Returns the doc comments of a source file, with the items that they document. Omits examples
+/// and pictures.
 fn comments_of(path: &Path, text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut before = "";
+    let mut documents = false;
+    let mut attribute = Attribute::default();
     let mut is_fenced = false;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_start();
@@ -97,14 +112,24 @@ fn comments_of(path: &Path, text: &str) -> Vec<Piece> {
         let marker = marker.unwrap_or("");
         if marker.is_empty() {
             before = marker;
+            if documents && !attribute.contains(line) {
+                documents = false;
+                if let Some(piece) = pieces.last_mut() {
+                    line.clone_into(&mut piece.item);
+                }
+            }
             continue;
         }
+        documents = marker == "///";
         let words = line[marker.len()..].trim();
         if marker != before {
             is_fenced = false;
-            let (path, line) = (path.to_owned(), index + 1);
-            let text = String::new();
-            pieces.push(Piece { path, line, text });
+            pieces.push(Piece {
+                path: path.to_owned(),
+                line: index + 1,
+                text: String::new(),
+                item: String::new(),
+            });
         }
         let is_fence = words.starts_with("```");
         is_fenced ^= is_fence;
@@ -120,6 +145,25 @@ fn comments_of(path: &Path, text: &str) -> Vec<Piece> {
     pieces
 }
 
+/// Recognizes the lines of attributes.
+#[derive(Debug, Default)]
+struct Attribute {
+    /// Number of brackets that are open.
+    depth: usize,
+}
+
+impl Attribute {
+    /// Returns true if `line`, the next line of the text, is part of an attribute.
+    fn contains(&mut self, line: &str) -> bool {
+        if self.depth == 0 && !line.starts_with("#[") {
+            return false;
+        }
+        let opened = self.depth + line.matches('[').count();
+        self.depth = opened.saturating_sub(line.matches(']').count());
+        true
+    }
+}
+
 /// Returns the sentences of a guide, outside of headings, tables and listings.
 fn sentences_of(path: &Path, text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
@@ -127,6 +171,7 @@ fn sentences_of(path: &Path, text: &str) -> Vec<Piece> {
         path: path.to_owned(),
         line: 1,
         text: String::new(),
+        item: String::new(),
     };
     let mut is_fenced = false;
     for (index, line) in text.lines().chain([""]).enumerate() {
@@ -211,6 +256,14 @@ mod tests {
             texts(&pieces),
             [(1, "Top."), (3, "One line."), (10, "Two.")]
         );
+    }
+
+    #[test]
+    fn a_comment_has_the_line_of_its_item() {
+        let text = "//! Top.\nuse x;\n/// One.\n#[derive(\n    [Debug],\n)]\n#[cold]\nstruct A;\n\n/// Two.\nfn b() {\n    x();\n}\n";
+        let pieces = comments_of(Path::new("a.rs"), text);
+        let items: Vec<&str> = pieces.iter().map(|piece| &*piece.item).collect();
+        assert_eq!(items, ["", "struct A;", "fn b() {"]);
     }
 
     #[test]
