@@ -22,17 +22,22 @@ pub struct Inspection {
     /// name of the door.
     pub task: String,
     /// Name of the actor. For a child that was spawned without a name, the name that its supervisor
-    /// uses in reports. `None` for any other actor without a name.
+    /// uses in reports. `None` for any other actor without a name, and if `path` is `None`.
     pub name: Option<String>,
     /// Path of the actor. For an actor without a name, the path consists of the actor's type and
-    /// id. `None` if no worker has answered and the actor has no supervisor.
+    /// id. For an actor without a supervisor, `None` if no worker has answered or the state is
+    /// [`ActorState::Aside`].
     pub path: Option<ActorPath>,
     /// State of the actor.
     pub state: ActorState,
     /// Number of messages that wait in the mailbox. The message that is being handled and the
-    /// messages in the stash are not counted. `None` if the number is not known. The number is not
-    /// known if the worker has not answered, if the actor is async, if the actor has failed and has
-    /// not been restarted yet, or if its mailbox has priorities.
+    /// messages in the stash are not counted. `None` if the number is not known, which is the case
+    /// in these situations:
+    ///
+    /// - The actor is async, or its mailbox has priorities.
+    /// - The mailbox is unbounded, and the worker has not answered.
+    /// - The state is [`ActorState::Child`], for example because the actor has failed and has not
+    ///   been restarted yet.
     pub waiting: Option<u64>,
     /// Maximum number of waiting messages, if the mailbox is bounded.
     pub capacity: Option<usize>,
@@ -74,8 +79,8 @@ impl Handle {
     /// The data come from the worker of the actor and from the records of its supervisor. The
     /// worker answers between two activations, so the call starts no turn, does not change the
     /// order of messages, and delays no other actor. The call waits at most 200 ms for the worker.
-    /// If the worker is in a longer turn, the result contains what is known without its answer. A
-    /// call from within a turn does not wait.
+    /// If the worker is in a longer turn, the result contains what is known without the answer of
+    /// the worker. A call from within a turn does not wait.
     ///
     /// A [`Local`](crate::Local) answers only while its thread runs its actors.
     ///

@@ -31,9 +31,9 @@ struct Slot<T> {
 /// An ordered collection of members. Members are dropped in order.
 pub(crate) struct Roll<T> {
     slots: Vec<Slot<T>>,
-    /// Number of each member, by the key of the member. The map is never iterated.
+    /// Sequence number of each member, by the key of the member. The map is never iterated.
     by_key: IndexMap<TaskId, u64>,
-    /// Number of the next member. Numbers are never reused.
+    /// Sequence number for the next member that is added. Numbers are never reused.
     next: u64,
     /// Index of the slot of the oldest member. All slots before this index are holes, which removed
     /// members have left.

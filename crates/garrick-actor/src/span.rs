@@ -1,6 +1,6 @@
 //! `tracing` spans and events. Every turn has a span with the type of the actor. The turns of a
-//! named actor also have an inner span with the actor's path. An event is logged for every ask that
-//! is not answered in time.
+//! named actor also have an inner span with the actor's path. An event is logged for every question
+//! that an actor asks by `Context::ask_within` and that is not answered in time.
 
 use std::any::type_name;
 

@@ -29,8 +29,8 @@ use crate::quiet;
 /// A message to the task of a periodic timer (its [`Alarm`]): the deadline has passed.
 struct Due;
 
-/// The task of a periodic timer. The timing wheel contains a message to this task, which keeps the
-/// task alive.
+/// The task of a periodic timer. The timing wheel contains a message to this task. This message
+/// keeps the task alive.
 struct Alarm<N, F> {
     timer: Timer,
     to: Address<N>,

@@ -70,8 +70,8 @@ impl Child {
     /// Performs the work in this process, and returns the measurement.
     ///
     /// # Errors
-    /// Fails if actors cannot run on this thread, or if the system does not report the measured
-    /// value.
+    /// Fails if the actors cannot be run, for example because a thread cannot be started. Also
+    /// fails if the operating system does not report the measured value.
     pub fn run(self) -> Result<Measured> {
         match self {
             Self::IdleMemory { actors } => idle_memory::in_this_process(actors),

@@ -44,7 +44,8 @@ pub(crate) enum Command {
     Status(status::Arguments),
     /// Show which nodes own the shards of a kind of entities.
     Shards(shards::Arguments),
-    /// Order a node to hand its shards over to other nodes and to leave, and wait until it has.
+    /// Order a node to hand its shards over to other nodes and to leave. Wait until the node has
+    /// left.
     Drain(drain::Arguments),
     /// Print the permissions of a node, or of an operator, for the configuration of the NATS
     /// server.

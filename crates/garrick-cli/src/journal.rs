@@ -22,8 +22,8 @@ const SHOWN_BYTES: usize = 32;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the journals, with the numbers of their oldest and newest events. Another process may
-    /// use the journals meanwhile.
+    /// List the journals, with the sequence numbers of their oldest and newest events. Another
+    /// process may use the journals meanwhile.
     Ls(Place),
     /// Print the events of a journal. Another process may use the journal meanwhile.
     Show(Show),
@@ -50,7 +50,8 @@ pub(crate) struct Show {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Number of the first event. Events that a saved state covers cannot be printed.
+    /// Sequence number of the first event to print. Events that a saved state covers cannot be
+    /// printed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     from: u64,
 }
@@ -159,8 +160,8 @@ fn ls(place: &Place) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
-/// Returns a table with the oldest and the newest event of each journal. The last line contains the
-/// number of journals.
+/// Returns a table with the sequence numbers of the oldest and the newest event of each journal.
+/// The last line contains the number of journals.
 fn list<'n>(journals: impl Iterator<Item = (&'n str, u64, u64)>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -204,8 +205,8 @@ fn unknown(show: &Show) -> Ended {
     ))
 }
 
-/// Returns the number of the first event to print. If earlier events were requested, prints why
-/// they are missing.
+/// Returns the sequence number of the first event to print. If earlier events were requested,
+/// prints the reason why these events are missing.
 fn first(show: &Show, oldest: u64) -> u64 {
     let from = show.from.max(oldest);
     if from > show.from {

@@ -11,8 +11,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// Environment variable with the filter for events to log.
 const VARIABLE: &str = "RUST_LOG";
 
-/// Starts logging to standard error, filtered by `RUST_LOG`. If the variable is empty, logs
-/// warnings and errors, and returns false. Otherwise returns true.
+/// Starts logging to standard error, filtered by `RUST_LOG`. If the variable is not set or is
+/// empty, logs warnings and errors, and returns false. Otherwise returns true.
 ///
 /// # Errors
 ///

@@ -14,7 +14,7 @@ const SETTLED_MIN: u64 = 2;
 /// Maximum number of minutes: a month.
 const MINUTES_MAX: u64 = 31 * 24 * 60;
 
-/// Maximum number of rounds. More would take hundreds of years.
+/// Maximum number of rounds. More rounds would take hundreds of years.
 const ROUNDS_MAX: u64 = 1_000_000_000_000;
 
 /// Maximum growth of resident memory, in percent, after the memory pools have reached their final
@@ -47,7 +47,8 @@ fn workers(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-/// Runs all kinds of work in a system. Prints its state each minute, and a summary at the end.
+/// Runs all kinds of work in a system. Prints the state of the process each minute, and a summary
+/// at the end.
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let stop = Stop::on_ctrl_c()?;
     let mut soak = Soak::start(arguments.workers)?;
@@ -110,7 +111,8 @@ fn summary(soak: &Soak) -> String {
 }
 
 /// Resident memory at two times: when the memory pools had reached their final size, and at the
-/// latest measurement. Each time is the number of minutes since the start.
+/// latest measurement. The first number of a pair is the time, in minutes since the start. The
+/// second number is the memory in bytes.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,
@@ -135,7 +137,7 @@ impl Memory {
     }
 }
 
-/// Resident memory at two times of the run. Each time is the number of minutes since the start.
+/// Growth of the resident memory between two times of the run. The pairs are those of [`Memory`].
 #[derive(Debug, Clone, Copy)]
 struct Grown {
     settled: (u64, u64),

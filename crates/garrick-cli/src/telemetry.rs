@@ -95,7 +95,8 @@ impl Flags {
         }
     }
 
-    /// Returns the line with the address of telemetry, and the command that shows it.
+    /// Returns the line that contains the address of telemetry, and the command that shows the
+    /// telemetry.
     fn announcement(&self, telemetry: &Telemetry) -> String {
         let address = telemetry.address();
         let moved = if self.address.is_none() && address.port() != PORT {

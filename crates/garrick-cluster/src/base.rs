@@ -29,15 +29,16 @@ pub(crate) struct Base {
     node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Number of the last session. Numbers of sessions, questions and watch requests are never used
-    /// twice. So a new link to a node never uses a number that an earlier link to the same node has
-    /// used.
+    /// Sequence number of the last session. Numbers of sessions, questions and watch requests are
+    /// never used twice. So a new link to a node never uses a number that an earlier link to the
+    /// same node has used.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
-    /// Number of the last actor of this node that was added to the directory.
+    /// Sequence number of the actor of this node that was last added to the directory.
     served: AtomicU64,
-    /// Number of the last stream (the numbered messages of a topic that go to one other node).
+    /// Sequence number of the last stream (the numbered messages of a topic that go to one other
+    /// node).
     stream: AtomicU64,
 }
 

@@ -169,10 +169,10 @@ impl Exports {
             .map(|(_, exported)| Arc::clone(exported))
     }
 
-    /// Records that a node no longer holds an address. `travels` is the number of times that the
-    /// address had arrived at the other node. If this node has sent the address more often, the
-    /// other node still holds it. Returns the address if no other node holds it any more. The
-    /// caller must drop the address while it holds no lock.
+    /// Records that the node `holder` has released an address. `travels` is the number of times
+    /// that the address had arrived at `holder`. If this node has sent the address more often,
+    /// `holder` still holds it. Returns the address if no other node holds it any more. The caller
+    /// must drop the address while it holds no lock.
     pub(crate) fn release(
         &mut self,
         slot: Slot,

@@ -22,7 +22,7 @@ struct Far<M> {
     line: Arc<dyn Line>,
     slot: Slot,
     id: TaskId,
-    /// Number of the other node's session in which the address was exported.
+    /// Sequence number of the other node's session in which the address was exported.
     session: u64,
     message: PhantomData<fn(M)>,
 }
@@ -94,15 +94,15 @@ struct Service<M> {
     message: PhantomData<fn(M)>,
 }
 
-/// Returns the identity of a service of a node, which is the same on all nodes.
+/// Returns the identity of a service of the node `node`. The identity is the same on all nodes.
 fn service_id(cluster: u64, node: &str, name: &str) -> TaskId {
     let mut hasher = DefaultHasher::new();
     (cluster, node, name).hash(&mut hasher);
     TaskId::far(hasher.finish() >> 1)
 }
 
-/// Returns the origin that all addresses of a service of a node have in common. An origin shows
-/// that the address is sent in messages as a name.
+/// Returns the origin that all addresses of a service have in common. An address with an origin is
+/// sent in messages as a name.
 fn service_origin(cluster: u64, node: &NodeName, name: &Arc<str>) -> Arc<Origin> {
     let (node, name) = (node.shared(), name.clone());
     let named = Named::Service { node, name };

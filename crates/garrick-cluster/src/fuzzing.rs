@@ -8,7 +8,8 @@ const CLUSTER: u64 = 1;
 /// Reads the bytes as a frame with a correct checksum, and as the entries of a frame.
 ///
 /// # Panics
-/// Panics if there are more entries than bytes, or more addresses in a body than bytes.
+/// Panics if there are more entries than bytes, or if a body has more addresses than bytes. Also
+/// panics if the sender's name and the entries are together not shorter than the frame.
 pub fn decode(bytes: &[u8]) {
     let mut frame = bytes.to_vec();
     Head::forge(CLUSTER, &mut frame);

@@ -27,7 +27,7 @@ const COUNTED_BYTES: usize = 16 << 10;
 
 /// The interface of a session with another node, for the functions that encode and send messages.
 pub(crate) trait Line: Send + Sync {
-    /// Number of the session. No two sessions with the same node have the same number.
+    /// Sequence number of the session. No two sessions with the same node have the same number.
     fn number(&self) -> u64;
 
     /// Name of the other node.
@@ -52,11 +52,12 @@ pub(crate) trait Line: Send + Sync {
     /// waiting.
     fn may_send(&self) -> bool;
 
-    /// Returns true if an answer may be sent. For answers, more bytes may be waiting than for
-    /// messages.
+    /// Returns true if an answer may be sent. The limit for the number of waiting bytes is higher
+    /// for answers than for messages.
     fn may_answer(&self) -> bool;
 
-    /// Number of the other node's session. Addresses of an earlier session are no longer valid.
+    /// Sequence number of the other node's session. Addresses of an earlier session are no longer
+    /// valid.
     fn peer_session(&self) -> u64;
 
     /// Returns true if the mailbox of a receiver on the other node is known to be full.
@@ -480,8 +481,8 @@ pub(crate) struct Contents {
 }
 
 pub(crate) struct Batch {
-    /// The content. `None` if the link has received the batch, or if the batch was dropped: then
-    /// nothing can be added.
+    /// The line (the interface of the session) to which the batch belongs. `None` if the link has
+    /// received the batch, or if the batch was dropped: then nothing can be added.
     pub(crate) line: Option<Arc<dyn Line>>,
     pub(crate) contents: Contents,
     /// A carrier (the context of the encoding), which is kept for the next message.

@@ -84,7 +84,7 @@ pub(crate) struct Bounds {
     pub(crate) waiting: usize,
     /// Maximum number of unanswered questions to a node.
     pub(crate) questions: usize,
-    /// Time within which a question to a node is answered. Otherwise, the question ends.
+    /// Time limit for the answer to a question to a node. After this time, the question ends.
     pub(crate) answer: Duration,
     /// Time between two beats of a link. A beat is a periodic frame that shows that the node is
     /// alive.

@@ -94,8 +94,8 @@ impl Receptionist {
     /// already serves the key, or has stopped.
     ///
     /// # Errors
-    /// Returns a [`ServiceError`] if the name of the key is not allowed (1 to 64 letters, digits,
-    /// `-` and `_` of ASCII), if this node already serves 1,024 actors under the key or uses 1,024
+    /// Returns a [`ServiceError`] if the name of the key is not allowed (1 to 64 ASCII letters,
+    /// digits, `-` and `_`), if this node already serves 1,024 actors under the key or uses 1,024
     /// keys, or if the node has left.
     pub fn serve<M: Travels>(
         &self,

@@ -17,8 +17,8 @@ use crate::name::NodeName;
 ///
 /// A name becomes free when its actor stops or is unregistered, when the node of the actor leaves,
 /// or about 6 seconds after that node was lost. The registry keeps an actor alive as long as the
-/// actor has a name. If a node that counted as lost comes back, it gets those of its names back
-/// that are still free.
+/// actor has a name. If a node that counted as lost comes back, this node gets back those of its
+/// names that are still free.
 ///
 /// For some seconds, a node that is cut off from the others may still treat a name as its own,
 /// although another node already has the name. If two owners must never have effects at the same

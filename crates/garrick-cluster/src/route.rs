@@ -89,7 +89,7 @@ impl Receptionist {
 #[derive(Clone)]
 pub struct SameOnAllNodes<F> {
     key: F,
-    /// Hash and number of each routee, in the order of the routees.
+    /// Number and hash of each routee, in the order of the routees.
     marks: Vec<(u64, u64)>,
 }
 
@@ -118,8 +118,8 @@ impl<F> SameOnAllNodes<F> {
     }
 }
 
-/// Returns the hash of a routee, which is the same on all nodes. For a routee that no receptionist
-/// of the cluster serves, returns the hash of its number in the router.
+/// Returns the hash of a routee. If the routee is an entity or a service of a node, the hash is the
+/// same on all nodes. Otherwise, returns the hash of the routee's number in the router.
 fn mark_of<M: 'static>(address: &Address<M>, number: u64) -> u64 {
     let origin = address.origin();
     let origin: Option<&Origin> = origin.as_ref().and_then(|origin| origin.downcast_ref());

@@ -33,8 +33,8 @@ pub(crate) struct Session {
     /// Number of bytes that were passed to the link, but not yet to the transport.
     waiting: AtomicUsize,
     imports: Mutex<Imports>,
-    /// Number of the other node's session, or 0. Addresses of an earlier session are no longer
-    /// valid.
+    /// Sequence number of the other node's session, or 0. Addresses of an earlier session are no
+    /// longer valid.
     peer_session: AtomicU64,
     /// Receivers on the other node whose mailboxes are full. `full_count` is the number of these
     /// receivers.

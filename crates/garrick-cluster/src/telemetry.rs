@@ -12,7 +12,8 @@ use crate::members::{MemberSample, MemberState, MembersSample};
 use crate::node::Node;
 use crate::traffic::{LinkSample, LinkState};
 
-/// Time for which telemetry still shows a link after the link went down or the other node has left.
+/// Time for which telemetry still shows a link after the link has gone down or the other node has
+/// left.
 const GONE_FOR: Duration = Duration::from_secs(300);
 
 fn nanos(time: Duration) -> u64 {

@@ -34,11 +34,11 @@ pub struct LinkSample {
     pub peer: NodeName,
     /// State of the link.
     pub state: LinkState,
-    /// Time since the link has changed its state. Zero if the state has never changed.
+    /// Time since the last change of the state. Zero if the state has never changed.
     pub state_for: Duration,
     /// Incarnation of the other node, or 0 if the nodes have never been connected.
     pub life: u64,
-    /// Time since the last frame has arrived from the other node. `None` if no frame has arrived.
+    /// Time since the last frame from the other node arrived. `None` if no frame has arrived.
     pub silent_for: Option<Duration>,
     /// Number of times that the nodes were connected, including the first time.
     pub connects: u64,
@@ -87,7 +87,7 @@ pub struct LinkSample {
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     state: AtomicU8,
-    /// Time at which the state has last changed. 0 if it has never changed.
+    /// Time of the last change of the state. 0 if the state has never changed.
     since: AtomicU64,
     life: AtomicU64,
     connects: AtomicU64,

@@ -80,8 +80,8 @@ pub trait Transport: Send + Sync + 'static {
         usize::MAX
     }
 
-    /// Sends a frame to the node `to`. Returns false if sending is not possible now. If it returns
-    /// false, it must not have sent anything. The node then tries again later, so the frame is not
+    /// Sends a frame to the node `to`. Returns false if sending is not possible now. In this case,
+    /// the transport must not have sent anything. The node tries again later, so the frame is not
     /// lost. Does not block. If the caller is in a turn, the frame may be sent when the turn
     /// commits.
     fn send(&self, to: &NodeName, frame: Incoming) -> bool;

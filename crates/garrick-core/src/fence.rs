@@ -217,7 +217,8 @@ mod membarrier {
         *REGISTERED.get_or_init(|| register() && command(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
     }
 
-    /// Returns once every running thread of the process has passed a full fence.
+    /// Waits until every running thread of the process has passed a full fence. Panics if the
+    /// system call fails.
     pub(super) fn expedited() {
         // A process that lost its registration, for example by a fork, gets it back here.
         assert!(

@@ -6,7 +6,7 @@
 //! time. [`prefetch`] is wait-free, and any thread may call it.
 
 /// Starts to load `bytes` bytes of memory, beginning at address `at`, into the caches of this core.
-/// Does not wait until they are loaded.
+/// Does not wait until the bytes are loaded.
 ///
 /// Does nothing on architectures other than x86-64, where stable Rust has no prefetch instruction.
 ///

@@ -24,9 +24,9 @@
 //! (`garrick_core::gate`). Then the stage checks the channels again, and goes to sleep. The stage
 //! at the other end of a channel compares its progress with the registered number once per batch.
 //! When a batch reaches that number, the stage at the other end sends one wake-up message. If the
-//! two stages can run in parallel, the message is sent immediately. If the waiting stage went to
-//! sleep on the same core, the message is delayed. It is sent when the waking stage has nothing
-//! more to do, or has taken a few more steps.
+//! two stages can run in parallel, or share a thread, the message is sent immediately. If the
+//! waiting stage went to sleep on another thread of the same core, the other stage delays the
+//! message until it has nothing more to do, or has taken a few more steps.
 //!
 //! # Ending
 //!

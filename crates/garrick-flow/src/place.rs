@@ -1,5 +1,5 @@
-//! Places: pairs of a thread and a core. Two places show whether a woken thread can run in parallel
-//! with the waking thread.
+//! Places: pairs of a thread and a core. A comparison of two places shows whether a sleeping
+//! thread, after it is woken, can run in parallel with the thread that wakes it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 

@@ -35,8 +35,9 @@ pub(crate) enum Wake {
     Panic,
 }
 
-/// Maximum number of steps for which a stage delays a wake-up. A few batches are worth a thread
-/// switch. With more steps, the woken stage would wait too long if the waking stage is slow.
+/// Maximum number of steps for which a stage delays the wake-up of another stage. In these steps,
+/// the stage handles a few batches, which are worth a thread switch. With more steps, the other
+/// stage would wait too long if the steps are slow.
 const HELD_STEPS_MAX: u32 = 8;
 
 thread_local! {

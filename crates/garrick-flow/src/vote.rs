@@ -41,7 +41,8 @@ pub(crate) struct Ballot {
     /// and read by every step.
     asked: AtomicBool,
     /// True after all stages have agreed to the stop, or a thread has overruled the vetoes. Written
-    /// by that stage or thread, and read by every step of a source.
+    /// by the thread that casts the last vote, requests the stop when all stages have ended, or
+    /// overrules the vetoes. Read by every step of a source.
     agreed: AtomicBool,
     /// The votes, indexed by the ids of the stages.
     votes: Mutex<Vec<Vote>>,
@@ -71,7 +72,7 @@ impl Ballot {
         !self.is_agreed() && self.is_asked() && self.count(&votes)
     }
 
-    /// Agrees to the stop, even if a stage vetoes.
+    /// Requests the stop, and marks it as agreed, even if a stage vetoes.
     pub(crate) fn overrule(&self) {
         // Release, both: pair with the Acquires in `is_asked` and `is_agreed`.
         self.asked.store(true, Release);

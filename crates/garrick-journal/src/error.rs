@@ -67,9 +67,9 @@ pub enum JournalError {
         /// Description of the damage.
         why: String,
     },
-    /// An event, the events of a turn, or a group is too large.
+    /// An event, the events of a turn, a group, or a saved state is too large for the log.
     TooLarge {
-        /// One of `an event`, `the events of a turn` and `a group`.
+        /// Words for the data that are too large, for example `an event` or `a group`.
         what: &'static str,
         /// Size in bytes.
         bytes: usize,
@@ -98,14 +98,16 @@ pub enum JournalError {
         /// Description of the error.
         why: String,
     },
-    /// A durable actor returns no message for an effect or a reminder.
+    /// [`DurableActor::due`](crate::DurableActor::due) has returned no message for an effect or a
+    /// reminder.
     Due {
         /// Name of the journal.
         journal: String,
         /// Key of the effect or the reminder.
         key: String,
     },
-    /// A durable actor returns no message for a letter.
+    /// [`DurableActor::letter`](crate::DurableActor::letter) has returned no message for a letter,
+    /// which is a message to another durable actor.
     Letter {
         /// Name of the journal.
         journal: String,

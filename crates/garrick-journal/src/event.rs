@@ -1,6 +1,6 @@
 //! Events of journals.
 
-/// The type of an event and the version of its encoding, which the user chooses.
+/// The type of an event, and the version of the event's encoding. The user chooses both numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct EventKind {
     /// Number of the type of the event or state.

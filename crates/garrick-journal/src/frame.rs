@@ -47,7 +47,7 @@ pub(crate) enum Frame<'a> {
 pub(crate) struct Commit {
     /// Number of the group.
     pub(crate) group: u64,
-    /// Position in the segment of the first frame of the group.
+    /// Position of the group's first frame in the segment.
     pub(crate) start: u32,
     /// Number of frames of the group before this frame.
     pub(crate) count: u32,
@@ -217,7 +217,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(Frame<'_>, usize), Flaw> {
     }
 }
 
-/// Returns the end of a group at a position in the bytes of a segment, if there is one.
+/// Returns the commit frame (the end of a group) at `position` in the bytes of a segment, if there
+/// is one.
 pub(crate) fn commit_at(bytes: &[u8], position: usize) -> Option<Commit> {
     let bytes = bytes.get(position..)?;
     if bytes.first_chunk() != Some(&(COMMIT_BYTES as u32).to_le_bytes()) {

@@ -33,8 +33,8 @@ pub struct Start {
     /// event.
     pub oldest: u64,
     /// Newest readable snapshot after which no event is missing. `oldest` is at most one more than
-    /// its number. `None` if there is no such snapshot. In this case, `oldest` is 1, or the event
-    /// `oldest` is whole.
+    /// the number of the snapshot. `None` if there is no such snapshot. In this case, `oldest` is
+    /// 1, or the event with the number `oldest` contains the whole state.
     pub snapshot: Option<Snapshot>,
 }
 
@@ -180,7 +180,7 @@ pub trait Log: Send + Sync + 'static {
     /// Adds a notice: an error that has lost no data.
     fn notice(&self, error: JournalError);
 
-    /// Removes and returns the notices, oldest first. A notice is an error of a snapshot or of a
-    /// compaction that has lost no data. At most 64 notices are kept.
+    /// Removes and returns the notices, oldest first. A notice is an error that has lost no data,
+    /// for example an error of a snapshot or of a compaction. At most 64 notices are kept.
     fn take_notices(&self) -> Vec<JournalError>;
 }

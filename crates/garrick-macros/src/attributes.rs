@@ -14,8 +14,8 @@ pub(crate) enum Place {
     /// A match arm, or code that rustc does not lint. Only `cfg` conditions are copied to this
     /// code.
     Bare,
-    /// A generated item that has its own documentation, so the documentation of the method is not
-    /// copied.
+    /// A generated item that has its own documentation. The `doc` attributes are not copied to this
+    /// item.
     Item,
     /// The variant of the message type.
     Variant,
@@ -23,8 +23,9 @@ pub(crate) enum Place {
     Send,
     /// The handle's method that returns an `Ask`.
     Ask,
-    /// The handle's method that an actor calls to ask, and which returns nothing. The documentation
-    /// of this method refers to the method that returns an `Ask`.
+    /// The handle's method that an actor calls to ask. This method returns nothing, because the
+    /// actor receives the answer as a message. The documentation of this method refers to the
+    /// method that returns an `Ask`.
     AskTo,
 }
 

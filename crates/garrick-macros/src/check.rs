@@ -42,7 +42,8 @@ impl Of {
     };
 }
 
-/// Returns the type of the `impl` block and the name of this type, if the block can be an actor.
+/// Returns the type of the `impl` block, and the last segment of the path of this type. Returns
+/// `None` if the block cannot be an actor.
 pub(crate) fn block(
     item: &ItemImpl,
     dialect: Dialect,
@@ -332,7 +333,8 @@ pub(crate) struct Taken {
     pub(crate) conditional: bool,
 }
 
-/// Returns true if the name `new` does not collide with the names `others`.
+/// Returns true if the name `new` does not collide with the names `others`. Otherwise reports an
+/// error.
 ///
 /// Two items that each depend on a `cfg` are not compared, because their conditions may exclude
 /// each other. If two colliding items are both present, rustc reports the collision.
@@ -351,7 +353,8 @@ pub(crate) fn name(new: &Taken, others: &[Taken], dialect: Dialect, errors: &mut
     rival.is_none()
 }
 
-/// Returns true if the generated handle can have a method of this name.
+/// Returns true if the generated handle can have a method with the name `method`. Otherwise reports
+/// an error.
 pub(crate) fn free_on_handle(method: &Ident, dialect: Dialect, errors: &mut Errors) -> bool {
     let or_skip = dialect.or_skip();
     let taken = names::is_of_handles(method);

@@ -28,8 +28,8 @@ impl Dialect {
         }
     }
 
-    /// Returns the end of an error message about a method. It suggests excluding the method from
-    /// the actor.
+    /// Returns the end of an error message about a method: the suggestion to exclude the method
+    /// from the actor.
     pub(crate) fn or_skip(self) -> String {
         let name = self.name();
         format!("or mark the method `#[{name}(skip)]` to exclude it from the actor")

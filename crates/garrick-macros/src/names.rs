@@ -8,8 +8,8 @@ use crate::dialect::Dialect;
 /// The names of the methods that every generated handle has.
 const OF_HANDLES: &[&str] = &["new", "address"];
 
-/// Returns the name of a method's variant: the method's name in camel case, such as `GetAll` for
-/// `get_all`.
+/// Returns the name of the variant that is generated for a method: the method's name in camel case,
+/// such as `GetAll` for `get_all`.
 pub(crate) fn variant_of(method: &Ident, dialect: Dialect) -> Result<Ident> {
     let name = camel_case(&method.unraw().to_string());
     let mut variant: Ident =

@@ -18,7 +18,7 @@ use crate::errors::Errors;
 const OPTIONS: &str = "a visibility such as `pub(crate)`, `name = \"...\"`, `handle = Name`, \
                        `message = Name`, `derive(Trait, ...)` and `crate = path`";
 
-/// The part of an error message that lists the options that only a durable actor has.
+/// The end of a list of options in an error message: the options that only a durable actor has.
 const OF_DURABLE: &str = ", and, for a state that is saved, `save` or `save = 1_000`";
 
 fn marks(dialect: Dialect) -> &'static str {

@@ -71,7 +71,7 @@ pub(crate) struct Message {
     pub(crate) returned: Returned,
 }
 
-/// A method that cannot handle a message, after an error about this method was reported.
+/// A method that cannot handle a message. An error about this method has already been reported.
 pub(crate) struct Rejected {
     /// The message that the method would handle if the method had no error.
     pub(crate) message: Message,

@@ -9,8 +9,8 @@ use crate::report::Report;
 use crate::scenario::{ROUNDS_MAX, Result};
 use crate::stop::Stop;
 
-/// Maximum number of parameters that a picture can show. The first parameter is its horizontal
-/// axis, and the second one distinguishes its lines.
+/// Maximum number of parameters that a picture can show. One parameter is the horizontal axis of
+/// the picture, and the other parameter distinguishes the lines.
 const AXES_MAX: usize = 2;
 
 /// Default number of measurements of each `Dut` at each point.

@@ -18,7 +18,7 @@ pub(crate) struct Machine {
     pub(crate) cpu: String,
     /// Number of cores that this process may use.
     pub(crate) cores: usize,
-    /// Operating system and architecture.
+    /// Operating system. On Linux on x86-64, also the architecture.
     pub(crate) system: String,
     /// `rustc --version` at build time.
     pub(crate) compiler: String,

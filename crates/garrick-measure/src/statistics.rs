@@ -75,8 +75,9 @@ impl Summary {
     }
 }
 
-/// Returns the number of outliers among `values`. An outlier is further from the median than three
-/// times the scaled median deviation.
+/// Returns the number of outliers among `values`. The distance of an outlier from the median is
+/// more than [`DEVIATIONS_MAX`] times the median absolute deviation, and more than
+/// [`DEVIATION_MIN`] times the median.
 pub(crate) fn outliers(values: &[f64]) -> usize {
     if values.is_empty() {
         return 0;

@@ -8,8 +8,9 @@ use garrick_measure::{Clock, Result, Stopwatch};
 /// Threads that wait to start together. Each thread returns a result.
 #[derive(Debug)]
 pub(crate) struct Crowd<R> {
-    /// Barrier for the threads and the measuring thread. All of them wait at it twice. After the
-    /// first wait, all threads are ready. After the second one, they begin to work.
+    /// Barrier for the threads and the measuring thread. All of them wait at the barrier twice.
+    /// After the first wait, all threads are ready. After the second wait, the threads begin to
+    /// work.
     barrier: Arc<Barrier>,
     threads: Vec<thread::JoinHandle<R>>,
 }

@@ -7,14 +7,14 @@
 //! | a stranger sends | the sponsor begins to shut down |
 //! | --- | --- |
 //! | G1. takes the read lock; refused if the gate is closed | E1. takes the write lock and closes the gate |
-//! | G2. pushes the message, and the token if it has got it | E2. sets DRAIN |
+//! | G2. pushes the message. If the push got the token, notifies the home | E2. sets DRAIN |
 //! | G3. unlocks | E3. the workers check if all is handled |
 //!
 //! If E1 comes before G1, the message is returned to its sender. If E1 comes after G3, E3 sees what
 //! G2 has pushed, and the message is handled. So every accepted message is handled, and no message
 //! is accepted after the shutdown has begun. If a sponsor has a gate, each message of a stranger
-//! costs two read-modify-writes of a shared word. If it has none, the message costs one load of a
-//! word that no thread writes.
+//! costs two read-modify-writes of a shared word. As long as no sponsor of the process has a gate,
+//! each message of a stranger costs one load of a word that no thread writes.
 //!
 //! The gate of a cell is the gate of its home. A cell in the shared queue has no worker, so its
 //! home is then the number of the gate.

@@ -12,9 +12,9 @@ use garrick_core::prim::unmodelled::AtomicU64;
 
 use crate::quiet;
 
-/// Maximum number of places that one search for a type checks. So at least this number of receiver
-/// types are counted separately. Types for which the search finds no place are counted together,
-/// under the name `others`.
+/// Maximum number of places of the table that are checked in one search for a type. So at least
+/// this number of receiver types are counted separately. Types for which the search finds no place
+/// are counted together, under the name `others`.
 const TYPES_MAX: usize = 64;
 
 /// Number of places in the hash table: twice the number of types that are sure to get a place. So
@@ -25,7 +25,8 @@ const PLACES: usize = 2 * TYPES_MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LetterReason {
-    /// The receiver had stopped, or stopped before it handled the message.
+    /// The receiver had already stopped when the message arrived, or stopped before it handled the
+    /// message.
     Stopped,
     /// The receiver failed before it handled the message.
     Failed,

@@ -95,8 +95,8 @@ const fn capacity<M>(step: u8) -> u16 {
 
 /// Returns an empty envelope for messages of type `M`. `before` is the index of the previous
 /// envelope's size, if there was a previous envelope. The new envelope has the next larger size, up
-/// to the largest size. The previous envelope may be a note, which is small even if messages are
-/// large.
+/// to the largest size, and has room for at least one message. So after a note (an envelope with
+/// one value), which can be smaller than a message, the size may grow by more than one step.
 #[inline]
 pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     let least = const { pool::envelope_step(stride::<M>()) };

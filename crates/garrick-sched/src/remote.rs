@@ -52,8 +52,8 @@ pub(crate) struct Remote {
     own_gate: Gate,
 }
 
-/// A group of threads (hands) that run the workers of a sponsor. Implemented by the crew, whose
-/// type belongs to a layer above.
+/// The crew of a sponsor: the group of threads (hands) that run its workers. The type that
+/// implements this trait belongs to a layer above.
 pub(crate) trait Serve: Send + Sync {
     /// Gives a seat (the state of a worker) to an idle thread (hand), which then runs the worker.
     /// The caller owns the seat, but does not run the worker.
@@ -306,8 +306,7 @@ impl Remote {
         spared == 0
     }
 
-    /// Sets that the threads that ask the next `questions` questions must not run this worker
-    /// themselves.
+    /// Forbids the threads that ask the next `questions` questions to run this worker themselves.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
     }

@@ -99,14 +99,14 @@ pub(crate) struct RunQueue {
     entries: AtomicPtr<Entry>,
     /// Capacity minus one. The capacity is a power of two.
     mask: AtomicUsize,
-    /// Number of the oldest entry. A mask converts the numbers into indices.
+    /// Sequence number of the oldest entry. A mask converts the numbers into indices.
     head: AtomicUsize,
-    /// Number of the next entry to push.
+    /// Sequence number of the next entry to push.
     tail: AtomicUsize,
     /// `head + capacity` at the last check. The ring certainly has room for entries with smaller
     /// numbers.
     room_end: Cell<usize>,
-    /// Number of the last turn that pushed an entry.
+    /// Sequence number of the last turn that pushed an entry.
     turn: AtomicU64,
     /// Value of `tail` before the first push of the last turn that pushed an entry.
     mark: AtomicUsize,
@@ -433,13 +433,13 @@ impl Drop for RunQueue {
     }
 }
 
-/// The handoff: a place for one cell with a message. This is the first cell that was woken while
-/// the place was empty. The cell runs next, while the cell and its message are still in the cache.
+/// The handoff: a place for one cell with a message. A cell that is woken while the place is empty
+/// can be put there. It then runs next, while the cell and its message are still in the cache.
 /// Moreover, a cell in this place needs no index arithmetic of the ring.
 pub(crate) struct Handoff {
     /// The handoff cell, which runs next, or null if there is none.
     cell: AtomicPtr<Header>,
-    /// Number of the turn that made the cell the handoff cell (the cell that runs next).
+    /// Sequence number of the turn that made the cell the handoff cell (the cell that runs next).
     turn: AtomicU64,
     slot: UnsafeCell<Slot>,
 }

@@ -37,7 +37,8 @@ pub(crate) struct Patience {
     /// Time at which the first byte of the incomplete frame was seen.
     began: Option<Nanos>,
     waiting: Option<Waiting>,
-    /// Time at which the current timer expires. `None` if it has expired.
+    /// Time at which the current timer expires. `None` if the timer has expired, or if no timer was
+    /// set yet.
     rings: Option<Nanos>,
     /// Number of timers that have been set so far.
     alarms: u64,
@@ -99,7 +100,7 @@ impl Patience {
         }
     }
 
-    /// Returns a timer for `deadline`, unless the current timer expires before `deadline`.
+    /// Returns a timer for `deadline`, unless the current timer expires at or before `deadline`.
     fn alarm(&mut self, now: Nanos, deadline: Nanos) -> Option<Alarm> {
         if self.rings.is_some_and(|rings| rings <= deadline) {
             return None;

@@ -166,7 +166,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Creates a check named `name`. The name is part of the names of its files.
+    /// Creates a check named `name`. The names of the files of a failure contain `name`.
     ///
     /// # Panics
     /// Panics if one of the environment variables `GARRICK_SIM`, `GARRICK_SIM_SEED` and
@@ -509,10 +509,10 @@ impl Runner<'_> {
         Ok(self.report)
     }
 
-    /// Returns the method that reduces the number of runs in a search of all orders. The best
-    /// method finds new orders only from the steps of earlier runs, so it would miss a crash that
-    /// no earlier run contains. So if crashes or partitions are possible, the search uses sleep
-    /// sets instead.
+    /// Returns the method that reduces the number of runs in a search of all orders.
+    /// [`Reduction::Optimal`] finds new orders only from the steps of earlier runs, so it would
+    /// miss a crash that no earlier run contains. If nodes may crash, if partitions may begin, or
+    /// if the faults end before the run ends, returns [`Reduction::Sleep`] instead.
     fn reduction(&mut self, seed: u64) -> Reduction {
         let sim = self.set_up(seed);
         if sim.faults_and_links().0.have_outages() {

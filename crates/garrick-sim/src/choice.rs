@@ -9,7 +9,8 @@ use crate::stage;
 /// one task, because they are not independent: stages may use the same channels.
 const ALL: u64 = 0;
 
-/// Bit that is set in the chain of a choice that the simulation itself offers, such as a crash.
+/// Bit that is set in the [`chain`](Action::chain) of a choice that the simulation itself offers,
+/// such as a crash.
 const OTHER: u64 = 1 << 63;
 
 impl Action for Choice {

@@ -25,7 +25,7 @@ const DRIFT: u64 = 0x64_7269_6674;
 
 /// One million, for parts per million.
 const MILLION: i32 = 1_000_000;
-/// Limits of the drift of a clock, in parts per million.
+/// Minimum drift of a clock, in parts per million. The clock then runs at half speed.
 const DRIFT_MIN: i32 = -MILLION / 2;
 const DRIFT_MAX: i32 = MILLION;
 

@@ -30,7 +30,7 @@ pub struct Crashed(pub String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restarted(pub String);
 
-/// A fact that the simulation itself records: a partition has begun that cuts these nodes off.
+/// A fact that the simulation itself records: a partition that cuts these nodes off has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut(pub String);
 

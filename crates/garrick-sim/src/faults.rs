@@ -13,8 +13,8 @@ use crate::search::Rng;
 /// before the next message arrives.
 const LOSES_SENT: u32 = 500;
 
-/// The turns that fail, the nodes that crash, and the partitions of the network, as returned by
-/// [`Sim::faults`](crate::Sim::faults).
+/// The settings for failing turns, crashing nodes and partitions of the network.
+/// [`Sim::faults`](crate::Sim::faults) returns these settings.
 #[derive(Debug)]
 pub struct Faults {
     fails: Vec<Failing>,
@@ -100,8 +100,8 @@ pub(crate) struct Crashing {
 }
 
 impl Faults {
-    /// Makes turns of actors of type `A` fail with a probability of `per_mille` / 1000. A turn that
-    /// fails panics when it commits, so the turn is undone, and the actor's supervisor decides what
+    /// Makes turns of actors of type `A` fail with a probability of `per_mille` / 1000. Such a turn
+    /// panics when it commits, so the turn is undone, and the actor's supervisor decides what
     /// happens to the actor.
     ///
     /// # Panics

@@ -12,11 +12,11 @@ impl Node {
     /// Runs a graph on this node. The simulation runs the steps of each stage like the turns of an
     /// actor: a step of a stage and the delivery of a message are choices of the same search.
     ///
-    /// A stage that panics is restarted or ends as in production, and is a failure of the run,
-    /// unless [`Sim::allow_failures`] was called. Threads, cores and stack sizes of teams have no
-    /// effect. A crash of the node drops all stages, with the messages in their channels. To run
-    /// the graph again after a crash, build and run it in the start function of
-    /// [`Sim::restarting`].
+    /// A panic of a stage restarts or ends the stage, as in production. Unless
+    /// [`Sim::allow_failures`] was called, the panic is also a failure of the run. Threads, cores
+    /// and stack sizes of teams have no effect. A crash of the node drops all stages, with the
+    /// messages in their channels. To run the graph again after a crash, build and run it in the
+    /// start function of [`Sim::restarting`].
     ///
     /// Actors on this node may have ends of the graph's channels. If an actor on another node has
     /// such an end and wakes a stage, this is a failure of the run, because channels are shared

@@ -55,7 +55,7 @@ pub enum Kind {
     Eventually,
     /// A property that must hold at the end of the run.
     AtEnd,
-    /// The property that no actor fails, unless the simulation makes it fail.
+    /// The property that no actor or stage fails, except for failures that the simulation causes.
     NoFailure,
 }
 
@@ -115,13 +115,15 @@ impl Properties {
         Ok(())
     }
 
-    /// Begins the time limits of the properties that must become true at some time.
+    /// Records that the faults have ceased, and checks the properties that must become true at some
+    /// time.
     pub(crate) fn begin_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
         self.is_calm = true;
         self.check_calm(facts)
     }
 
-    /// Checks which of the properties that must become true at some time hold now.
+    /// Checks the properties that must become true at some time. Records which of these properties
+    /// hold now.
     fn check_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
         for awaited in self.eventually.iter_mut().filter(|awaited| !awaited.held) {
             let holds = &mut awaited.holds;
@@ -141,7 +143,8 @@ impl Properties {
         open.map(|awaited| awaited.within).max()
     }
 
-    /// Returns an error if a property has not become true within its time limit.
+    /// Returns an error if a property that must become true has not been true since the faults have
+    /// ceased.
     pub(crate) fn check_awaited(&self) -> Result<(), Broken> {
         match self.eventually.iter().find(|awaited| !awaited.held) {
             None => Ok(()),

@@ -64,7 +64,8 @@ pub(crate) struct Limits {
     /// faults at the end of a run.
     pub(crate) steps_max: u32,
     /// True if each crash and each partition has a random step before which it cannot begin.
-    /// Otherwise, most outages would begin early in the run, because they are always possible.
+    /// Without such steps, most outages would begin early in the run, because they are always
+    /// possible.
     pub(crate) has_onsets: bool,
     /// True in a search of all orders.
     pub(crate) is_search_of_all: bool,

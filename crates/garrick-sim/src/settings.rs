@@ -63,7 +63,7 @@ impl Default for Settings {
     }
 }
 
-/// The error returned for settings that do not exist.
+/// The error returned for a setting that does not exist or has a wrong value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
     setting: String,
@@ -101,7 +101,7 @@ impl FromStr for Settings {
 }
 
 impl Settings {
-    /// Applies a setting. Returns `None` if it does not exist.
+    /// Applies a setting. Returns `None` if the setting does not exist or has a wrong value.
     fn set(&mut self, setting: &str) -> Option<()> {
         let (name, value) = setting.split_once(':').unwrap_or((setting, ""));
         match (name, value) {

@@ -31,7 +31,7 @@ const CERTAINLY: u32 = 1000;
 /// A function that starts the actors of a node.
 type Start = Box<dyn FnMut(&Node)>;
 
-/// One run of a simulated program. The closure that is passed to [`Sim::check`] sets it up.
+/// One run of a simulated program. The closure that is passed to [`Sim::check`] sets the run up.
 pub struct Sim {
     /// Guard of the observer that records facts. This field is dropped first, so no facts are
     /// recorded while the tasks are dropped.
@@ -221,10 +221,12 @@ impl Sim {
     }
 
     /// Declares a property that must hold at least once within the time `within` after the faults
-    /// have ceased. A property that held only before the faults have ceased counts as broken.
+    /// have ceased. A property that held only before the faults have ceased counts as broken. If
+    /// several properties are declared in this way, the longest of their time limits applies to all
+    /// of them.
     ///
-    /// The faults cease when nothing is left to do, when the run has too many steps, or at the time
-    /// that [`Faults::cease_after`] sets.
+    /// The faults cease when nothing is left to do, when the run has too many steps, or at the
+    /// moment that [`Faults::cease_after`] or [`Faults::cease_after_steps`] sets.
     pub fn eventually(
         &mut self,
         name: impl Into<String>,

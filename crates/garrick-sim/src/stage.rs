@@ -7,7 +7,7 @@
 //! - Its failures do not go to a supervisor.
 //! - Its steps change memory that other stages see at once: the rings of the channels. Actors with
 //!   an end of a channel see this memory, too. So the effect of a step is not limited to one task,
-//!   and two steps must not be exchanged as if they were independent.
+//!   and the search must not treat two steps as independent.
 
 use std::cell::Cell;
 

@@ -311,7 +311,8 @@ fn millis(time: Nanos) -> String {
         .to_owned()
 }
 
-/// Returns a name that Mermaid accepts.
+/// Replaces each character that is neither a letter nor a digit with `_`, so that Mermaid accepts
+/// the name.
 fn word(name: &str) -> String {
     name.chars()
         .map(|c| if c.is_alphanumeric() { c } else { '_' })

@@ -23,7 +23,7 @@ struct Watched {
     /// A number that grows with each step of a run, and at the end of a run. Odd within a run, and
     /// even between two runs.
     steps: AtomicU64,
-    /// Number of the step in the run.
+    /// Index of the current step in the run.
     step: AtomicU64,
 }
 

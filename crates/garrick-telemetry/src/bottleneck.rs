@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::snapshot::{Edge, Node, NodeKind, Pipeline, Snapshot, State};
 
-/// Minimum filled share at which a channel counts as full. The share is below 1, because a sender
-/// often waits until there is room for a whole batch.
+/// Minimum fill at which a channel counts as full. This limit is below 1, because a sender often
+/// waits until there is room for a whole batch.
 pub(crate) const FULL_MIN: f64 = 0.75;
 
 /// Minimum load of a stage that can be a bottleneck. A stage with a lower load has time for more
@@ -140,8 +140,8 @@ fn pipeline_of(stages: &[Stage<'_>]) -> Pipeline {
 
 /// Returns the stage that limits the pipeline, or `None` if there is none. Prefers a stage whose
 /// input is full and whose output is not, and then a stage with a higher load. If several stages
-/// have equal loads, returns the last one, because the stages before it may be busy only because
-/// they send more messages to it.
+/// have equal loads, returns the last of these stages: the earlier ones may be busy only because
+/// they send more messages to the last one.
 fn bottleneck<'a, 's>(stages: &'a [Stage<'s>]) -> Option<&'a Stage<'s>> {
     let loaded = stages.iter().filter(|stage| stage.load() >= LOAD_MIN);
     loaded.reduce(|best, next| {

@@ -6,9 +6,9 @@
 //!   series b              v   v   ....  v      began later: no earlier points
 //! ```
 //!
-//! All series end at the newest point. When a node, edge or sponsor no longer exists, its series
-//! are dropped. When the maximum number of series is reached, new series are only counted, not
-//! recorded.
+//! All series end at the newest point. When the node, edge or other item of a series no longer
+//! exists, the series is dropped. When the maximum number of series is reached, new series are only
+//! counted, not recorded.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -39,18 +39,19 @@ pub struct HistoryReport {
     pub omitted: u64,
 }
 
-/// The history of one value of a node, an edge, a sponsor or the process.
+/// The history of one value of the process, or of a node, an edge, a sponsor, a journal, a link or
+/// a kind of entities.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
-    /// Identifier of the node, edge or sponsor that the value belongs to, or `process` if it
-    /// belongs to the process.
+    /// Identifier of the node, edge, sponsor or other item that the value belongs to. `process` for
+    /// a value of the process.
     pub id: String,
-    /// Name of the value, such as `rate` or `waiting`. The values `rate` and `turn_rate` are
-    /// averages over the time since the previous point. `fill` is a share of the channel's
-    /// capacity, 0 to 1.
+    /// Name of the value, such as `rate` or `waiting`. The values `rate`, `turn_rate`, `sent_rate`
+    /// and `received_rate` are averages over the time since the previous point. `fill` is a share
+    /// of the channel's capacity, from 0 to 1.
     pub probe: String,
     /// The values at the times in [`HistoryReport::unix_ms`]. A value is `None` (`null` in JSON) if
-    /// it was unknown, or if the node, edge or sponsor did not exist yet.
+    /// it was unknown, or if the item did not exist yet.
     pub values: Vec<Option<f32>>,
 }
 
@@ -63,7 +64,7 @@ struct Track {
     values: VecDeque<f32>,
     /// Total count at the last point, from which the rate at the next point is computed.
     count: Option<u64>,
-    /// Number of the last point at which this series had a value.
+    /// Sequence number of the last point at which this series had a value.
     seen: u64,
 }
 

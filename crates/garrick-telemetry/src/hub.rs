@@ -51,7 +51,8 @@ impl Frame {
         self.json.get_or_init(render).clone()
     }
 
-    /// Returns the snapshot as a server-sent event. The event's id is the number of the snapshot.
+    /// Returns the snapshot as a server-sent event. The event's id is the sequence number of the
+    /// snapshot.
     pub(crate) fn event(&self) -> Bytes {
         let render = || {
             let mut event = format!("id: {}\ndata: ", self.snapshot.sequence).into_bytes();
@@ -72,7 +73,7 @@ pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
 /// The last alert changes. All changes are numbered from 0.
 #[derive(Debug, Default)]
 struct Log {
-    /// Number of the oldest alert change that is kept.
+    /// Sequence number of the oldest alert change that is kept.
     first: u64,
     /// The last alert changes, each as a server-sent event.
     kept: VecDeque<Bytes>,
@@ -145,13 +146,14 @@ impl Hub {
         self.newest.subscribe()
     }
 
-    /// Returns the number that the next alert change will get.
+    /// Returns the sequence number that the next alert change will get.
     pub(crate) fn transitions(&self) -> u64 {
         self.log().end()
     }
 
-    /// Returns the alert changes that the hub still keeps, beginning with the number `first`, as
-    /// server-sent events. Also returns the number that the next change will get.
+    /// Returns the alert changes that the hub still keeps, beginning with the sequence number
+    /// `first`, as server-sent events. Also returns the sequence number that the next change will
+    /// get.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();
         let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);

@@ -269,8 +269,8 @@ impl<'a> Exported<'a> {
         ]
     }
 
-    /// Returns the labels of an alert: the kind, place and label of the item that has the value,
-    /// and the name of the value.
+    /// Returns the labels of an alert: the kind, place and label of the item that the alert is
+    /// about, and the name of the value that is beyond a threshold.
     fn alert_labels(&self, alert: &'a Alert) -> Labels<'a> {
         let edges = || self.snapshot.edges.iter().find(|edge| edge.id == alert.on);
         let sponsors = || self.snapshot.sponsors.iter().find(|s| s.id == alert.on);

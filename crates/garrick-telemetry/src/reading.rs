@@ -225,8 +225,8 @@ pub struct ActorReading {
     /// Lower limit for the time that the oldest message in the mailbox has waited, in nanoseconds.
     /// 0 if the time is unknown.
     pub oldest_nanos: u64,
-    /// Estimated total duration of all turns of the actor since it was first listed, in
-    /// nanoseconds.
+    /// Estimated total duration of all turns of the actor, in nanoseconds, since the actor was
+    /// first listed in [`Reading::outstanding`].
     pub busy_nanos: u64,
 }
 

@@ -16,9 +16,8 @@
 //! ```
 //!
 //! Totals count from the creation of the node, edge or sponsor that they belong to. Rates are per
-//! second. Rates and percentiles cover the last [`Snapshot::window`] seconds, or the time since the
-//! start if that is shorter. Rates are correct from the second snapshot on. A value that the source
-//! does not know is `null`.
+//! second. Rates and percentiles cover the last [`Snapshot::window`] seconds. Rates are correct
+//! from the second snapshot on. A value that the source does not know is `null`.
 
 mod cluster;
 
@@ -33,14 +32,15 @@ pub use cluster::{KindStatus, LinkState, LinkStatus, MemberState, MemberStatus, 
 /// The state of a process at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Number of the snapshot. The first snapshot after the start of the telemetry has the number
-    /// 0. A reader that has missed snapshots sees a gap in the numbers.
+    /// Sequence number of the snapshot. The first snapshot after the start of the telemetry has the
+    /// number 0. A reader that has missed snapshots sees a gap in the numbers.
     pub sequence: u64,
     /// Time of the snapshot: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
     /// Seconds since the start of the telemetry.
     pub uptime: f64,
-    /// Length of the time window over which rates and percentiles are computed, in seconds.
+    /// Length of the time window over which rates and percentiles are computed, in seconds. At
+    /// first, the window is as long as [`uptime`](Self::uptime).
     pub window: f64,
     /// The process, and the resources that it uses.
     pub process: Process,
@@ -248,11 +248,11 @@ pub struct Node {
     #[serde(default)]
     pub growth: Option<f64>,
     /// Durations of the actors' turns, in seconds. The values are estimates, because only some
-    /// turns are timed. `None` for a stage, or if it is unknown.
+    /// turns are timed. `None` for a stage, or if the durations are unknown.
     #[serde(default)]
     pub turn_seconds: Option<Histogram>,
     /// Times that messages have waited before the actors handled them, in seconds. Only some
-    /// messages are measured. `None` for a stage, or if it is unknown.
+    /// messages are measured. `None` for a stage, or if the times are unknown.
     #[serde(default)]
     pub wait_seconds: Option<Histogram>,
     /// Kinds of messages that the actors of the group have handled. The kind that used the most
@@ -428,7 +428,7 @@ pub struct SponsorStatus {
     #[serde(default)]
     pub ready: Option<u64>,
     /// Times that messages have waited before the workers handled them, in seconds. Only some
-    /// messages are measured. `None` if it is unknown.
+    /// messages are measured. `None` if the times are unknown.
     #[serde(default)]
     pub wait_seconds: Option<Histogram>,
     /// Total number of dead letters: accepted messages that were not handled.

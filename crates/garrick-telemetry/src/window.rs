@@ -40,8 +40,7 @@ impl Pace {
     }
 }
 
-/// Time of a sample, and the `Pace` of the window: its length, and the minimum time between its
-/// points.
+/// Time of a sample, and the [`Pace`] of the window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) pace: Pace,
@@ -133,8 +132,8 @@ impl Meter {
         self.total
     }
 
-    /// Returns the growth within the window. If the oldest value is newer than the start of the
-    /// window, the growth begins at zero.
+    /// Returns the growth within the window. If no recorded value is as old as the window, returns
+    /// the total count.
     pub(crate) fn growth(&self, at: At) -> u64 {
         let oldest = self.recent.points.front();
         let oldest = oldest.filter(|point| at.now.saturating_sub(point.0) >= at.pace.window);

@@ -143,8 +143,9 @@ where
 type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;
 
 /// An obligation to deliver a result to the actor. If the promise is dropped,
-/// [`BlockingError::Ended`] is delivered instead. A promise is created when the work begins. If the
-/// turn that requested the work is undone, the work never begins, and no result is delivered.
+/// [`BlockingError::Ended`] is delivered instead. A promise is created when the work is passed to
+/// the tokio runtime. If the turn that requested the work is undone, no promise is created, and no
+/// result is delivered.
 struct Promise<R>(Option<Give<R>>);
 
 impl<R> Promise<R> {
@@ -175,7 +176,7 @@ struct Errand<W, R> {
     /// The tokio runtime whose threads run the work, or `None` for the current runtime.
     runtime: Option<Handle>,
     /// The work, and the function that delivers its result. This field is `None` after the work has
-    /// begun.
+    /// been passed to the tokio runtime.
     work: Option<(W, Give<R>)>,
 }
 

@@ -230,8 +230,8 @@ pub async fn shutdown_on_signal(system: System) -> io::Result<Ending> {
 /// `main`.
 ///
 /// # Errors
-/// Returns an error if the caller is in the context of a tokio runtime, or if
-/// [`shutdown_on_signal`] fails.
+/// Returns an error if the caller is in the context of a tokio runtime, if the runtime of this
+/// function cannot be created, or if [`shutdown_on_signal`] fails.
 ///
 /// # Examples
 /// ```no_run

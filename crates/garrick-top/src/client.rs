@@ -13,8 +13,8 @@ use crate::events::Events;
 use crate::target::Target;
 use crate::text;
 
-/// Time limit for a process to accept a connection. The same limit applies to the beginning of its
-/// response.
+/// Time limit of each step before a response: the lookup of the host, the connection to the
+/// process, and the wait for the beginning of the response.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
 /// Time limit for a process to send a whole snapshot.
@@ -27,7 +27,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(40);
 /// Maximum size of a snapshot, in bytes.
 const BYTES_MAX: u64 = 32 << 20;
 
-/// Maximum length of the explanation of a failure, in bytes.
+/// Maximum length, in bytes, of a response that explains a failure.
 const SAID_MAX: u64 = 2000;
 
 /// Size of the network read buffer, in bytes. A snapshot with a hundred rows fits.

@@ -21,15 +21,15 @@ const BUSY_MIN: f64 = 0.05;
 pub(crate) struct Detail {
     /// Name of the row.
     pub(crate) title: String,
-    /// Text about the row. It contains the values that have no column in the table, and those that
-    /// have a column on wide screens only.
+    /// Text about the row. The text contains the values that have no column in the table, and the
+    /// values that have a column on wide screens only.
     pub(crate) facts: String,
-    /// Text about the remarkable actors of a group, such as the one with the longest mailbox. The
+    /// Text about the remarkable actors of a group, such as the actor with the longest mailbox. The
     /// text is shown only on a high screen.
     pub(crate) outstanding: String,
     /// A share to draw as a bar: its label, the share, and a text to show next to it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
-    /// Messages or turns per second.
+    /// Rate per second, such as the rate of messages, turns or created entities.
     pub(crate) rate: Option<f64>,
 }
 
@@ -122,8 +122,8 @@ fn node(node: &Node, snapshot: &Snapshot) -> Detail {
     }
 }
 
-/// Describes the remarkable actors of a group: the last failure, the longest mailbox and the
-/// busiest actor.
+/// Describes the remarkable actors of a group: the actors with the last failure, the longest
+/// mailbox, the oldest waiting message and the highest load.
 fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     let mut failures = snapshot.recent_failures.iter();
     let last = failures.find(|one| one.name == node.name && one.place == node.place);

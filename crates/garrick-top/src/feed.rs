@@ -30,9 +30,9 @@ pub(crate) enum Word {
     },
 }
 
-/// Passes a snapshot of a process to `tell` every `interval`. Calls `tell` also for each loss of
-/// the connection. Stops when `tell` returns false. Blocks while it reads from the network, and
-/// between two attempts to connect.
+/// Passes a snapshot of a process to `tell` every `interval`, the history once for each connection,
+/// and a notification of each loss of the connection. Stops when `tell` returns false. Blocks
+/// during reads from the network, and between two attempts to connect.
 pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word) -> bool) {
     let mut wait = WAIT_MIN;
     loop {
@@ -52,8 +52,8 @@ pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word
     }
 }
 
-/// Passes the snapshots of one connection to `tell`. Returns an error when the connection is lost.
-/// Returns `Ok` when `tell` returns false.
+/// Passes the snapshots and the history of one connection to `tell`. Returns an error when the
+/// connection is lost. Returns `Ok` when `tell` returns false.
 fn follow(
     client: &Client,
     interval: Duration,
@@ -93,8 +93,8 @@ struct Told {
 }
 
 impl Told {
-    /// Passes `snapshot` to `tell`, unless the same snapshot was passed before. First makes its
-    /// texts safe to show. Returns false if the receiver has been dropped.
+    /// Makes the texts of `snapshot` safe to show, passes the snapshot to `tell`, and returns the
+    /// result of `tell`. If this snapshot or a later one was already passed, only returns true.
     fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Word) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;

@@ -18,7 +18,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Adds the rates of `snapshot`, and removes all ids that are not in it.
+    /// Adds the rates of `snapshot`, and removes the rates of all rows that are not in `snapshot`.
     pub(crate) fn push(&mut self, snapshot: &Snapshot) {
         let mut old = std::mem::take(&mut self.rates);
         for (id, rate) in rates(snapshot).take(ROWS_MAX) {

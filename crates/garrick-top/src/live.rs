@@ -1,4 +1,4 @@
-//! The terminal, and the threads that wait for input and for the process.
+//! The terminal, and the threads that wait for input and for the watched process.
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
@@ -20,20 +20,21 @@ const NEWS_MAX: usize = 16;
 
 /// An event that can change the screen.
 enum News {
-    /// The process has sent a snapshot or its history, or the connection to it is lost.
+    /// The watched process has sent a snapshot or its history, or the connection to the watched
+    /// process is lost.
     Word(Word),
     /// A key was pressed.
     Key(KeyEvent),
     /// The size of the terminal has changed.
     Resized,
-    /// The process has received a signal to exit, for example after Ctrl+C.
+    /// This program has received a signal to exit, for example after Ctrl+C.
     Ended,
     /// A required thread has stopped. The string is the reason.
     Broken(String),
 }
 
-/// Terminal in raw mode. It is restored on drop. After a panic it is restored before the message is
-/// printed.
+/// Terminal in raw mode. The terminal is restored on drop. After a panic, the terminal is restored
+/// before the message of the panic is printed.
 struct Screen(DefaultTerminal);
 
 impl Screen {

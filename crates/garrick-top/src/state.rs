@@ -1,5 +1,5 @@
-//! State of the screen. Keys and messages from the process change this state. Uses no terminal,
-//! clock or network.
+//! State of the screen. Keys and messages from the watched process change this state. This module
+//! uses no terminal, clock or network.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub(crate) struct View {
     pub(crate) first: usize,
 }
 
-/// The step that follows after a key or a message from the process was handled.
+/// The next step of the program after it has handled a key or a message from the watched process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Next {
     /// Nothing has changed, so the screen is not drawn.

@@ -44,8 +44,8 @@ impl Tab {
         Self::Kinds,
     ];
 
-    /// Returns the tables for `snapshot`. The tables of metrics, of journals and of clusters are
-    /// missing if the process has nothing to show in them, which is usual.
+    /// Returns the tables for `snapshot`. A table of metrics, of journals or of clusters is
+    /// included only if it has rows. For most processes, these tables have no rows.
     pub(crate) fn offered(snapshot: &Snapshot) -> Vec<Self> {
         let is_usual = |tab: &Self| *tab as usize <= Self::Alerts as usize;
         let tabs = Self::ALL.into_iter();

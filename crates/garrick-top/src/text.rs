@@ -1,10 +1,10 @@
 //! Makes text from other processes safe to print, and measures its width like terminals do.
 //!
-//! Names come from another process. Some characters must not reach a terminal. Control characters
-//! and escape sequences control the terminal, some characters change the direction of the text, and
-//! some have no width. Such characters are shown as escapes, for example `\u{1b}`. Width is that of
-//! the Unicode standard: two columns for most East Asian characters and emoji, and none for
-//! combining marks.
+//! Names come from another process. Some characters must not reach a terminal: control characters
+//! and escape sequences control the terminal, and some invisible characters change the direction or
+//! the layout of the text. Such characters are shown as escapes, for example `\u{1b}`. The width of
+//! a text is that of the Unicode standard: two columns for most East Asian characters and emoji,
+//! and none for combining marks.
 
 use std::sync::Arc;
 

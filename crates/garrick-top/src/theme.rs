@@ -17,8 +17,8 @@ impl Theme {
     pub(crate) const COLORS: Self = Self { has_colors: true };
     pub(crate) const PLAIN: Self = Self { has_colors: false };
 
-    /// Returns the theme that the user has chosen by the environment, as described in
-    /// <https://no-color.org>.
+    /// Returns the theme that the user has chosen by the environment variable `NO_COLOR`, as
+    /// described in <https://no-color.org>.
     pub(crate) fn wanted() -> Self {
         match env::var_os("NO_COLOR") {
             Some(value) if !value.is_empty() => Self::PLAIN,

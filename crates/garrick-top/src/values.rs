@@ -26,9 +26,9 @@ pub(crate) enum Value {
     Bar(f64),
     /// Any other number.
     Number(f64),
-    /// Seconds that are shown like a clock.
+    /// A duration in seconds, which is shown like a clock, such as `1:02:03`.
     Span(f64),
-    /// Seconds, or a fraction of a second.
+    /// A duration in seconds, which is shown with a unit, such as `12.5 ms`.
     Time(f64),
 }
 
@@ -53,7 +53,8 @@ impl Value {
         Self::Text(text.to_owned())
     }
 
-    /// Formats the value for a screen, with three significant digits.
+    /// Formats the value for a screen. A count of at least 10,000 is shown with three significant
+    /// digits.
     pub(crate) fn short(&self) -> String {
         match self {
             Self::Count(count) if *count < 10_000 => count.to_string(),

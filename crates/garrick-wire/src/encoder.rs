@@ -1,8 +1,8 @@
 //! Writes values to a buffer.
 //!
 //! The buffer is longer than the written part of the message: it ends with zeros, which are
-//! overwritten later. So the encoder can always copy a fixed number of bytes, even if the number to
-//! be written is shorter. Such a copy needs a single bounds check and no function call.
+//! overwritten later. So the encoder can always copy a fixed number of bytes, even if the value to
+//! be written has fewer bytes. Such a copy needs a single bounds check and no function call.
 //!
 //! ```text
 //!   | before | written | zeros |
@@ -214,8 +214,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         Ok(())
     }
 
-    /// Writes the first `len` bytes of `bytes`. May copy all of `bytes`, but the next write then
-    /// overwrites the others.
+    /// Writes the first `len` bytes of `bytes`. Copies all of `bytes` into the buffer, but the next
+    /// write overwrites the bytes after the first `len`.
     #[inline]
     fn put<const N: usize>(&mut self, bytes: [u8; N], len: usize) -> Result<(), WireError> {
         match self

@@ -20,8 +20,8 @@
 //! # Ok::<(), garrick_wire::WireError>(())
 //! ```
 //!
-//! - [`Limits`] bound the bytes, the levels and the memory of a message, before anything is
-//!   allocated. Decoding never panics.
+//! - [`Limits`] sets the maximum length, nesting depth and memory of a message. Memory is counted
+//!   before it is allocated. Decoding never panics.
 //! - A context can be lent to all types within a message. For example, a reply or an address is
 //!   moved into a table of the context: see [`Wire`].
 //! - [`lock!`] makes a test that compares the messages with a file, and finds changes that other

@@ -2,8 +2,7 @@
 //!
 //! A message is a sequence of fields. Each field consists of a key and a value. The key contains
 //! the number of the field and the shape of the value. The field numbers ascend, so no field occurs
-//! twice. An encoded enum begins with the number of its variant, which the fields of the variant
-//! follow.
+//! twice. An encoded enum begins with the number of its variant. The fields of the variant follow.
 
 use std::fmt;
 

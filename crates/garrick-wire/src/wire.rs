@@ -117,8 +117,8 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     /// nothing, because the name of a basic type is enough.
     fn describe(_schema: &mut Schema) {}
 
-    /// Shape of a field of this type. It differs from `SHAPE` only for options, also in a `Box` or
-    /// `Arc`: a field with `Some` has the shape of the value in the option.
+    /// Shape of a field of this type. The shape differs from `SHAPE` only for an option, and for a
+    /// `Box` or `Arc` of an option: a field with `Some` has the shape of the value in the option.
     #[doc(hidden)]
     const FIELD_SHAPE: Shape = Self::SHAPE;
 

@@ -2,7 +2,8 @@
 //!
 //! A [`Reply`] that leads to an actor is a callback. Answering the reply sends a message to the
 //! actor. Dropping the reply sends a message with [`NoReply::Dropped`]. A small task polls a
-//! pending [`Ask`]. The waker of the poll sends a message to this task, so that it polls again.
+//! pending [`Ask`]. The waker of the poll sends a message to this task, so that the task polls the
+//! ask again.
 
 use std::future::Future;
 use std::marker::PhantomData;

@@ -13,10 +13,10 @@
 //! ```
 //!
 //! An entry exists as long as its [`Wait`]. The `Wait` belongs to the task that implements the
-//! deadline of the question (`within.rs`). It is dropped together with this task, even if the turn
-//! that asked is undone. Adding or removing an entry takes a lock with little contention, and no
-//! allocation once the table is large enough. The graph is searched for circles only when a timeout
-//! has passed.
+//! deadline of the question (`within.rs`). The `Wait` is dropped together with this task, even if
+//! the turn that asked is undone. Adding or removing an entry locks one shard of the graph, so
+//! there is little contention. Once the table is large enough, this needs no allocation. The graph
+//! is searched for circles only when a timeout has passed.
 
 use std::hash::BuildHasher;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -184,7 +184,7 @@ struct Search {
     /// Actors on the path from the start of the search to the current actor. Each actor is stored
     /// with its type.
     path: Vec<(TaskId, &'static str)>,
-    /// Actors from which the search has found that no circle can be reached.
+    /// Actors from which no circle can be reached, as the search has already found out.
     done: Vec<TaskId>,
     steps: usize,
 }

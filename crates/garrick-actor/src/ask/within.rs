@@ -15,9 +15,9 @@
 //!                              |  time is over, from the timing wheel
 //! ```
 //!
-//! The deadline is allocated in a pooled block of memory, like the question and the answer. It is
-//! dropped when the answer has arrived, or when the time limit has passed and the [`Reply`] has
-//! been dropped.
+//! The deadline is allocated in a pooled block of memory, like the question and the answer. The
+//! deadline is dropped when the answer has arrived, or when the time limit has passed and the
+//! [`Reply`] has been dropped.
 
 use std::fmt;
 use std::future::Future;

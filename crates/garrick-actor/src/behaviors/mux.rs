@@ -87,7 +87,7 @@ where
 
 struct Multiplexer<Q, R: 'static> {
     wire: Address<(u64, Q)>,
-    /// Number of the next question.
+    /// Sequence number of the next question.
     next: u64,
     /// Replies of the pending questions, sorted by the number of the question. When the mux is
     /// dropped, the replies are dropped in this order.

@@ -48,7 +48,7 @@ pub fn sequencer<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = (u64, M)
 
 struct Sequencer<M> {
     to: Address<M>,
-    /// Number of the next message to forward.
+    /// Sequence number of the next message to forward.
     next: u64,
     /// Messages that have arrived early, with their numbers as keys. All numbers are greater than
     /// `next`.

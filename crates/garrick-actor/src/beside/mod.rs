@@ -16,17 +16,17 @@ use pipes::Pipes;
 pub(crate) struct Beside {
     /// Path of the actor.
     pub(crate) path: Option<ActorPath>,
-    /// State for the options of an actor other than its name, such as the capacity of its stash.
+    /// State for all options of an actor except the name, such as the capacity of the stash.
     pub(crate) more: Option<Box<More>>,
 }
 
-/// State for the options of an actor other than its name, such as the capacity of its stash.
+/// State for all options of an actor except the name, such as the capacity of the stash.
 pub(crate) struct More {
     /// Maximum number of stashed messages, if it was set.
     pub(crate) stash: Option<usize>,
-    /// Change to the receive timeout that the current turn has requested. The context of the turn
-    /// writes this field, and the wrapper around the actor reads it. `None` for an actor without a
-    /// receive timeout.
+    /// The current turn's request to change the receive timeout, if there is one. The context of
+    /// the turn writes this field, and the wrapper around the actor reads it. `None` for an actor
+    /// without a receive timeout.
     pub(crate) patience: Option<Cell<Option<Patience>>>,
     /// Running futures and streams of an actor that was spawned with a limit for its futures.
     /// `None` for any other actor.
@@ -39,7 +39,7 @@ impl Beside {
         self.more.as_ref()?.stash
     }
 
-    /// Returns the change to the receive timeout that this turn has requested. `None` for an actor
+    /// Returns the current turn's request to change the receive timeout. `None` for an actor
     /// without a receive timeout.
     pub(crate) fn patience(&self) -> Option<&Cell<Option<Patience>>> {
         self.more.as_ref()?.patience.as_ref()

@@ -181,7 +181,7 @@ impl Drop for Pipes {
     }
 }
 
-/// Registration of a running future or stream. Dropping this value removes the entry.
+/// Registration of a running future or stream. Dropping this value ends the registration.
 pub(crate) struct Entered {
     pipes: Arc<Pipes>,
     number: u64,

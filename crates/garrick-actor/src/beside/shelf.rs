@@ -121,8 +121,8 @@ mod tests {
         prop::collection::vec(step, 0..60)
     }
 
-    /// A simple model of a stash (a shelf), which consists of two lists. The test compares the real
-    /// stash with this model.
+    /// A simple model of a stash (a shelf). The model consists of two lists. The test compares the
+    /// real stash with this model.
     #[derive(Clone, Default)]
     struct Model {
         kept: Vec<u32>,

@@ -51,7 +51,7 @@ struct Watchman<M> {
     /// Deadline of the timeout, and the address of the actor. `None` if the timeout is not running.
     armed: Option<(Nanos, Address<M>)>,
     timer: Timer,
-    /// Time when the timer fires, if it is set.
+    /// Time at which the timer fires, if the timer is set.
     due: Option<Nanos>,
     /// True after the timeout's message was sent, until this task is notified of the next message.
     /// The notification is usually about the timeout's message itself. But if the actor was busy

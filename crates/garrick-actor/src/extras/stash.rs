@@ -41,7 +41,7 @@ trait Drops: Any + Send + Sync {
 static STASHES: LazyLock<Table<Arc<dyn Drops>>> = LazyLock::new(Table::default);
 
 /// Drops the stashed messages of an actor that is about to be replaced, and counts them as dead
-/// letters. Keeps the empty stash for the actor that replaces it.
+/// letters. Keeps the empty stash for the new actor.
 pub(crate) fn clear_of(owner: TaskId) {
     let stash = STASHES.shard(owner).get(&owner).cloned();
     if let Some(stash) = stash {

@@ -15,9 +15,11 @@ const FAILURES_MAX: usize = 256;
 /// Maximum size of a reason in the log, in bytes. A longer reason is cut off.
 const REASON_BYTES_MAX: usize = 1024;
 
-/// The report of a failure. There are three kinds of failures: a turn panics or fails with an
-/// error; a destructor or a [door](crate::door) panics; a supervised actor stops by itself and is
-/// restarted.
+/// The report of a failure. There are three kinds of failures:
+///
+/// - A turn panics or fails with an error.
+/// - A destructor or a [door](crate::door) panics.
+/// - A supervised actor stops by itself and is restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
@@ -85,7 +87,7 @@ impl fmt::Display for Failure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FailureRecord {
-    /// Number of the failure. The first failure of a system has the number 1.
+    /// Sequence number of the failure. The first failure of a system has the number 1.
     pub number: u64,
     /// Time of the report in nanoseconds, by the clock of the system's
     /// [`World`](crate::system::World).

@@ -1,6 +1,6 @@
-//! The office of a system. It receives the reports of all failures, keeps the latest of them in the
-//! log, and prints each report. If `Builder::on_failure` has set a function, passes each report to
-//! this function instead.
+//! The office of a system, which receives the reports of all failures. The office keeps the latest
+//! reports in the log, and prints each report. If `Builder::on_failure` has set a function, the
+//! office passes each report to this function instead of printing it.
 //!
 //! ```text
 //!   a turn panics, or an actor without a supervisor fails ---> office ---> log

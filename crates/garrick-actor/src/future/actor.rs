@@ -107,7 +107,7 @@ impl<A: AsyncActor> Named for NameOf<A> {
 pub(super) struct Course<M: Send + 'static> {
     pub(super) cx: AsyncContext<M>,
     hand: Borrower<Hand<M>>,
-    /// Number of the poll in which `started` was called.
+    /// Sequence number of the poll in which `started` was called.
     began: u64,
 }
 

@@ -82,7 +82,8 @@ enum Life<D, M: Send + 'static, Fut> {
     Planned(Box<D>, Make<D, M, Fut>),
     /// The future exists.
     Lives(Pin<Box<Fut>>),
-    /// The future has completed.
+    /// There is no future, because it has completed or panicked, or because the actor could not be
+    /// spawned.
     Over,
 }
 
@@ -93,8 +94,8 @@ enum Pause {
     ForMessage,
     /// The future is polled after the next wake.
     ForRing,
-    /// The future must be polled now. But the task may first gather more messages that have already
-    /// arrived.
+    /// The future waits for nothing and must be polled. Before the poll, the task may gather more
+    /// messages that have already arrived.
     Over,
 }
 

@@ -39,7 +39,7 @@ impl<M: Send + 'static> AsyncContext<M> {
     }
 
     /// Records a fact about this actor, like [`Context::note`](crate::Context::note). If the
-    /// current poll fails, nothing is recorded.
+    /// current poll is undone, nothing is recorded.
     pub fn note<F: Any + Debug + Send>(&self, fact: F) {
         note::note(fact);
     }
@@ -129,7 +129,7 @@ impl<M: Send + 'static> AsyncContext<M> {
         self.shared.wish_for_birth(Box::new(birth));
     }
 
-    /// Returns the number of the actor's current poll.
+    /// Returns the sequence number of the actor's current poll.
     pub(super) fn poll_number(&self) -> u64 {
         self.shared.bell.polls()
     }

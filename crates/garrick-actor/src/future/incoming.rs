@@ -23,10 +23,10 @@ use crate::quiet;
 /// The receiving side of an async actor's mailbox. Implements [`Stream`].
 ///
 /// A function that takes an `Incoming` and returns a future can be spawned as an actor. The actor
-/// consists of this future. The actor stops when the future completes, when it is stopped, for
-/// example by [`Address::stop`](crate::Address::stop), or when its system shuts down. The future is
-/// then dropped on its worker, even if it has not completed. Dropping the last address does not
-/// stop the actor. Instead, [`Incoming::recv`] returns `None`.
+/// consists of this future. The actor stops when the future completes, when the actor is stopped,
+/// for example by [`Address::stop`](crate::Address::stop), or when the actor's system shuts down.
+/// The future is then dropped on the actor's worker, even if the future has not completed. Dropping
+/// the last address does not stop the actor. Instead, [`Incoming::recv`] returns `None`.
 ///
 /// Each poll of the future is a [turn](crate::Context). Messages that the future sends during a
 /// poll are delivered when the poll returns. If a poll panics, its staged effects are discarded,
@@ -79,7 +79,7 @@ pub struct Incoming<M: Send + 'static> {
     /// The messages for async handlers (a [`Hand`]). `None` if the actor is an async function,
     /// which receives messages from the queue in [`Shared`].
     hand: Option<Borrower<Hand<M>>>,
-    /// Number of the actor's poll to which the limit in `left` applies.
+    /// Sequence number of the actor's poll to which the limit in `left` applies.
     poll: u64,
     /// Number of messages that the actor can still receive in the poll with the number `poll`.
     left: usize,

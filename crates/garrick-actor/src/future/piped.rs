@@ -51,8 +51,9 @@ pub(super) struct Lead<M, F> {
     /// new actor in the same memory could find these futures in the table of all piped futures.
     pub(super) pipes: Arc<Pipes>,
     pub(super) to: Address<M>,
-    /// Function that converts a result into a message. Called with the result of the future, or
-    /// with an error if the future has panicked.
+    /// Function that converts a result into a message. A future has one result: its output, or an
+    /// error if it panics. A stream has several results: its items, and then its end, or an error
+    /// if it panics.
     convert: Mutex<F>,
 }
 
@@ -68,8 +69,9 @@ impl<M: Send + 'static, F> Lead<M, F> {
         })
     }
 
-    /// Converts `what` into a message and sends it to the actor. Returns false if the actor needs
-    /// no more messages.
+    /// Converts `what` into a message and sends it to the actor. Returns false if no message was
+    /// sent, because the futures of the actor have been cancelled, the actor has stopped, or the
+    /// conversion returned `None`.
     pub(super) fn give<T>(&self, what: T) -> bool
     where
         F: FnMut(T) -> Option<M>,

@@ -141,9 +141,10 @@ impl<M: Send + 'static> Note<Arc<Shared<M>>> {
     }
 }
 
-/// The event that the last address of an async actor was dropped, so that its mailbox closes. If
-/// the actor creates a new address, its mailbox opens again. Therefore the event contains the
-/// number of the opening that has ended: the period in which the actor had addresses.
+/// An event: the last address of an async actor was dropped, so the mailbox of the actor closes. If
+/// the actor creates a new address, the mailbox opens again. A period in which the actor has
+/// addresses is called an opening. The event contains the sequence number of the opening that has
+/// ended.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Closing<M: Send + 'static> {
     shared: Arc<Shared<M>>,

@@ -28,7 +28,8 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// A table that has at most this many stale entries does not remove them.
+/// A table that has at most this many stale entries is not swept. A sweep removes all stale entries
+/// of `line` and `heap`.
 const SWEPT_MIN: usize = 32;
 
 /// A key that identifies a sleep. It becomes invalid when the sleep is over or cancelled.
@@ -43,7 +44,7 @@ pub(super) struct Key {
 
 /// An entry of the table, which can contain one sleep.
 struct Sleeper {
-    /// Number of the sleep. 0 if this entry is free.
+    /// Sequence number of the sleep. 0 if this entry is free.
     number: u64,
     /// Waker of the sleep. Each poll of the sleep stores the waker. The actor takes the waker when
     /// the sleep is over.
@@ -61,7 +62,7 @@ struct Table {
     heap: BinaryHeap<Reverse<(Nanos, Key)>>,
     /// Sleeps that started in the current poll, with their durations.
     fresh: Vec<(Nanos, Key)>,
-    /// Number of the newest sleep.
+    /// Sequence number of the newest sleep.
     last: u64,
     /// Number of stale entries in `line`, `heap` and `fresh`.
     stale: usize,
@@ -196,8 +197,8 @@ impl Sleepers {
         key
     }
 
-    /// Returns true if the sleep with this key is over. The key is then no longer valid. Otherwise
-    /// stores `waker`, to be woken when the sleep is over.
+    /// Returns true if the sleep with this key is over. The key is then no longer valid. If the
+    /// sleep is not over, stores `waker`, which is woken when the sleep is over.
     pub(super) fn is_over(&self, key: Key, waker: &Waker) -> bool {
         if key.number < self.first_asleep.get() {
             return true;

@@ -110,7 +110,7 @@ impl<E: Entrance> Door for Gate<E> {
 pub(super) enum Arrived<M> {
     /// Handle this message. The `Address` leads to the door in front of the actor.
     Handle(M, Address<M>),
-    /// Handle no message in this turn.
+    /// Handle no message in this turn, and end the turn with this value.
     Done(Next),
 }
 
@@ -140,7 +140,8 @@ struct Behind<A: Actor, W: Way<A::Msg>> {
     /// The actor. `None` after it has been returned to the caller, because it could not be spawned.
     actor: Option<A>,
     way: W,
-    /// Address of the door in front of the actor. `None` after the actor has started.
+    /// Address of the door in front of the actor. `None` after the actor has started, and for an
+    /// actor whose `STARTS` is false.
     front: Option<Address<A::Msg>>,
 }
 

@@ -1,11 +1,11 @@
 //! A bounded mailbox that drops the oldest message when it is full.
 //!
 //! Messages wait in a queue that the senders and the actor share. So a sender whose message exceeds
-//! the capacity can remove the oldest message. A plain thread adds its message to the queue
-//! immediately. The thread then sends the order `Look` to the actor, unless an order `Look` is
-//! already pending. A message that is sent during a turn is staged: it is sent through the actor's
-//! own mailbox, and is added to the queue when it arrives. For every message in the queue, the
-//! actor sends itself an order to handle one message. So each message is handled in a separate
+//! the capacity can remove the oldest message. A sender outside of a turn adds its message to the
+//! queue immediately. This sender then sends the order `Look` to the actor, unless an order `Look`
+//! is already pending. A message that is sent during a turn is staged: it is sent through the
+//! actor's own mailbox, and is added to the queue when it arrives. For every message in the queue,
+//! the actor sends itself an order to handle one message. So each message is handled in a separate
 //! turn, and undoing a turn affects no other message.
 
 use std::collections::VecDeque;
@@ -25,9 +25,9 @@ use crate::quiet::{self, Several};
 /// queue yet. If the capacity of the mailbox is larger, the capacity is the limit.
 const CARRIED_MIN: usize = 1024;
 
-/// A message to the actor behind the door. Each message contains the address of the door.
+/// An order to the actor behind the door. Each order contains the address of the door.
 pub(super) enum Order<M> {
-    /// A message that was sent during a turn.
+    /// Adds this message, which was sent during a turn, to the queue.
     Carried(M, Permit, Address<M>),
     /// Notifies the actor that the queue is not empty.
     Look(Address<M>),
@@ -37,7 +37,7 @@ pub(super) enum Order<M> {
 
 struct Waiting<M> {
     queue: VecDeque<(u64, M)>,
-    /// Number of the newest message. Incremented by the code that adds a message.
+    /// Sequence number of the newest message. Incremented by the code that adds a message.
     last: u64,
     /// True once the actor has stopped. From then on, the queue is not read.
     is_over: bool,

@@ -20,8 +20,8 @@ enum State<A, F> {
     Over,
 }
 
-/// Creates an actor with a function that can use the actor's own [`Context`]. The function is
-/// called in the actor's first turn.
+/// Returns an actor that `function` creates in the actor's first turn. So the function can use the
+/// actor's own [`Context`].
 ///
 /// Use `cyclic` to create two actors that know each other's addresses.
 ///

@@ -225,8 +225,8 @@ fn order<M: Send + 'static>(
 
 /// The servers and the subscribers of a protocol.
 struct Service<M> {
-    /// Servers, each with the watch that reports when it has stopped. With `n` servers, adding or
-    /// removing a server takes O(log n) on average.
+    /// Servers, each with the watch that reports when the server has stopped. With `n` servers,
+    /// adding or removing a server takes O(log n) on average.
     serving: Roll<(Address<M>, Watch)>,
     subscribers: Subscribers<Listing<M>>,
 }

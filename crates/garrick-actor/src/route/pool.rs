@@ -86,8 +86,8 @@ pub enum PoolError<T> {
         /// The maximum number of waiting tasks.
         waiting_max: usize,
     },
-    /// The worker failed, the pool has stopped, or the time limit of [`Request::wait_timeout`] has
-    /// passed.
+    /// The worker has failed, the pool has stopped, or the time limit of [`Request::wait_timeout`]
+    /// has passed.
     Failed(NoReply),
 }
 

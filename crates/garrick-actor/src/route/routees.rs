@@ -11,7 +11,8 @@ use crate::roll::Roll;
 ///
 /// Each routee has a number that never changes. The number is greater than the numbers of all
 /// routees that were added before this routee, and is never reused. With `n` routees, an operation
-/// on one of them takes O(log n) on average, or O(1) if no routee has been removed.
+/// on one of them takes O(log n) on average. As long as no routee has been removed, access to a
+/// routee by its index takes O(1).
 pub struct Routees<M> {
     roll: Roll<Routee<M>>,
 }

@@ -30,7 +30,7 @@ struct Roots {
     /// States of the root supervisors, in the order in which their trees were started. A supervisor
     /// without a parent adds its own state.
     faces: Vec<Arc<Mutex<Face>>>,
-    /// Number of trees that were left when old trees were last removed.
+    /// Number of trees that remained after the last removal of old trees.
     cleaned: usize,
 }
 
@@ -79,7 +79,7 @@ impl Forest {
         roots.faces.push(root);
     }
 
-    /// Returns the states of the root supervisors.
+    /// Removes old trees, and returns the states of the remaining root supervisors.
     fn standing(&self) -> Vec<Arc<Mutex<Face>>> {
         let mut roots = self.roots();
         roots.clean();

@@ -92,7 +92,7 @@ struct Papers {
     /// Reports of turns that were undone, oldest first. Children add reports, and the supervisor
     /// takes them.
     reports: Vec<(Id, Report)>,
-    /// Number of the child that was added last. The code that adds a child increments it.
+    /// Sequence number of the child that was added last. Incremented by the code that adds a child.
     next: Id,
 }
 

@@ -259,7 +259,7 @@ impl Root {
     }
 
     /// Records and reports a failure of a child that is about to be stopped. Has no effect if the
-    /// child has only stopped by itself.
+    /// child did not fail but stopped by itself.
     fn note_end(&mut self, id: Id, fault: &Fault, turn: &Turn<'_, Note>) {
         if !matches!(fault, Fault::Stopped) {
             self.note(id, fault, Consequence::Stopped, turn);

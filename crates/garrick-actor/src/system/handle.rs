@@ -91,8 +91,8 @@ impl Handle {
         self.handle.now()
     }
 
-    /// Returns the number of failures so far: panics of actors, and errors of actors without a
-    /// supervisor.
+    /// Returns the number of failures so far: panics of actors and of other user code such as
+    /// [doors](crate::door), and errors of actors without a supervisor.
     #[must_use]
     pub fn failures(&self) -> usize {
         self.handle.failures()

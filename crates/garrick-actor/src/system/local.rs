@@ -127,8 +127,8 @@ impl Builder {
 
 #[cfg(feature = "sim")]
 impl Builder {
-    /// Adds a node with the configuration of this builder to a simulation. Returns the number of
-    /// the node and its handle.
+    /// Adds a node with the configuration of this builder to a simulation. Returns the number that
+    /// identifies the node, and the node's handle.
     ///
     /// # Errors
     /// Returns a [`StartError`] if the node cannot be created.

@@ -28,7 +28,7 @@ pub struct Config<'a> {
     pub beats: u64,
     /// The method that the worker uses to handle a batch of messages.
     pub mode: Mode,
-    /// Number of slots of each channel.
+    /// Number of slots of each channel except the channel of the heartbeats.
     pub capacity: usize,
     /// Time limit of the run in seconds. The run may stop earlier, after `beats` heartbeats. `None`
     /// if there is no time limit.

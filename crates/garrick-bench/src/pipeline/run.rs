@@ -111,8 +111,9 @@ impl Fills {
     }
 }
 
-/// Builds the graph, on one thread or on two. The logger has about as much work as all other stages
-/// together, so a third thread would only add wake-ups.
+/// Builds the graph. The logger runs on the thread of the other stages if `one_core` is set, and
+/// otherwise on a second thread. The logger has about as much work as all other stages together, so
+/// a third thread would only add wake-ups.
 fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
     let mut graph = Graph::new();
     let (output, values) = graph.channel(Slots::of(config.capacity).named("numbers"))?;

@@ -7,8 +7,8 @@ use super::{Counts, Message};
 
 /// Divisor of a channel's capacity: a stage whose output channel is full waits until a quarter of
 /// the slots are free. So the stage is woken less often, and works longer each time. In contrast, a
-/// stage whose input channel is empty is woken by the first batch. It sleeps so briefly that its
-/// thread does not leave the core.
+/// stage whose input channel is empty is woken by the first batch. Such a stage sleeps so briefly
+/// that its thread does not leave the core.
 const FREE_PART: usize = 4;
 
 /// The generator, which sends the numbers 0, 1, 2 and so on.

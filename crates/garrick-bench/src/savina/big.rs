@@ -124,7 +124,7 @@ impl Pinger {
         }
     }
 
-    /// Pings the next actor, or reports that this actor is done.
+    /// Sends the next ping to a random actor, or reports that this actor is done.
     fn go(&mut self, cx: &Context<'_, Message>) -> Next {
         if self.tally.pings == self.pings {
             return go_on(cx.send(&self.sink, ToSink::Done).is_ok());

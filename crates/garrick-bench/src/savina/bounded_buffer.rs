@@ -5,10 +5,11 @@
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer produces an item on request. The manager is the actor that owns the buffer. Before it
-//! requests another item, it adds the number of producers to the number of items in the buffer. It
-//! requests the item only if the sum is less than the buffer's size. So there is room for all items
-//! that are being produced. A consumer that has consumed an item reports that it is available.
+//! A producer produces an item on request. The manager is the actor that owns the buffer. When the
+//! manager receives an item, it requests another one from the producer only if the number of
+//! producers plus the number of items in the buffer is less than the buffer's size. Otherwise the
+//! producer waits until a consumer has taken an item. So there is room for all items that are being
+//! produced. A consumer that has consumed an item reports that it is available.
 //!
 //! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25,
 //! this function computes 2,500 random numbers and their logarithms. These computations take nearly
@@ -161,7 +162,7 @@ enum Consume {
 
 impl Manager {
     /// Takes an item and passes it to a waiting consumer. If there is room, requests another item
-    /// from the producer.
+    /// from the producer. Otherwise, the producer waits.
     fn take(&mut self, item: f64, producer: Address<Produce>, cx: &Context<'_, ToManager>) -> Next {
         let passed_on = match self.consumers.pop_front() {
             Some(consumer) => cx.send(&consumer, Consume::Item(item)).is_ok(),
@@ -178,8 +179,8 @@ impl Manager {
         go_on(passed_on)
     }
 
-    /// Passes an item to a consumer that requests one. Then requests an item from a waiting
-    /// producer.
+    /// Passes an item to a consumer that requests one, and requests an item from a waiting producer
+    /// if there is one. If the buffer is empty, the consumer waits.
     fn give(&mut self, consumer: Address<Consume>, cx: &Context<'_, ToManager>) -> Next {
         let Some(item) = self.items.pop_front() else {
             self.consumers.push_back(consumer);

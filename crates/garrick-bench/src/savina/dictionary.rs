@@ -1,4 +1,4 @@
-//! Concurrent dictionary: many readers and a few writers of one map, which an actor owns.
+//! Concurrent dictionary: many reads and a few writes of one map, which an actor owns.
 //!
 //! ```text
 //!   Worker 0 .. Worker 19  -- Read(key) or Write(key, value) -->  Dictionary     one open at a time for each worker
@@ -11,8 +11,8 @@
 //!
 //! The run is correct if each write was answered with the written value. The number of writes must
 //! equal the number of writes that the workers' generators draw. At the end, each value in the map
-//! must be a value that was written for its key. If the key was never written, it must be the
-//! initial value.
+//! must be a value that was written for its key. If no value was written for a key, the map must
+//! contain the initial value of the key.
 
 use std::collections::HashMap;
 use std::mem;

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The main thread creates the actors and sends to them. With several workers, actors already run
-//! while the main thread is sending. The suite's harness waits on a latch that every actor counts
-//! down before it stops. This benchmark does the same.
+//! while the main thread is sending. Every actor counts down a latch and then stops, as in the
+//! suite. The run ends when the latch has reached zero.
 //!
 //! The run is correct if the latch has reached zero, and each actor has computed the same result as
 //! a plain function call.

@@ -7,10 +7,11 @@
 //! main thread is still creating actors and sending to them.
 //!
 //! The measured time includes the creation of the actors, but not the start of the system's
-//! threads. Wall time ends with the last report. CPU time ends when the threads have exited. For a
-//! thread that is still running, the operating system reports a CPU time that is some milliseconds
-//! old. This would be too inaccurate, because the whole run of the shortest benchmark takes only
-//! some milliseconds.
+//! threads. With one worker, both times end when no actor has work left. With several workers, wall
+//! time ends with the last report, and CPU time ends when the threads have exited. For a thread
+//! that is still running, the operating system reports a CPU time that is some milliseconds old.
+//! This would be too inaccurate, because the whole run of the shortest benchmark takes only some
+//! milliseconds.
 
 use std::fmt::Display;
 use std::sync::mpsc;
@@ -72,8 +73,8 @@ pub(super) fn ours<S: Copy + 'static>(
 /// Returns the reports, and the time since the first actor was created.
 ///
 /// # Errors
-/// Returns the error of `begin`. Fails if a report is missing, an actor failed, or a message was
-/// not handled.
+/// Returns the error of `begin`. Fails if the actors send fewer or more than `count` reports, if an
+/// actor failed, or if a message was not handled.
 pub(super) fn run<R>(
     workers: usize,
     count: usize,

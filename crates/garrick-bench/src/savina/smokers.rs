@@ -54,8 +54,8 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&SMOKERS, size, &params, smokers)
 }
 
-/// Returns a closure that draws, for each round, a smoker and how many random numbers its cigarette
-/// takes.
+/// Returns a closure that draws, for each round, a smoker, and the count of random numbers to draw
+/// for the smoker's cigarette.
 fn rounds(size: Size) -> impl FnMut() -> (u32, u32) {
     let mut random = Random::new(size.rounds * u64::from(size.smokers));
     move || (random.wide() % size.smokers, random.below(1_000) + 10)
@@ -79,7 +79,8 @@ impl Smoked {
 /// Starts the smokers one after another.
 struct Arbiter<F> {
     size: Size,
-    /// Closure that draws the next smoker, and how many random numbers its cigarette takes.
+    /// Closure that draws the next smoker, and the count of random numbers to draw for the smoker's
+    /// cigarette.
     next: F,
     smokers: Vec<Address<ToSmoker>>,
     /// Number of rounds so far.

@@ -1,5 +1,5 @@
-//! Concurrent sorted list: an actor owns one linked list. Many workers search it, some insert, and
-//! a few request its length.
+//! Concurrent sorted list: an actor owns one linked list. Most requests of the workers search the
+//! list, some insert a value, and a few ask for the length.
 //!
 //! ```text
 //!   Worker 0 .. Worker 19  -- Contains(value), Insert(value) or Len -->  List    one open at a time for each worker
@@ -8,13 +8,13 @@
 //!
 //! Each worker draws its requests from its own random number generator. A number below 100 selects
 //! the kind of request. Then the worker draws the value. The list is singly linked, and each
-//! request traverses it from its head. After the last insert it contains about 16,000 values, so
-//! traversing it takes nearly all of the time. A search stops at the first larger value. In the
-//! original benchmark, a search does not stop there.
+//! request traverses the list from its head. After the last insert, the list contains about 16,000
+//! values, so the traversals take nearly all of the time. A search stops at the first larger value.
+//! In the original benchmark, a search does not stop there.
 //!
-//! The run is correct if the list finally contains all inserted values, sorted. Each worker must
-//! have sent as many requests as its generator draws, and no worker may receive a smaller length
-//! than before.
+//! The run is correct if the list finally contains all inserted values, sorted. All workers
+//! together must have sent as many requests of each kind as their generators draw. No worker may
+//! receive a smaller length than before.
 
 use std::mem;
 

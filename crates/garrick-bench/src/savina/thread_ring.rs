@@ -5,8 +5,8 @@
 //!   Member 0  -- Token(99,999) -->  Member 1  -- Token(99,998) -->  ..  Member 99  -->  Member 0  -->  ..
 //! ```
 //!
-//! The member that receives the token with zero hops left sends a stop message instead. That
-//! message goes round once and stops all members.
+//! The member that receives the token with zero hops left does not pass the token on. Instead, this
+//! member sends a stop message, which goes round once and stops all members.
 //!
 //! The run is correct if all members together have received the token once for each hop, and once
 //! from the main thread.
@@ -51,7 +51,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 struct Member {
     /// Next member of the ring. `None` until the message with its address arrives.
     next: Option<Address<Message>>,
-    /// Number of tokens received so far.
+    /// Number of times that this member has received the token so far.
     tokens: u64,
     /// Number of members of the ring.
     members: u64,
@@ -68,7 +68,8 @@ enum Message {
     End {
         /// Number of members that must still get this message after the receiver.
         left: u64,
-        /// Total number of tokens received by all members that have handled this message before.
+        /// Number of times that the token was received by the members that have already handled
+        /// this message.
         tokens: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Actors and stages that several scenarios share.
+//! Actors and functions that several scenarios share.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -31,13 +31,13 @@ pub(crate) fn builder() -> garrick::system::Builder {
     System::builder().probes(PROBES.get())
 }
 
-/// Creates a system on this thread.
+/// Creates a [`Local`], which runs actors on this thread.
 pub(crate) fn local() -> Result<Local> {
     Ok(builder().name("local").local()?)
 }
 
 /// Calls `prepare`, which creates actors. Runs the actors on this thread until no work is left, and
-/// measures `ops` operations. The time does not include creating and dropping the actors.
+/// measures `ops` operations. The measured time does not include the call of `prepare`.
 pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
     let local = local()?;
     prepare(&local);

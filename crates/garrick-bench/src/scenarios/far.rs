@@ -43,7 +43,7 @@ struct Number {
     second: u64,
 }
 
-/// A message that allows the sender to send one more burst.
+/// A message that allows the [`Teller`] to send one more burst.
 #[derive(Wire)]
 #[wire(name = "bench.Credit")]
 struct Credit(u64);
@@ -53,7 +53,7 @@ struct Credit(u64);
 #[wire(name = "bench.Question", context = Carrier)]
 struct Question(Reply<u64>);
 
-/// Name of the service of each node.
+/// Name of the cluster, and of the service that each node offers.
 const SERVICE: &str = "bench";
 
 /// A node of a cluster, and its actor system with one worker.

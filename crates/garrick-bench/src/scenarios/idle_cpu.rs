@@ -45,7 +45,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Measures for this number of seconds in this process.
+/// Measures the CPU time of an idle system in this process, for `seconds` seconds.
 ///
 /// # Errors
 /// Fails if the system cannot start its threads.

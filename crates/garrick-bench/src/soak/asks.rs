@@ -18,7 +18,7 @@ const OPEN: u64 = 64;
 /// rejected, and one is answered close to its time limit.
 const KINDS: u64 = 64;
 
-/// Number of questions that the thread asks in a round, by each of three methods.
+/// Number of questions per round from the thread that starts the rounds, by each of three methods.
 const FROM_THREAD: u64 = 100;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -95,12 +95,12 @@ pub(super) enum Question {
     Now(u64, Reply<u64>),
     /// Requests an answer after the time [`TIGHT`].
     Later(u64, Reply<u64>),
-    /// Requests the actor to keep the reply, and not to answer.
+    /// Tells the oracle to keep the reply, and not to answer.
     Never(Reply<u64>),
-    /// Requests the actor to drop the reply at once.
+    /// Tells the oracle to drop the reply at once.
     Refuse(Reply<u64>),
-    /// Requests the actor to drop all replies that it keeps. Their askers no longer wait for an
-    /// answer.
+    /// Tells the oracle to drop all replies that it keeps. The askers of these questions no longer
+    /// wait for an answer.
     Forget,
 }
 

@@ -13,11 +13,12 @@ const ROOM: usize = 64;
 /// capacity.
 const FLOOD: u64 = 300;
 
-/// Number of messages that the thread sends in a round. The thread waits while the mailbox is full.
+/// Number of messages per round from the thread that starts the rounds to the first mailbox. The
+/// thread waits while this mailbox is full.
 const FROM_THREAD: u64 = 500;
 
-/// The behaviors of the mailboxes when they are full, one for each mailbox. The thread that starts
-/// the rounds sends to the first mailbox.
+/// For each mailbox, the option that determines what happens to a message that arrives while the
+/// mailbox is full. The thread that starts the rounds sends to the first mailbox.
 const KINDS: [OnFull; 4] = [
     OnFull::Wait,
     OnFull::Fail,
@@ -114,7 +115,7 @@ enum Msg {
 struct Flooder {
     inlets: Vec<Address<Work>>,
     rounds: u64,
-    /// For each mailbox, number of messages that it returned to the sender, in all rounds.
+    /// For each mailbox, the number of messages that were returned to the sender, in all rounds.
     /// `handled` contains the number of handled messages of each mailbox.
     returned: [u64; KINDS.len()],
     handled: [u64; KINDS.len()],

@@ -32,7 +32,7 @@ const NAP: Duration = Duration::from_micros(100);
 
 pub(super) struct Waiting {
     waiters: Vec<Address<Order>>,
-    /// Questions to waiters that have not been answered yet, each with its number.
+    /// Unanswered questions to the waiters, each with its number.
     orders: Vec<(u64, Ask<u64>)>,
     /// Receiver for the waiters' answers. The answers pass through a mailbox with the capacity
     /// [`ROOM`].

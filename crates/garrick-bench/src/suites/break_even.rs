@@ -1,4 +1,4 @@
-//! Break-even points: the minimum load for which one contender is no slower than another.
+//! Break-even points: the smallest load at and above which one contender is no slower than another.
 
 /// The smallest load at and above which one contender is no slower than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,9 +31,9 @@ impl Times {
     }
 }
 
-/// Returns the minimum load for which `one` is no slower than `other`. `times` must be sorted by
-/// load. Between two loads both times are interpolated linearly. Returns `None` if there are no
-/// times.
+/// Returns the smallest load at and above which `one` is no slower than `other`. `times` must be
+/// sorted by load. Between two loads, both times are interpolated linearly. Returns `None` if there
+/// are no times.
 pub(super) fn break_even(times: &[Times]) -> Option<BreakEven> {
     let last = times.last()?;
     if last.lag() > 0.0 {

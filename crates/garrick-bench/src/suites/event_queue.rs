@@ -141,7 +141,8 @@ fn to_oneself(ops: u64) -> Result<Measured> {
     measured
 }
 
-/// Passes a message to another thread and back through two queues.
+/// Repeatedly passes a message to another thread through one queue, and back through a second
+/// queue.
 fn handed_over<C: Parked>(ops: u64) -> Result<Measured> {
     let trips = ops.div_ceil(2);
     let (there, mut from_here) = C::open();
@@ -193,7 +194,7 @@ impl Producers {
         Ok(Self { barrier, threads })
     }
 
-    /// Lets the producers begin, and starts the measurement.
+    /// Starts the measurement, and then lets the producers begin.
     fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);

@@ -28,8 +28,8 @@ pub(super) enum Order {
 /// An account, whose state is its balance in cents.
 #[derive(Clone)]
 pub(super) struct Account {
-    /// If this is `Some(n)`, every `n`th deposit of the process is not recorded. With the lost
-    /// deposits, the demonstration tests its check of the results.
+    /// If this is `Some(n)`, every `n`th deposit of the process is not recorded. The demonstration
+    /// must detect these lost deposits when it checks the results.
     forget: Option<u64>,
     /// Number of deposits so far. All accounts of the process share this counter.
     deposits: Arc<AtomicU64>,
@@ -46,8 +46,8 @@ impl Account {
         }
     }
 
-    /// Counts a deposit. Returns true if this deposit must not be recorded. Lost deposits test the
-    /// check of the results.
+    /// Counts a deposit. Returns true if this deposit must not be recorded, because of the option
+    /// `forget`.
     fn forgets(&self) -> bool {
         let number = self.deposits.fetch_add(1, Relaxed) + 1;
         self.forget.is_some_and(|each| number.is_multiple_of(each))

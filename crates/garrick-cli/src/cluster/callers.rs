@@ -74,7 +74,8 @@ pub(super) struct Callers {
 pub(super) struct Calls {
     pub(super) answered: u64,
     pub(super) unanswered: u64,
-    /// Longest time for which an account gave no answer although it was called.
+    /// Longest time between two answers of the same account. The time since the last answer of each
+    /// account counts, too.
     pub(super) silence: Duration,
     pub(super) history: History<Op, Ret>,
     /// Sum of all balances at the end, in cents. `None` if an account did not answer.

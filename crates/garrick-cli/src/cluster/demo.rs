@@ -35,9 +35,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u8).range(1..=16))]
     nodes: u8,
 
-    /// Time between two kills of a process, such as 5s or 500ms. 0s kills none. The node with the
-    /// most shards is killed, unless no other node has joined. After about 6 s, other nodes take
-    /// over the shards of the killed node.
+    /// Time between two kills of a process, such as 5s or 500ms. With 0s, no process is killed. The
+    /// node with the most shards is killed, unless no other node has joined. After about 6 s, other
+    /// nodes take over the shards of the killed node.
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
     kill_every: Duration,
 
@@ -234,7 +234,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns an error if a process has ended by itself: the demonstration has not killed it.
+    /// Returns an error if a process has ended although the demonstration has not killed it.
     fn all_run(&mut self) -> Result<()> {
         for member in &mut self.members {
             if let Some(status) = member.ended()? {

@@ -23,7 +23,7 @@ pub(super) const NAME: &str = "demo-server";
 pub(crate) struct Arguments {
     #[arg(long)]
     program: PathBuf,
-    /// File with the settings of the server. If there is such a file, the server's data remain when
+    /// File with the settings of the server. If this option is given, the server's data remain when
     /// the server ends. Otherwise the server stores its data in a new folder, which is removed at
     /// the end.
     #[arg(long)]
@@ -37,7 +37,8 @@ pub(super) struct Engine {
     pub(super) address: String,
 }
 
-/// A NATS server. Its folder is removed when this value is dropped.
+/// A running NATS server. Dropping this value kills the server, and removes the folder of the
+/// server, if there is one.
 struct Server {
     child: Child,
     folder: Option<PathBuf>,
@@ -96,8 +97,8 @@ impl Engine {
     }
 }
 
-/// Sends the signal `name` to the process with the number `process`. A negative number stands for a
-/// process group.
+/// Sends the signal `name` to the process with the ID `process`. A negative ID stands for a process
+/// group.
 pub(super) fn signal(name: &str, process: &str) -> Result<()> {
     // The command `kill` is a part of each shell, but not of each system.
     let command = format!("kill -{name} {process}");

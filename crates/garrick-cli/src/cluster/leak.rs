@@ -85,8 +85,8 @@ impl Watched {
         table.to_string()
     }
 
-    /// Returns a description of the first process whose resources have grown too much. If no
-    /// process was counted twice, returns a message about this problem.
+    /// Returns a description of the first process whose resources have grown too much, if there is
+    /// one. If no process was counted twice, returns a message about this problem.
     pub(super) fn grown(&self) -> Option<String> {
         if self.pairs().next().is_none() {
             return Some("no process has lived long enough to be compared".to_owned());

@@ -2,8 +2,8 @@
 //! balance that the account must have.
 //!
 //! If a call has no answer, it may or may not have taken effect. A later call of the same caller
-//! arrives after it. So the balance that the later call returns shows whether the unanswered call
-//! has taken effect.
+//! arrives after the unanswered call. So the balance that the later call returns shows whether the
+//! unanswered call has taken effect.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -33,8 +33,8 @@ const ACCOUNTS: u64 = 12;
 /// Time between two calls of a thread.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Time limit for the final balance of an account. Within this limit, a thread asks until it gets
-/// an answer.
+/// Time limit for an account to tell its balance, at the end and after a call without an answer.
+/// Within this limit, the question is repeated until an answer arrives.
 const LAST_WITHIN: Duration = Duration::from_secs(60);
 
 /// Counters that all calling threads share.
@@ -63,7 +63,7 @@ pub(super) struct Totals {
     pub(super) silence: Duration,
     /// Sum of all balances in cents, and the sum that the callers expect.
     pub(super) cents: (u64, u64),
-    /// The first error: an account returned a wrong balance, or did not answer at the end.
+    /// The first error, such as a wrong balance, or an account that did not answer in time.
     pub(super) wrong: Option<String>,
 }
 
@@ -173,8 +173,7 @@ struct Owner {
 }
 
 impl Owner {
-    /// Calls the account until the sender of `ends` is dropped, or the account returns a wrong
-    /// balance.
+    /// Calls the account until the sender of `ends` is dropped, or until a call returns an error.
     fn work(mut self, counts: &Counts, ends: &Receiver<()>) -> Self {
         for call in 0.. {
             // Also the pause between two calls.
@@ -210,8 +209,8 @@ impl Owner {
         ))
     }
 
-    /// Finds out whether a call without an answer has taken effect. If it has, the account has the
-    /// balance `after`.
+    /// Finds out whether a call without an answer has taken effect. If the call has taken effect,
+    /// the account has the balance `after`. Otherwise the account still has its earlier balance.
     fn find_out(&mut self, after: u64, counts: &Counts) -> std::result::Result<(), String> {
         let (number, before) = (self.number, self.balance);
         let limit = LAST_WITHIN.as_secs();

@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
-/// A process with a member of the cluster. The current process has started it.
+/// A child process that runs a member of the cluster.
 pub(super) struct Member {
     pub(super) name: String,
     child: Child,

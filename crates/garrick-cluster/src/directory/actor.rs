@@ -68,7 +68,8 @@ pub(crate) struct Directory {
     services: BTreeMap<ServiceKey, Box<dyn AnyService>>,
     /// Requests that wait for the first reading of the records.
     early: Vec<Order>,
-    /// Records whose memberships have ended, with the time at which this node noticed each end.
+    /// Keys of invalid records of other nodes. Each value is the time at which this node first
+    /// found the record invalid.
     dead: BTreeMap<Arc<str>, Nanos>,
 }
 

@@ -16,8 +16,8 @@ pub enum ServiceError {
         /// The name that is not allowed.
         name: String,
     },
-    /// This node already uses the key with a different Rust type of messages, whose name in the
-    /// wire format is the same.
+    /// This node already uses the key with a different Rust type of messages. The two types have
+    /// the same name in the wire format.
     Message {
         /// Name of the key.
         key: String,

@@ -38,8 +38,8 @@ pub(super) trait Watcher: Send {
 pub(super) struct WatcherOf<M: 'static> {
     pub(super) to: Address<Option<Address<M>>>,
     pub(super) name: Arc<str>,
-    /// Actor that the subscriber was informed about last. `None` if the subscriber was not informed
-    /// yet.
+    /// Last information that the subscriber got: the actor that has the name, or `Some(None)` if no
+    /// actor has it. `None` if the subscriber was not informed yet.
     pub(super) told: Option<Option<Holder>>,
 }
 

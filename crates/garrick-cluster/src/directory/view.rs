@@ -135,7 +135,8 @@ impl View {
         })
     }
 
-    /// Returns the records of other nodes whose memberships have ended, with their revisions.
+    /// Returns the key and the revision of each invalid record of another node. A record is invalid
+    /// if it cannot be decoded, or if the membership in which it was written has ended.
     pub(super) fn dead(&self, own: &NodeName) -> Vec<(Arc<str>, u64)> {
         let mut dead = Vec::new();
         for (key, nodes) in &self.services {

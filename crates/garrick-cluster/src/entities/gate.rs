@@ -15,9 +15,9 @@ use crate::line::Travels;
 use crate::members::hash;
 use crate::named::{Named, Origin};
 
-/// Maximum number of messages to entities of a kind that wait on a node: for an owner of their
-/// shard, or for the end of an entity. The node refuses further messages. The same maximum applies
-/// to the node's own messages in the mailbox of a region.
+/// Maximum number of messages that wait on a node, counted separately for each kind of entities. A
+/// message waits for an owner of its shard, or for the end of an entity. The node refuses further
+/// messages. The same maximum applies to the node's own messages in the mailbox of a region.
 pub(crate) const WAITING_MAX: usize = 16_384;
 
 /// Counters and state of a region (the actor that passes on all messages of a kind), which senders

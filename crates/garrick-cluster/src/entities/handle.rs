@@ -83,7 +83,7 @@ type Kept = Box<dyn Any + Send + Sync>;
 
 /// Reason why a higher layer, such as topics, cannot keep another value for a node.
 pub(crate) enum NotKept {
-    /// The layer already keeps the maximum number of values for the node.
+    /// The maximum number of values is already kept for the node.
     Many,
     /// The system is shutting down.
     Closed,

@@ -33,8 +33,8 @@ impl Default for KindOptions {
 }
 
 impl KindOptions {
-    /// Returns the default options: 256 shards, a stop of entities after 5 minutes without a
-    /// message, and 30 seconds for handing a shard over.
+    /// Returns the default options. A kind has 256 shards, entities stop after 5 minutes without a
+    /// message, and the hand-over of a shard takes at most 30 seconds.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -74,7 +74,8 @@ impl KindOptions {
         self
     }
 
-    /// Sets the version that this node writes, if it is not the newest one that it can read.
+    /// Sets the version that this node writes. Without this option, the node writes the newest
+    /// version that it can read.
     #[must_use]
     pub const fn writes(mut self, version: u32) -> Self {
         self.writes = Some(version);

@@ -15,11 +15,11 @@ use crate::members::{Lease, Tenure};
 /// earlier than this node.
 const HELD_MAX: usize = 1_024;
 
-/// A message to an entity that waits for an owner of its shard.
+/// A message to an entity. The message may have to wait for an owner of its shard.
 pub(super) struct Waiting<M> {
     pub(super) key: Arc<str>,
     pub(super) message: M,
-    /// Time at which the message began to wait. 0 if it is not waiting.
+    /// Time at which the message began to wait. 0 if the message has not waited yet.
     pub(super) since: Nanos,
     /// Revision of the shard's record from which the sending node knows that this node is the
     /// owner. `None` if the message was sent on this node.

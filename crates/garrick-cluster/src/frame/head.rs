@@ -42,25 +42,25 @@ impl fmt::Display for BadFrame {
 /// frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Head {
-    /// Incarnation of the sender. It differs each time the node starts.
+    /// Incarnation of the sender: a number that differs each time the sending node starts.
     pub(crate) node: u64,
     /// Incarnation of the receiver, or 0 if the sender does not know it.
     pub(crate) peer: u64,
-    /// Number of the sender's session.
+    /// Sequence number of the sender's session.
     pub(crate) session: u64,
-    /// Number of the frame in the session. A frame without entries has the same number as the frame
-    /// before it.
+    /// Sequence number of the frame in the session. A frame without entries has the same number as
+    /// the frame before it.
     pub(crate) number: u64,
-    /// Number of the receiver's session that the sender saw last, or 0. `taken` and `orders` belong
-    /// to this session.
+    /// Sequence number of the receiver's session that the sender saw last, or 0. `taken` and
+    /// `orders` belong to this session.
     pub(crate) seen: u64,
-    /// Number of the last frame that the sender confirms. The sender has handled all frames up to
-    /// this one, or has reported their loss and received a confirmation of the report.
+    /// Sequence number of the last frame that the sender confirms. The sender has handled all
+    /// frames up to this one, or has reported their loss and received a confirmation of the report.
     pub(crate) taken: u64,
-    /// Number of the last order (an entry that is sent again until it is confirmed) that the sender
-    /// has handled.
+    /// Sequence number of the last order (an entry that is sent again until it is confirmed) that
+    /// the sender has handled.
     pub(crate) orders: u64,
-    /// Number of the last session of the receiver that the sender has declared lost, or 0.
+    /// Sequence number of the receiver's last session that the sender has declared lost, or 0.
     pub(crate) dead: u64,
     /// Number of entries in the frame.
     pub(crate) entries: u32,

@@ -18,8 +18,8 @@ use crate::message::LinkMsg;
 /// Time after which a node is forgotten if it is not connected, and nothing waits for it.
 const FORGETS_AFTER: Duration = Duration::from_secs(60);
 
-/// Number of links of a node above which nodes that are not connected are forgotten sooner: after
-/// `FORGETS_SOON`.
+/// Number of links up to which the usual time limit applies. If a node has more links, it already
+/// forgets nodes without a connection after `FORGETS_SOON`.
 const LINKS_MAX: usize = 1_024;
 const FORGETS_SOON: Duration = Duration::from_secs(5);
 
@@ -51,8 +51,8 @@ impl Link {
         }
     }
 
-    /// Ends this link if the other node was not connected, and nothing has waited for it, for long
-    /// enough.
+    /// Ends this link if the other node has been disconnected for long enough, and nothing has
+    /// waited for that node during this time.
     pub(super) fn forget_if_silent(&mut self, cx: &Context<'_, LinkMsg>) {
         self.forgets = false;
         let Some(since) = self.rests_since else {
@@ -98,7 +98,8 @@ impl Link {
 
     /// Returns true if a frame shows that the other node has forgotten this node. Such a frame
     /// begins another session of the other node, although the other node had received frames of
-    /// this node's current session. It has no entries, because it is the first frame of a new link.
+    /// this node's current session. The frame has no entries, because it is the first one of a new
+    /// link.
     pub(super) fn is_forgotten_by(&self, head: &Head) -> bool {
         self.is_seen
             && head.entries == 0

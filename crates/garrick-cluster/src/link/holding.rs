@@ -38,8 +38,8 @@ impl Holding {
         self.held.is_empty()
     }
 
-    /// Adds a message that must wait for room. Returns true if no other message to its receiver
-    /// waits.
+    /// Adds a message that must wait for room. Returns true if no other message to the same
+    /// receiver waits.
     pub(super) fn hold(&mut self, target: &Owned, message: Box<dyn Held>) -> bool {
         let is_first = !self.held.contains_key(target);
         if is_first {

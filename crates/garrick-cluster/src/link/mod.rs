@@ -78,7 +78,7 @@ pub(crate) struct Link {
     /// True if the node has left, or the link has forgotten the other node. Then the link refuses
     /// all messages.
     is_over: bool,
-    /// Number of the first session of this link.
+    /// Sequence number of the first session of this link.
     first_session: u64,
     /// True if the other node has received a frame of the current session.
     is_seen: bool,
@@ -190,7 +190,8 @@ impl Link {
         self.put_entries(&contents.entries[from..], contents.count - counted);
     }
 
-    /// Adds entries that senders have already encoded to the frame that is being filled.
+    /// Adds entries to the frame that is being filled. The senders have already encoded the
+    /// entries.
     fn put_entries(&mut self, entries: &[u8], count: u32) {
         let frame = self.sending.frame(self.base.name.as_str());
         frame.bytes.extend_from_slice(entries);

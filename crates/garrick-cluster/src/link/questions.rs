@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_millis(500);
 
 /// Questions that were sent within [`PERIOD`] and end together.
 struct Period {
-    /// Number of the first question.
+    /// Sequence number of the first question of the period.
     first: u64,
     began: Nanos,
     /// Time at which the last question was sent.

@@ -10,13 +10,14 @@ const TELL_BYTES: usize = 256 << 10;
 /// The receiving half of a link, which determines which frames from the other node are new.
 #[derive(Default)]
 pub(super) struct Receiving {
-    /// Number of the current session of the other node, or 0 if there is none.
+    /// Sequence number of the current session of the other node, or 0 if there is none.
     session: u64,
-    /// Number of the last lost session of the other node.
+    /// Sequence number of the last session of the other node that was lost or refused, or 0. Frames
+    /// of this session and of earlier sessions are ignored.
     lost_session: u64,
-    /// Number of the last frame that has arrived or was lost.
+    /// Sequence number of the last frame that has arrived or counts as lost.
     number: u64,
-    /// Number of the last order (a repeated request or report) that was handled.
+    /// Sequence number of the last order (a repeated request or report) that was handled.
     order: u64,
     /// Unconfirmed reports of lost frames. For each report: the number under which it was sent, and
     /// the number of the first lost frame.
@@ -41,7 +42,7 @@ pub(super) enum Verdict {
 }
 
 impl Receiving {
-    /// Determines from its head if a frame is new. Records the number of a new frame.
+    /// Determines from the head of a frame if the frame is new. Records the number of a new frame.
     pub(super) fn look(&mut self, head: &Head) -> Verdict {
         let oldest = self.session.max(self.lost_session + 1);
         if head.session < oldest {
@@ -81,7 +82,7 @@ impl Receiving {
         }
     }
 
-    /// Returns the number of the last ended session of the other node, or 0.
+    /// Returns the number of the last session of the other node that was lost or refused, or 0.
     pub(super) fn dead(&self) -> u64 {
         self.lost_session
     }

@@ -57,7 +57,7 @@ struct UnderWay {
 /// The sending half of a link, which keeps sent frames until the other node has confirmed them.
 #[derive(Default)]
 pub(super) struct Sending {
-    /// Number of the last frame.
+    /// Sequence number of the last frame with entries that was sent.
     number: u64,
     open: Option<Frame>,
     ready: VecDeque<Frame>,
@@ -67,16 +67,18 @@ pub(super) struct Sending {
     lost_under_way: usize,
     /// Orders (repeated requests and reports) that the other node has not confirmed, oldest first.
     orders: VecDeque<(u64, Order)>,
-    /// Number of the last order (a request or report that is repeated until it is confirmed).
+    /// Sequence number of the last order (a request or report that is repeated until it is
+    /// confirmed).
     order: u64,
-    /// Number of the newest order (a repeated request or report) at the time of the last beat (the
-    /// link's periodic check).
+    /// Sequence number of the newest order (a repeated request or report) at the time of the last
+    /// beat (the link's periodic check).
     order_at_beat: u64,
-    /// Number of the oldest frame that was under way at the time of the last beat (the link's
-    /// periodic check).
+    /// Sequence number of the oldest frame that was under way at the time of the last beat (the
+    /// link's periodic check). If no frame was under way, the number of the frame that the
+    /// transport had refused, or 0.
     oldest_at_beat: u64,
-    /// Number of beats (periodic checks of the link) for which the same frame has been the oldest
-    /// one under way.
+    /// Number of successive beats (periodic checks of the link) at which `oldest_at_beat` was not 0
+    /// and did not change.
     beats_stuck: u32,
     /// True if a frame was sent since the link last set this field to false.
     pub(super) is_fresh: bool,

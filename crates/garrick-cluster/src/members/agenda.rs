@@ -37,8 +37,9 @@ enum Duty {
     Give,
 }
 
-/// Duties of a node for the shards of a kind that it runs. After a change of a shard's record, only
-/// this shard is examined. After a change of the members, all shards are examined.
+/// Duties of a node for the shards of a kind that the node runs. After a change of a shard's
+/// record, only this shard is examined. All shards are examined after a change of the members or of
+/// the kind's version that can affect the duties.
 pub(super) struct Agenda {
     kind: Arc<str>,
     hash: u64,

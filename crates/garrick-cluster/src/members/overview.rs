@@ -15,9 +15,9 @@ use crate::placement::{Change, Record};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overview {
-    /// The members, by their names.
+    /// The members, sorted by name.
     pub members: Vec<MemberOverview>,
-    /// The kinds of entities, by their names.
+    /// The kinds of entities, sorted by name.
     pub kinds: Vec<KindOverview>,
     /// Number of records that could not be decoded.
     pub unreadable: u64,
@@ -31,8 +31,8 @@ pub struct MemberOverview {
     pub name: NodeName,
     /// Incarnation of the node, which grows each time the node starts.
     pub life: u64,
-    /// Number of the membership of the node, which grows when the node loses its membership and
-    /// joins again.
+    /// Number that identifies the node's membership. The number grows when the node loses its
+    /// membership and joins again.
     pub epoch: u64,
     /// Number of times that the node has renewed its membership.
     pub beat: u64,
@@ -156,9 +156,9 @@ impl Overview {
 
     /// Returns the change of a member's record that orders the node to
     /// [drain](crate::Entities::drain). `records` must contain all records of the placement. The
-    /// node renews its record each second, so the change may be refused. If it is refused, read the
-    /// records again, and retry. A node with an older version of Garrick, which does not know this
-    /// order, overwrites it.
+    /// node renews its record each second, so the change may be refused. If the change is refused,
+    /// read the records again, and retry. A node with an older version of Garrick does not know
+    /// this order, and overwrites the change.
     #[must_use]
     pub fn drain(records: &[Record], node: &str) -> DrainOrder {
         let view = view(records);

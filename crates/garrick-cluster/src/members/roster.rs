@@ -11,19 +11,19 @@ use crate::name::NodeName;
 /// Time without a renewal after which the record of another member is removed.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
-/// Time for which a node acts as the owner of its shards, counted from the moment when it has sent
-/// a successful renewal. The time is shorter than [`LEASE`], so that clocks may run at speeds that
+/// Time for which a node acts as the owner of its shards after it has sent a renewal, if the
+/// renewal succeeds. The time is shorter than [`LEASE`], so that clocks may run at speeds that
 /// differ by 10 %.
 pub(crate) const OWN_LEASE: Duration = Duration::from_millis(4_500);
 
-/// If a member has not renewed its lease for this time, and the link to it is silent, other members
-/// take over its shards of *fenced* kinds. A kind is fenced if the journals of its entities refuse
-/// changes by an earlier owner.
+/// Time without a renewal after which other members take over the shards of *fenced* kinds from a
+/// member, if the link to this member is silent, too. A kind is fenced if the journals of its
+/// entities refuse changes by an earlier owner.
 pub(crate) const FENCED_LEASE: Duration = Duration::from_secs(2);
 
-/// Time for which a node acts as the owner of its shards of fenced kinds, counted from the moment
-/// when it has sent a successful renewal. If another node takes over, the journals refuse later
-/// changes by this node.
+/// Time for which a node acts as the owner of its shards of fenced kinds after it has sent a
+/// renewal, if the renewal succeeds. If another node takes over, the journals refuse later changes
+/// by this node.
 pub(crate) const OWN_FENCED_LEASE: Duration = Duration::from_millis(1_800);
 
 /// Times at which this node has observed changes of members' records, by its own clock.

@@ -41,6 +41,6 @@ pub struct MembersSample {
     pub held_turns: usize,
     /// Number of records that could not be decoded.
     pub unreadable: u64,
-    /// Reason for the last failure to change a record.
+    /// Reason why this node last failed to change a record, or why it cannot run a kind.
     pub failure: Option<Arc<str>>,
 }

@@ -50,15 +50,15 @@ pub struct MemberSample {
     pub is_own: bool,
     /// Incarnation of the node, which grows each time the node starts.
     pub life: u64,
-    /// Number of the membership of the node, which grows when the node loses its membership and
-    /// joins again. 0 if the node is not a member.
+    /// Number that identifies the node's membership. The number grows when the node loses its
+    /// membership and joins again. 0 if the node is not a member.
     pub epoch: u64,
     /// State of the member.
     pub state: MemberState,
     /// Time since the member was last seen to renew its membership.
     pub silent_for: Duration,
-    /// Kinds whose entities the member runs, and the number of shards of each kind that it owns.
-    /// Sorted by name.
+    /// Kinds whose entities the member runs. For each kind, the number of its shards that the
+    /// member owns. Sorted by name.
     pub shards: Vec<(Arc<str>, u32)>,
 }
 

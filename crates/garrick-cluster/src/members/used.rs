@@ -1,5 +1,5 @@
-//! Kinds of entities that a node uses. For each kind, the owners of shards that its region (the
-//! actor that passes on its messages) knows.
+//! Kinds of entities that a node uses. For each kind, this module stores which owners of shards
+//! were last announced to the kind's region (the actor that passes on the kind's messages).
 
 use std::sync::Arc;
 

@@ -74,7 +74,7 @@ impl Changes {
         !self.members && !self.kinds && self.shards.is_empty()
     }
 
-    /// Returns the shards of a kind that have changed.
+    /// Returns the changed shards of a kind.
     pub(crate) fn shards(&self, kind: &str) -> &[u32] {
         self.shards.get(kind).map_or(&[], Vec::as_slice)
     }

@@ -69,7 +69,8 @@ impl NatsBuilder {
         }
     }
 
-    /// Uses a credentials file, which contains a JWT and the seed of its nkey, as `nsc` writes it.
+    /// Uses a credentials file in the format of `nsc`. The file contains a JWT and the seed of its
+    /// nkey.
     #[must_use]
     pub fn credentials(self, file: impl Into<PathBuf>) -> Self {
         let login = Login::Credentials(file.into());
@@ -154,8 +155,9 @@ impl NatsBuilder {
         }
     }
 
-    /// Runs the connection on this Tokio runtime. Its timers and I/O must be enabled, and it must
-    /// run as long as the node does. By default, the connection runs on its own thread.
+    /// Runs the connection on this Tokio runtime. The timers and the I/O of this runtime must be
+    /// enabled, and the runtime must run as long as the node. By default, the connection runs on
+    /// its own thread.
     #[must_use]
     pub fn runtime(self, runtime: Handle) -> Self {
         Self {

@@ -51,8 +51,8 @@ pub struct NatsSample {
     pub frames_refused: u64,
     /// Number of bytes in frames that wait for the connection.
     pub bytes_waiting: usize,
-    /// Number of times that the client reported dropped frames, because they were not processed
-    /// fast enough. The client does not report each dropped frame.
+    /// Number of times that the client has reported dropped frames. The client drops frames that
+    /// are not processed fast enough, but does not report each dropped frame.
     pub slow_consumers: u64,
     /// The last problem that the server or the client has reported, or an empty text.
     pub problem: String,

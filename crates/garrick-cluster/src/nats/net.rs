@@ -28,18 +28,19 @@ const GRACE: Duration = Duration::from_secs(15);
 ///
 /// [`NatsNet::connect`] and [`NatsBuilder::start`] check that a server can be used. After this
 /// check, [`Node::join`](crate::Node::join) opens the connection of the node, and claims the name
-/// of the node. If the connection is lost, it is opened again, without a limit on the attempts. The
-/// connection runs on its own thread.
+/// of the node. If the connection is lost, it is opened again, without a limit on the attempts. By
+/// default, the connection runs on its own thread.
 ///
 /// [`Node::join`](crate::Node::join) blocks its thread until the server has answered. In a turn of
 /// an actor, it returns [`JoinError::InTurn`]. In an async function, call it in
 /// `tokio::task::spawn_blocking`.
 ///
-/// # Names A name belongs to one node at a time. Each name has a record in a JetStream bucket,
-/// which the node renews each second. After the node has crashed, another node can take over the
-/// name. The other node waits until the record was unchanged for 5 s, and the server has accepted
-/// the other node's updates during this time. While the server accepts no updates, no name changes
-/// its owner. If a node finds that another node has its name, it leaves the cluster.
+/// # Names
+/// A name belongs to one node at a time. Each name has a record in a JetStream bucket, which the
+/// node renews each second. After the node has crashed, another node can take over the name. The
+/// other node waits until the record has been unchanged for 5 s, and the server has accepted the
+/// other node's updates during this time. While the server accepts no updates, no name changes its
+/// owner. If a node finds that another node has its name, it leaves the cluster.
 ///
 /// # Examples
 /// ```no_run

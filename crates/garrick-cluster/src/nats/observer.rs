@@ -78,7 +78,7 @@ struct Place {
 struct Told {
     records: HashMap<String, Entry>,
     /// Server time in nanoseconds at which the newest record was stored. If that record was stored
-    /// while the observer was reading, the field contains the current time.
+    /// while the observer was reading, this time is close to the current time.
     newest: i128,
 }
 

@@ -7,8 +7,8 @@ use async_nats::Subject;
 use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Maximum number of bytes that wait for the connection. At most 4 MiB plus one frame of these
-/// bytes belong to each link.
+/// Maximum number of bytes that wait for the connection. Of these bytes, at most 4 MiB plus one
+/// frame belong to one link.
 const BYTES_MAX: usize = 64 << 20;
 
 /// Number of bytes that are counted for each frame in addition to its content.

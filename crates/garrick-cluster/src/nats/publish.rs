@@ -31,7 +31,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) subject: String,
     pub(super) headers: HeaderMap,
     pub(super) content: Bytes,
-    /// Sequence of the last message of the subject, or 0 if there is none.
+    /// Expected sequence of the last message of the subject. 0 if the subject must have no message.
     pub(super) after: u64,
 }
 

@@ -19,11 +19,10 @@ fn discard(message: impl Sized) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
 }
 
-/// The numbered messages of a topic (the stream) from this node's agent to the agent of another
-/// node.
+/// A stream: the numbered messages of a topic from this node's agent to the agent of another node.
 struct Outgoing {
     stream: u64,
-    /// Number of the last message that was sent in the stream.
+    /// Sequence number of the last message that was sent in the stream.
     number: u64,
 }
 

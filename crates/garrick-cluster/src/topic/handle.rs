@@ -27,10 +27,10 @@ const TOPICS_MAX: usize = 1_024;
 /// A topic, which sends each published message once to each of its subscribers, on all nodes.
 /// Clones are handles to the same topic.
 ///
-/// A message is sent once to each node with subscribers, and this node copies it for each of its
-/// subscribers. A subscriber gets the messages of one publisher in the order of their publication.
-/// Messages can be lost with the connection or with a node. [`Topic::sample`] returns the number of
-/// lost messages.
+/// A message is sent once to each node with subscribers. The receiving node copies the message for
+/// each of its subscribers. A subscriber gets the messages of one publisher in the order of their
+/// publication. Messages can be lost with the connection or with a node. [`Topic::sample`] returns
+/// the number of lost messages.
 ///
 /// A topic keeps the subscribers of its own node alive until they unsubscribe. Stopped subscribers
 /// are removed.
@@ -134,8 +134,8 @@ impl<M: Travels + Clone> Topic<M> {
     }
 
     /// Publishes a message: sends it to all subscribers of this node, and once to each other node
-    /// with subscribers. If another node gets its first subscriber, this node learns of it with a
-    /// short delay.
+    /// with subscribers. If another node gets its first subscriber, this node learns of that
+    /// subscriber with a short delay.
     ///
     /// # Errors
     /// Returns the message if 16,384 messages of the topic wait on this node, or if this node has

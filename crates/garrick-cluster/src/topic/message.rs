@@ -13,9 +13,10 @@ use crate::line::Carrier;
 #[derive(Wire)]
 #[wire(name = "garrick.ToTopic", context = Carrier)]
 pub(super) struct ToTopic<M> {
-    /// Number of the stream. The topic's messages from one node to one other node form a stream.
+    /// Number that identifies the stream. The topic's messages from one node to one other node form
+    /// a stream.
     pub(super) stream: u64,
-    /// Number of the message in the stream, beginning with 1.
+    /// Sequence number of the message in the stream, beginning with 1.
     pub(super) number: u64,
     pub(super) message: M,
 }

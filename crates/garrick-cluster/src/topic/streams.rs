@@ -8,7 +8,7 @@ const STREAMS_MAX: usize = 4_096;
 
 /// A stream: the numbered messages of a topic from the agent of another node.
 struct Stream {
-    /// Number of the last message that arrived in the stream.
+    /// Sequence number of the last message that arrived in the stream.
     number: u64,
     /// Number of messages that had arrived in all streams when the last message of this stream
     /// arrived.

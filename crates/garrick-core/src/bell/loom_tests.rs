@@ -11,8 +11,8 @@ use loom::thread;
 
 use super::{Bell, Call};
 
-/// Polls, and returns the value that the poll reads. If `wakes_inside` is true, the poll calls
-/// [`Bell::answer`] before it reads.
+/// Polls once. Returns the value that the poll reads, and the result of [`Bell::end`]. If
+/// `wakes_inside` is true, the poll calls [`Bell::answer`] before it reads.
 fn poll(bell: &Bell, data: &AtomicUsize, wakes_inside: bool) -> (usize, Call) {
     bell.begin();
     if wakes_inside {
@@ -63,8 +63,8 @@ fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send 
     });
 }
 
-/// Polls once. Begins or ends the poll with a plain store, instead of a read-modify-write, if no
-/// other thread has a reference to the bell at this moment.
+/// Polls once like [`poll`]. Begins or ends the poll with a plain store, instead of a
+/// read-modify-write, if no other thread has a reference to the bell at this moment.
 fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
     let is_alone = || {
         let is_alone = Arc::strong_count(bell) == 1;

@@ -3,9 +3,9 @@
 //!
 //! One side, the [`Mover`], counts its progress (values sent, slots freed). The other side holds a
 //! [`Watch`]. Before a thread of that side goes to sleep, it registers the count that it waits for,
-//! and a number that identifies the thread. When the mover reaches this count, it gets the number,
-//! and must wake the thread. So there is one wake-up per sleep instead of one per value, and no
-//! thread polls.
+//! and a number that identifies the thread. When the mover reaches this count, the mover gets the
+//! number of the thread, and must wake the thread. So there is one wake-up per sleep instead of one
+//! per value, and no thread polls.
 //!
 //! ```text
 //!              the mover writes                 the watching side writes
@@ -203,8 +203,8 @@ impl Watch {
     /// [`Mover::advance`] or [`Mover::close`] returns this number.
     ///
     /// After this call, check [`count`](Self::count) and [`is_closed`](Self::is_closed). Sleep only
-    /// if the count has not reached the target and the gate is not closed. If the mover reached the
-    /// target before this call, it does not wake the waiter.
+    /// if the count has not reached the target and the gate is not closed. If the count reached the
+    /// target before this call, the mover does not wake the waiter.
     ///
     /// # Panics
     ///

@@ -33,8 +33,9 @@ const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 /// short a spin is not worth its cost.
 const ROUNDS_MIN: u32 = 16;
 
-/// While the budget is 0, one wait out of this number spins anyway, as a probe. So a thread whose
-/// waits are always long loses on average at most a sixteenth of [`SPIN_MAX`] per wait.
+/// Interval between probes, in waits. While the budget is 0, every 16th wait spins anyway, as a
+/// probe. So a thread whose waits are always long loses on average at most a sixteenth of
+/// [`SPIN_MAX`] per wait.
 const PROBE_EVERY: u32 = 16;
 
 /// A short busy wait before a thread parks. Its maximum duration adapts to the earlier waits of the
@@ -195,8 +196,9 @@ mod tests {
         spin
     }
 
-    /// Waits with a closure that returns `None` in its first `rounds` calls. Returns true if the
-    /// wait got a result, and the number of calls of the closure.
+    /// Waits with a closure that returns `None` in its first `rounds` calls. The first result is
+    /// true if the closure returned `Some`. The second result is the number of calls of the
+    /// closure.
     fn wait_for(spin: &mut Spin, rounds: u32) -> (bool, u32) {
         let mut looks = 0;
         let came = spin.wait(|| {

@@ -3,10 +3,10 @@
 //!
 //! Four things count as a write to a cache line: a write to an atomic, taking a lock, handing out
 //! an `UnsafeCell` for writing, and parking or unparking a thread. A cache line *moves* when a
-//! thread writes it after another thread was its last writer. A failed exchange counts as a write,
-//! because the core needs exclusive access to the cache line for it, too. Unlocking does not count,
-//! because it writes to the cache line that was locked. The reference counts of an `Arc` are not
-//! counted, nor are writes that bypass this module.
+//! thread writes it and the previous writer was another thread. A failed exchange counts as a
+//! write, because a failed exchange, too, needs exclusive access to the cache line. Unlocking does
+//! not count, because it writes to the same cache line as the locking before it. The reference
+//! counts of an `Arc` are not counted, nor are writes that bypass this module.
 //!
 //! In a build with `cfg(garrick_count)`, the counts are meaningful, but measured times are not.
 
@@ -36,15 +36,16 @@ type Number = u32;
 pub struct Line {
     /// Address of the cache line, divided by its size.
     pub number: usize,
-    /// Thread that wrote the cache line last, even if that was before the count began.
+    /// Number of the thread that wrote the cache line last, even if this write was before the count
+    /// began.
     last: Option<Number>,
     /// Numbers of the threads that have written the cache line since the count began.
     pub writers: BTreeSet<Number>,
-    /// Number of writes to the cache line from each place in the code.
+    /// Numbers of writes to the cache line, by the place in the code that made the writes.
     pub words: HashMap<&'static Location<'static>, Writes>,
 }
 
-/// Number of writes that one place in the code made to a cache line.
+/// Counts of the writes that one place in the code made to a cache line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Writes {
     /// Total number of writes.

@@ -254,8 +254,8 @@ impl<T> Consumer<T> {
         (first, self.run(first.len(), count))
     }
 
-    /// Returns a slice that begins at value number `from`, counted from the oldest value. It ends
-    /// before value number `to`, or earlier where the values wrap.
+    /// Returns a slice that begins at value number `from`, counted from the oldest value. The slice
+    /// ends before value number `to`, or earlier where the values wrap.
     #[inline]
     pub(super) fn run(&self, from: usize, to: usize) -> &[T] {
         assert!(

@@ -1,7 +1,7 @@
 //! Random steps on two rings, of which one is mapped into the other, compared with two `VecDeque`s.
 //!
 //! Each item records its drop in a ledger. After each step, the test checks every item created so
-//! far. The item is in a ring, or was dropped once, or was leaked on purpose.
+//! far. Each item must be in a ring, or have been dropped once, or have been leaked on purpose.
 use std::{
     cell::RefCell,
     collections::VecDeque,
@@ -22,7 +22,8 @@ enum End {
     Forget,
 }
 
-/// One step of a test run. `panic_at` is the number of the call at which the closure panics.
+/// One step of a test run. `panic_at` is the index, counted from 0, of the call in which the
+/// closure panics.
 #[derive(Debug, Clone)]
 enum Step {
     Push,
@@ -137,7 +138,7 @@ fn panic_if(planned: bool) {
     }
 }
 
-/// Runs `work`, and catches the panics that the test has planned. Returns `None` after a panic.
+/// Runs `work`, and returns its result. Returns `None` if `work` panics, as the test has planned.
 fn survive<R>(work: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

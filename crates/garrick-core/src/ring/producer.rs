@@ -298,8 +298,8 @@ impl<T> Producer<T> {
         self.shared.tail.publish(self.tail);
     }
 
-    /// Returns a slice of slots that begins at slot number `from`, counted from the tail. It ends
-    /// before slot number `to`, or earlier where the slots wrap.
+    /// Returns a slice of slots that begins at slot number `from`, counted from the tail. The slice
+    /// ends before slot number `to`, or earlier where the slots wrap.
     ///
     /// # Safety
     ///

@@ -130,8 +130,8 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Returns how many of the `len` slots beginning at `count` are contiguous, counted from the
-    /// first slot.
+    /// Returns the number of slots in the first contiguous part of the `len` slots that begin at
+    /// `count`.
     #[inline]
     pub(super) fn run_len(&self, count: usize, len: usize) -> usize {
         let mask = self.mask_at(count);

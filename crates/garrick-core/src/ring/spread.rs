@@ -1,24 +1,24 @@
 //! Spreading: a ring uses more slots than its capacity, one after another.
 //!
 //! Before a core can write a cache line that another core has read, the line must be removed from
-//! the reader's cache. If both cores have the line in their own caches, this takes longer than
-//! getting a line from a shared cache or from memory: 7 ns per line instead of 3.5 ns on Zen 4.
-//! Requesting the line early does not help. If a ring uses more slots than the two second-level
-//! caches can hold, both cores have evicted each cache line before it is used again. For two stages
-//! on one core, the opposite holds: fewer slots are better. So even a ring that was created with
-//! spare slots first uses only `capacity` slots. It uses all its slots after its producer has
-//! called [`Producer::spread`](super::Producer::spread).
+//! the reader's cache. If both cores have the line in their own caches, the removal takes longer
+//! than getting a line from a shared cache or from memory. On Zen 4, the removal takes 7 ns per
+//! line instead of 3.5 ns. Requesting the line early does not help. If a ring uses more slots than
+//! the two second-level caches can hold, both cores have evicted each cache line before it is used
+//! again. For two stages on one core, the opposite holds: fewer slots are better. So even a ring
+//! that was created with spare slots first uses only `capacity` slots. It uses all its slots after
+//! its producer has called [`Producer::spread`](super::Producer::spread).
 //!
-//! Before the spread, value number `n` is in slot `n % capacity`. From a certain number on, which
-//! is a multiple of `capacity`, value number `n` is in slot `n % slots`. Two values that are in the
-//! ring at the same time never share a slot. Their numbers differ by less than the capacity, so
-//! they differ modulo the capacity. The number of slots is a multiple of the capacity, so the slots
-//! of the two values differ, too. The values before the change and the values after it form two
-//! separate slices, as if the values wrapped there.
+//! Before the spread, value number `n` is in slot `n % capacity`. The spread takes effect at a
+//! value whose number is a multiple of `capacity`. From this value on, value number `n` is in slot
+//! `n % slots`. Two values that are in the ring at the same time never share a slot. Their numbers
+//! differ by less than the capacity, so they differ modulo the capacity. The number of slots is a
+//! multiple of the capacity, so the slots of the two values differ, too. The values before the
+//! change and the values after it form two separate slices, as if the values wrapped there.
 use crate::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Describes for which values a ring uses all its slots, and not only the first `capacity` slots. A
-/// count is the number of a value.
+/// count is the sequence number of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
     /// The ring uses only the first `capacity` slots.

@@ -14,7 +14,7 @@ const STRESS: u64 = if cfg!(debug_assertions) {
     5_000_000
 };
 
-/// A value that counts its drops, and panics in the drops that are marked for it.
+/// A value that counts its drops, and panics in its destructor if `blows` is true.
 struct Fuse<'a> {
     drops: &'a Cell<u32>,
     blows: bool,
@@ -29,8 +29,8 @@ impl Drop for Fuse<'_> {
     }
 }
 
-/// Creates a ring with four values, which wrap around its end. The drop of value number `blows`
-/// panics.
+/// Creates a ring with four values, which wrap around its end. The drop of the value with the index
+/// `blows` panics.
 fn fuses(drops: &Cell<u32>, blows: usize) -> (Producer<Fuse<'_>>, Consumer<Fuse<'_>>) {
     let (mut producer, consumer) = halves(4, usize::MAX - 1).unwrap();
     producer.produce_batch(4, |index| Fuse {

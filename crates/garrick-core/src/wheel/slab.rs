@@ -68,7 +68,7 @@ struct Entry<T> {
     /// [`VACANT`] if the place holds no entry.
     slot: u16,
 
-    /// Number of times that the place was vacated.
+    /// Generation of the place, which increases each time that the place is vacated.
     generation: u32,
 
     /// Previous entry in the list. `prev` and `next` also link the vacant places.
@@ -227,7 +227,7 @@ impl<T> Slab<T> {
         self.vacant = vacant;
     }
 
-    /// Returns the list that holds the entry of `key`, if the entry still exists.
+    /// Returns the index of the list that holds the entry of `key`, if the entry still exists.
     #[inline]
     pub(super) fn slot_of(&self, key: Key) -> Option<usize> {
         let entry = self.entries.get(key.index as usize)?;

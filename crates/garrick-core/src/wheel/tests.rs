@@ -117,7 +117,8 @@ fn a_periodic_entry_set_while_firing_keeps_its_rhythm() {
     assert_eq!(beats, [1, 2, 3, 4, 5]);
 }
 
-/// Model of a wheel: a map sorted by tick, and within a tick by the number of the insertion.
+/// Model of a wheel: a map that is sorted by tick, and within a tick by the sequence number of the
+/// insertion.
 #[derive(Default)]
 struct Oracle {
     present: u64,

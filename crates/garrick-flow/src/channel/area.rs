@@ -19,9 +19,9 @@
 //!
 //! So an area of twice the second-level cache is enough. A channel that fits into the first-level
 //! cache should stay there, so it uses no more slots than its capacity. A channel between stages on
-//! one thread does not use more slots either, because a message there costs up to 50 % more in the
-//! large area. The numbers are medians of five runs of a bare loop over such a ring. They were
-//! measured on two shared cores of an AMD EPYC Zen 4, with rustc 1.95.
+//! one thread does not use more slots either, because the large area makes each message of such a
+//! channel up to 50 % more expensive. The numbers are medians of five runs of a bare loop over such
+//! a ring. They were measured on two shared cores of an AMD EPYC Zen 4, with rustc 1.95.
 
 use crate::cache;
 

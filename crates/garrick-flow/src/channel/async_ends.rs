@@ -1,9 +1,9 @@
 //! Channel ends for callbacks, and for futures in any executor.
 //!
 //! An end that is used outside the graph has no stage that could be woken. The end stores a waker
-//! in its channel, and registers to be woken under [`OUTSIDE`], an id that no stage has. The stage
-//! at the other end calls the waker when it has sent or taken enough values. So an end outside the
-//! graph waits without polling, as stages do.
+//! in its channel. Then the end registers to be woken, with the id [`OUTSIDE`], which belongs to no
+//! stage. The stage at the other end calls the waker when it has sent or taken enough values. So an
+//! end outside the graph waits without polling, as stages do.
 
 use std::error::Error;
 use std::fmt;

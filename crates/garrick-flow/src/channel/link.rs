@@ -80,9 +80,10 @@ impl Link {
         }
     }
 
-    /// Wakes a stage immediately if it can run in parallel with this thread. A stage that went to
-    /// sleep on this thread's core could run only in place of this thread. Such a stage is woken
-    /// when this thread has nothing more to do.
+    /// Wakes `waiter`, which is a stage or [`OUTSIDE`]. The wake-up of a stage is delayed if this
+    /// thread runs a stage of the same graph, and `waiter` went to sleep on another thread of the
+    /// same core: then `waiter` could run only in place of this thread.
+    /// [`Post::settle`](crate::post::Post::settle) sends delayed wake-ups.
     #[cold]
     fn wake(&self, waiter: StageId) {
         let side = self.side.other();

@@ -16,8 +16,8 @@ pub(crate) struct Ringer {
     line: Arc<Line>,
     /// The channel end that belongs to the stage.
     side: Side,
-    /// True if the future was woken and has not been polled since. Set by the thread that wakes the
-    /// future, and reset by the stage.
+    /// True if the future must be polled: it was woken after its last poll, or was never polled.
+    /// Set by the thread that wakes the future, and reset by the stage.
     roused: AtomicBool,
 }
 
@@ -32,7 +32,8 @@ impl Ringer {
         (Arc::clone(&ringer), Waker::from(ringer))
     }
 
-    /// Returns true if the future was woken after the last call to this method.
+    /// Returns true if the future must be polled: it was woken after the last call to this method,
+    /// or was never polled.
     pub(crate) fn take(&self) -> bool {
         // Acquire: pairs with the Release in `wake_by_ref`; the future sees what it was woken for.
         self.roused.swap(false, Acquire)

@@ -38,7 +38,7 @@ pub(super) enum Condition {
     },
     /// The bell (the wake-up flag) on `side` of the channel has been rung.
     Rung { side: Side, channel: u32 },
-    /// The contained time has passed since the step.
+    /// The contained time has passed since the step returned.
     After(Duration),
     /// The clock shows at least the contained time.
     Until(Nanos),

@@ -280,8 +280,8 @@ impl Wait {
         }
     }
 
-    /// Converts delays into points in time, beginning at `now()`. The function `now` is called only
-    /// if there are timers.
+    /// Converts each delay into a point in time, counted from `now()`. The function `now` is called
+    /// only if there are timers.
     pub(crate) fn begin(&mut self, now: impl Fn() -> Nanos) {
         let Kind::For(terms) = &mut self.0 else {
             return;
@@ -321,8 +321,8 @@ impl Wait {
         Verdict::NotYet(earliest)
     }
 
-    /// Returns true if the stage cannot continue before a channel changes for which `is_inside`
-    /// returns true.
+    /// Returns true if the stage can continue only after a change of a channel for which
+    /// `is_inside` returns true.
     pub(crate) fn is_stuck(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Kind::For(terms) = &self.0 else {
             return false;

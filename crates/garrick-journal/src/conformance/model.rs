@@ -103,7 +103,7 @@ pub(crate) fn read_all(log: &dyn Log, journal: JournalId, from: u64) -> Vec<(u64
     }
 }
 
-/// Returns an event with this number and payload, which does not contain the whole state.
+/// Returns an event with this number and payload. The event does not contain the whole state.
 pub fn event(number: u64, payload: &[u8]) -> Event<'_> {
     Event {
         number,

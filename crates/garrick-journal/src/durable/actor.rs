@@ -172,7 +172,8 @@ pub trait DurableActor: Sized + Send + 'static {
         Self::apply(state, &event);
     }
 
-    /// Returns the name of the type in reports, as for an [`Actor`](garrick_actor::Actor::name).
+    /// Returns the name of the actor's type for reports, as for an
+    /// [`Actor`](garrick_actor::Actor::name).
     fn name() -> &'static str {
         type_name::<Self>()
     }
@@ -476,7 +477,7 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
 
     /// Makes this actor receive the message for the [`Letter`] with this number again, after the
     /// time `after`. Call this if the receiver has not answered. Does nothing and returns false if
-    /// the letter was already confirmed.
+    /// the letter was already confirmed, or waits behind an earlier letter to the same receiver.
     pub fn deliver_again(&mut self, number: u64, after: Duration) -> bool {
         let letter = self.duties.letters().under_way(self.name, number);
         let Some(msg) = letter.and_then(A::letter) else {

@@ -11,7 +11,7 @@ use crate::event::EventKind;
 /// Smallest tag of the events that only this crate records.
 pub(super) const RESERVED: u16 = 0xFF00;
 
-/// Kind of the events that change duties (effects and reminders that are not done).
+/// Kind (tag and version) of the events that contain a [`Change`].
 pub(super) const CHANGE: EventKind = EventKind {
     tag: u16::MAX,
     version: 1,
@@ -36,7 +36,8 @@ pub struct Due {
     pub at: Option<SystemTime>,
 }
 
-/// A change to the effects, reminders and letters of an entity.
+/// A change to the effects, reminders and letters of an entity. A letter is a durable message to
+/// another entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     /// The effect with this key is requested.
@@ -45,11 +46,12 @@ pub(super) enum Change {
     Remind(String, u64),
     /// The effect or reminder with this key is done.
     Done(String),
-    /// The letter with this content must be sent to this receiver.
+    /// A letter must be sent. Contains the receiver and the content.
     Post(String, Vec<u8>),
-    /// The receiver has confirmed the letter with this number.
+    /// The receiver has confirmed a letter. Contains the receiver and the number of the letter.
     Delivered(String, u64),
-    /// A letter from this sender was handled. Contains the number and the answer.
+    /// A letter from another entity was handled. Contains the sender, the number of the letter, and
+    /// the answer.
     Took(String, Taken),
     /// Changes nothing. After an entity has appended this change, the log refuses events of writers
     /// that have not read it.
@@ -144,7 +146,8 @@ struct Duty {
     at: Option<u64>,
 }
 
-/// The letters of an entity, and its unfinished effects and reminders by their keys.
+/// The unfinished effects and reminders of an entity by their keys, and the letters (durable
+/// messages) to and from other entities.
 #[derive(Debug, Default)]
 pub(super) struct Duties(BTreeMap<String, Duty>, Letters);
 
@@ -206,7 +209,8 @@ impl Duties {
 
     /// Appends the encoding of all duties: the number of duties in 4 bytes, and then for each duty
     /// the number of its event, its time or 0, the length of its key in 2 bytes, and the key. If
-    /// there are letters, sets a bit of the first number, and appends the letters.
+    /// there are letters, sets the bit [`LETTERS`] of the number of duties, and appends the
+    /// letters.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let letters = if self.1.is_empty() { 0 } else { LETTERS };
         bytes.extend((self.0.len() as u32 | letters).to_le_bytes());

@@ -40,7 +40,8 @@ pub struct Entity<A: DurableActor> {
     is_entered: bool,
     /// Events of the current turn. The vector is kept between turns, so that its memory is reused.
     recorded: Vec<Recorded<A::Event>>,
-    /// Number of bytes that the events of the last turn needed.
+    /// Number of bytes to allocate for the events of the next turn: as many as the last turn with
+    /// events needed, but at most [`BYTES_MAX`].
     bytes: usize,
     /// Timers of reminders, by the keys of the reminders. Some of them may have fired, or their
     /// turns may have been undone.
@@ -151,8 +152,8 @@ impl<A: DurableActor> Entity<A> {
     }
 
     /// Takes the state out of this entity. If the state contains events of a turn that was undone
-    /// after its decision, reads the state from the log. If the turn fails, the state is not put
-    /// back, and the next turn reads it again.
+    /// after its decision, reads the state from the log. If the current turn fails, the state is
+    /// not put back, and the next turn reads the state again.
     fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
@@ -175,7 +176,9 @@ impl<A: DurableActor> Entity<A> {
         Ok(Box::new(loaded))
     }
 
-    /// Sends this entity the messages for all its effects and reminders that are not done.
+    /// Sends this entity the messages for all its unfinished effects and overdue reminders, and for
+    /// the oldest unconfirmed letter (durable message) to each receiver. Sets the timers of the
+    /// other reminders.
     fn tell_all(&mut self, duties: &Duties, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
         // Those of an earlier reading.
         for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
@@ -190,7 +193,8 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Sends this entity the message for the oldest letter to a receiver, if there is one.
+    /// Sends this entity the message for the oldest unconfirmed letter (durable message to another
+    /// entity) to the receiver `to`, if there is one.
     fn tell_letter(
         &self,
         duties: &Duties,

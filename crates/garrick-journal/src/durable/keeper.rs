@@ -120,7 +120,7 @@ pub trait Keeper: Sized + Send + 'static {
 }
 
 /// The state of a [`Keeper`] during a turn. The state is stored at the end of the turn if the turn
-/// has borrowed it mutably.
+/// has borrowed the state mutably, or has called [`Durable::set`].
 #[derive(Debug)]
 pub struct Durable<'a, S> {
     before: &'a S,

@@ -30,9 +30,12 @@ pub(super) struct Loaded<S> {
     pub(super) journal: JournalId,
     pub(super) state: S,
     pub(super) duties: Duties,
-    /// True if a committed turn has sent the entity the messages for all its effects and reminders.
+    /// True if a committed turn has sent the entity the messages for its unfinished effects,
+    /// reminders and letters (durable messages to other entities), or has set the timers of
+    /// reminders.
     pub(super) is_told: bool,
-    /// True if an event of this entity was recorded after the state was read.
+    /// True if the entity has handled a message after the state was read. Then a fenced entity need
+    /// not record another [`Change::Fence`].
     pub(super) is_fenced: bool,
     /// Number of the newest event.
     pub(super) number: u64,
@@ -42,8 +45,8 @@ pub(super) struct Loaded<S> {
     pub(super) events: u64,
 }
 
-/// A state that was read from a snapshot or from events, with the effects and reminders that are
-/// not done.
+/// A state that was read from a snapshot or from events, with the unfinished effects and reminders,
+/// and the letters (durable messages) to and from other entities.
 struct Image<S> {
     state: S,
     duties: Duties,
@@ -94,8 +97,9 @@ impl Source {
         }))
     }
 
-    /// Returns the saved state or the empty state, and the number of the event after which the
-    /// state was saved, or 0.
+    /// Returns the saved state, and the number of the event after which it was saved. Returns the
+    /// empty state and 0 if no state was saved, or if the saved state cannot be loaded but the log
+    /// contains all events.
     fn begin<A: DurableActor>(
         &self,
         saved: Option<&Snapshot>,

@@ -10,7 +10,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 /// Implemented by the events of durable actors, which are stored as bytes.
 ///
 /// The log stores the kind of an event forever. New code must be able to read old events. So never
-/// give the number of a type to another type, and increase the version when the encoding changes.
+/// give the tag of one type to another type, and increase the version when the encoding changes.
 ///
 /// # Examples
 /// The second version of this event has a currency:

@@ -9,11 +9,13 @@ pub(super) type Nanos = u64;
 /// read once for each group, not for each turn.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// Number of turns that were appended so far.
+    /// Number of turns that were appended to the queue so far.
     appended: u64,
     taken: u64,
-    /// The number of a turn and the time at which this turn was appended, for the first turn after
-    /// each group was taken. The turns after it were appended before the time of the next entry.
+    /// Entries for the first turn, and for the first turn that was appended after each call of
+    /// `take`. An entry contains the index of the turn among all turns so far, and the time at
+    /// which the turn was appended. The turns up to the next entry were appended later than this
+    /// time.
     marks: VecDeque<(u64, Nanos)>,
     /// True if a turn was appended since turns were last taken.
     is_marked: bool,
@@ -23,7 +25,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// Records that a turn was appended.
+    /// Records that a turn was appended to the queue.
     pub(super) fn append(&mut self, now: impl FnOnce() -> Nanos) {
         if !self.is_marked {
             self.marks.push_back((self.appended, now()));

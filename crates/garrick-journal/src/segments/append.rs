@@ -120,8 +120,9 @@ impl SegmentLog {
 /// A group that is being written. Dropping it before [`Writer::commit`] leaves the log unchanged.
 pub(super) struct Writer<'l> {
     log: &'l mut SegmentLog,
-    /// Number of the segment, and its length before the group.
+    /// Number of the segment to which the group is written.
     segment: u32,
+    /// Length of the segment before the group.
     start: u32,
     /// Number of frames in the group so far.
     count: u32,
@@ -277,7 +278,8 @@ impl Drop for Writer<'_> {
 
 impl SegmentLog {
     /// Appends the buffer to the last segment, and makes the written bytes durable. After an error,
-    /// none of these bytes are in the log (README, rules 3 and 4).
+    /// none of these bytes are in the log (rules 3 and 4 in `src/README.md`), except after
+    /// [`JournalError::Broken`].
     fn write(&mut self) -> Result<(), JournalError> {
         let mut last = self
             .segments

@@ -1,4 +1,4 @@
-//! Files that count the bytes that are written to them.
+//! Files that count their syncs and the bytes that are written to them.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl DiskCounts {
     }
 }
 
-/// Files that count the bytes that are written to them.
+/// Files that count their syncs and the bytes that are written to them.
 #[derive(Debug)]
 pub(super) struct Counted {
     files: Arc<dyn Files>,
@@ -84,7 +84,7 @@ impl Files for Counted {
     }
 }
 
-/// A file that counts the bytes that are written to it.
+/// A file that counts its syncs and the bytes that are written to it.
 #[derive(Debug)]
 struct CountedFile {
     file: Box<dyn File>,

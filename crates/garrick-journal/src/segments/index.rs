@@ -27,7 +27,8 @@ pub(super) struct Journal {
     pub(super) name: Arc<str>,
     /// Number of the newest event, or 0.
     pub(super) newest: u64,
-    /// Places of the newest events. Older events are covered by a snapshot.
+    /// Places of the newest events. Older events are covered by a snapshot, or by an event with the
+    /// whole state.
     pub(super) places: VecDeque<Place>,
     /// Number of the newest segment that contains the name of the journal.
     pub(super) named_in: u32,

@@ -118,7 +118,8 @@ impl Options {
     }
 
     /// Opens the log in a folder for reading, and changes nothing. A group that another process
-    /// writes at this moment looks like a torn end.
+    /// writes at this moment looks like a group that a crash has left incomplete
+    /// ([`Opened::torn`]).
     ///
     /// # Errors
     /// Returns the errors of [`Options::open`], except that the log may be open in another process.
@@ -175,7 +176,7 @@ pub struct SegmentLog {
     is_broken: bool,
     /// Text of the error that has broken the log.
     cause: Option<Arc<str>>,
-    /// Errors of snapshots, which have lost no data.
+    /// Errors that have lost no data, for example errors of snapshots and of compactions.
     notices: Notices,
     /// Number of segments at which [`Log::tend`] compacts the log next.
     compact_at: usize,
@@ -223,7 +224,7 @@ impl SegmentLog {
         self.index.get(journal).map_or(1, index::Journal::oldest)
     }
 
-    /// Returns the journals with events or snapshots, with their names, in ascending order of their
+    /// Returns the journals that have an event or had one, with their names, in the order of their
     /// creation.
     pub fn journals(&self) -> impl Iterator<Item = (JournalId, &str)> {
         let has_some = |journal: &index::Journal| journal.newest > 0;
@@ -247,8 +248,9 @@ impl SegmentLog {
         self.segments.len()
     }
 
-    /// Removes and returns the errors of snapshots that could not be read or removed, oldest first.
-    /// If a snapshot cannot be read, an older one is used. At most 64 errors are kept.
+    /// Removes and returns the notices, oldest first. A notice is an error that has lost no data.
+    /// For example, a snapshot could not be read or removed, or [`Log::tend`] could not compact the
+    /// log. If a snapshot cannot be read, an older one is used. At most 64 notices are kept.
     pub fn take_notices(&mut self) -> Vec<JournalError> {
         self.notices.take()
     }

@@ -121,11 +121,12 @@ impl Reading {
         Ok(())
     }
 
-    /// Removes those snapshots from `snapshots` that are newer than all events of their journals,
-    /// and are damaged. Adds their errors to `notices`, and returns the names of their files.
+    /// Removes from `snapshots` each damaged snapshot that is newer than all events of its journal.
+    /// Adds the errors of these snapshots to `notices`, and returns the names of their files.
     ///
     /// A snapshot is saved only after its events are durable. So if a snapshot is newer than all
-    /// events of its journal, and is not damaged, events are missing from the log.
+    /// events of its journal, and is not damaged, events are missing from the log, and the method
+    /// returns an error.
     fn check_newest(
         &self,
         files: &dyn Files,
@@ -294,7 +295,7 @@ struct LastGroup {
     copy: Vec<u8>,
 }
 
-/// Reads the log in a folder (steps O1 and O2).
+/// Reads the log in a folder (steps O1 and O2 in `src/README.md`).
 fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalError> {
     let counts = Arc::<DiskCounts>::default();
     let files: Arc<dyn Files> = Arc::new(Counted::new(files, Arc::clone(&counts)));
@@ -471,7 +472,7 @@ struct Chain {
     last: LastGroup,
 }
 
-/// A segment whose groups were not read.
+/// A segment whose groups have not been read yet.
 struct Waiting {
     number: u32,
     header: Header,
@@ -480,8 +481,9 @@ struct Waiting {
 
 /// Information about the end of a segment.
 enum End {
-    /// Another segment follows, with this header. If a position is given, the first group of the
-    /// other segment may be a copy of the group at this position.
+    /// Another segment follows. Contains the header of that segment. If the first group of that
+    /// segment is a copy of a group of this segment, also contains the position of the original in
+    /// this segment.
     Before(Header, Option<usize>),
     /// No segment follows.
     Last,
@@ -533,7 +535,8 @@ impl Chain {
         }
     }
 
-    /// Checks that no segment is missing before this one.
+    /// Checks that no segment is missing between the segment that was read last and the segment
+    /// `number`.
     fn check_neighbor(&self, number: u32, name: &str) -> Result<(), JournalError> {
         match self.segments.last_key_value() {
             Some((last, _)) if *last + 1 != number => {

@@ -9,7 +9,7 @@ use garrick_actor::files::File;
 /// Minimum number of bytes that are read between two reports.
 const STEP_BYTES: usize = 1 << 20;
 
-/// The part of a log that has been read while the log is opened.
+/// The part of a log that has been read so far, while the log is being opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {

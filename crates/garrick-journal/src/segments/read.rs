@@ -20,7 +20,7 @@ const GAP_BYTES: u64 = 4 << 10;
 /// of the last event is not known before it is read.
 const TAIL_BYTES: u64 = 512;
 
-/// Maximum number of bytes of events that are read through the cache.
+/// Maximum number of bytes of a read that uses the cache. A longer read goes to the file directly.
 const SPARSE_BYTES: u64 = 4 << 10;
 
 /// A part of a segment that was read.
@@ -61,7 +61,7 @@ impl Window {
 impl SegmentLog {
     /// Passes each event of a journal whose number is at least `from` to `each`, oldest first. Does
     /// nothing if there are no such events. The events before [`SegmentLog::oldest`] cannot be
-    /// read, because snapshots cover them.
+    /// read, because a snapshot or an event with the whole state covers them.
     ///
     /// Needs at most 256 KiB of memory, or the size of one event if that is larger. The log also
     /// caches up to 4 MiB of the data that were read last.

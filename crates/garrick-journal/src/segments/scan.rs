@@ -7,16 +7,17 @@ use crate::frame::{Commit, Flaw, Frame, commit_at, commit_bytes, decode};
 /// Result of the reading of a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Scanned {
-    /// Beginning and end of the last complete group. If there is no complete group, both are the
-    /// end of the header.
+    /// Beginning of the last complete group, or the end of the header if there is no complete
+    /// group.
     pub(super) last: usize,
+    /// End of the last complete group, or the end of the header if there is no complete group.
     pub(super) end: usize,
     /// Number of frames of the last complete group, without its commit.
     count: u32,
     /// Number of the next group.
     pub(super) next_group: u64,
-    /// Position after the last complete group at which no valid frame begins, and the reason.
-    /// `None` if the bytes end with this group.
+    /// First position after the last complete group where no valid frame begins, and the reason.
+    /// `None` if the bytes end with the last complete group.
     pub(super) flaw: Option<(usize, Flaw)>,
 }
 
@@ -104,8 +105,8 @@ fn group_at(bytes: &[u8], start: usize, group: u64) -> Result<Whole<'_>, (usize,
     }
 }
 
-/// If the first group of a segment is a copy of the last group of the previous segment, returns the
-/// position of that group.
+/// Returns the position of the last group of the previous segment, if the first group of this
+/// segment is a copy of that group.
 pub(super) fn copy_at_start(bytes: &[u8], first_group: u64) -> Option<usize> {
     let group = group_at(bytes, HEADER_BYTES, first_group).ok()?;
     let copy_of = group.commit.copy_of as usize;

@@ -55,8 +55,9 @@ impl SegmentLog {
     /// snapshots, and the events after the older one.
     ///
     /// # Errors
-    /// Returns [`JournalError::Conflict`] if there is no event with this number, or if there is a
-    /// newer snapshot, and any error of the disk. Earlier snapshots remain.
+    /// Returns [`JournalError::Conflict`] if there is no event with this number yet, or if there is
+    /// a snapshot with this or a greater number, and any error of the disk. Earlier snapshots
+    /// remain.
     pub fn save(
         &mut self,
         journal: JournalId,
@@ -136,10 +137,11 @@ impl SegmentLog {
     }
 
     /// Returns the newest readable snapshot of a journal. The caller then reads the events after
-    /// it. Returns `None` if there is no snapshot, so that all events must be read.
+    /// it. Returns `None` if no snapshot can be used, so that all events from
+    /// [`SegmentLog::oldest`] on must be read.
     ///
     /// # Errors
-    /// Returns [`JournalError::Damaged`] if no snapshot can be read and the events that the
+    /// Returns the error of the newest snapshot if no snapshot can be read and the events that the
     /// snapshots cover were removed. If a snapshot cannot be read, but an older snapshot or all
     /// events can be read, the error becomes a notice. The file of a damaged snapshot gets the
     /// suffix `.damaged`.

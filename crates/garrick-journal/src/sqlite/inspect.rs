@@ -36,7 +36,7 @@ fn listed(reader: &Connection, row: &Stored) -> rusqlite::Result<Listed> {
 }
 
 impl SqliteLog {
-    /// Returns the journals with events, in ascending order of their creation.
+    /// Returns the journals that have an event or had one, in the order of their creation.
     ///
     /// # Errors
     /// Returns [`JournalError::DamagedRow`] if the row of a journal differs from what was written,

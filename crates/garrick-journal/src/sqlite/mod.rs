@@ -109,7 +109,7 @@ impl SqliteLog {
     }
 
     /// Opens the log in a database for reading, and changes nothing. Another process may have the
-    /// log open. Journals that this process creates later are not visible.
+    /// log open. Journals that the other process creates later are not visible.
     ///
     /// # Errors
     /// Returns the errors of [`SqliteLog::open`]. A database that does not exist is an error.
@@ -137,8 +137,8 @@ impl SqliteLog {
         }
     }
 
-    /// Locks the connection that writes. If a thread has panicked while it wrote, it is not known
-    /// what was written.
+    /// Locks the connection that writes. If a thread has panicked while it wrote, marks the log as
+    /// broken, because it is not known what was written.
     fn writer(&self) -> Result<MutexGuard<'_, Writer>, JournalError> {
         let writer = self.writer.as_ref().ok_or(JournalError::ReadOnly)?;
         Ok(writer.lock().unwrap_or_else(|poisoned| {

@@ -27,7 +27,7 @@ pub(super) struct Writer {
     pub(super) pages: u64,
 }
 
-/// A journal that has events in the group that is being appended.
+/// State of a journal that has events in the group that is being appended.
 enum Part {
     /// Number of the newest event of the journal so far.
     Newest(u64),
@@ -76,7 +76,8 @@ impl SqliteLog {
         Ok(refused)
     }
 
-    /// Stores the numbers of the newest events of a group. Returns the journals that had no row.
+    /// Stores, for each journal that is not refused, the number of its newest event in the group.
+    /// Returns the journals that had no row.
     fn store_newest(&self, connection: &Connection, parts: &Parts) -> Sqlite<Vec<u64>> {
         let mut stored = Vec::new();
         for (journal, part) in &parts.parts {
@@ -103,8 +104,8 @@ impl SqliteLog {
         Ok(stored)
     }
 
-    /// Finds the journals of a group whose first event in the group follows their newest stored
-    /// event.
+    /// Finds the journals that have events in `group`. Refuses a journal if one of its events in
+    /// the group does not have the next number.
     fn look(&self, connection: &Connection, group: &Group) -> Result<Parts, JournalError> {
         let mut all = Parts::default();
         let Parts { parts, refused } = &mut all;
@@ -176,7 +177,7 @@ impl SqliteLog {
         saved?
     }
 
-    /// Calls `f` in a transaction, and commits it. After an error other than
+    /// Calls `f` in a transaction, and then commits the transaction. After an error other than
     /// [`JournalError::Broken`], no part of the transaction is in the database. `pages` is the
     /// approximate number of pages that the transaction writes.
     pub(super) fn transact<R>(

@@ -12,8 +12,7 @@ use crate::names;
 use crate::parse::{Block, Field, Message, Rejected};
 use crate::types;
 
-/// Generates the struct of the handle, its methods, and implementations of the traits that an
-/// address implements.
+/// Generates the struct of the handle, its methods, and its trait implementations.
 pub(super) fn definition(block: &Block) -> TokenStream {
     let Block {
         krate,
@@ -214,8 +213,8 @@ fn span_of(ty: &Type) -> Span {
     Span::call_site().located_at(ty.span())
 }
 
-/// Implements comparison, hashing and `Debug` for the handle by means of its address, without
-/// bounds on the type parameters.
+/// Generates the implementations of `Clone`, comparison, hashing, `Debug` and conversions for the
+/// handle. The implementations use only the address, so they need no bounds on the type parameters.
 fn traits(block: &Block) -> TokenStream {
     let Block {
         krate,

@@ -8,7 +8,8 @@ use super::{for_items, path_at};
 use crate::attributes::{Place, carried, has_docs};
 use crate::parse::{Block, Message};
 
-/// Generates the enum of the messages and its `Debug` implementation.
+/// Generates the enum of the messages, and its `Debug` implementation unless the options derive
+/// `Debug`.
 pub(super) fn definition(block: &Block) -> TokenStream {
     let Block {
         visibility,

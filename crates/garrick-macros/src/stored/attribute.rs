@@ -37,7 +37,8 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Reads the attributes `#[stored(..)]` among `attributes`. Returns true if there was no error.
+    /// Reads the attributes `#[stored(..)]` among `attributes`. Returns the options, and true if
+    /// there was no error.
     pub(super) fn read(attributes: &[Attribute], errors: &mut Errors) -> (Self, bool) {
         let (mut read, mut is_right) = (Self::default(), true);
         for attribute in attributes.iter().filter(|a| a.path().is_ident("stored")) {

@@ -9,8 +9,8 @@ use syn::{Generics, Ident, Path, Type, parse_quote};
 use super::attribute::Missing;
 use super::parse::{Body, FieldOf, Message, VariantOf, text};
 
-/// Generates `impl Wire for ...`. If the type has errors, its functions are empty, so that rustc
-/// does not report another error for each use of the type.
+/// Generates `impl Wire for ...`. If the type has errors, the generated functions only panic.
+/// Without these functions, rustc would report another error for each use of the type.
 pub(super) fn implementation(message: &Message, is_right: bool) -> TokenStream {
     let Message {
         krate,
@@ -277,8 +277,8 @@ fn describe(message: &Message, context: &TokenStream) -> TokenStream {
     }
 }
 
-/// Generates the descriptions of the fields. Adds the types of the fields that need a description
-/// to `types`.
+/// Generates the descriptions of the fields. If the type of a field needs a description of its own,
+/// adds this type to `types`.
 fn specs(message: &Message, fields: &[FieldOf], types: &mut Vec<Type>) -> TokenStream {
     let krate = &message.krate;
     let context = context(message);

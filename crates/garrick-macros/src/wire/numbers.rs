@@ -18,9 +18,9 @@ pub(super) struct Numbered<'a> {
 }
 
 /// Returns the numbers of the fields or variants in `items`. `what` is `field` or `variant`, for
-/// error messages. If no item of a type with version 1 has a number, the items are numbered in
-/// their order. In all other cases, an item without a number is an error, and the position of this
-/// item is used as its number.
+/// error messages. If the type has version 1 and no item has a number, the items are numbered from
+/// 1 in their order. In all other cases, an item without a number is an error, and the position of
+/// this item, counted from 1, is used as its number.
 pub(super) fn assign(
     items: &[Numbered<'_>],
     what: &str,

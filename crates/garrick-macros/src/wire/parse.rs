@@ -21,7 +21,7 @@ pub(super) struct Message {
     /// Name by which other nodes know the type, if given.
     pub(super) name: Option<String>,
     pub(super) version: u16,
-    /// Type of the context, if the fields need a context of a certain type.
+    /// Type of the context that the attribute names, if given.
     pub(super) context: Option<Type>,
     pub(super) body: Body,
 }

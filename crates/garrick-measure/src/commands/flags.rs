@@ -15,11 +15,11 @@ use crate::stop::Stop;
 use crate::suggest;
 use crate::suite::Beside;
 
-/// Time to measure each row of a full run, in seconds.
+/// Default time to measure each row of a full run, in seconds.
 const SECONDS_PER_ROW: f64 = 3.0;
 
-/// Time to measure each row of a quick run, in seconds. With this value, all scenarios of `garrick
-/// bench` take well under a minute.
+/// Default time to measure each row of a quick run, in seconds. With this value, all scenarios of
+/// `garrick bench` take well under a minute.
 const SECONDS_PER_ROW_QUICK: f64 = 0.7;
 
 /// Maximum time to measure each row, in seconds. If a user requests more, this counts as a mistake.

@@ -43,8 +43,8 @@ pub(super) type Before = Option<Report>;
 
 impl Outputs {
     /// Checks that all files can be written and read, and returns the earlier run. So mistakes are
-    /// found before the measurement, which may take minutes. The files are not changed until the
-    /// measurement has finished.
+    /// found before the measurement, which may take minutes. Creates files and folders that do not
+    /// exist. Existing files are not changed until the measurement has finished.
     pub(super) fn check(&self) -> std::result::Result<Before, String> {
         if self.files().filter(|file| is_stdout(file)).count() > 1 {
             return Err(

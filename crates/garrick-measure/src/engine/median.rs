@@ -1,4 +1,4 @@
-//! The actor that converts many measurements into one row.
+//! The actor that converts the measurements of each contender into one row.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -20,7 +20,7 @@ pub(super) struct Median {
 /// A set of contenders with their measurements, some of which may be missing.
 pub(super) struct Finished {
     pub(super) set: Set,
-    /// Activity of the machine during the measurement.
+    /// Activity of other programs and of the host during the measurement. `None` if it is unknown.
     pub(super) noise: Option<Noise>,
 }
 

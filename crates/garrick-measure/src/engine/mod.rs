@@ -17,11 +17,11 @@
 //! ```
 //!
 //! The actors run in a [`Local`] of the measuring thread. The measured code must not run inside a
-//! turn. In a turn, the sends of this code would be staged together with the sends of the
-//! turn. Also, the code could not have its own `Local`. So the timer only puts a *job* on the desk.
-//! When no actor has work left, `Local::run` returns. Then [`run`] takes the job, executes it, and
-//! sends the result to the timer. During a measurement no actor of the engine runs, and no other
-//! thread could run one.
+//! turn. In a turn, the sends of this code would be staged together with the sends of the turn.
+//! Also, the code could not have its own `Local`. So `Timer` and `Sweep` only put a *job* on the
+//! *desk*, which has room for one job. When no actor has work left, `Local::run` returns. Then
+//! [`run`] takes the job, executes it, and sends the result to an actor. During a measurement no
+//! actor of the engine runs, and no other thread could run one.
 //!
 //! A shared machine changes its speed from second to second. So all contenders are measured
 //! alternately, round by round. Between any two of them the yardstick is measured: one uncontended

@@ -17,8 +17,8 @@ pub(super) enum Job {
     Try(Trial),
 }
 
-/// Place where actors put the next job. It holds at most one job, because all actors wait for its
-/// result.
+/// Place where actors put the next job. The desk holds at most one job, because all actors wait for
+/// the result of that job.
 #[derive(Debug)]
 pub(super) struct Desk(pub(super) RefCell<Option<Job>>);
 
@@ -40,7 +40,8 @@ impl Desk {
 pub(super) struct Trial {
     pub(super) who: Who,
     pub(super) ops: u64,
-    /// Fraction of the current set's trials that was finished before this trial, from 0 to 1.
+    /// Fraction of the current set's rounds that were finished before this trial, from 0 to 1.
+    /// Always 0 for trials of the yardstick and for trials of the warm-up.
     pub(super) done: f64,
 }
 

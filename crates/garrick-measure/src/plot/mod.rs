@@ -26,7 +26,8 @@ pub(crate) use svg::{escape, style};
 /// lines.
 const SWEPT_MIN: usize = 3;
 
-/// Ratio of wall time to CPU time above which the wall time is drawn in a separate picture.
+/// Factor by which wall time and CPU time may differ before the wall time is drawn in a separate
+/// picture.
 const WALL_DIFFERS: f64 = 1.2;
 
 /// A picture of the measured times of one scenario.
@@ -148,7 +149,7 @@ fn plot(rows: &[&Row], metric: Metric, source: &str) -> Plot {
     }
 }
 
-/// Returns the parameter with the most values, if it was swept.
+/// Returns the parameter with the most values, if it has at least [`SWEPT_MIN`] values.
 fn swept(rows: &[&Row]) -> Option<String> {
     let mut values: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (name, value) in rows.iter().flat_map(|row| &row.params) {

@@ -96,7 +96,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Self::Address<R>> + Send;
 
     /// Spawns an actor of the kind `way`, with an unbounded mailbox. Only the kinds in
-    /// [`WAYS`](Self::WAYS) are possible. The second returned value keeps everything alive that the
+    /// [`WAYS`](Self::WAYS) are possible. The second returned value keeps alive everything that the
     /// actor needs.
     fn spawn_in_way<R: Role<Self>>(
         way: Way,
@@ -127,7 +127,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Asks the actor `answerer` for the number after `number`, and waits for the answer.
     fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64> + Send;
 
-    /// Runs tasks in parallel to the driver, each on a free worker or on a new thread.
+    /// Runs tasks in parallel with the driver, each on a free worker or on a new thread.
     fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
         for task in tasks {
             tokio::spawn(task);

@@ -3,8 +3,8 @@
 //! Garrick's contenders are those of `garrick bench`: actors that use the public API. The rivals
 //! are actix, ractor, kameo and xtra, and two common substitutes for a library: tokio tasks with
 //! channels, and threads with channels. The scenarios of the rivals are written once, for the trait
-//! [`framework::Framework`]. The module `frameworks` contains its implementations, and the module
-//! `roles` the actors' work.
+//! [`framework::Framework`]. The module `frameworks` contains the implementations of this trait.
+//! The module `roles` contains the work of the actors.
 //!
 //! With Garrick, the code that sends, asks or spawns is an actor. With the rivals, this code is a
 //! task of the runtime. Such a task continues without sending a message to itself. With one worker,

@@ -202,8 +202,8 @@ impl<F: Framework> Role<F> for Idler<F> {
 
 /// An actor of a fork bomb, in its current state. The module `fork_bomb` describes the protocol.
 pub(super) enum Tree<F: Framework> {
-    /// The actor to which the root reports the number of actors in the tree. It passes this number
-    /// on to the driver.
+    /// The actor to which the root reports the number of actors in the tree. This actor passes the
+    /// number on to the driver.
     Customer(Option<oneshot::Sender<u64>>),
     /// A new actor, which waits for the message that tells it to grow.
     Seed,

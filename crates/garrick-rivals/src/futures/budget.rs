@@ -5,15 +5,15 @@
 //! poll, and every completed sleep takes one unit. When there are no units left, each of the other
 //! sleeps returns `Pending`, although it has ended. The set of futures does not know the reason,
 //! and polls the next future. tokio wakes all these futures again after the poll. If `n` sleeps are
-//! left, a poll polls `n - 128` of them in vain. All sleeps together take `n * n / 256` polls
-//! instead of `n`.
+//! left, a poll polls `n - 128` of them in vain. The completion of all sleeps takes `n * n / 256`
+//! polls instead of `n`.
 //!
 //! ```text
 //!   poll 1:  128 done, n - 128 polled in vain, and woken
 //!   poll 2:  128 done, n - 256 polled in vain, and woken ...
 //! ```
 //!
-//! Each sleep should be polled only twice: when it begins, and when it ends.
+//! Without the budget, each sleep is polled only twice: when it begins, and when it ends.
 
 use std::cell::Cell;
 use std::future::Future;

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 /// Maximum duration of a fast poll. A longer poll counts as slow, as in tokio's metrics.
 const SLOW: Duration = Duration::from_micros(50);
 
-/// Counts and times of a future's polls, measured from the creation of the future to its end.
+/// Counts and times of a future's polls, measured from the first poll to the last one.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Load {
     pub(super) polls: u64,
     pub(super) polling: Duration,
     pub(super) slow_polls: u64,
-    /// Number of measured intervals, each from a poll to the next wake.
+    /// Number of measured intervals, each from the end of a poll to the next wake, or to the next
+    /// poll if nothing woke the future. Intervals of length zero are not counted.
     pub(super) idled: u64,
     pub(super) idle: Duration,
     /// Number of measured intervals, each from a wake to the next poll.

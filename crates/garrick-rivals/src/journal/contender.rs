@@ -31,11 +31,12 @@ pub(super) struct Contender {
     by: By,
 }
 
-/// Process that runs a contender.
+/// The process in which a contender runs.
 enum By {
-    /// A process that runs this program.
+    /// A process of this program. The function runs the contender.
     Us(fn(&Plan) -> std::result::Result<Outcome, Fault>),
-    /// A Java virtual machine that runs this program, with this string as its first argument.
+    /// A Java virtual machine, which runs the given Java program. The string is the first argument
+    /// of the Java program.
     Jvm(&'static Project, &'static str),
 }
 
@@ -116,9 +117,11 @@ impl Contender {
         matches!(self.by, By::Jvm(..))
     }
 
-    /// Builds the program of the contender, unless it is this program.
+    /// Builds the Java program of the contender. Does nothing for a contender that runs in this
+    /// program.
     ///
-    /// # Errors Returns a description of the missing program, and how to install it.
+    /// # Errors
+    /// Returns a description of the missing program, and how to install it.
     pub(super) fn ready(&self) -> Result<Ready> {
         Ok(match self.by {
             By::Us(_) => Ready {

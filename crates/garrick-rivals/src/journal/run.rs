@@ -37,7 +37,7 @@ pub(super) struct Run {
     is_over: AtomicBool,
 }
 
-/// The measured part of a run: its begin and end, its commands, and its CPU time.
+/// The measured part of a run: its start and end, its commands, and its CPU time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Window {
     /// Number of commands that were acknowledged within the measurement.

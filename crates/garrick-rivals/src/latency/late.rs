@@ -172,7 +172,8 @@ struct Notes {
     /// Lateness of each measured message, in nanoseconds. The receiver of the message writes it,
     /// and the driver reads it after the last message.
     late: Vec<AtomicU64>,
-    /// Largest lateness of a completed job of the additional actors, in nanoseconds.
+    /// Maximum time from the due time of a job of the additional actors to the end of the job, in
+    /// nanoseconds.
     in_the_way: AtomicU64,
     /// Number of messages that have not been handled yet.
     left: AtomicUsize,
@@ -243,12 +244,12 @@ pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
     /// Lateness of the sends. It is caused by the driver, not by the framework.
     pub(super) sent: Vec<Duration>,
-    /// Largest lateness of a completed job of the additional actors.
+    /// Maximum time from the due time of a job of the additional actors to the end of the job.
     pub(super) in_the_way: Duration,
     pub(super) span: Span,
 }
 
-/// Returns a contender for plans in which no additional actors block.
+/// Returns a contender for plans without [`Trouble::Blockers`].
 pub(super) fn contender<F: Peer>() -> Contender<Plan, Round> {
     Contender {
         name: F::NAME,
@@ -259,7 +260,8 @@ pub(super) fn contender<F: Peer>() -> Contender<Plan, Round> {
     }
 }
 
-/// Returns a contender whose additional actors block as their library recommends.
+/// Returns a contender for plans with [`Trouble::Blockers`]. The additional actors block as their
+/// library recommends.
 pub(super) fn contender_that_blocks<F: Blocks>() -> Contender<Plan, Round> {
     Contender {
         name: F::NAME,

@@ -70,11 +70,12 @@ struct Link<F: Peer> {
 enum Pass<F: Peer> {
     /// Address of the actor to which the receiver sends from now on.
     Next(F::Address<Link<F>>),
-    /// Token with the number of passes left.
+    /// Token with the number of turns left, including the turn of the receiver.
     Token(u64),
     /// Value that goes through the chain.
     Value(u64),
-    /// Request to send this request to the next actor, and then to drop the address of that actor.
+    /// Request to pass this request on to the next actor, to drop the address of that actor, and to
+    /// stop.
     End,
 }
 

@@ -14,7 +14,8 @@ use super::work::Work;
 use super::{WAIT_MAX, told};
 use crate::actors::framework::{Flow, Role};
 
-/// The parameters of a round: the number of busy actors, and the time limit for the other actors.
+/// The parameters of a round: the number of busy actors, and the maximum time to wait until the
+/// idle actors have handled their messages.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     busy: usize,
@@ -30,7 +31,8 @@ const IDLERS: usize = 20;
 /// An idle actor, which reports the arrival of its message.
 struct Idler {
     turns: Arc<Turns>,
-    /// Number of turns that each busy actor had done when the message to this actor was sent.
+    /// Number of turns that each busy actor had run when this actor was created, shortly before the
+    /// message to this actor was sent.
     before: Vec<u64>,
     told: Sender<(Instant, u64)>,
 }
@@ -50,9 +52,10 @@ impl<F: Peer> Role<F> for Idler {
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
     handled: usize,
-    /// Number of turns that the busiest actor did before the last idle actor handled its message.
+    /// Maximum number of turns that a busy actor ran from the creation of an idle actor until the
+    /// idle actor handled its message.
     turns: u64,
-    /// Time until the last message was handled.
+    /// Time from the first send until the last of the handled messages was handled.
     time: Duration,
 }
 

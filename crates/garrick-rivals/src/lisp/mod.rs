@@ -8,11 +8,11 @@
 //! a behavior until the behavior returns. The *unstaged* loop is faster: it applies the effects at
 //! once, and undoes them after an error.
 //!
-//! All contenders grow the same trees of 65,535 actors. An inner actor creates two actors, sends to
-//! each, becomes twice, and answers. A leaf answers. SBCL's queue grows a tree level by level, and
-//! Garrick grows its branches one by one. A round consists of many trees, because SBCL's garbage
-//! collector has more work with some trees than with others. This pattern repeats about every 48
-//! trees.
+//! All contenders grow the same trees of 65,535 actors. An inner actor creates two actors, sends a
+//! message to each, changes its behavior twice, and answers. A leaf answers. SBCL's queue grows a
+//! tree level by level, and Garrick grows its branches one by one. A round consists of many trees,
+//! because SBCL's garbage collector has more work with some trees than with others. The work of the
+//! garbage collector follows a pattern that repeats about every 48 trees.
 
 mod sbcl;
 

@@ -18,8 +18,8 @@ struct Counter {
 }
 
 impl Counter {
-    /// Creates a counter that expects `each` values from each of `producers`, and the receiver of
-    /// its report.
+    /// Creates a counter that expects `each` values from each of `producers` producers, and the
+    /// receiver of its report.
     fn new(producers: u64, each: u64) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         let tally = Tally::new(producers, each);

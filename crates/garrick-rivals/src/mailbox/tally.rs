@@ -22,7 +22,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Creates a tally that expects `each` values from each of `producers`.
+    /// Creates a tally that expects `each` values from each of `producers` producers.
     pub(super) fn new(producers: u64, each: u64) -> Self {
         let next = (0..producers).map(|_| 0).collect();
         Self {

@@ -21,7 +21,7 @@ use crate::crowd::Crowd;
 #[repr(align(128))]
 struct Line {
     /// Number of transfers so far. The two threads write this number alternately: one thread when
-    /// it is even, the other thread when it is odd.
+    /// the number is even, the other thread when the number is odd.
     transfers: AtomicU64,
 }
 

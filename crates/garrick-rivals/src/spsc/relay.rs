@@ -27,9 +27,9 @@ pub(super) trait Ring: 'static {
 
 /// A ring whose memory can be written and read in place, several numbers at a time.
 pub(super) trait Batches: Ring {
-    /// Writes numbers in place, sends them together, and returns how many it has sent. Most rings
-    /// send all numbers if there is room for all of them, and otherwise none. Other rings send as
-    /// many as there is room for.
+    /// Writes numbers in place, and sends them together. Returns the count of sent numbers. Most
+    /// rings send all numbers if there is room for all of them, and otherwise none. Other rings
+    /// send as many as there is room for.
     fn try_send_batch(sender: &mut Self::Sender, numbers: Range<u64>) -> u64;
 
     /// Takes at most `max` of the oldest numbers. Adds them to `tally` in place, and frees their

@@ -1,12 +1,13 @@
 //! Checks and adds up the received numbers.
 
-/// The tally of the numbers received so far. They must be 0, 1, 2 and so on.
+/// The tally of the numbers received so far. The numbers must be 0, 1, 2 and so on.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// Count of the received numbers, which is also the next expected number.
     count: u64,
     sum: u64,
-    /// All bits in which a received number differed from the expected number.
+    /// Bitwise OR of the differences (XOR) between each received number and the expected number. It
+    /// is 0 if all numbers were as expected.
     wrong: u64,
 }
 

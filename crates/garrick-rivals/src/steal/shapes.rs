@@ -5,8 +5,9 @@ use garrick_measure::{Measured, Result, Stopwatch};
 use super::team::Team;
 use crate::crowd::Crowd;
 
-/// Maximum number of threads. In every shape, the number of operations is a multiple of this
-/// number. So all contenders of a scenario perform the same number of operations.
+/// Maximum number of threads. Except in uneven shapes, the number of operations is a multiple of
+/// this number. So the operations are divided evenly among the threads, and all contenders of a
+/// scenario perform the same number of operations.
 const THREADS_MAX: u64 = 8;
 
 /// Divisor of the number of operations in uneven shapes. In these shapes, one thread sends four
@@ -61,7 +62,8 @@ pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result
     Ok(account(crowd, &watch, &vec![each; producers as usize]))
 }
 
-/// Makes each of `workers` threads alternately send `batch` values and receive `batch` values.
+/// Makes each of `workers` threads alternately send `batch` values and receive up to `batch`
+/// values. At the end, the threads receive the remaining values.
 pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measured> {
     let each = ops.next_multiple_of(THREADS_MAX * batch) / workers;
     let mut hands = T::open(workers, workers).into_iter();

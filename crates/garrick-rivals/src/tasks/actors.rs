@@ -1,4 +1,4 @@
-//! Crews that use actors to do tasks.
+//! Implementations of [`Crew`] that use actors to do tasks.
 
 use garrick::{Actor, Address, Ask, Context, Next, Reply, System};
 use garrick_measure::Result;
@@ -50,7 +50,7 @@ impl Actor for Hand {
     }
 }
 
-/// An actor that creates an actor for each task of a batch, and adds up their answers.
+/// An actor that creates an actor for each task of a batch, and adds up the answers.
 struct Foreman {
     /// Number of answers that have not arrived yet.
     open: u64,
@@ -100,7 +100,7 @@ impl Actor for Foreman {
     }
 }
 
-/// Crew that creates a new actor for each task.
+/// A [`Crew`] that creates a new actor for each task.
 #[derive(Debug)]
 pub(super) struct Created {
     system: System,
@@ -121,8 +121,8 @@ impl Crew for Created {
     }
 }
 
-/// Crew that creates a new actor for each task, by another actor. That actor replies when all tasks
-/// have been answered.
+/// A [`Crew`] whose [`Foreman`] creates a new actor for each task, and replies when all tasks have
+/// been answered.
 #[derive(Debug)]
 pub(super) struct Gathered {
     _system: System,
@@ -151,7 +151,7 @@ impl Crew for Gathered {
     }
 }
 
-/// Crew with an actor for each task of a batch. The actors are created once and reused.
+/// A [`Crew`] with an actor for each task of a batch. The actors are created once and reused.
 #[derive(Debug)]
 pub(super) struct Reused {
     system: System,
@@ -176,7 +176,8 @@ impl Crew for Reused {
     }
 }
 
-/// Crew with an actor for each worker. The actors are created once, and get the tasks round-robin.
+/// A [`Crew`] with an actor for each worker. The actors are created once, and get the tasks
+/// round-robin.
 #[derive(Debug)]
 pub(super) struct Pooled {
     _system: System,

@@ -4,7 +4,7 @@ use garrick_measure::{Clock, Measured, Result, Stopwatch};
 
 use super::work::ANSWER;
 
-/// A crew of workers, which receive batches of tasks from the calling thread.
+/// A group of actors or threads that does batches of tasks for the calling thread.
 pub(super) trait Crew: Sized {
     /// Creates a crew, and starts the threads that it reuses.
     fn hire() -> Result<Self>;

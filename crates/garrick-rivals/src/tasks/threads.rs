@@ -1,4 +1,4 @@
-//! Crews that use threads or pools to do tasks.
+//! Implementations of [`Crew`] that use threads or pools to do tasks.
 
 use std::sync::mpsc;
 use std::thread;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::crew::Crew;
 use super::work::work;
 
-/// Crew with a new thread for each task.
+/// A [`Crew`] with a new thread for each task.
 #[derive(Debug)]
 pub(super) struct Bare;
 
@@ -29,8 +29,8 @@ impl Crew for Bare {
     }
 }
 
-/// Crew with a thread for each core. The threads are created once, take tasks from one channel, and
-/// answer on another.
+/// A [`Crew`] with a thread for each core. The threads are created once, and take tasks from one
+/// channel. Each task contains the sender for its answer.
 #[derive(Debug)]
 pub(super) struct Fixed {
     /// Sender of tasks, each with the sender for its answer. The threads end when this sender is
@@ -63,7 +63,7 @@ impl Crew for Fixed {
     }
 }
 
-/// Crew that uses Rayon's pool, and spawns a closure for each task.
+/// A [`Crew`] that uses Rayon's pool, and spawns a closure for each task.
 #[derive(Debug)]
 pub(super) struct RayonSpawn {
     pool: ThreadPool,
@@ -90,7 +90,7 @@ impl Crew for RayonSpawn {
     }
 }
 
-/// Crew that uses Rayon's pool, and runs a batch as one parallel iterator.
+/// A [`Crew`] that uses Rayon's pool, and runs a batch as one parallel iterator.
 #[derive(Debug)]
 pub(super) struct RayonIterator {
     pool: ThreadPool,

@@ -100,8 +100,8 @@ impl Header {
     /// Returns true if the inbox is empty and no thread holds the token (the right to notify the
     /// owner). Only the owner calls this.
     ///
-    /// A true result means that each push that happened before this call was already taken. Another
-    /// thread may push at any time.
+    /// A true result means that each envelope whose push happened before this call was already
+    /// taken out of the inbox. Another thread may push at any time.
     #[inline]
     pub(crate) fn inbox_is_idle(&self) -> bool {
         // Relaxed: the owner wrote IDLE itself, and a push that happened before this call (the case
@@ -111,8 +111,8 @@ impl Header {
 
     /// Returns true if the inbox is idle and the mailbox is not bounded. Only the owner calls this.
     ///
-    /// A true result means that each push that happened before this call was already taken. Another
-    /// thread may push at any time.
+    /// A true result means that each envelope whose push happened before this call was already
+    /// taken out of the inbox. Another thread may push at any time.
     #[inline]
     pub(crate) fn inbox_is_idle_and_unbounded(&self) -> bool {
         // Relaxed: as above.

@@ -30,9 +30,9 @@ pub(crate) struct Mail {
 }
 
 impl Mail {
-    /// Returns the oldest envelope that was not handled, its lowest slot to read, and a flag that
-    /// is true if the next envelope contains messages. Returns `None` if all envelopes were
-    /// handled.
+    /// Returns the oldest envelope that was not handled, its lowest slot to read, and a flag. The
+    /// flag is true if the next envelope after the returned one contains unread messages. Returns
+    /// `None` if all envelopes were handled.
     pub(crate) fn next(&self) -> Option<(*mut Envelope, u32, bool)> {
         // SAFETY: envelopes up to the last one are the visitor's to read.
         let envelope = unsafe { self.first.as_ref() }?;

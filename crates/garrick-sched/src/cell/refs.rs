@@ -221,7 +221,7 @@ impl Header {
     }
 
     /// Returns true if a local count of zero needs no [`Header::settle`] now, because the cell is
-    /// scheduled and the shared count is zero. The end of the activation then checks the counts.
+    /// scheduled and the shared count is zero. The counts are checked at the end of the activation.
     /// Only the owner calls this.
     #[inline]
     pub(crate) fn is_looked_after(&self) -> bool {

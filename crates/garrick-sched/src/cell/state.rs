@@ -180,8 +180,8 @@ impl State {
     }
 
     /// Returns true if nothing must be done when the last reference to the cell is dropped. The
-    /// reason is that other code will free the cell: its activation, or code that already closes or
-    /// frees it.
+    /// reason is that other code will free the cell: either its activation, or code that is already
+    /// closing or freeing the cell.
     #[inline]
     pub(crate) const fn is_looked_after(self) -> bool {
         self.0 & (SCHEDULED | STOPPED | GARBAGE) != 0
@@ -291,7 +291,7 @@ impl Header {
         self.store(self.state().0 & !SCHEDULED);
     }
 
-    /// Begins the cell's first activation.
+    /// Removes the mark NEWBORN, because the cell's first turn begins.
     #[inline]
     pub(crate) fn end_youth(&self) {
         self.store(self.state().0 & !NEWBORN);

@@ -36,8 +36,8 @@ impl Hooks {
         home
     }
 
-    /// Returns false: messages to tasks of the same worker need not be sent like messages to other
-    /// workers. Only a simulation requires this.
+    /// Returns false. Only in a simulation, messages to tasks of the same worker are sent like
+    /// messages to other workers.
     #[inline(always)]
     pub(crate) fn send_out(self) -> bool {
         false

@@ -115,9 +115,10 @@ impl Hooks {
         (self.are_active, self.thread) == (other.are_active, other.thread)
     }
 
-    /// Returns the worker (home) whose tasks get messages directly in their mailboxes. In a
-    /// simulation, no worker's tasks do. Even messages between tasks of one worker are staged until
-    /// the turn commits.
+    /// Returns the worker (home) whose tasks get messages directly in their mailboxes. This is
+    /// `home`, except in a simulation. In a simulation, returns [`Home::STRANGER`], to which no
+    /// task belongs. So even messages between tasks of one worker are staged until the turn
+    /// commits.
     #[inline]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         if self.are_active {

@@ -41,8 +41,10 @@ impl Task for Later {
     }
 }
 
-/// Runs a task. On another thread, `decides` determines whether the first turn of the task commits.
-/// The sponsor ends meanwhile. Returns the numbers that the task has sent.
+/// Runs a task on a sponsor that stops when it has no more messages. On another thread, `decides`
+/// determines whether the first turn of the task commits. If `now` is true, a third thread stops
+/// the sponsor meanwhile, without waiting for the messages. Returns the numbers that the task has
+/// sent.
 fn run(decides: fn(Pending), messages: u32, now: bool) -> Vec<u32> {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());

@@ -1,5 +1,5 @@
-//! Loom models of a worker in a long turn. Meanwhile, another worker visits the cells of this
-//! worker: handles their messages.
+//! Loom models of a worker in a long turn. During this turn, another worker visits the cells of the
+//! first worker: it handles their messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;

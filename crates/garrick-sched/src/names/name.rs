@@ -54,8 +54,8 @@ impl TaskName {
         self.derived(u64::from(number) << 32 | TIMER)
     }
 
-    /// Returns a name that stands for the sender of copied messages. The simulation copies messages
-    /// that the task with this name has sent.
+    /// Returns a name that stands for the sender of copied messages. `self` is the name of the
+    /// sender of the original messages.
     #[must_use]
     pub fn of_copies(self) -> Self {
         self.derived(COPY)

@@ -6,8 +6,9 @@
 //! working set of a depot in this way. After a period of a few seconds, a sleeping worker takes the
 //! unused batches out and processes them twice. First it counts the free blocks of each slab. Then
 //! it removes the blocks of slabs that are completely free. The pages of these slabs are given back
-//! to the operating system. But the addresses of the slabs stay mapped and then read as zero. The
-//! reason is that code that walks over all cells reads the state words in every slab.
+//! to the operating system. But the addresses of the slabs stay mapped, and the slabs then contain
+//! zeros. They must stay mapped because code that walks over all cells reads the state words in
+//! every slab.
 //!
 //! ```text
 //!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a sleeping worker ----.
@@ -43,9 +44,10 @@ static WANTED: AtomicBool = AtomicBool::new(false);
 /// Lock that a worker holds while it searches for unused blocks.
 static SWEEPER: Mutex<()> = Mutex::new(());
 
-/// Returns the number of the current watch: the period in which the depot records which batches are
-/// used. Returns `None` if there is no such period now. A watch does not see unused blocks that a
-/// thread keeps in its own lists.
+/// Returns the sequence number of the latest watch: the period in which the depot records which
+/// batches are used. Returns `None` if there is no watch now, and the search for unused memory
+/// after the latest watch is over. A watch does not see unused blocks that a thread keeps in its
+/// own lists.
 pub(crate) fn watch() -> Option<u64> {
     WANTED.load(Relaxed).then(|| depot().reclaim.watches)
 }

@@ -21,7 +21,7 @@ const NOTES: usize = 16;
 struct Entry {
     task: TaskId,
     table: &'static Table,
-    /// Number of the oldest message when the mailbox was last recorded.
+    /// Sequence number of the message that was the oldest when the mailbox was last recorded.
     first: usize,
     /// For some earlier censuses (counts of waiting messages): the time of the census, and the
     /// number that the next message of the mailbox had then. The oldest census comes first.

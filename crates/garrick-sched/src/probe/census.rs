@@ -41,9 +41,9 @@ pub(super) struct Censuses {
 /// The mailbox of one task.
 #[derive(Clone, Copy)]
 pub(crate) struct Mailbox {
-    /// Number of the oldest message in the mailbox.
+    /// Sequence number of the oldest message in the mailbox.
     pub(crate) first: usize,
-    /// Number that the next message of the mailbox gets.
+    /// Sequence number that the next message of the mailbox gets.
     pub(crate) end: usize,
     /// Number of messages in the mailbox.
     pub(crate) waiting: u64,

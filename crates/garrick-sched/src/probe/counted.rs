@@ -20,7 +20,8 @@ use crate::world::Nanos;
 pub(super) const TURNS: usize = 0;
 pub(super) const PARKS: usize = 1;
 pub(super) const PARKED: usize = 2;
-/// Time at which the worker fell asleep, plus 1. It is 0 while the worker is awake.
+/// Index of the counter with the time at which the worker fell asleep, plus 1 ns. The counter is 0
+/// while the worker is awake.
 pub(super) const SINCE: usize = 3;
 pub(super) const PUBLISHED: usize = 4;
 pub(super) const CLAIMED: usize = 5;

@@ -128,8 +128,9 @@ impl Kind {
         self.counts[count as usize].load(Relaxed)
     }
 
-    /// Returns true if anything was counted. Tasks that other threads spawn or move are counted
-    /// where no task runs, so there may be no activation.
+    /// Returns true if anything was counted. The number of activations alone does not show this:
+    /// tasks that other threads create for the sponsor, or move to it, have separate counters,
+    /// which count no activations.
     fn is_used(&self) -> bool {
         self.counts.iter().any(|counter| counter.load(Relaxed) > 0)
     }
@@ -216,9 +217,9 @@ impl Kinds {
         places.find(is_its).unwrap_or(OTHERS)
     }
 
-    /// Adds the counts of each kind of task to the sample in `samples` with the function table of
-    /// the kind. Does not get the names of the kinds, because that would call foreign code, and the
-    /// caller may hold a lock.
+    /// Adds the counts of each kind of task to `samples`. The function table of a kind identifies
+    /// its sample. Does not get the names of the kinds, because that would call foreign code, and
+    /// the caller may hold a lock.
     pub(super) fn add_to(&self, samples: &mut Vec<Unnamed>) {
         for kind in &self.places {
             if let Some(&table) = kind.table.get() {

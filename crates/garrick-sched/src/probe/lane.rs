@@ -550,7 +550,7 @@ impl Drop for Lane {
     }
 }
 
-/// Returns the time that reading the clock takes.
+/// Returns the duration of one reading of the clock.
 fn overhead_of(clock: impl Fn() -> Nanos) -> Nanos {
     let difference = |_| {
         let before = clock();
@@ -574,7 +574,7 @@ mod tests {
     /// Number of activations between two checks for long activations.
     const BLOCK: u32 = 16;
 
-    /// Two kinds of tasks that these tests compare.
+    /// First of the two kinds of tasks that these tests compare.
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 

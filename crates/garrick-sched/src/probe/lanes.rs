@@ -17,8 +17,8 @@ use crate::world::Nanos;
 pub(crate) struct Lanes {
     /// A reader of the counters of each worker. Set when the worker starts.
     readers: Vec<OnceLock<LaneReader>>,
-    /// Numbers of tasks, by kind, that other threads have created for this sponsor or moved to it.
-    /// `None` if kinds of tasks are not counted.
+    /// For each kind of task, the number of tasks that other threads have created for this sponsor
+    /// or moved to it. `None` if kinds of tasks are not counted.
     outside: Option<Mutex<Kinds>>,
     /// Turns of the sponsor that are away from their workers (they block). `None` if kinds of tasks
     /// are not counted.

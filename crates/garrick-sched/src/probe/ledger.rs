@@ -52,8 +52,8 @@ pub(super) const GAP_MAX: u64 = 4_096;
 const LONG: Nanos = 60_000;
 /// Minimum excess time of a gap whose activations count as long if another thread has seen them
 /// running. A gap consists of the activations from one timed activation to the next. The excess
-/// time is the time by which the gap exceeds its usual duration. If it is shorter, the other thread
-/// may have seen quick activations.
+/// time is the time by which the gap exceeds its usual duration. If the excess time is shorter, the
+/// other thread may have seen quick activations.
 const SEEN: Nanos = 1_000_000;
 /// Upper limit of the time that is not counted for any kind of task yet (the pool). Time that a
 /// timed activation represents, but that the pool could not provide yet, is owed to the kind of the
@@ -62,8 +62,9 @@ const POOL_MAX: Nanos = 20_000_000;
 /// Half-life of timed work. When a full pool of uncounted time is divided among the kinds of tasks,
 /// work of this age has half the weight of new work.
 const RECENT: Nanos = 500_000_000;
-/// Time after which the totals of a page (time, turns and activations) are divided among the kinds
-/// of tasks. The division takes place earlier if `PAGE_TIMED` activations were timed.
+/// Duration of a page: a period of time for which totals of work are collected. At the end of the
+/// page, the totals are divided among the kinds of tasks. A page ends earlier if `PAGE_TIMED`
+/// activations were timed.
 const PAGE: Nanos = 2_000_000;
 const PAGE_TIMED: u32 = 64;
 /// Limit of the total time of the recorded long activations. When the total reaches this limit,
@@ -88,7 +89,7 @@ pub(super) struct Point {
 pub(super) struct Timed {
     /// Index of the task's kind.
     pub(super) place: usize,
-    /// Duration of the activation, including the time that reading the clock takes.
+    /// Duration of the activation, including the duration of one reading of the clock.
     pub(super) lasted: Nanos,
     pub(super) turns: u64,
 }
@@ -162,14 +163,14 @@ struct Page {
 /// An account that estimates how much work one worker has done for each kind of task. Only this
 /// worker uses the account.
 pub(super) struct Ledger {
-    /// Time that reading the clock takes.
+    /// Duration of one reading of the clock.
     overhead: Nanos,
     random: Cell<u64>,
     budget: Cell<i64>,
     /// Mean number of activations in a gap, from one timed activation to the next. The next timed
     /// activation represents this number of activations.
     gap: Cell<u64>,
-    /// Number of the activation that is timed next.
+    /// Sequence number of the activation that is timed next.
     due: Cell<u32>,
     /// Beginning of the open gap (the activations since the last timed one): usually the end of the
     /// last timed activation. While the worker sleeps, this is the moment when it fell asleep.
@@ -196,8 +197,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Creates an account that begins at `now`. `overhead` is the time that reading the clock
-    /// takes.
+    /// Creates an account that begins at `now`. `overhead` is the duration of one reading of the
+    /// clock.
     pub(super) fn new(seed: u64, overhead: Nanos, now: Nanos) -> Self {
         let start = Point {
             now,

@@ -98,8 +98,8 @@ impl Messages {
         }
     }
 
-    /// Adds the counts of each kind of message to the sample in `samples` with the name of the
-    /// kind. Skips kinds of messages that were never handled.
+    /// Adds the counts of each kind of message to `samples`. The name of a kind identifies its
+    /// sample. Skips kinds of messages that were never handled.
     pub(super) fn add_to(&self, samples: &mut Vec<MessageSample>) {
         for (place, counts) in self.places.iter().enumerate() {
             let measured = Measured {

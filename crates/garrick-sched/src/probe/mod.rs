@@ -24,7 +24,7 @@
 //! activations.
 //!
 //! A [census](census) counts the messages in the mailboxes of a worker. Each sample requests one
-//! census of each worker, whose results appear in the next sample.
+//! census of each worker. The results of these censuses appear in the next sample.
 //!
 //! *Memory.* The counters take about 200 KiB for each worker, regardless of the number of tasks.
 //! Kinds of messages take at most 1 KiB more for each kind of task and worker. The thread that
@@ -75,11 +75,11 @@ use messages::Measured;
 /// are 0 when the sponsor starts.
 ///
 /// *Waiting messages.* If [`Builder::probes`](crate::Builder::probes) was set, the time that some
-/// messages wait is measured. In about 4 ms, each thread measures at most one of the messages that
-/// it sends outside of turns. In the same time, a worker measures all messages that one of its
-/// turns sends. If this turn sends many messages, the worker then measures nothing for a longer
-/// time. Some messages are never measured: those sent in batches, by durable actors, by timers, or
-/// in turns with a trace context.
+/// messages wait is measured. About every 4 ms, a thread measures one of the messages that it sends
+/// outside of turns, and a worker measures all messages that one of its turns sends. After a
+/// measured turn that has sent many messages, the worker measures nothing for a longer time. Some
+/// messages are never measured: those sent in batches, by durable actors, by timers, or in turns
+/// with a trace context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -200,8 +200,8 @@ pub struct TaskSample {
     /// if the task was listed only because of its mailbox.
     pub busy: Nanos,
     /// Length in nanoseconds of the period in which `busy` was measured. After each sample, the
-    /// worker of the task counts the messages in its mailboxes (a *census*). The period is the time
-    /// between the last two censuses.
+    /// worker of the task counts the messages in the mailboxes of all its tasks (a *census*). The
+    /// period is the time between the last two censuses.
     pub over: Nanos,
 }
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of recorded activations, which other threads have seen running.
+/// Maximum number of activations in [`Sights::past`]. If there are more, the oldest is removed.
 const SIGHTS_MAX: usize = 16;
 /// Minimum duration of a slow turn, in nanoseconds.
 pub(super) const SLOW_TURN: Nanos = 100_000_000;
@@ -18,11 +18,11 @@ pub(super) const SLOW_TURN: Nanos = 100_000_000;
 /// The activation that a worker runs at a certain time.
 #[derive(Clone, Copy)]
 pub(crate) struct Running {
-    /// Number of the activation, modulo 2^32.
+    /// Sequence number of the activation, modulo 2^32.
     pub(crate) picks: u32,
     pub(crate) table: &'static Table,
     pub(crate) task: TaskId,
-    /// Number of the current turn.
+    /// Sequence number of the current turn.
     pub(crate) turn: u64,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Sight {
     pub(super) since: Nanos,
     /// Number of times that other threads have seen the activation running.
     pub(super) glances: u64,
-    /// Number of the turn that was running when another thread first saw the activation.
+    /// Sequence number of the turn that was running when another thread first saw the activation.
     first_turn: u64,
     /// Time at which another thread first saw the current turn running.
     turn_since: Nanos,

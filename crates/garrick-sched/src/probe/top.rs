@@ -117,9 +117,10 @@ impl Busiest {
     /// Begins to add up the running times of `task`, which runs now, unless they are already
     /// counted. Returns true if the caller must pass the label of the task to [`Busiest::name`].
     ///
-    /// If a task replaces another task in the list, its label is requested only when it runs again
-    /// before it is replaced. Without this rule, tasks that alternate in the list would be asked
-    /// for their labels at each activation.
+    /// If a task replaces another task in the list, the label of the new task is not requested yet.
+    /// The label is requested when the new task runs again, if it is still in the list. Without
+    /// this rule, tasks that alternate in the list would be asked for their labels at each
+    /// activation.
     pub(super) fn follow(&mut self, task: TaskId, table: &'static Table) -> bool {
         let known = |known: &Listed| known.is_of(task, table);
         if let Some(index) = self.list.iter().position(known) {
@@ -268,8 +269,8 @@ impl Outstanding {
         }
     }
 
-    /// Sorts the tasks by an amount, the largest first, and returns the largest amount after the
-    /// first [`LISTED`] tasks.
+    /// Sorts the tasks by an amount, the largest first. Returns the amount of the task that comes
+    /// directly after the first [`LISTED`] tasks, or 0 if there is none.
     fn amount_below(&mut self, amount: fn(&TaskSample) -> u64) -> u64 {
         self.tasks
             .sort_by_key(|(_, sample)| Reverse(amount(sample)));

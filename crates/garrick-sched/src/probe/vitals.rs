@@ -48,10 +48,10 @@ impl Run {
         self.left.get() == RUN
     }
 
-    /// Returns the kind and the number of the counted tasks, and resets the count. If `next` is
-    /// `None`, the new count is 0. Otherwise, the new count is for the kind `next`, and is 1. But
-    /// it is 0 if the old count had reached its maximum, because the old count then includes the
-    /// last task.
+    /// Returns the kind and the number of the counted tasks, and begins a new count. If `next` is
+    /// `None`, the new count is 0. Otherwise, the new count is for the kind `next`, and begins at
+    /// 1, for the last task. If the old count has reached its maximum, it already includes the last
+    /// task, so the new count begins at 0.
     fn take(&self, next: Option<&'static Table>) -> Option<(&'static Table, u64)> {
         let left = self.left.get();
         let count = u64::from(RUN - left);
@@ -74,8 +74,8 @@ pub(crate) struct Vitals {
     ended: Run,
 }
 
-/// The number of tasks with one function table that have begun, and the number of those that have
-/// ended.
+/// A function table, the number of tasks with this table that have begun, and the number of tasks
+/// with this table that have ended.
 pub(crate) type Lives = (&'static Table, u64, u64);
 
 impl Vitals {

@@ -211,8 +211,8 @@ impl<R: 'static> Ask<R> {
     }
 
     /// Returns true if only this thread can handle the question, so that this thread must not wait.
-    /// This is the case if this thread runs a simulation, or if the question is on the ready stack
-    /// of a [`Here`](crate::Here) of this thread, and this `Here` does not run now.
+    /// This is the case if this thread runs a simulation. It is also the case if only this thread
+    /// runs the worker of the asked task, and the ready stack of this worker is not empty.
     fn waits_for_itself(&self) -> bool {
         if simulates_here() {
             return true;
@@ -248,8 +248,8 @@ impl<R: 'static> Ask<R> {
     }
 }
 
-/// Minimum timeout with which a waiting thread spins before it sleeps. Spinning may take a tenth of
-/// this time.
+/// Minimum timeout for spinning. If a thread waits with a shorter timeout, it sleeps without
+/// spinning first. Spinning may take a tenth of this time.
 const SPUN_MIN: Duration = Duration::from_millis(1);
 
 std::thread_local! {

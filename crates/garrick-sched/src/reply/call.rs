@@ -42,8 +42,8 @@ enum Stage<'a, M: 'static, R: 'static, F> {
 enum Waits {
     /// The thread blocks, so it can run the task itself.
     Blocked,
-    /// The caller is a future, which will be polled again. The thread that polls it can run the
-    /// asked task itself, or do other work meanwhile.
+    /// The caller is a future. The thread that polls this future can run the asked task itself. The
+    /// thread can also do other work before it polls the future again.
     Pending,
     /// The thread blocks for a limited time. It must not run the task, which could take longer.
     Elsewhere,

@@ -53,8 +53,8 @@ pub fn in_turn() -> bool {
     !WORKER.get().is_null()
 }
 
-/// A value that identifies a turn, from [`turn_mark`]. Two turns of workers that exist at the same
-/// time never have the same mark.
+/// A value that identifies a turn, from [`turn_mark`]. Two turns never have the same mark if their
+/// workers exist at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TurnMark {
     worker: u16,
@@ -179,9 +179,10 @@ pub(crate) fn flush_spare_blocks() {
     let _ = POOL.try_with(Pool::flush);
 }
 
-/// Guard that sets the current worker of this thread, or none. While the guard exists, [`resting`]
-/// returns `None`. The reason is that the worker that owns this thread might run a turn now, or
-/// that the thread might have left this worker during a turn.
+/// Guard that sets which worker this thread runs now, or that it runs none. Dropping the guard
+/// restores the previous worker. While the guard exists, [`resting`] returns `None`. The reason is
+/// that the worker that owns this thread might run a turn now, or that the thread might have left
+/// this worker during a turn.
 pub(crate) struct Entered {
     before: (*const Worker, *const Worker, Home),
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 /// The state of a task, as its worker sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Number of messages that wait for the task. `None` while another worker runs the task.
+    /// Number of messages that wait for the task. `None` if some of the messages wait outside of
+    /// the mailbox, or while another worker runs the task.
     pub waiting: Option<u64>,
     /// State of the task.
     pub standing: Standing,
@@ -65,7 +66,7 @@ impl Asking {
         }
     }
 
-    /// Waits for the answer, at most for the given time. Returns [`Looking::Asked`] if there was no
+    /// Waits for the answer, but for at most `time`. Returns [`Looking::Asked`] if there was no
     /// answer in time.
     #[must_use]
     pub fn wait(self, time: Duration) -> Looking {

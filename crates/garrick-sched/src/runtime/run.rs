@@ -181,8 +181,9 @@ unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     }
 }
 
-/// Returns true if a new cell was moved to another sponsor before its task has started. The task
-/// will start there.
+/// Handles a request to move a new cell to another sponsor before its task starts, if this request
+/// is the oldest envelope in the mailbox. Returns true if the cell must not run now, because it was
+/// moved or requeued.
 fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     let tail = cell.mailbox_tail();
     // SAFETY: the local mailbox is ours, and circular.
@@ -482,8 +483,8 @@ pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, messag
     finish_turn(cell, worker, flow) == Next::Go
 }
 
-/// Finishes an activation whose mailbox is empty. The cell becomes idle, or is freed if it is
-/// unreachable.
+/// Finishes an activation of a cell whose mailbox is empty. The cell becomes idle, or is freed if
+/// it is unreachable.
 #[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {

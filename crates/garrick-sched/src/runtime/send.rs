@@ -57,8 +57,8 @@ impl Worker {
     }
 
     /// Sends the first message to a new cell of this worker, so that the cell runs after all cells
-    /// that are now ready. Usually the newest cell runs first, so that several new cells would
-    /// handle the messages of one sender in the wrong order.
+    /// that are now ready. With an ordinary send, the newest of several new cells would run first.
+    /// So these cells would handle the messages of one sender in the wrong order.
     pub(crate) fn send_in_line<M: 'static>(&self, to: &Address<M>, message: M) {
         let cell = to.cell();
         cell.schedule_in_line(self.home);

@@ -1,11 +1,11 @@
-//! Staged effects of a turn, until it commits.
+//! The effects that a turn has staged, until the turn commits.
 //!
-//! Staging costs a turn almost nothing, because it expects that the turn commits. A message to a
-//! cell of the same worker goes directly to its final place: above a mark in the run queue, or
-//! after a recorded end of the mailbox. No thread reads these places before the turn is over. A
-//! commit moves the mark. An undo cuts the queue back to the mark, as later versions of the Lisp
-//! TActors do. Only messages for other workers are stored separately, in one chain of envelopes per
-//! receiver.
+//! Staging costs a turn almost nothing, because the code is optimized for turns that commit. A
+//! message to a cell of the same worker goes directly to its final place: above a mark in the run
+//! queue, or after a recorded end of the mailbox. No thread reads these places before the turn is
+//! over. A commit moves the mark. An undo cuts the queue back to the mark, as later versions of the
+//! Lisp TActors do. Only messages for other workers are stored separately, in one chain of
+//! envelopes per receiver.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
@@ -23,7 +23,7 @@ use crate::runtime::worker::Worker;
 
 /// Maximum number of chains (lists of staged envelopes) that a send searches for its receiver,
 /// newest first. A turn that alternates between more receivers creates several chains for one
-/// receiver, which are still in the right order.
+/// receiver. These chains are still in the right order.
 const CHAINS_SEARCHED: usize = 4;
 
 /// Maximum capacity with which an empty list keeps its allocation for the next turn. Larger lists
@@ -39,8 +39,8 @@ struct Appended {
     free: u32,
 }
 
-/// Mailboxes from which the messages of an undone turn were removed. They are still marked as
-/// APPENDED, which means that the current turn has appended messages to them.
+/// Mailboxes from which the messages of an undone turn were removed. These mailboxes are still
+/// marked as APPENDED, which means that the current turn has appended messages to them.
 #[must_use]
 pub(crate) struct Cut(Vec<Appended>);
 
@@ -131,13 +131,14 @@ pub(crate) struct Stage {
     owed_by: Cell<u64>,
     /// Answers that the turn has given to threads and futures.
     given: RefCell<Vec<Given>>,
-    /// Doors (functions behind addresses) to which the turn has sent answers. This list keeps each
-    /// door alive, because a door passes an answer on immediately.
+    /// Doors (functions behind addresses) to which the turn has sent answers. A door passes an
+    /// answer on immediately, so no staged answer keeps the door alive. Instead, each entry of this
+    /// list holds a reference to its door.
     kept: RefCell<Vec<CellPtr>>,
     /// Places in bounded mailboxes that the turn has taken.
     pub(crate) purse: Purse,
-    /// True if the end of the turn must do more than move the marks to which an undo cuts the run
-    /// queues back.
+    /// True if the end of the turn must do more than move the marks of the run queues. An undo cuts
+    /// each run queue back to its mark.
     dirty: Cell<bool>,
 }
 
@@ -162,15 +163,15 @@ impl Stage {
         }
     }
 
-    /// Returns true if the end of the turn must do more than move the marks to which an undo cuts
-    /// the run queues back.
+    /// Returns true if the end of the turn must do more than move the marks of the run queues. An
+    /// undo cuts each run queue back to its mark.
     #[inline]
     pub(crate) fn is_dirty(&self) -> bool {
         self.dirty.get()
     }
 
-    /// Records that the end of the turn must do more than move the marks to which an undo cuts the
-    /// run queues back.
+    /// Records that the end of the turn must do more than move the marks of the run queues. An undo
+    /// cuts each run queue back to its mark.
     #[inline]
     pub(crate) fn set_dirty(&self) {
         self.dirty.set(true);
@@ -188,8 +189,8 @@ impl Stage {
         self.covered.get()
     }
 
-    /// Records the current end of a mailbox, unless this turn has already recorded its end. The
-    /// mailbox belongs to a scheduled cell of this worker.
+    /// Records the current end of a mailbox, unless this turn has already recorded the end of this
+    /// mailbox. The mailbox belongs to a scheduled cell of this worker.
     fn cover(&self, cell: CellPtr) {
         if self.covered.get() != cell.state() {
             let tail = cell.mailbox_tail();
@@ -648,8 +649,8 @@ fn free_slots(tail: *mut Envelope) -> u32 {
     unsafe { tail.as_ref() }.map_or(0, Envelope::free)
 }
 
-/// Removes the envelopes that were appended to a mailbox after its recorded end: the end before the
-/// turn.
+/// Cuts a mailbox back to the last envelope that it had before the turn, which `entry` contains.
+/// Calls `undone` with each envelope that was removed.
 fn cut_back(entry: &Appended, undone: &mut impl FnMut(CellPtr, *mut Envelope)) {
     let newest = entry.cell.mailbox_tail();
     if newest == entry.tail {

@@ -170,7 +170,7 @@ fn no_label(_: CellPtr) -> Option<String> {
 /// Returns the kind of the message in a slot of a run queue ([`Task::message_kind`]).
 ///
 /// # Safety
-/// The slot contains a message for a task of type `T`, which stays there during the call.
+/// The slot contains a message for a task of type `T`. The message stays there during the call.
 unsafe fn kind_in_slot<T: Task>(slot: *const Slot) -> usize {
     // SAFETY: by contract. A message that does not fit into a slot is alone in an envelope.
     unsafe {
@@ -186,7 +186,7 @@ unsafe fn kind_in_slot<T: Task>(slot: *const Slot) -> usize {
 /// Returns the kind of the oldest message in an envelope ([`Task::message_kind`]).
 ///
 /// # Safety
-/// The envelope contains a message for a task of type `T`, which stays there during the call.
+/// The envelope contains a message for a task of type `T`. The message stays there during the call.
 #[cfg(feature = "sim")]
 unsafe fn kind_in_envelope<T: Task>(envelope: *mut Envelope) -> usize {
     // SAFETY: by contract.

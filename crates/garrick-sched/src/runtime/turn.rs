@@ -213,8 +213,8 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Watches another task. When the other task ends, `convert` turns the [`Ended`] value into a
-    /// message, which is sent to this task.
+    /// Watches another task. When the other task ends, `convert` creates a message from the
+    /// [`Ended`] value. This message is sent to this task.
     ///
     /// The message comes after all messages that the other task has sent to this task. Until the
     /// message is sent, the watch keeps this task alive.

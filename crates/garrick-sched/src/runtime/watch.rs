@@ -34,7 +34,7 @@ pub enum Ended {
     SponsorEnded,
     /// The task had already ended before the request to watch it arrived.
     Before,
-    /// The node of the task was lost, or the connection to this node. The task may still run.
+    /// The node of the task, or the connection to this node, was lost. The task may still run.
     /// Contains the name of the node.
     NodeLost(Arc<str>),
 }
@@ -106,7 +106,7 @@ impl Watcher {
 pub(crate) enum Request {
     /// Request to register a watcher.
     Watch(Watcher),
-    /// Request for the state of the task, which the task's worker answers.
+    /// Request for the state of the task. The worker of the task answers this request.
     Look(Looker),
 }
 

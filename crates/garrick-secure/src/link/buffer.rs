@@ -34,7 +34,7 @@ pub(super) enum Msg {
     Filled(Filled),
     /// The listener has dropped a frame.
     PlaceFree,
-    /// A timer has expired.
+    /// The timer with this number has expired.
     Rung(u64),
 }
 
@@ -78,7 +78,8 @@ pub(super) struct Buffer {
     bytes: BytesMut,
     /// Pending requests, in order.
     asked: VecDeque<Get>,
-    /// Number of frames that the listener holds.
+    /// Number of frames in the window ([`Options::window`]): the frame that is being read, and the
+    /// frames that the listener has not dropped yet.
     places_taken: u32,
     /// Maximum number of bytes for the next read.
     room_bytes: usize,

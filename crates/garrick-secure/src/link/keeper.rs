@@ -32,7 +32,8 @@ pub(super) enum Msg {
     Said,
     /// The peer has announced that it will send no more payloads.
     Heard,
-    /// A check has failed.
+    /// An actor of the connection has reported this error, for example because a check has failed
+    /// or a time limit has passed.
     Failed(Error),
     /// An actor of the connection has stopped.
     Ended(&'static str, Ended),

@@ -7,8 +7,9 @@
 //!        +------------ sequence + 1 ---- 32 bytes, checked, body decrypted ---------+
 //! ```
 //!
-//! A behavior stores only the number of the expected frame. The reader sends the body together with
-//! its request for the tag, and gets the body back with the answer.
+//! A behavior stores the sequence number of the expected frame. The behavior that waits for the
+//! body also stores the size of the body. The reader sends the body together with its request for
+//! the tag, and gets the body back with the answer.
 
 use std::sync::Arc;
 

@@ -22,7 +22,8 @@ use crate::writer::Write;
 /// Number of encrypted bytes after which a batch is written, even if more payloads are waiting.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Maximum capacity of the buffer for encrypted bytes while there is nothing to write.
+/// Capacity in bytes that the buffer for encrypted bytes may always keep after a write.
+/// [`BATCH_BYTES`] is larger, so the buffer may even keep a capacity of [`BATCH_BYTES`].
 const KEPT_BYTES_MAX: usize = 4 * 1024;
 
 /// Number of encrypted bytes after which the scribe lets other actors run.

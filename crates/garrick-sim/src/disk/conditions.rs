@@ -24,7 +24,7 @@ const FNV_FACTOR: u64 = 0x100_0000_01b3;
 /// A number that distinguishes the random decisions about a crash from those about an operation.
 const CRASH: u64 = u64::MAX;
 
-/// The random decisions about operations on all disks of a run.
+/// Creates the random generators for the decisions about operations on all disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Draws {
     pub(super) seed: u64,

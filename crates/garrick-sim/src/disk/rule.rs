@@ -20,7 +20,7 @@ pub(super) struct Rule {
     pub(super) sync_fails: u32,
     /// Probability in per mille that a sync does nothing.
     pub(super) sync_lies: u32,
-    /// Time that an operation takes.
+    /// Range of the time that an operation takes. `None` if operations take no time.
     pub(super) slow: Option<Range<Nanos>>,
 }
 

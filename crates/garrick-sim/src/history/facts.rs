@@ -3,7 +3,7 @@
 /// A fact: a client has called an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Called<Op> {
-    /// Number of the client.
+    /// Number that identifies the client.
     pub client: u64,
     /// The operation.
     pub op: Op,
@@ -12,7 +12,7 @@ pub struct Called<Op> {
 /// A fact: the last call of a client has returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Returned<Ret> {
-    /// Number of the client.
+    /// Number that identifies the client.
     pub client: u64,
     /// The result.
     pub ret: Ret,

@@ -34,12 +34,12 @@ pub enum Outcome<Ret> {
     /// The operation has not ended. Its client may have crashed. The operation has taken effect at
     /// some time after its invocation, or never.
     Pending,
-    /// The operation has failed, and had no effect.
+    /// The operation has failed, and has had no effect.
     Failed {
         /// The time of the failure.
         time: usize,
     },
-    /// The operation has returned, and took effect between its invocation and its return.
+    /// The operation has returned, and has taken effect between its invocation and its return.
     Returned {
         /// The time of the return.
         time: usize,
@@ -51,7 +51,8 @@ pub enum Outcome<Ret> {
 /// An operation of a client, as recorded by a [`History`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation<Op, Ret> {
-    /// The number of the client. The check ignores it: operations of one client may overlap.
+    /// Number that identifies the client. The check ignores this number: operations of one client
+    /// may overlap.
     pub client: u64,
     /// The operation and its arguments.
     pub op: Op,

@@ -15,8 +15,8 @@ use crate::sim::Sim;
 use outages::Outages;
 use times::Times;
 
-/// A number that distinguishes the random generators for lost, failing and repeated messages from
-/// other generators with the same seed. Used only in a search of all orders.
+/// A number that distinguishes the random generators for the [`Fate`]s of messages from other
+/// generators with the same seed. Used only in a search of all orders.
 const FATES: u64 = 0x66_6174_6573;
 
 /// The mode of a run, which selects the choices that are offered.
@@ -36,7 +36,7 @@ pub(crate) enum Mode {
 ///
 /// If messages have no times, these are all choices of the simulation. If messages have times,
 /// these are the choices whose time has come. If there are no such choices, time passes until there
-/// are.
+/// are. In both cases, messages that a partition holds back are left out.
 pub(crate) struct Schedule {
     /// Times of the messages. `None` if any order is possible.
     times: Option<Times>,
@@ -90,8 +90,8 @@ impl Schedule {
         self.look(sim, Mode::Faulty, &mut absorb);
     }
 
-    /// Advances the clock to the next event, but at most to `limit`. Returns false if there is no
-    /// event before the limit.
+    /// Advances the clock to the next event, or to `limit` if the next event is later. Returns
+    /// false if the clock has already reached `limit`.
     pub(crate) fn let_time_pass_until(&self, sim: &mut Sim, limit: Nanos) -> bool {
         let now = sim.clock.now();
         match self.next(sim, Mode::Faulty).filter(|next| *next <= limit) {
@@ -140,7 +140,7 @@ impl Schedule {
         self.filter(sim, mode);
     }
 
-    /// Finds the choices that can be taken now, if only some choices of the simulation can be
+    /// Collects the choices that can be taken now, unless all choices of the simulation can be
     /// taken.
     fn filter(&mut self, sim: &Sim, mode: Mode) {
         let are_any_held = self.outages.are_any_held(sim);

@@ -116,7 +116,7 @@ impl Outages {
         }
     }
 
-    /// Offers as choices the outages that may begin or end in step number `step`.
+    /// Offers a choice for each outage that may begin or end in step number `step`.
     #[inline]
     pub(super) fn offer(&self, sim: &mut Sim, mode: Mode, step: u32) {
         if !self.crashes.all.is_empty() || !self.cuts.all.is_empty() {
@@ -199,7 +199,7 @@ impl Outages {
         self.cuts.end(index);
     }
 
-    /// Returns true if a partition is in progress that makes messages wait.
+    /// Returns true if a partition that makes messages wait is in progress.
     #[inline]
     pub(super) fn are_any_held(&self, sim: &Sim) -> bool {
         if self.cuts.on == 0 {

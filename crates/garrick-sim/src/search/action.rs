@@ -10,8 +10,8 @@ use std::hash::Hash;
 /// order, so a single action stands for "the oldest message of this pair". This action occurs once
 /// for each message.
 pub trait Action: Copy + Eq + Ord + Hash + Debug + 'static {
-    /// Returns the number of the task that the action changes. Two actions that change different
-    /// tasks can be exchanged without any effect. Returns `None` if the action may change
+    /// Returns the number of the task that the action changes. Swapping two successive actions that
+    /// change different tasks has no effect on the results. Returns `None` if the action may change
     /// everything, for example if it advances the clock.
     fn changes(&self) -> Option<u64>;
 

@@ -1,10 +1,10 @@
-//! Following a list of actions by name, as far as possible.
+//! Following a list of actions, as far as possible.
 //!
 //! If an earlier step is left out, an index among the enabled actions no longer means the same
-//! action. The name of an action still means the same action. So lists that are to be [made
-//! smaller](super::shrink()) name their actions, and skip the actions that cannot be taken. Scott,
-//! Panda, Brajkovic, Necula, Krishnamurthy and Shenker, "Minimizing faulty executions of
-//! distributed systems" (NSDI 2016) shrink executions of actors in this way.
+//! action. The value of an action still means the same action. So lists that are to be [made
+//! smaller](super::shrink()) contain actions instead of indices. The strategy skips the actions
+//! that cannot be taken. Scott, Panda, Brajkovic, Necula, Krishnamurthy and Shenker, "Minimizing
+//! faulty executions of distributed systems" (NSDI 2016) shrink executions of actors in this way.
 
 use super::action::{Action, Strategy};
 use super::rng::Rng;

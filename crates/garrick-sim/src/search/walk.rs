@@ -2,7 +2,7 @@
 //!
 //! A walk needs no knowledge of the system, and can find any bug. But a bug that needs `k`
 //! particular choices among `n` each has a probability of only `n^-k`. Yuan, Yang and Gu, "Partial
-//! order aware concurrency sampling" (CAV 2018) compare it with [`Pct`](super::Pct) and
+//! order aware concurrency sampling" (CAV 2018) compare the walk with [`Pct`](super::Pct) and
 //! [`Pos`](super::Pos).
 
 use super::action::{Action, Strategy};

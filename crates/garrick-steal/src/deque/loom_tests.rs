@@ -1,5 +1,5 @@
-//! Loom models of small deques, which run in all interleavings and with all stale reads that the
-//! memory model allows.
+//! Loom models of small deques. Loom runs each model in all interleavings with a limited number of
+//! preemptions, and with all stale reads that the memory model allows.
 //!
 //! Each value is a [`Track`], so that loom reports leaks. Each slot is a loom cell, which fails if
 //! two threads access it without synchronization. At the end, each model checks that every value
@@ -18,8 +18,8 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
     model_with(3, f);
 }
 
-/// Runs `f` with at most `preemptions_max` preemptions of each thread, or fewer if
-/// `LOOM_MAX_PREEMPTIONS` is lower.
+/// Runs `f` in all schedules with at most `preemptions_max` preemptions in total, or fewer if the
+/// environment variable `LOOM_MAX_PREEMPTIONS` is lower.
 fn model_with(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions_max);
@@ -254,8 +254,8 @@ fn the_owner_takes_the_oldest_beside_a_thief() {
     });
 }
 
-/// Tests two workers that steal from each other while both deques grow. They must not wait for each
-/// other's locks.
+/// Tests two workers that steal from each other while both deques grow. The workers must not wait
+/// for each other's locks.
 #[test]
 fn two_workers_steal_from_each_other() {
     model(|| {

@@ -56,8 +56,9 @@ impl<T> Stealer<T> {
     /// Steals half of the values, rounded up. Returns the oldest value and pushes the others to
     /// `into`, oldest first.
     ///
-    /// At most 1024 values are stolen. If `into` is bounded, at most as many values are pushed as
-    /// it has room for. If `into` is the worker of the same deque, only the oldest value is taken.
+    /// At most 1024 values are stolen. If `into` is bounded, the number of pushed values is at most
+    /// the room in `into`. If `into` is the worker of the same deque, only the oldest value is
+    /// taken.
     ///
     /// # Examples
     ///
@@ -138,8 +139,8 @@ impl<T> Stealer<T> {
         self.shared.is_drained()
     }
 
-    /// Claims up to half of the values, but at most `count_max`. Returns the values that finally
-    /// belong to the thief, which may be none.
+    /// Claims up to half of the values, but at most `count_max`. Returns the values that the thief
+    /// keeps. If the owner has popped all claimed values in the meantime, the thief keeps none.
     fn claim(&self, count_max: usize) -> Steal<Claim<'_, T>> {
         let shared = &*self.shared;
         // No lock and no barrier for a deque that looks empty.

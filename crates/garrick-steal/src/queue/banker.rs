@@ -295,8 +295,8 @@ impl<T> Producer<T> {
         self.free.set(node);
     }
 
-    /// Takes the values out of a chain that was not published. Returns them, newest first, and
-    /// keeps the nodes.
+    /// Takes the values out of a chain that was not published. Returns the values, newest first,
+    /// and keeps the empty nodes for later pushes.
     #[cold]
     fn unwind(&self, newest: *mut Node<T>, count: usize) -> Vec<T> {
         let mut node = newest;

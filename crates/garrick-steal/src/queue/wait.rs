@@ -42,16 +42,16 @@ pub(super) struct Doorbell {
 pub(super) enum Doze {
     /// The mark is set, so the next push wakes the receiver.
     Marked,
-    /// The mark is not set, because a value was pushed or a push is in progress.
+    /// The mark is not set, because a value was pushed, or because a push is in progress.
     Disturbed,
 }
 
-/// Operations of a queue's receiver that [`Waiter`] uses.
+/// Operations that a [`Waiter`] needs from the receiver of a queue.
 pub(super) trait Sleeper<T> {
     fn try_pop(&mut self) -> Option<T>;
 
-    /// Sets the mark that makes the next push wake the receiver. Does not set it if a value was
-    /// pushed since the last pop.
+    /// Sets the mark that makes the next push wake the receiver. Does not set the mark if a value
+    /// was pushed since the last pop, or if a push is in progress.
     fn doze(&mut self) -> Doze;
 
     /// Clears the mark that [`doze`](Self::doze) has set, or leaves it set if that costs less. The

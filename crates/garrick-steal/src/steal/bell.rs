@@ -1,7 +1,7 @@
 //! The list of waiting receivers, and their wake-up.
 //!
-//! Senders check a single word before and after each value. This word changes only when a waiter
-//! joins or leaves the list, when a woken thread stops searching, or when the channel closes:
+//! A sender checks a single word after each value. This word changes only when a waiter joins or
+//! leaves the list, when a woken thread stops searching, or when the channel closes:
 //!
 //! ```text
 //!      63      62        32 31         0

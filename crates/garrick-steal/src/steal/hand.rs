@@ -11,9 +11,9 @@ use super::{
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
 
-/// Period of fair receives: one receive out of this number is fair. A fair receive takes the oldest
-/// value of a queue, so that old values are received even if new values arrive fast. The number is
-/// a power of two, because the fast path divides the count of receives by it.
+/// Interval between fair receives: every 64th receive is fair. A fair receive takes the oldest
+/// value of a queue, so that old values are received even if new values arrive fast. The interval
+/// is a power of two, because the fast path divides the count of receives by the interval.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
 
 /// Returns true if the next receive is fair. `received` is the number of earlier receives.
@@ -26,13 +26,13 @@ pub(super) struct Hand<T> {
     /// This worker's own deque.
     deque: deque::Worker<T>,
     pub(super) shared: Arc<Shared<T>>,
-    /// Counter of the values and batches that arrive in this worker's deque, by which other threads
-    /// notice them. Written by this worker.
+    /// Counter of the values that arrive in this worker's deque, and of the batches that this
+    /// worker moves. Other threads read the counter to detect both. Written by this worker.
     mark: Arc<CachePadded<Mark>>,
     /// Copy of the shared pair of fences.
     fence: Asymmetric,
-    /// True if the last fair receive tried the global queue. Fair receives alternate between the
-    /// global queue and the oldest value of the worker's own deque.
+    /// True if the next fair receive takes the oldest value of the worker's own deque. False if the
+    /// next fair receive takes the oldest value of the global queue.
     is_far_end_next: bool,
     /// Index of this worker.
     pub(super) id: usize,

@@ -1,5 +1,5 @@
-//! Loom models of small channels, which run in all interleavings and with all stale reads that the
-//! memory model allows.
+//! Loom models of small channels. Loom runs each model in all interleavings with a limited number
+//! of preemptions, and with all stale reads that the memory model allows.
 //!
 //! Each value is a [`Track`], so that loom reports leaks. A lost wake-up makes a thread wait
 //! forever, which loom reports as a deadlock.
@@ -23,9 +23,9 @@ use super::bell::{Bell, Call, Sleeper};
 use super::*;
 use crate::testing::assert_each_once;
 
-/// Runs `f` with at most `preemptions_max` preemptions of each thread, or fewer if
-/// `LOOM_MAX_PREEMPTIONS` is lower. With one more preemption, a model of three threads takes
-/// minutes.
+/// Runs `f` in all schedules with at most `preemptions_max` preemptions in total, or fewer if the
+/// environment variable `LOOM_MAX_PREEMPTIONS` is lower. With one more preemption, a model of three
+/// threads takes minutes.
 fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions_max);
@@ -115,8 +115,8 @@ fn overflow_beside_a_thief() {
     });
 }
 
-/// Tests that a bounded global queue loses no values: it returns the values for which it has no
-/// room.
+/// Tests a send to a full channel while a thief receives. No value is lost: if the bounded global
+/// queue has no room, the value is returned to the sender.
 #[test]
 fn a_full_channel_gives_back() {
     model(2, || {
@@ -131,8 +131,8 @@ fn a_full_channel_gives_back() {
     });
 }
 
-/// Tests a thread that drains the channel: it receives all sent values. Values that were not sent
-/// are returned.
+/// Tests a send while another thread closes and drains the channel. The value is either received or
+/// returned to the sender.
 #[test]
 fn close_beside_a_send() {
     model(3, || {
@@ -166,8 +166,8 @@ fn close_by_a_third() {
     });
 }
 
-/// Tests the drop of the last handle: it closes the channel, and the values that earlier handles
-/// have sent are received.
+/// Tests two handles that can send and are dropped at the same time, one of them after a send. The
+/// later drop closes the channel, and the sent value is received.
 #[test]
 fn leaving_beside_a_send() {
     model(2, || {
@@ -296,7 +296,7 @@ fn what_a_thief_keeps_is_announced() {
     });
 }
 
-/// Tests a sender that waits for room: a thread that makes room wakes it.
+/// Tests a sender that waits for room: a thread that makes room wakes the sender.
 #[test]
 fn who_waits_for_room_is_woken() {
     model(2, || {

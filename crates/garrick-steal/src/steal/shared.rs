@@ -44,8 +44,8 @@ use super::{
 use crate::deque::Stealer;
 
 pub(super) struct Shared<T> {
-    /// The waiting receivers, and the flag that the channel is closed. Every send reads this field,
-    /// so the field has its own cache line, which rarely changes.
+    /// The waiting receivers, and the flag that is set when the channel is closed. Every send reads
+    /// this field, so the field has its own cache line, which rarely changes.
     pub(super) bell: CachePadded<Bell>,
 
     /// The senders that are waiting for room in the global queue.

@@ -1,4 +1,4 @@
-//! Tests of the channel on one thread, each of which checks one rule.
+//! Tests of the channel on one thread. Each test checks one rule.
 use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},

@@ -16,9 +16,9 @@ use super::{
 };
 use crate::queue::PopTimeoutError;
 
-/// Number of failed searches after which a thread yields its core between two searches. If so many
-/// searches fail although the channel is not empty, a thread that moves values may have been
-/// preempted, and needs a core.
+/// Number of failed searches after which a thread yields its core between two searches, instead of
+/// spinning. If so many searches fail although the channel is not empty, a thread that moves values
+/// may have been preempted, and needs a core.
 const LOOKS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 64 };
 
 /// Number of times that a thread yields its core before it parks. If there are few cores, a value

@@ -47,8 +47,9 @@ pub enum Probe {
     /// Messages per second: the [`Edge::rate`](crate::Edge::rate) of a channel, or the
     /// [`Node::rate`](crate::Node::rate) of a stage or group of actors.
     Rate,
-    /// Steps per second of a stage, or turns per second of a group of actors or of a sponsor. A
-    /// turn is the handling of one message, or the start of an actor.
+    /// Steps per second of a stage, turns per second of a group of actors or of a sponsor, or turns
+    /// per second that a journal writes to its log. A turn is the handling of one message, or the
+    /// start of an actor.
     TurnRate,
     /// Share of one core that a stage or group of actors uses. For a group of actors, the share can
     /// exceed 1.
@@ -107,7 +108,7 @@ pub enum Probe {
     OldestWaitSeconds,
     /// Time in seconds since another member of a cluster was last seen to renew its membership.
     SilentSeconds,
-    /// 1 if a node was removed from its cluster because it was silent, and otherwise 0.
+    /// 1 if another node was removed from the cluster because it was silent, and otherwise 0.
     Removed,
     /// Time in seconds until the lease of a node of this process ends. 0 if the node has lost its
     /// membership.

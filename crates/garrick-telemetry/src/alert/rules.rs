@@ -22,12 +22,12 @@ pub(crate) struct Rules {
 /// A value that is beyond a threshold, or recently was.
 #[derive(Debug, Clone)]
 struct Case {
-    /// A level that the value has reached, but not yet held for long enough to raise an alert, and
-    /// the time when it reached this level.
+    /// A level that is worse than the level of the alert, and the time since which the value has
+    /// been at this level or at a worse one. `None` if the value is not worse than the alert.
     rising: Option<(Level, Nanos)>,
     /// The alert, with the level that currently applies.
     alert: Alert,
-    /// Number of the last snapshot that contains the value.
+    /// Sequence number of the last snapshot that contains the value.
     seen: u64,
 }
 
@@ -104,7 +104,7 @@ fn order_of(alert: &Alert) -> (Reverse<Level>, u64, &str, &str) {
     )
 }
 
-/// Time and number of a snapshot.
+/// Time and sequence number of a snapshot.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     now: Nanos,
@@ -147,7 +147,7 @@ fn judge_one(
 }
 
 /// Returns the new level of an alert whose value is now at `level`. A worse level than before
-/// applies only after the value has been at this level for long enough.
+/// applies only after the value has been at this level, or at a still worse one, for long enough.
 fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
     let was = case.alert.level;
     if level <= was {

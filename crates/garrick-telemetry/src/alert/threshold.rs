@@ -23,8 +23,8 @@ pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
 /// Default limit for the number of restarts of one actor in the window. An actor with more restarts
 /// is in a crash loop. If the restarts are fast, a supervisor with its default limit (3 restarts
-/// within 5 s) gives up before that. If the restarts are spread over more than 5 s, the supervisor
-/// does not give up.
+/// within 5 s) gives up before an actor reaches this limit. If the restarts are spread over more
+/// than 5 s, the supervisor does not give up.
 const CRASH_LOOP: f64 = 4.5;
 
 /// Time in seconds. A full channel causes a warning if its receiver takes no message for longer

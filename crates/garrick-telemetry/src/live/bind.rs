@@ -8,7 +8,7 @@ use super::StartError;
 /// Maximum number of ports that are tried, including the first one.
 pub(super) const PORTS_MAX: u16 = 100;
 
-/// Listens on `address`, or on one of the following `ports - 1` ports.
+/// Listens on `address`, or on one of the next `ports - 1` ports.
 pub(super) fn bind(address: SocketAddr, ports: u16) -> Result<TcpListener, StartError> {
     // For port 0 the system chooses a free port, so no port follows. Port 65535 is the last.
     let after = if address.port() == 0 {

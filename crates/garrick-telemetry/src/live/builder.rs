@@ -33,8 +33,8 @@ const IDLE: Duration = Duration::from_secs(10);
 /// limit of 1024 open files per process.
 const CONNECTIONS_MAX: u32 = 640;
 
-/// A callback that receives each snapshot, and the alerts that have begun, changed or ended since
-/// the previous snapshot.
+/// A callback that receives each snapshot except the first, and the alerts that have begun, changed
+/// or ended since the previous snapshot.
 pub type Observer = Box<dyn FnMut(&Snapshot, &[Transition]) + Send>;
 
 /// A builder for [`Telemetry`]. Returned by [`Telemetry::builder`].
@@ -178,9 +178,9 @@ impl Builder {
         self
     }
 
-    /// Adds an observer. The sampling thread calls it with each snapshot, and with the alerts that
-    /// have begun, changed or ended since the previous snapshot. If an observer panics, it is never
-    /// called again.
+    /// Adds an observer. The sampling thread calls the observer with each snapshot except the
+    /// first, and with the alerts that have begun, changed or ended since the previous snapshot. If
+    /// an observer panics, it is never called again.
     #[must_use]
     pub fn observe(
         mut self,
@@ -335,8 +335,9 @@ impl Sampling {
     }
 
     /// Returns the time of the next sample: one interval after the time at which the last sample
-    /// was due, so that delays do not accumulate. If this time has already passed, the next sample
-    /// is due one interval from now.
+    /// was due, so that delays do not accumulate. If this time has already passed, or if the last
+    /// sample was taken early, the next sample is due one interval from now. If nothing is watched,
+    /// the next sample is due after [`IDLE`].
     fn next_after(&self, due: Instant) -> Instant {
         let now = Instant::now();
         if self.sampler.is_idle() {

@@ -17,9 +17,10 @@ pub(super) enum Order {
     Forget(SourceId),
 }
 
-/// Orders that the sampling thread has not taken yet.
+/// State shared by the sampling thread and its callers.
 #[derive(Default)]
 struct State {
+    /// Orders that the sampling thread has not taken yet.
     orders: Vec<Order>,
     /// Number of samples that have been requested so far.
     asked: u64,

@@ -15,8 +15,8 @@ pub struct MemberReading {
     pub name: String,
     /// Incarnation of the node, or 0 if it is unknown.
     pub incarnation: u64,
-    /// Number of the node's current membership, which grows each time the node loses its
-    /// membership. 0 if the node is not a member.
+    /// Sequence number of the node's current membership. The number grows each time the node loses
+    /// its membership. 0 if the node is not a member.
     pub epoch: u64,
     /// State of the member.
     pub state: MemberState,

@@ -39,8 +39,9 @@ const LIMITS_MAX: usize = 64;
 /// program itself records. Clones of a recorder share their metrics.
 ///
 /// After [`install`](Self::install), the macros `counter!`, `gauge!` and `histogram!` of the crate
-/// `metrics` record their values in this recorder, in actors, in stages and anywhere else.
-/// [`Builder::recorder`](crate::Builder::recorder) makes telemetry show them.
+/// `metrics` record their values in this recorder. The macros can be used in actors, in stages and
+/// anywhere else. [`Builder::recorder`](crate::Builder::recorder) makes telemetry show the recorded
+/// values.
 ///
 /// The first use of a name with certain labels creates a *series*, which exists from then on. By
 /// default, there are at most 1,000 series. Further series are refused.

@@ -108,12 +108,13 @@ impl Registry {
         self.handles[kind as usize].get(key)
     }
 
-    /// Returns the value of the series with the given key. If the key is new, adds it.
+    /// Returns the value of the series that the key selects. Creates the series if it does not
+    /// exist. Remembers the key, unless the maximum number of handles is reached.
     ///
     /// # Errors
     ///
     /// Returns an error if the key has a bad name or bad labels, if its name belongs to a metric of
-    /// another kind, or if it needs more series than are allowed.
+    /// another kind, or if a new series would exceed the maximum number of series.
     pub(super) fn add(&mut self, kind: MetricKind, key: &Key) -> Result<Cell, Refusal> {
         let name = names::metric(key.name())?;
         let labels = names::labels(key.labels().map(|label| (label.key(), label.value())))?;

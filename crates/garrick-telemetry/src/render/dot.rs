@@ -92,7 +92,7 @@ fn end(text: &mut String, edge: &Edge, which: &str) -> String {
     id
 }
 
-/// Returns the color of an edge, which depends on its alert and on its filled share.
+/// Returns the color of an edge. The color depends on the edge's alert and on [`Edge::fill_p80`].
 fn color(edge: &Edge) -> &'static str {
     match edge.fill_p80 {
         _ if edge.level == Level::Critical => "red",

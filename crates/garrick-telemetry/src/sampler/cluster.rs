@@ -75,7 +75,7 @@ fn local_of(labels: &mut Labels, source: u64, local: &str) -> String {
 }
 
 /// Formats the incarnation of a node as text, because some readers of JSON do not support integers
-/// of 64 bits.
+/// of 64 bits. Returns an empty text for 0, which means that the incarnation is unknown.
 fn incarnation(number: u64) -> String {
     if number == 0 {
         String::new()

@@ -35,8 +35,10 @@ pub(super) fn take(
     }
 }
 
-/// Writes the newest failures and the summary of the supervision trees to `snapshot`. For each node
-/// and sponsor, also writes how many of its actors failed in the window and were not restarted.
+/// Writes the newest failures and the summary of the supervision trees to `snapshot`. For each
+/// node, also writes how many of its actors failed in the window and were not restarted, and the
+/// largest number of restarts of one actor. Adds the failures of actors that belong to no node to a
+/// sponsor of the same source.
 pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos) {
     let mut book = book.lock();
     snapshot.recent_failures = book.newest();

@@ -31,7 +31,8 @@ use super::Site;
 /// Default time between two snapshots of a stream.
 pub(super) const EVERY: Duration = Duration::from_secs(1);
 
-/// Minimum and maximum time between two snapshots that a client may request.
+/// Minimum and maximum interval between two snapshots of a stream. A client may request an interval
+/// in this range.
 pub(super) const EVERY_RANGE: (Duration, Duration) =
     (Duration::from_millis(50), Duration::from_secs(60));
 
@@ -48,7 +49,7 @@ const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 struct Events {
     site: Arc<Site>,
     newest: watch::Receiver<Arc<Frame>>,
-    /// Number of the next alert change to send.
+    /// Sequence number of the next alert change to send.
     transition: u64,
     /// Minimum time between two snapshots.
     every: Duration,
@@ -68,7 +69,7 @@ enum Woken {
     News,
 }
 
-/// Returns a response that sends snapshots, with the time `every` between two of them.
+/// Returns a response that sends snapshots. The time between two snapshots is at least `every`.
 pub(super) fn respond(site: &Arc<Site>, every: Duration) -> Response {
     let events = Events {
         newest: site.hub.subscribe(),

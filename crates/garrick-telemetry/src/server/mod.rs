@@ -50,7 +50,7 @@ pub(crate) struct Options {
     /// Maximum number of connections.
     pub(crate) connections_max: u64,
     /// Maximum time that a client may take to send the head of a request. The time begins when the
-    /// client may send.
+    /// client connects, and begins again after each response.
     pub(crate) head_timeout: Duration,
     /// Maximum time that a client may leave sent data unread.
     pub(crate) write_timeout: Duration,

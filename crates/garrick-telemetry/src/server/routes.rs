@@ -121,7 +121,8 @@ async fn event_stream(State(site): State<Arc<Site>>, request: Request) -> Respon
     }
 }
 
-/// Returns the interval between events that a client requests by `?every=`, in milliseconds.
+/// Returns the interval between snapshots that a client requests by `?every=`, in milliseconds.
+/// Without this parameter, returns the default interval.
 fn every(query: &str) -> Result<Duration, String> {
     let Some(asked) = guard::parameter(query, "every") else {
         return Ok(events::EVERY);

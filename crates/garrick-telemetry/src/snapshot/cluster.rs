@@ -59,10 +59,10 @@ pub struct MemberStatus {
     pub level: Level,
     /// State of the member.
     pub state: MemberState,
-    /// Incarnation of the node, as a decimal number.
+    /// Incarnation of the node, as a decimal number. Empty if it is unknown.
     pub incarnation: String,
-    /// Number of the node's current membership, which grows each time the node loses its
-    /// membership. 0 if the node is not a member.
+    /// Sequence number of the node's current membership. The number grows each time the node loses
+    /// its membership. 0 if the node is not a member.
     pub epoch: u64,
     /// Time since the member was last seen to renew its membership, in seconds. `None` if the node
     /// is gone.
@@ -122,7 +122,7 @@ pub struct LinkStatus {
     /// Time since the last frame arrived from the other node, in seconds. `None` if no frame has
     /// arrived.
     pub silent_seconds: Option<f64>,
-    /// Incarnation of the other node, as a decimal number.
+    /// Incarnation of the other node, as a decimal number. Empty if it is unknown.
     pub incarnation: String,
     /// Number of times that the nodes were connected, including the first time.
     pub connects: u64,
@@ -188,7 +188,8 @@ pub struct KindStatus {
     pub label: String,
     /// Severity of the kind's most severe alert, or [`Level::Ok`] if it has no alert.
     pub level: Level,
-    /// True if the node runs entities of the kind. If it does not, it only sends messages to them.
+    /// True if the node runs entities of the kind. Otherwise, the node only sends messages to these
+    /// entities.
     pub is_hosted: bool,
     /// Number of entities that run on the node.
     pub entities: u64,

@@ -29,7 +29,7 @@ pub struct SponsorSource {
     outstanding: Outstanding,
 }
 
-/// The running turns of one type of actor.
+/// The running turns and the blocked turns of one type of actor.
 #[derive(Debug, Default)]
 struct Kind {
     /// Sum of the times that the running turns have taken so far, in nanoseconds.

@@ -19,11 +19,12 @@ const CHILDREN_PER_READING: usize = 500;
 pub struct SystemSource {
     sponsor: SponsorSource,
     handle: Handle,
-    /// Number of the newest failure that was read.
+    /// Sequence number of the newest failure that was read.
     failures: u64,
     /// Value of the system's change counter when the supervision trees were last read.
     changes: u64,
-    /// Number of upcoming readings that skip the supervision trees, even if the trees have changed.
+    /// Number of readings until the supervision trees may be read again. Earlier readings skip the
+    /// trees, even if the trees have changed.
     rests: usize,
 }
 

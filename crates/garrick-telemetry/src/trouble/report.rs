@@ -14,18 +14,18 @@ pub enum Effect {
     /// panics, such as a router, or to a function that senders call, such as a
     /// [door](garrick_actor::door).
     Continued,
-    /// The supervisor of the actor let it continue.
+    /// The supervisor let the actor continue.
     Resumed,
     /// The supervisor replaced the actor with a new one.
     Restarted,
-    /// The supervisor of the actor did not restart it.
+    /// The supervisor did not restart the actor.
     GivenUp,
 }
 
 /// A failure of an actor.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RecentFailure {
-    /// Number of the failure, counted from 1 since the start of the telemetry.
+    /// Sequence number of the failure, counted from 1 since the start of the telemetry.
     pub number: u64,
     /// Time of the failure: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
@@ -109,7 +109,7 @@ pub enum ChildStatus {
     Stopping,
     /// The child has stopped together with its supervisor.
     Stopped,
-    /// The child has failed and is not restarted.
+    /// The child has failed and will not be restarted.
     GivenUp,
 }
 

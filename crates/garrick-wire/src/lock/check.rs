@@ -19,10 +19,13 @@ const WRITE: &str = "GARRICK_WIRE_LOCK";
 const BASE: &str = "GARRICK_WIRE_LOCK_BASE";
 
 /// Compares the message types that `describe` adds to a schema with the lock file in `folder`.
+/// `ended` contains the names of messages that are no longer sent. Writes the file if the
+/// environment variable `GARRICK_WIRE_LOCK` is `write`.
 ///
 /// # Panics
-/// Panics if the file is missing, if it differs from the types, or if other versions of the program
-/// do not understand a change. The message states what is wrong, where, and what is allowed.
+/// Panics if the file is missing or differs from the types, unless this call writes the file. Also
+/// panics if other versions of the program do not understand a change. The message states what is
+/// wrong, where, and what is allowed.
 #[doc(hidden)]
 #[track_caller]
 pub fn check(folder: &str, describe: fn(&mut Schema), ended: &[&str]) {
@@ -51,7 +54,8 @@ fn is_writing(mode: Option<&str>) -> Result<bool, String> {
     }
 }
 
-/// Compares `schema` with the lock file. If they differ and `is_writing` is true, writes the file.
+/// Compares `schema` with the lock file. If they differ, writes the file if `is_writing` is true,
+/// and otherwise returns an error. Returns an error in any case if a change is refused.
 fn check_file(
     folder: &Path,
     schema: &Schema,

@@ -13,14 +13,15 @@ use crate::schema::{Body, Field, Group, Removed, Schema, Type, Use, Variant};
 pub(super) struct Compared {
     /// Changes that both versions understand.
     pub(super) changes: Vec<String>,
-    /// Changes that one of the versions does not understand.
+    /// Changes that are not allowed, for example because one of the versions does not understand
+    /// them.
     pub(super) refused: Vec<Refused>,
     /// The contents of the new lock file. In addition to the current types, it lists the removed
     /// types, fields and variants of the old file.
     pub(super) merged: Schema,
 }
 
-/// A change that one of the versions does not understand.
+/// A change that is not allowed, for example because one of the versions does not understand it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refused {
     place: String,
@@ -381,7 +382,7 @@ fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
 }
 
 /// Returns true if the type of a field changed from `T` to `Option<T>` or back. The version with
-/// the type `T` must also have a default for the field if it is missing.
+/// the type `T` must also have a default, for messages in which the field is missing.
 fn is_same_when_present(before: &Field, after: &Field) -> bool {
     let is_option = |option: &str, of: &str| {
         let is_single = !of.starts_with("option<");

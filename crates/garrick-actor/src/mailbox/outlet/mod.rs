@@ -44,8 +44,8 @@ struct Inner<M> {
     /// Messages that have arrived, with their places. The task of the outlet adds messages, and the
     /// reader takes them.
     queue: Several<VecDeque<(M, Permit)>>,
-    /// Waker of the reader, if it is waiting for the next message. The reader writes it, and the
-    /// task of the outlet takes it.
+    /// Waker of the reader, if the reader is waiting for the next message. The reader stores the
+    /// waker, and the task of the outlet takes the waker.
     reader: Option<Waker>,
     /// True once no more messages will arrive. Written by the task of the outlet.
     is_over: bool,

@@ -201,8 +201,8 @@ impl Crew {
         self.leaving.insert(self.tickets, id);
     }
 
-    /// Returns true if there are requests to stop a child for good, which [`Crew::take_leaving`]
-    /// has not taken yet.
+    /// Returns true if [`Crew::take_leaving`] has not yet taken all requests to stop a child for
+    /// good.
     pub(super) fn is_leaving_any(&self) -> bool {
         !self.leaving.is_empty()
     }
@@ -296,7 +296,7 @@ impl Crew {
         self.join(key, id);
     }
 
-    /// Adds a child to a plan, unless the child belongs to it already.
+    /// Adds a child to a plan, unless the child already belongs to this plan.
     fn join(&mut self, key: Key, id: Id) {
         if let Some(slot) = self.slots.get_mut(&id)
             && slot.plan != Some(key)

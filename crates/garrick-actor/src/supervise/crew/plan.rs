@@ -48,9 +48,9 @@ pub(super) enum Step {
 
 /// A set of children to be stopped and started in order.
 pub(super) struct Plan {
-    /// Number of the plan. The plans of a supervisor execute their steps in the order of their
-    /// numbers. The number also identifies the timer of the plan. The plan gets a new number when
-    /// it takes over the members of other plans.
+    /// Sequence number of the plan. The plans of a supervisor execute their steps in the order of
+    /// their numbers. The number also identifies the timer of the plan. The plan gets a new number
+    /// when it takes over the members of other plans.
     number: u64,
     phase: Phase,
     wait: Duration,

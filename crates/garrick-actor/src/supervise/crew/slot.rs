@@ -77,9 +77,9 @@ impl Slot {
         self.state
     }
 
-    /// Returns what the supervisor does about a fault of the child. An actor that failed while it
-    /// was being started cannot resume. It is restarted instead, or stopped if its policy allows no
-    /// restart.
+    /// Returns the supervisor's decision about a fault of the child. An actor that failed while it
+    /// was being started cannot resume. Such an actor is restarted instead, or stopped if its
+    /// policy allows no restart.
     pub(in crate::supervise) fn decide(&self, fault: &Fault) -> Decision {
         match self.policy.decide(fault) {
             // An actor that did not come up cannot resume.

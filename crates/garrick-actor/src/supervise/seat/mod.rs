@@ -243,7 +243,8 @@ impl<A: Actor> Front<A> {
         Report::Fault(self.care.incarnation, fault)
     }
 
-    /// Drops the actor.
+    /// Drops the actor, and reports this to the supervisor. Before that, cancels the actor's
+    /// futures, streams and timers, and drops its stashed messages.
     fn halt(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         turn.spare();
         let actor = self.seat.take();

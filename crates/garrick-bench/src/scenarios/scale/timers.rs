@@ -31,8 +31,8 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 enum Msg {
     Start(u64, Duration),
-    /// Reports that a timer has fired. The content of the message is counted when it is dropped,
-    /// even if the timer is cancelled.
+    /// Reports that a timer has fired. The field is counted when the message is dropped, even if
+    /// the timer was cancelled.
     Rung {
         _bell: Counted,
     },

@@ -398,8 +398,8 @@ impl<M: Travels> Region<M> {
         self.settle(number, cx);
     }
 
-    /// Takes the next steps for a shard that are possible now: announcements, waiting messages, and
-    /// the end of entities.
+    /// Takes those steps for a shard that are possible now: announces that this node sends no more
+    /// messages, stops entities, and passes on waiting messages.
     fn settle(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         match &mut shard.place {

@@ -14,10 +14,11 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Minimum number of stored idle times before those of ended entities are removed.
+/// Number of idle times that may be stored in addition to two for each running entity. If more are
+/// stored, the idle times of ended entities are removed.
 const IDLE_MIN: usize = 1_024;
 
-/// Removes the messages that have waited for too long from a queue, and returns them.
+/// Removes and returns the messages of a queue that have waited for too long.
 fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waiting<M>> {
     let is_late = |waiting: &Waiting<M>| is_late(waiting.since, now);
     if !queue.iter().any(is_late) {

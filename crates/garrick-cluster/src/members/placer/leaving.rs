@@ -1,4 +1,4 @@
-//! Steps by which a node leaves.
+//! Steps by which a node ends its membership.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::members::order::Order;
 use crate::members::own::Own;
 use crate::placement::News;
 
-/// Time in which a leaving node sends its waiting messages to other nodes. A message waits for at
-/// most 10 s.
+/// Maximum time for which a leaving node sends its waiting messages to other nodes. This limit is
+/// longer than the 10 s for which a message can wait.
 const CLOSES_WITHIN: Duration = Duration::from_secs(12);
 
-/// Time for which a leaving node waits until its links have sent everything. A turn that does not
-/// end may delay messages.
+/// Maximum time for which a leaving node waits until its links have sent everything. Without this
+/// limit, a turn that does not end could delay the node for longer.
 const SENDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Time between two checks of the links of a leaving node.
@@ -47,7 +47,8 @@ impl Placer {
         self.leave_if_closed(cx);
     }
 
-    /// Leaves if all messages that were waiting for other nodes have been sent.
+    /// Ends the membership if all messages that were waiting for other nodes have been sent, or if
+    /// the time limit has passed.
     pub(super) fn leave_if_closed(&mut self, cx: &Context<'_, PlacerMsg>) {
         let Exit::Closes { regions, until } = &mut self.exit else {
             return;
@@ -61,7 +62,7 @@ impl Placer {
         }
     }
 
-    /// Leaves the cluster.
+    /// Ends the leases of the node, and begins to remove its record.
     pub(super) fn leave(&mut self, cx: &Context<'_, PlacerMsg>) -> Next {
         let since = cx.lease_now();
         self.exit = Exit::Removes { since };

@@ -73,15 +73,15 @@ pub(crate) enum PlacerMsg {
     Closed(Arc<str>),
     /// Request to check if all waiting messages were sent.
     Look,
-    /// Request to hand all shards over, and then to leave.
+    /// Request to hand all shards over, and then to end the membership.
     Drain(Reply<()>),
-    /// Request to be notified when the node has left.
+    /// Request to be notified when the membership has ended.
     Await(Reply<()>),
-    /// Request to leave at once.
+    /// Request to end the membership at once.
     Leave,
 }
 
-/// The step of leaving the cluster that the node has reached.
+/// Progress of a node that ends its membership.
 enum Exit {
     /// The node is not leaving yet.
     No,
@@ -133,7 +133,7 @@ pub(crate) struct Placer {
     /// Hash of the lists of the nodes that run each kind, and the time at which these lists last
     /// changed.
     hosts: (u64, Nanos),
-    /// Callers that wait until the node has left.
+    /// Callers that wait until the membership has ended.
     waiters: Vec<Reply<()>>,
     exit: Exit,
 }

@@ -20,10 +20,10 @@ use crate::name::NodeName;
 /// them.
 const SETTLED: Duration = Duration::from_secs(10);
 
-/// Number of shards that a node hands over at the same time for a better balance.
+/// Maximum number of shards of a kind that a node hands over at the same time for a better balance.
 const MOVES_MAX: usize = 8;
 
-/// Number of shards that a node hands over at the same time before it leaves.
+/// Maximum number of shards of a kind that a node hands over at the same time before it leaves.
 const DRAINS_MAX: usize = 64;
 
 impl Placer {

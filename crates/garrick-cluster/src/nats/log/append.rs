@@ -54,13 +54,14 @@ struct Part {
 enum Settled {
     /// The message with the events was stored, with this sequence.
     Stored(u64),
-    /// A fence (a message without events) was stored, with this sequence.
+    /// A fence (a message without events) was stored, with this sequence. Contains the reason why
+    /// the fence was sent.
     Fenced(u64, String),
-    /// Another writer has appended a message. Contains the number that follows that writer's last
-    /// event, or 0.
+    /// Another writer has appended a message. Contains the number that follows the journal's newest
+    /// event, or 0 if that event is not known.
     Conflict(u64),
     Full,
-    /// Nothing was stored.
+    /// Nothing was stored. Contains the reason.
     Absent(String),
     /// The result is not known. Contains the reason.
     Lost(String),
@@ -345,8 +346,8 @@ async fn resolve(
     }
 }
 
-/// Returns the result for a conflict with another writer. It contains the number that follows the
-/// other writer's last event.
+/// Returns the result for a conflict with another writer. The result contains the number that
+/// follows the journal's newest event, or 0 if that event is not known.
 async fn conflict(store: &Store, part: &Outgoing) -> Settled {
     let last = store.last(Kind::Events, &part.tokens).await;
     let expected = match last {

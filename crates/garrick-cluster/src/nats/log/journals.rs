@@ -36,7 +36,7 @@ pub(super) struct Known {
     /// Some of the last messages, oldest first: the number of the last event in each message, and
     /// the sequence of the message.
     marks: VecDeque<Mark>,
-    /// Number of messages since old messages were last removed.
+    /// Number of messages that were appended since old messages were last marked for removal.
     pub(super) unpurged: u32,
     /// Number of the event to read next, and the sequence of the last message that was read.
     pub(super) cursor: Mark,

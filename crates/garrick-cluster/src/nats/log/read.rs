@@ -181,8 +181,9 @@ enum Uncopied {
     Refused(JournalError),
 }
 
-/// Adds the events of a message that are in a range of numbers to a group, until the group is full.
-/// Returns the number after the last added event.
+/// Adds events of a message to a group, until the group is full. Skips events whose numbers are not
+/// in the range `numbers`. Returns the number that follows the last added event, or the start of
+/// the range if no event was added.
 fn copy(
     head: &Head,
     mut rest: &[u8],

@@ -31,7 +31,7 @@ pub(super) trait Engine: Sized + Send + 'static {
     /// Stores events together. All events are durable when the call returns.
     fn commit(&mut self, events: &[Event]) -> Result<(), Fault>;
 
-    /// Reads the events of an entity, and returns their number.
+    /// Returns the number of stored events of an entity.
     fn count(&mut self, entity: u64) -> Result<u64, Fault>;
 }
 

@@ -9,15 +9,15 @@ use std::path::Path;
 use super::{Engine, Event};
 use crate::journal::run::{Fault, PAYLOAD};
 
-/// Size of an event in bytes. An event consists of an entity, a number, a payload, and a checksum
-/// of these three.
+/// Size of an encoded event in bytes. An encoded event consists of an entity, a number, a payload,
+/// and a checksum of these three.
 const RECORD: usize = 8 + 8 + PAYLOAD + 4;
 
 pub(in crate::journal) struct Plain {
     file: File,
     /// The encoded events that are written together.
     buffer: Vec<u8>,
-    /// For each entity, the number of its events when the file was opened.
+    /// For each entity, the number of its stored events.
     counts: HashMap<u64, u64>,
 }
 

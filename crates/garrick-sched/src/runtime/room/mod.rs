@@ -246,8 +246,8 @@ impl Room {
         }
     }
 
-    /// Returns the number of free places, computed from the given numbers of taken and handled
-    /// places.
+    /// Returns the number of free places. `taken` and `handled` are values of the fields with these
+    /// names, which may have been read at different times.
     fn free(&self, taken: usize, handled: usize) -> usize {
         // Negative if the room is closed, or the counts are of different times.
         let waiting = taken.wrapping_sub(handled) as isize;

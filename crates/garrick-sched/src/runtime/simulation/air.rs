@@ -89,7 +89,8 @@ struct Pair {
     /// Oldest and newest message of this sender-receiver pair, or null. Each message links to the
     /// next newer message.
     flights: (*mut Envelope, *mut Envelope),
-    /// Indices of the next and the previous sender-receiver pair with the same receiver.
+    /// Index of the next sender-receiver pair with the same receiver, or `NONE`. `previous` is the
+    /// index of the previous pair.
     next: u32,
     previous: u32,
     /// Index of the choice that delivers the oldest message of this sender-receiver pair. `NONE`
@@ -125,11 +126,12 @@ pub(super) enum From {
     Timer,
     /// A network link that delivers copies of messages.
     Copies,
-    /// A node that has crashed.
+    /// Destructors of lost messages, or of the tasks of a crashed node. Messages from these
+    /// destructors are discarded.
     Nowhere,
 }
 
-/// Node number for senders that belong to no node.
+/// Node number of the sender [`Sender::NOWHERE`], whose messages are discarded.
 pub(super) const NOWHERE: u32 = NONE - 1;
 
 impl Sender {

@@ -50,7 +50,7 @@ impl Copies {
 /// the clone panics.
 ///
 /// # Safety
-/// The envelope contains a message of type `M`, which stays there during the call.
+/// The envelope contains a message of type `M`. The message stays there during the call.
 unsafe fn copy_of<M: Clone>(pool: &Pool, envelope: *mut Envelope) -> Option<*mut Envelope> {
     // SAFETY: by contract.
     let copy = quiet::call(|| unsafe { parcel::look_at(parcel::oldest::<M>(envelope), M::clone) });

@@ -37,8 +37,9 @@ use crate::world::Nanos;
 /// messages and events then seem to cause each other without end.
 const ROUNDS_MAX: usize = 1 << 20;
 
-/// Maximum number of times that a closing node looks for tasks to stop, because destructors can
-/// create further tasks. Tasks that are created after the last check are found more slowly.
+/// Maximum number of rounds in which a closing node stops its tasks. Several rounds can be
+/// necessary, because destructors can create further tasks. Tasks that remain after the last round
+/// are found more slowly.
 const STOPS_MAX: usize = 4;
 
 /// The fate of a choice: the caller decides what happens when the choice is taken.
@@ -431,8 +432,8 @@ impl Simulation {
         self.worker(node).earliest()
     }
 
-    /// Fires all timers of a node that are due, so that their messages are sent. Returns true if at
-    /// least one timer was due.
+    /// Fires all due timers of a node, so that their messages are sent. Returns true if at least
+    /// one timer was due.
     ///
     /// # Panics
     /// Panics if called by a task.
@@ -516,8 +517,8 @@ impl Simulation {
         }
     }
 
-    /// Records all messages that have arrived at the nodes, and handles all events, since the last
-    /// call.
+    /// Handles all events and records all messages that have come since the last call. Finishes
+    /// turns whose commit was decided in the meantime. Repeats these steps until nothing new comes.
     fn collect(&mut self, sender: Sender) {
         for _ in 0..ROUNDS_MAX {
             if self.running.has_events() {
@@ -533,9 +534,9 @@ impl Simulation {
         panic!("destructors or notices of watches cause each other without end");
     }
 
-    /// Finishes the oldest turn that has waited for a decision about its commit, if the decision
-    /// was made. Returns false if there is no such turn. `sender` is the code that has caused the
-    /// decision.
+    /// Takes the next cell that has got a WAKE note (a request for an activation) while its last
+    /// turn waits for a decision about its commit. Finishes this turn, if the decision was made.
+    /// Returns false if there is no such cell. `sender` is the code that has caused the decision.
     fn finish_decided(&mut self, sender: Sender) -> bool {
         let woken = |here: &'_ Here| here.worker().later.next_woken();
         let Some(cell) = self.nodes.iter().flatten().find_map(woken) else {

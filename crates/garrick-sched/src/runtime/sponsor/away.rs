@@ -121,7 +121,7 @@ impl Away {
         Ok(Some(spares.hands - 1))
     }
 
-    /// Subtracts a turn that has come back from the number of turns that are away. Called after the
+    /// Decrements the number of turns that are away, because a turn has come back. Called after the
     /// turn's thread has begun to run its worker again. Returns a cell that waited until fewer
     /// turns were away, if there is one.
     fn come_back(&self) -> Option<Entry> {

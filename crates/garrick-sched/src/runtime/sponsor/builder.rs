@@ -70,8 +70,8 @@ pub enum StartError {
     /// The driver of a worker could not be created. Contains the error that [`Drivers::driver`]
     /// returned.
     Driver(io::Error),
-    /// The calling thread runs a simulation, whose results would depend on the speed of other
-    /// threads. Start simulated nodes instead.
+    /// The calling thread runs a simulation. The results of the simulation would depend on the
+    /// speed of the sponsor's threads. Start simulated nodes instead.
     InSimulation,
     /// A driver was set for a sponsor on the calling thread. Only threads that a sponsor starts can
     /// sleep in a driver.

@@ -56,8 +56,8 @@ pub(crate) struct Crew {
     /// Plan of the checks for workers that are stuck in long turns. The watching thread makes these
     /// checks.
     pub(super) plan: PlanWord,
-    /// True if a running worker has timers that no idle thread watches. This happens when no thread
-    /// was idle.
+    /// True if a running worker has timers that no idle thread watches. Set when a worker needs a
+    /// thread to watch its timers and no thread is idle.
     pub(super) misses_timers: AtomicBool,
     /// Time at which the thread that watches the deadlines of timers will wake. [`NEVER`] if no
     /// thread watches them. Not modelled, because loom models have no clock.
@@ -137,7 +137,8 @@ struct Lists {
     /// For each thread: true if the thread is idle and sleeps until its next check for workers that
     /// are stuck in long turns. Valid for idle threads only.
     looks_soon: Vec<bool>,
-    /// Number of the idle thread that wakes for the timers of workers that no thread runs.
+    /// Number of the watching thread: the idle thread that wakes for timers, and checks for workers
+    /// that are stuck in long turns.
     watch: Option<usize>,
     /// Workers that wait for a thread to run them, oldest first.
     waiting: VecDeque<usize>,

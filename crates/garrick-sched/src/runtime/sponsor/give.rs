@@ -78,8 +78,9 @@ impl Worker {
         is_much
     }
 
-    /// Returns true if recent turns were short compared with a message to another worker (fine
-    /// turns), and no cell is new. New cells do not exchange messages with other cells yet.
+    /// Returns true if recent turns took less time than a message to another worker (fine turns),
+    /// and this worker has no new ready cells. New cells have not exchanged messages with other
+    /// cells yet.
     pub(super) fn is_fine(&self) -> bool {
         self.pace.is_fine() && self.born.is_empty()
     }

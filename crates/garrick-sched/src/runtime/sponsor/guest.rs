@@ -49,8 +49,8 @@ const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
 /// another thread runs. Each failed try about doubles the number of questions without a try, up to
 /// this maximum.
 const UNTRIED_MAX: u32 = 63;
-/// One in this number of answers that are ready at the first poll is held back until the next poll.
-/// The reason is that a future that is always ready would starve the other futures of its executor.
+/// Of this number of answers that are ready at the first poll, one is held back until the next
+/// poll. Otherwise, a future that is always ready would starve the other futures of its executor.
 const READY_MAX: u32 = 16;
 
 thread_values! {
@@ -117,7 +117,8 @@ pub(crate) struct VisitTimes {
     /// that lookout threads increment.
     tick: Cell<u32>,
     /// Number of visits that will be skipped in the next tick before one is counted. A visit is the
-    /// time in which an asker runs the worker. A tick ends when the lookout makes a check.
+    /// time in which an asker runs the worker. A tick ends when the lookout thread checks the
+    /// workers.
     skipped: Cell<u8>,
     /// True if an asker has run the worker (visited it) again in the tick of the last counted
     /// visit.
@@ -351,8 +352,9 @@ impl Guest {
         !self.sits
     }
 
-    /// Records the duration of the visit if the visit is timed, and counts the work of the visit
-    /// that was not counted yet.
+    /// Records the duration of the visit if the visit is timed. If the worker counts as asleep
+    /// during the visit, also counts the tasks that have begun or ended, and a long activation that
+    /// no thread has counted yet.
     fn take_time(&mut self) {
         if !self.wakes && self.worker().lane.counts() {
             self.worker().settle_vitals();

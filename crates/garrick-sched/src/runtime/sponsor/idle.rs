@@ -81,8 +81,8 @@ pub(super) enum Next {
 pub(super) enum Came {
     /// The thread was idle, and no thread was running the worker.
     Idle,
-    /// The thread is a guest: it waits for an answer, and runs an idle worker for a short time.
-    /// This time counts as part of the worker's sleep.
+    /// The thread uses an idle worker for a short time: as a guest, which waits for an answer, or
+    /// to take a cell away from the worker. This time counts as part of the worker's sleep.
     Untimed,
     /// The thread came from another worker, which now counts as idle instead of this one. Contains
     /// the time of this move.
@@ -319,9 +319,9 @@ impl Worker {
         }
     }
 
-    /// Announces that a thread now runs this worker, and delivers due timers. Returns the time if
-    /// the clock was read. The clock is not read if the last thread left the worker only a short
-    /// time ago.
+    /// Announces that a thread now runs this worker, and delivers due timers. Returns the time at
+    /// which the sleep of the worker has ended. Returns `None` if the worker was not asleep, or
+    /// still counts as asleep ([`Came::Untimed`]).
     #[inline]
     pub(super) fn sit_down(&self, came: Came) -> Option<Nanos> {
         let now = self.arrive(came);
@@ -331,7 +331,8 @@ impl Worker {
         now
     }
 
-    /// Announces that a thread now runs this worker. Returns the time if the clock was read.
+    /// Announces that a thread now runs this worker. Returns the time at which the sleep of the
+    /// worker has ended, or `None` if no sleep has ended.
     #[inline(always)]
     pub(super) fn arrive(&self, came: Came) -> Option<Nanos> {
         self.touch();
@@ -387,9 +388,10 @@ impl Worker {
         (now, self.next_deadline())
     }
 
-    /// Records that no thread runs this worker from now on. If messages may wait for this worker or
-    /// for a turn that has left the worker, the last count of waiting messages (census) stays
-    /// valid. If a census was requested, the next thread that runs the worker then takes it.
+    /// Records that no thread runs this worker from now on. If no messages wait for this worker or
+    /// for a turn that has left the worker, records that the census (the count of waiting messages)
+    /// is zero. Otherwise, the last census stays valid, and the next thread that runs the worker
+    /// takes a requested census.
     fn note_rest(&self, now: Nanos) {
         let has_messages = self.has_something() || self.has_cells_elsewhere();
         self.settle_vitals();

@@ -38,10 +38,10 @@ impl Worker {
         }
     }
 
-    /// Gives away the idle worker that this worker has kept, and the cell that it has taken over
-    /// (gathered). Also lets another thread watch the timers and the ready cells. Called before
-    /// values are dropped, because a destructor may take a long time, or wait for one of these
-    /// cells. The last turn must have been committed or undone.
+    /// Gives away the idle worker that this worker has kept, and the cell that this worker has
+    /// taken over (gathered). Also lets another thread watch the timers and the ready cells. Called
+    /// before values are dropped, because a destructor may take a long time, or may wait for one of
+    /// the cells that are given away. The last turn must have been committed or undone.
     pub(crate) fn let_others(&self) {
         self.end_pushed_turn();
         self.let_others_after_turn();

@@ -130,7 +130,8 @@ impl Shared {
     }
 }
 
-/// Reads what the workers are running, until the sponsor has stopped.
+/// Regularly reads which cells the workers run, until the sponsor has stopped, or until `ends`
+/// requests the end of this thread.
 fn look(shared: &Shared, ends: &Ends) {
     let (mut time, mut surprises, mut often) = (OFTEN, 0, 0_u32);
     let mut missed = vec![None; shared.homes.len()];

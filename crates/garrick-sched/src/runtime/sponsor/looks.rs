@@ -212,8 +212,8 @@ impl Hand {
         }
     }
 
-    /// Returns true if it is time to check for stuck workers, and no thread has the task to make
-    /// these checks.
+    /// Returns true if it is time to check for stuck workers, and there is no watching thread that
+    /// could make this check.
     pub(super) fn is_to_watch(&self) -> bool {
         self.crew.plan.get() != Plan::Nothing
             && !self.crew.has_watch()
@@ -258,8 +258,9 @@ impl Hand {
         Some(Duration::from_nanos(due - now))
     }
 
-    /// Checks for workers that are stuck in a long turn, if it is time for a check, and lends their
-    /// cells.
+    /// If it is time for a check, checks for workers that are stuck in a long turn, and lends their
+    /// cells. If this thread must now run a worker, to deliver due timers of a stuck worker or to
+    /// run lent cells, returns the index of the worker to run.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
         if self.crew.lends_timers()
             && self.crew.next_due_of_lent() <= self.shared.now()

@@ -546,8 +546,8 @@ impl Handle {
         Self { shared }
     }
 
-    /// Calls `create`, which creates the cell of `task`, on a thread that does not run the cell's
-    /// worker. If `starts` is true, the cell runs even if no message comes.
+    /// Calls `create`, which creates the cell of `task`. The calling thread does not run the worker
+    /// of the cell. If `starts` is true, the cell runs even if no message comes.
     ///
     /// Returns the cell and a wake for its worker, which the caller must call.
     ///
@@ -592,7 +592,7 @@ impl Handle {
     }
 
     /// Gives a cell to the sponsor, unless the sponsor is shutting down. If the sponsor accepts the
-    /// cell, calls `hand_over`, which takes the cell from its worker, and returns true.
+    /// cell, calls `hand_over` to take the cell from its worker. Returns true in this case.
     pub(crate) fn take_cell(&self, hand_over: impl FnOnce() -> Entry) -> bool {
         let taken = {
             // Held until the cell is in the queue, where the workers find it when they close. Not

@@ -57,8 +57,8 @@ impl Hand {
     /// this thread has woken `next`, and the thread already has the right to run `next`.
     ///
     /// After many moves between the same two workers, takes the ready cell of `next` back to `seat`
-    /// instead. Both cells then belong to one worker, and so do their next messages. Returns the
-    /// index of the worker that the thread runs afterwards.
+    /// instead. Both cells then belong to one worker, so their next messages stay on this worker.
+    /// Returns the index of the worker that the thread runs afterwards.
     pub(super) fn follow(&self, seat: usize, next: usize) -> (usize, Came) {
         let (sits, came) = self.go(seat, next);
         if sits == next && self.path.is_worn_by(seat, next) {

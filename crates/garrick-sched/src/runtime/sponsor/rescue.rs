@@ -200,8 +200,8 @@ impl Queues {
     }
 
     /// Takes the next entry: first the entry of the handoff cell (which the owner would run next),
-    /// then the other entries, oldest first. Skips the running cell `runs`. If the turn of the
-    /// running cell was away, the entry of this cell is the last one.
+    /// then the other entries, oldest first. Does not take an entry of the running cell `runs`. If
+    /// the turn of the running cell was away, the entry of this cell is the last one in its queue.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());

@@ -379,7 +379,7 @@ impl LeftInModel {
     }
 
     /// Starts worker `seat`, takes worker `next` if no thread runs it, and moves there. Then hands
-    /// the workers that this thread still has the right to run over to other threads.
+    /// over to other threads the workers that this thread still has the right to run.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {
@@ -421,7 +421,7 @@ impl LeftInModel {
         unsafe { self.0.crew.worker(seat).as_ref() }.run_ready(Signal::is_stopping);
     }
 
-    /// Hands a worker that the calling thread owns over to another thread.
+    /// Hands over to another thread a worker that the calling thread owns.
     pub(crate) fn hands_over(&self, seat: usize) {
         let crew = &self.0.crew;
         // SAFETY: the seat is the caller's.

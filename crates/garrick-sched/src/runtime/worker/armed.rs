@@ -143,8 +143,8 @@ impl Worker {
         self.wakes(|| since)
     }
 
-    /// Stores the number of the next activation that must be timed, which the worker's counters
-    /// determine.
+    /// Stores the number of the next activation that must be timed. The counters of the worker
+    /// determine this number.
     fn plan_timed(&self) {
         if let Some(due) = self.lane.due() {
             self.due.set(due);
@@ -166,7 +166,7 @@ impl Worker {
         self.drop_departure();
     }
 
-    /// Begins to time an activation, which the number of activations already includes.
+    /// Begins to time an activation. The number of activations already includes this activation.
     fn begin_timed(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
         let table = cell.table();
         self.shown.show_kind(table);

@@ -143,9 +143,8 @@ impl Kept {
         self.looks.set(0);
     }
 
-    /// Checks the additional cell that the worker keeps, in turn number `turn`. `woke` is the
-    /// number of the last turn that has woken a cell. Returns true if the worker should give this
-    /// cell away now.
+    /// Returns true if the worker should now give away the additional cell that it keeps. `turn` is
+    /// the number of the current turn. `woke` is the number of the last turn that has woken a cell.
     pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);

@@ -82,8 +82,8 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Number of the last search for unused memory in which this worker has moved its spare blocks
-    /// to the depot (the free blocks that all threads share).
+    /// Sequence number of the last search for unused memory in which this worker has moved its
+    /// spare blocks to the depot (the free blocks that all threads share).
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
@@ -92,8 +92,9 @@ pub(crate) struct Worker {
     pub(crate) hold: Arc<Hold>,
     /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,
-    /// Idle worker to which the last turn has sent a message. The thread that runs this worker will
-    /// run the idle worker next, so no other thread was woken.
+    /// Idle worker to which the last turn has sent a message. No other thread was woken. Instead,
+    /// the thread of this worker runs the idle worker next, or this worker takes over the receiving
+    /// cell.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
     /// Cell that this worker has taken over from another worker since the last check between two
     /// activations.
@@ -124,9 +125,9 @@ pub(crate) struct Worker {
     recovers: Cell<bool>,
     /// Cell that runs now. Other threads read this field to check if this worker is stuck.
     pub(crate) shown: Shown,
-    /// Number of the next activation that is timed. `arms_at` is the number of the last fair pick
-    /// (which comes before one in `FAIR_EVERY` activations) that is not later than this activation.
-    /// From this pick on, the worker is *armed*: it checks each activation.
+    /// Number of the next activation that is timed. `arms_at` is this number, rounded down to a
+    /// multiple of `FAIR_EVERY`. (Activations with such numbers are fair picks.) From activation
+    /// `arms_at` on, the worker is *armed*: it checks each activation.
     due: Cell<u32>,
     arms_at: Cell<u32>,
     /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`
@@ -425,7 +426,7 @@ impl Worker {
         false
     }
 
-    /// Returns true if a cell of this worker is running.
+    /// Returns true if `cell`, which belongs to this worker, is running.
     #[inline]
     pub(crate) fn is_running(&self, cell: CellPtr) -> bool {
         self.shown.is(cell)

@@ -247,9 +247,10 @@ impl Worker {
         self.keep_parts(cell, asked, After::GoOn)
     }
 
-    /// Handles the earlier parts of a turn of `cell` that has panicked with the message `why`. The
-    /// last part is undone. If the commit of the earlier parts is decided later, returns true, and
-    /// the task fails after the decision. Otherwise, commits the earlier parts.
+    /// Handles the earlier parts of a turn of `cell`. The turn has panicked with the message `why`,
+    /// and its last part is undone. If the commit of the earlier parts is decided later, returns
+    /// true, and the task fails after the decision. Otherwise, commits the earlier parts and
+    /// returns false.
     pub(super) fn keep_before_panic(&self, cell: CellPtr, why: &str) -> bool {
         let asked = self.later.take_asked();
         self.keep_parts(cell, asked, After::Fail(why.to_owned()))
@@ -373,8 +374,8 @@ impl Worker {
         }
     }
 
-    /// Undoes the last turn of a cell if it waits for a decision, because the cell is about to be
-    /// stopped.
+    /// If the last turn of a cell waits for a decision, undoes this turn, because the cell is about
+    /// to be stopped.
     #[cfg(feature = "sim")]
     pub(super) fn give_up(&self, cell: CellPtr) {
         let waiting = self.later.waiting.borrow_mut().remove(&cell.0.addr().get());

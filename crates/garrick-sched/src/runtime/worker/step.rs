@@ -101,7 +101,9 @@ impl Worker {
         }
     }
 
-    /// Picks the next cell fairly, so that cells that are always ready cannot starve other cells.
+    /// Makes a fair pick of the next cell, so that cells that are always ready cannot starve other
+    /// cells. Returns `None` if the usual order applies. First does the work that is due at each
+    /// fair pick, such as a requested census.
     #[inline(never)]
     pub(super) fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
         self.keep_pace();

@@ -21,9 +21,9 @@ const VALUE_CHARS_MAX: usize = 200;
 /// An explanation of why a history is not linearizable.
 ///
 /// The search orders the operations one after another. The explanation describes the longest order
-/// that it has found, which is called the prefix. The prefix contains all operations that returned
-/// before [`operation`](Self::operation). This operation cannot be added to the order.
-/// [`Display`](fmt::Display) prints the whole explanation.
+/// that the search has found. This order is called the prefix. One [`operation`](Self::operation)
+/// cannot be added to the prefix. The prefix contains all operations that returned before this
+/// operation returned. [`Display`](fmt::Display) prints the whole explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     prefix: Vec<Call>,

@@ -105,8 +105,8 @@ impl Remaining {
     }
 
     /// Returns the first candidate among the pending operations, starting with the given one. Of
-    /// equal operations, only the one that was invoked first is a candidate. So no order is missed,
-    /// because equal operations can be exchanged.
+    /// equal operations, only the one that was invoked first is a candidate. This rule misses no
+    /// order, because swapping equal operations changes nothing.
     fn pending_from(&self, mut pending: Option<usize>) -> Option<usize> {
         pending?;
         let deadline = self

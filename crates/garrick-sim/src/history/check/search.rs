@@ -9,7 +9,8 @@
 //! time, or never. So the search tries pending operations only after all others, and tries equal
 //! pending operations in the order of their invocations (see [`Remaining`]). If configurations
 //! differ only in pending operations, the search first tries the configurations with the fewest
-//! pending operations. Then it can skip all others that have the same state (see [`Seen`]).
+//! pending operations. Then the search can skip each configuration whose pending operations include
+//! those of a visited configuration with the same state (see [`Seen`]).
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -36,7 +37,7 @@ pub(super) enum Found<S> {
 pub(super) struct DeadEnd<S> {
     /// The operations that the search has put into its order, from first to last.
     pub(super) prefix: Vec<usize>,
-    /// Of the operations that are not in `prefix`, the one that returned first.
+    /// The operation that returned first among the operations that are not in `prefix`.
     pub(super) blocked: usize,
     /// The state after the operations in `prefix`.
     pub(super) state: S,
@@ -51,8 +52,8 @@ pub(super) struct Search<'a, M: Model> {
     remaining: Remaining,
     linearized: Linearized,
     seen: Seen<M::State>,
-    /// The levels below the present one. Each level above the lowest one adds one returned
-    /// operation to the order.
+    /// The levels below the current level. Each level except the lowest adds one returned operation
+    /// to the order.
     below: Vec<Level<M::State>>,
     level: Level<M::State>,
     /// The operation to try next.

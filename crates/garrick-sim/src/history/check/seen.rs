@@ -1,18 +1,17 @@
 //! The configurations that a search has visited (Lowe 2017).
 //!
 //! A configuration consists of the operations that are already in the order, and of the state after
-//! them. A search need not visit a configuration twice. It also need not visit a configuration if
-//! it has visited another one that has fewer pending operations and is otherwise equal. Each
-//! sequence of steps that can follow the first configuration can also follow the other.
+//! them. A search need not visit a configuration twice. It also need not visit a configuration A if
+//! it has visited a configuration B that differs from A only because B lacks some of A's pending
+//! operations. Each sequence of steps that can follow A can also follow B.
 //!
-//! The search may skip a configuration even while it still explores the other one. Proof: suppose
-//! that a correct order exists, but the search ends without an order. Then the search has explored
-//! all configurations that it has visited, including the empty one. Some of them, for example the
-//! empty one, can be extended to a complete order. Choose the configuration that needs the fewest
-//! further operations. The search has tried the first of these operations. So it has visited the
-//! configuration after this operation, or another one that can be extended by the same further
-//! operations. But that configuration needs fewer further operations than the chosen one, which is
-//! a contradiction.
+//! The search may skip A even while it still explores B. Proof: suppose that a correct order
+//! exists, but the search ends without an order. Then the search has explored all configurations
+//! that it has visited, including the empty one. Some of them, for example the empty one, can be
+//! extended to a complete order. Choose the configuration that needs the fewest further operations.
+//! The search has tried the first of these operations. So it has visited the configuration after
+//! this operation, or another one that can be extended by the same further operations. But that
+//! configuration needs fewer further operations than the chosen one, which is a contradiction.
 
 use std::hash::Hash;
 
@@ -50,7 +49,8 @@ impl<S: Eq + Hash> Seen<S> {
         self.len
     }
 
-    /// Records that a configuration is visited. Returns false if the search can skip it.
+    /// Records that a configuration is visited, unless the search can skip it. Returns false if the
+    /// search can skip the configuration.
     pub(super) fn insert(&mut self, linearized: &Linearized, state: S) -> bool {
         let pending = linearized.pending();
         match self.pending.entry((linearized.returned(), state)) {

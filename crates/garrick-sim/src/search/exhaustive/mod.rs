@@ -11,10 +11,10 @@
 //! before the earlier step.
 //!
 //! Sleep sets (Godefroid, "Partial-order methods for the verification of concurrent systems", 1996)
-//! keep the search from making a run whose partial order is known. The sequences to explore are
-//! wakeup trees. If they contain whole sequences, no run is redundant. In the algorithm with source
-//! sets, the trees contain only single actions. Then a run may reach a state in which all enabled
-//! actions are in the sleep set. Such a run is redundant, and is ended.
+//! keep the search from making a run whose partial order is known. The sequences to explore form
+//! wakeup trees. If the trees contain whole sequences, no run is redundant. In the algorithm with
+//! source sets, the trees contain only single actions. Then a run may reach a state in which all
+//! enabled actions are in the sleep set. Such a run is redundant, and is ended.
 //!
 //! The happens-before relation of [`order`] needs the cause of each step, which
 //! [`Strategy::caused`] reports.

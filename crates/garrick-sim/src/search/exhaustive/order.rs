@@ -11,7 +11,7 @@
 
 use crate::search::action::Action;
 
-/// Returns true if the two actions can be exchanged without any effect.
+/// Returns true if swapping the two actions has no effect on the results.
 pub(super) fn commute<A: Action>(one: A, other: A) -> bool {
     let differ = match (one.changes(), other.changes()) {
         (Some(one), Some(other)) => one != other,

@@ -62,8 +62,8 @@ impl Queue for Chunked {
 }
 
 struct Shared<T> {
-    /// A [`Tail`] word. Producers change it to claim slots and to install chunks. The consumer sets
-    /// its marks.
+    /// A [`Tail`] word. Producers change the word to claim slots and to install chunks. The
+    /// consumer sets and clears the marks in the word.
     tail: CachePadded<AtomicU64>,
 
     /// Empty chunk of the largest class, or null. If there is none, the consumer stores one in this

@@ -14,8 +14,8 @@ use crate::wire::Wire;
 
 use read::{Failure, Reader};
 
-/// A value that serde encodes and decodes. The lock file contains the type of the field instead of
-/// this type.
+/// A value that serde encodes and decodes. A field with the attribute `#[wire(serde)]` is encoded
+/// as a `Serde`. The lock file contains the type of the field itself, not `Serde`.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Serde<T>(pub T);

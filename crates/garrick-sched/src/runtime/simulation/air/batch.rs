@@ -38,7 +38,7 @@ impl Air {
         more
     }
 
-    /// Turns the messages that a step has left in the mailbox into undelivered messages again.
+    /// Moves the messages that a step has left in the mailbox back to the undelivered messages.
     /// `taken` is the choice that was taken in this step. `left` contains the messages, oldest
     /// first.
     pub(in super::super) fn put_back(&mut self, taken: &Taken, left: &[*mut Envelope]) {
