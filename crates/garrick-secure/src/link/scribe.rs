@@ -19,12 +19,9 @@ use crate::frame::{Kind, Sealer};
 use crate::options::Options;
 use crate::writer::Write;
 
-/// Number of encrypted bytes after which a batch is written, even if more payloads are waiting.
+/// Number of encrypted bytes after which a batch is written, even if more payloads are waiting. If
+/// the buffer for encrypted bytes has a larger capacity after a write, it is freed.
 const BATCH_BYTES: usize = 64 * 1024;
-
-/// Capacity in bytes that the buffer for encrypted bytes may always keep after a write.
-/// [`BATCH_BYTES`] is larger, so the buffer may even keep a capacity of [`BATCH_BYTES`].
-const KEPT_BYTES_MAX: usize = 4 * 1024;
 
 /// Number of encrypted bytes after which the scribe lets other actors run.
 const SHARE_BYTES: usize = 256 * 1024;
@@ -182,7 +179,7 @@ impl Scribe {
     async fn rest(&mut self) {
         self.share += self.out.len();
         self.out.clear();
-        if self.out.capacity() > BATCH_BYTES.max(KEPT_BYTES_MAX) {
+        if self.out.capacity() > BATCH_BYTES {
             self.out = BytesMut::new();
         }
         if self.share >= SHARE_BYTES {
