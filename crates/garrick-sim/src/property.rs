@@ -21,8 +21,8 @@ pub(crate) struct Properties {
     always: Vec<(String, Holds)>,
     eventually: Vec<Awaited>,
     at_end: Vec<(String, Explains)>,
-    /// True after the faults have ceased.
-    is_calm: bool,
+    /// Time at which the faults have ceased. `None` until then.
+    calm_since: Option<Nanos>,
 }
 
 /// A property that must become true at some time, after the faults have ceased.
@@ -104,28 +104,29 @@ impl Properties {
         self.at_end.push((name, Box::new(check)));
     }
 
-    /// Checks the properties after a step that has recorded facts.
-    pub(crate) fn check_step(&mut self, facts: &Facts) -> Result<(), Broken> {
+    /// Checks the properties at the time `now`, after a step that has recorded facts.
+    pub(crate) fn check_step(&mut self, facts: &Facts, now: Nanos) -> Result<(), Broken> {
         for (name, holds) in &mut self.always {
             check(name, Kind::Always, || holds(facts))?;
         }
-        if self.is_calm {
-            self.check_calm(facts)?;
-        }
-        Ok(())
+        self.check_calm(facts, now)
     }
 
-    /// Records that the faults have ceased, and checks the properties that must become true at some
-    /// time.
-    pub(crate) fn begin_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
-        self.is_calm = true;
-        self.check_calm(facts)
+    /// Records that the faults have ceased at the time `now`, and checks the properties that must
+    /// become true at some time.
+    pub(crate) fn begin_calm(&mut self, facts: &Facts, now: Nanos) -> Result<(), Broken> {
+        self.calm_since = Some(now);
+        self.check_calm(facts, now)
     }
 
-    /// Checks the properties that must become true at some time. Records which of these properties
-    /// hold now.
-    fn check_calm(&mut self, facts: &Facts) -> Result<(), Broken> {
-        for awaited in self.eventually.iter_mut().filter(|awaited| !awaited.held) {
+    /// If the faults have ceased, checks the properties that must become true at some time and are
+    /// not overdue. Records which of these properties hold now.
+    fn check_calm(&mut self, facts: &Facts, now: Nanos) -> Result<(), Broken> {
+        let Some(since) = self.calm_since else {
+            return Ok(());
+        };
+        let awaited = self.eventually.iter_mut();
+        for awaited in awaited.filter(|awaited| !awaited.held && !awaited.is_overdue(since, now)) {
             let holds = &mut awaited.holds;
             awaited.held = caught(|| holds(facts)).map_err(|why| Broken {
                 property: awaited.name.clone(),
@@ -136,24 +137,24 @@ impl Properties {
         Ok(())
     }
 
-    /// Returns the longest time limit of the properties that must become true but have not been
-    /// true yet.
-    pub(crate) fn awaited(&self) -> Option<Nanos> {
-        let open = self.eventually.iter().filter(|awaited| !awaited.held);
-        open.map(|awaited| awaited.within).max()
+    /// Returns true if a property that must become true has not been true since the faults have
+    /// ceased.
+    pub(crate) fn awaits_any(&self) -> bool {
+        self.eventually.iter().any(|awaited| !awaited.held)
+    }
+
+    /// Returns an error if the time limit of a property has passed at the time `now`, and the
+    /// property has not been true in this time.
+    pub(crate) fn check_overdue(&self, now: Nanos) -> Result<(), Broken> {
+        let since = self.calm_since.unwrap_or(now);
+        let mut awaited = self.eventually.iter();
+        never_true(awaited.find(|awaited| !awaited.held && awaited.is_overdue(since, now)))
     }
 
     /// Returns an error if a property that must become true has not been true since the faults have
     /// ceased.
     pub(crate) fn check_awaited(&self) -> Result<(), Broken> {
-        match self.eventually.iter().find(|awaited| !awaited.held) {
-            None => Ok(()),
-            Some(awaited) => Err(Broken {
-                property: awaited.name.clone(),
-                why: String::new(),
-                kind: Kind::Eventually,
-            }),
-        }
+        never_true(self.eventually.iter().find(|awaited| !awaited.held))
     }
 
     /// Checks the properties that must hold at the end of a run.
@@ -168,6 +169,25 @@ impl Properties {
         }
         Ok(())
     }
+}
+
+impl Awaited {
+    /// Returns true if the time limit has passed at the time `now`, if the faults have ceased at
+    /// the time `since`.
+    fn is_overdue(&self, since: Nanos, now: Nanos) -> bool {
+        now > since.saturating_add(self.within)
+    }
+}
+
+/// Returns the error of a property that has not become true, if there is one.
+fn never_true(awaited: Option<&Awaited>) -> Result<(), Broken> {
+    awaited.map_or(Ok(()), |awaited| {
+        Err(Broken {
+            property: awaited.name.clone(),
+            why: String::new(),
+            kind: Kind::Eventually,
+        })
+    })
 }
 
 fn check(name: &str, kind: Kind, holds: impl FnOnce() -> bool) -> Result<(), Broken> {

@@ -294,19 +294,17 @@ impl Execution<'_, '_> {
         Ok(End::Cut)
     }
 
-    /// Runs without faults until nothing is left to do, or until the time limits of all properties
-    /// that must become true have passed. `before` is the reason why the part with faults has
+    /// Runs without faults until nothing is left to do, until all properties that must become true
+    /// have been true, or until the time limit of one of them has passed. `before` is the reason why the part with faults has
     /// ended.
     fn run_calmly(&mut self, before: End) -> Result<End, Broken> {
         let facts = std::rc::Rc::clone(&self.sim.facts);
-        self.sim.properties.begin_calm(&facts.borrow())?;
-        let awaited = self.sim.properties.awaited();
-        if awaited.is_none() && before != End::Ceased {
+        let now = self.sim.clock.now();
+        self.sim.properties.begin_calm(&facts.borrow(), now)?;
+        if !self.sim.properties.awaits_any() && before != End::Ceased {
             return Ok(before);
         }
         self.repair()?;
-        let within = awaited.unwrap_or_default();
-        let until = self.sim.clock.now().saturating_add(within);
         let mut rng = Rng::new(CALM_SEED);
         self.sim.disks.calm();
         for _ in 0..self.limits.steps_max {
@@ -314,7 +312,9 @@ impl Execution<'_, '_> {
             let Some(index) = choose_calmly(&mut rng, self.schedule.enabled(self.sim)) else {
                 break;
             };
-            if self.sim.properties.awaited().is_none() || self.sim.clock.now() > until {
+            let now = self.sim.clock.now();
+            self.sim.properties.check_overdue(now)?;
+            if !self.sim.properties.awaits_any() {
                 break;
             }
             self.take(index, Fate::Happens)?;
@@ -474,7 +474,8 @@ impl Execution<'_, '_> {
         let facts = self.sim.facts.borrow();
         if facts.len() > self.checked {
             self.checked = facts.len();
-            self.sim.properties.check_step(&facts)?;
+            let now = self.sim.clock.now();
+            self.sim.properties.check_step(&facts, now)?;
         }
         Ok(())
     }

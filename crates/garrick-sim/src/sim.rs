@@ -221,9 +221,7 @@ impl Sim {
     }
 
     /// Declares a property that must hold at least once within the time `within` after the faults
-    /// have ceased. A property that held only before the faults have ceased counts as broken. If
-    /// several properties are declared in this way, the longest of their time limits applies to all
-    /// of them.
+    /// have ceased. A property that held only before the faults have ceased counts as broken.
     ///
     /// The faults cease when nothing is left to do, when the run has too many steps, or at the
     /// moment that [`Faults::cease_after`] or [`Faults::cease_after_steps`] sets.

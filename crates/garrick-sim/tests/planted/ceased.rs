@@ -155,6 +155,23 @@ fn what_held_only_before_the_end_of_the_faults_does_not_count() {
 }
 
 #[test]
+fn each_property_has_a_time_limit_of_its_own() {
+    let all = |facts: &Facts| facts.seen::<Answers>().len() == 40;
+    let check = Check::new("ceased, limits").seeds(200);
+    let failed = check.run(|sim| {
+        asking(sim, 100);
+        sim.eventually("in the end", Duration::from_secs(10), all);
+        sim.eventually("soon", Duration::from_millis(1), all);
+    });
+    assert_eq!(failed.unwrap_err().broken().property, "soon");
+    let passed = check.run(|sim| {
+        asking(sim, 100);
+        sim.eventually("in the end", Duration::from_secs(10), all);
+    });
+    passed.unwrap();
+}
+
+#[test]
 fn all_orders_are_tried_until_the_faults_cease() {
     let all = Check::new("ceased, all").strategy(Choosing::All);
     let report = all.run(|sim| {
