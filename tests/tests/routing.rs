@@ -316,6 +316,29 @@ fn without_routees_messages_are_counted_and_posted_and_askers_told() {
 }
 
 #[test]
+fn a_message_that_its_routee_refuses_is_posted_with_this_reason() {
+    let local = Local::new().unwrap();
+    let router = Router::<u32>::spawn(&local.handle(), RoundRobin::new()).unwrap();
+    let dead_letters = DeadLetters::spawn(&local.handle()).unwrap();
+    let (to, got) = mpsc::channel();
+    dead_letters
+        .subscribe(&local.spawn(Collect(0, to)))
+        .unwrap();
+    router.post_dead_letters_to(&dead_letters).unwrap();
+    let (to, handled) = mpsc::channel();
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let routee = local.actor(Collect(1, to)).mailbox(mailbox).spawn();
+    router.add(&routee).unwrap();
+    // The router sends both messages before the routee handles the first one.
+    router.send(1).unwrap();
+    router.send(2).unwrap();
+    local.run();
+    assert_eq!(Vec::from_iter(handled.try_iter()), [(1, 1)]);
+    let (_, letter): (usize, DeadLetter) = got.try_recv().unwrap();
+    assert_eq!(letter.receiver, "a router whose chosen routees refused it");
+}
+
+#[test]
 fn every_message_is_handled_or_counted_while_routees_stop() {
     /// Stops after this number of messages.
     struct Mortal(u32, Arc<AtomicUsize>);

@@ -321,7 +321,12 @@ impl<M: 'static, P: Policy<M>> RouterActor<M, P> {
         // contained a reply, the asker has been notified.
         self.undelivered += 1;
         if let Some(dead_letters) = &self.dead_letters {
-            let _ = dead_letters.post(DeadLetter::of::<M>("a router without routees"));
+            let receiver = if self.routees.is_empty() {
+                "a router without routees"
+            } else {
+                "a router whose chosen routees refused it"
+            };
+            let _ = dead_letters.post(DeadLetter::of::<M>(receiver));
         }
     }
 
