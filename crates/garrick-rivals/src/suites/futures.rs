@@ -5,8 +5,8 @@ use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 use super::{microseconds, millions_a_second, ours};
 use crate::futures::{LATENCY, THROUGHPUT};
 
-/// Creates the suite's line about the throughput of one of the original actors, in millions of
-/// tasks per second.
+/// Creates the published figure for the throughput of an actor of the original benchmark, in
+/// millions of tasks per second.
 macro_rules! throughput {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
@@ -22,8 +22,8 @@ macro_rules! throughput {
     };
 }
 
-/// Creates the suite's line about the median task latency of one of the original actors, in
-/// microseconds.
+/// Creates the published figure for the median task latency of an actor of the original benchmark,
+/// in microseconds.
 macro_rules! latency {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
