@@ -7,7 +7,7 @@
 //! | a stranger sends | the sponsor begins to shut down |
 //! | --- | --- |
 //! | G1. takes the read lock; refused if the gate is closed | E1. takes the write lock and closes the gate |
-//! | G2. pushes the message. If the push got the token, notifies the home | E2. sets DRAIN |
+//! | G2. pushes the message. If the push got the token (the right to notify), notifies the home | E2. sets DRAIN |
 //! | G3. unlocks | E3. the workers check if all is handled |
 //!
 //! If E1 comes before G1, the message is returned to its sender. If E1 comes after G3, E3 sees what
@@ -16,8 +16,9 @@
 //! costs two read-modify-writes of a shared word. As long as no sponsor of the process has a gate,
 //! each message of a stranger costs one load of a word that no thread writes.
 //!
-//! The gate of a cell is the gate of its home. A cell in the shared queue has no worker, so its
-//! home is then the number of the gate.
+//! Each cell contains the number of its home. The home is a worker, and the gate of this worker's
+//! sponsor is the gate of the cell. While a cell is in the shared queue, it belongs to no worker,
+//! and contains the number of the gate instead.
 
 use std::sync::PoisonError;
 

@@ -25,8 +25,8 @@ enum Kind {
 /// Number of consecutive numbers after which the kinds of FizzBuzz names repeat.
 const CYCLE: u64 = 15;
 
-/// `(2^64 - 1) / 15`, which is an integer. The product of a number and this factor contains the
-/// number's remainder modulo 15.
+/// `(2^64 - 1) / 15`, which is an integer. The product of a number and this factor, modulo 2^64,
+/// has four upper bits from which the number's remainder modulo 15 follows: see [`Message::of`].
 const FIFTEENTH: u64 = u64::MAX / CYCLE;
 
 /// Kinds of the FizzBuzz names of the numbers from 0 to 15: one whole cycle, and the first number

@@ -158,8 +158,9 @@ impl<M: 'static> Shard<M> {
         waits || !self.queue.is_empty() || self.behind > 0
     }
 
-    /// Records that a node sends no more messages for the shard. That node has read a later record
-    /// of the shard than this region.
+    /// Records that `node` sends no more messages for the shard, although this node does not expect
+    /// it yet: `node` has already read the record of the shard with this `revision`, which this
+    /// node has not read.
     pub(super) fn held_early(&mut self, node: String, revision: u64) {
         self.held.retain(|(known, _)| *known != node);
         if self.held.len() < HELD_MAX {

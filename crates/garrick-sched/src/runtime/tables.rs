@@ -71,8 +71,9 @@ impl<T: Task> Tables<T> {
 }
 
 impl Table {
-    /// Returns a function table for receivers of messages `M`, without the functions of a task. The
-    /// tables of all receivers are based on this one, so the size of messages is checked here.
+    /// Returns a function table for receivers of messages of type `M`, without the functions of a
+    /// task. The tables of all receivers are based on this one, so the size of messages is checked
+    /// here.
     pub(crate) const fn of_messages<M: 'static>(drop_task: unsafe fn(CellPtr)) -> Self {
         parcel::check_size::<M>();
         Self {

@@ -207,8 +207,8 @@ impl Crew {
         !self.leaving.is_empty()
     }
 
-    /// Removes and returns the children that can be stopped for good now. Requests for children
-    /// that are being started are moved to the plans that start these children.
+    /// Takes the requests to stop a child for good, and returns the children that can be stopped
+    /// now. If a child is being started, the plan that starts this child gets the request instead.
     pub(super) fn take_leaving(&mut self) -> Vec<Id> {
         let mut leaving = Vec::new();
         for (ticket, id) in mem::take(&mut self.leaving) {

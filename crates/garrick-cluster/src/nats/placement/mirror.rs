@@ -50,8 +50,8 @@ pub(super) struct Mirror {
     exact: Option<u64>,
     /// Last revision at which a record may have been deleted without a report of the deletion.
     forgotten: u64,
-    /// Changes by this node that the watch has not reported yet: the revision of each, and true if
-    /// the change did not delete the record.
+    /// Changes by this node that the server has not reported yet: the revision of each, and whether
+    /// the record exists after it.
     own: HashMap<Arc<str>, (u64, bool)>,
     /// Revision of the last change by this node. Reads wait until the copy includes this change. So
     /// reads do not return an outdated state if the watch stops working while changes by this node

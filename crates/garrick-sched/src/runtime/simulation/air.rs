@@ -364,7 +364,7 @@ impl Air {
         }
     }
 
-    /// Adds the deliveries of messages to a task to the choices: one for each sender.
+    /// Adds choices for a task: for each sender, the delivery of its next message to the task.
     fn offer_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {

@@ -33,7 +33,7 @@ pub(super) fn add_arrivals(
 /// recorded.
 pub(super) struct Prompts {
     node: u32,
-    /// Tasks that handle each message at once, with the envelopes to handle.
+    /// Tasks that handle each message immediately, each with the envelope to handle.
     prompt: Vec<(CellPtr, *mut Envelope)>,
     /// Cells that were scheduled without a message, because their tasks have recovered or moved.
     idle: Vec<CellPtr>,

@@ -175,7 +175,7 @@ pub(crate) enum Permission {
     Refused,
 }
 
-/// Calls `f`, which may block, in the middle of a turn of `worker`. Code in `f` is not part of the
+/// Interrupts a turn of `worker` and calls `f`, which may block. Code in `f` is not part of the
 /// turn.
 pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     let shared = worker.shared.clone();

@@ -255,7 +255,8 @@ impl Crew {
     }
 
     /// Returns the part of the worker's state that other threads may read. The reference is valid
-    /// while the caller holds the lock. Returns `None` if the worker is not open.
+    /// while the caller holds the lock. Returns `None` if the worker has not started, or has
+    /// stopped.
     pub(super) fn shown<'a>(
         &self,
         seat: usize,

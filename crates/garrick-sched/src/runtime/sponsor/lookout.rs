@@ -121,8 +121,8 @@ impl Shared {
 }
 
 impl Shared {
-    /// Returns the number of activations of worker number `index`. Returns `None` if the worker is
-    /// not open.
+    /// Returns how many activations of cells the worker `index` has run. Returns `None` if the
+    /// worker has not started, or has stopped.
     fn picks_of(&self, index: usize) -> Option<u32> {
         let (crew, seat) = self.place_of(index);
         let look = crew.seats[seat].look();

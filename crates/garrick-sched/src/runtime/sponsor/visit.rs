@@ -24,8 +24,8 @@ pub(crate) struct Visit {
     pub(crate) notes: Notes,
 }
 
-/// Work for the owner of a cell, from notes (internal messages) that have come while another worker
-/// was running the cell.
+/// Work that notes (internal messages) have left for the owner of a cell. The notes came while
+/// another worker was running the cell.
 #[derive(Default)]
 pub(crate) struct Notes {
     /// True if watchers of the task were registered. The owner must then give the cell the function

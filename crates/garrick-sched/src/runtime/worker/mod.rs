@@ -82,8 +82,8 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Sequence number of the last search for unused memory in which this worker has moved its
-    /// spare blocks to the depot (the free blocks that all threads share).
+    /// Sequence number of a search for unused memory: of the last one for which this worker has
+    /// moved its spare blocks to the depot (the free blocks that all threads share).
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,

@@ -46,8 +46,8 @@ enum After {
 /// Turns of a worker whose commit is decided later.
 #[derive(Default)]
 pub(crate) struct Later {
-    /// Request of the current turn for a later decision about its commit, and the parts of the turn
-    /// that have ended.
+    /// If the current turn has requested that its commit be decided later: the request, and the
+    /// parts of the turn (one for each message) that have ended.
     asked: Cell<Asked>,
     /// Turns that wait for a decision about their commit. The keys are the addresses of their
     /// cells.

@@ -128,7 +128,7 @@ impl Worker {
         }
     }
 
-    /// Runs a cell. If other work is due, does this work first. `message` is the message with which
+    /// Runs a cell, after any other work that is due. `message` is the message with which
     /// the cell was scheduled, or null.
     #[inline(always)]
     pub(super) fn activate<const WAY: Way>(
