@@ -21,7 +21,8 @@ pub(crate) fn drop_each<T>(values: impl IntoIterator<Item = T>) {
     values.into_iter().for_each(drop);
 }
 
-/// A collection of foreign values. All of them are dropped, even if some destructors panic.
+/// A collection of values whose destructors are foreign code. When the collection is dropped, all
+/// values are dropped, even if some destructors panic.
 #[derive(Default)]
 pub(crate) struct Several<C: IntoIterator + Default>(C);
 

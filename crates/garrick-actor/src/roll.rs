@@ -103,8 +103,8 @@ impl<T> Roll<T> {
         self.slots.get(self.first)?.member.as_ref()
     }
 
-    /// Returns the number of the member at this index. Members are numbered in the order in which
-    /// they were added. Numbers are never reused.
+    /// Returns the sequence number of the member at this index. Members are numbered in the order
+    /// in which they were added. Numbers are never reused.
     #[track_caller]
     pub(crate) fn number(&self, index: usize) -> u64 {
         self.slots[self.slot_of(index)].number
@@ -123,8 +123,8 @@ impl<T> Roll<T> {
         member.expect("the slot of a valid index contains a member")
     }
 
-    /// Returns the index of the first member whose number is greater than `number`. If there is no
-    /// such member, returns the length of the collection.
+    /// Returns the index of the first member whose sequence number is greater than `number`. If
+    /// there is no such member, returns the length of the collection.
     pub(crate) fn after(&self, number: u64) -> usize {
         let mut at = self.slots.partition_point(|slot| slot.number <= number);
         if self.ranks.is_empty() {
@@ -143,7 +143,7 @@ impl<T> Roll<T> {
         self.numbered().map(|(_, member)| member)
     }
 
-    /// Iterates over all members with their numbers, oldest first.
+    /// Iterates over all members with their sequence numbers, oldest first.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (u64, &T)> {
         let slots = self.slots[self.first..].iter();
         slots.filter_map(|slot| Some((slot.number, slot.member.as_ref()?)))

@@ -356,8 +356,8 @@ impl<M: 'static> Context<'_, M> {
     }
 }
 
-/// Checks whether a timer with this period and receiver can be started. If it cannot, returns the
-/// constructor of the error.
+/// Returns the constructor of the error if no timer can be started with this period and this
+/// receiver. Returns `None` if a timer can be started.
 fn refusal<N: 'static, T>(period: Duration, to: &Address<N>) -> Option<fn(T) -> SendEveryError<T>> {
     if period.is_zero() {
         Some(SendEveryError::ZeroPeriod)

@@ -57,7 +57,8 @@ impl<R, F> Gatherer<R, F>
 where
     F: FnOnce(Vec<Result<R, NoReply>>),
 {
-    /// Sends the answers to the asker and stops, if the gatherer waits for no more answers.
+    /// If the gatherer waits for no more answers, sends all answers to the asker and stops this
+    /// task.
     fn step(&mut self) -> Flow {
         if self.missing > 0 {
             return Flow::Continue;

@@ -1,9 +1,9 @@
 //! Answers and callbacks that send a message to an actor.
 //!
 //! A [`Reply`] that leads to an actor is a callback. Answering the reply sends a message to the
-//! actor. Dropping the reply sends a message with [`NoReply::Dropped`]. A small task polls a
-//! pending [`Ask`]. The waker of the poll sends a message to this task, so that the task polls the
-//! ask again.
+//! actor. Dropping the reply sends a message with [`NoReply::Dropped`]. A pending [`Ask`] is polled
+//! by a small task. When the ask completes, it calls the waker of this task. The waker sends a
+//! message to the task, so that the task polls the ask again.
 
 use std::future::Future;
 use std::marker::PhantomData;

@@ -15,8 +15,8 @@
 //! An entry exists as long as its [`Wait`]. The `Wait` belongs to the task that implements the
 //! deadline of the question (`within.rs`). The `Wait` is dropped together with this task, even if
 //! the turn that asked is undone. Adding or removing an entry locks one shard of the graph, so
-//! there is little contention. Once the table is large enough, this needs no allocation. The graph
-//! is searched for circles only when a timeout has passed.
+//! there is little contention. Once the collections of the shard are large enough, adding an entry
+//! needs no allocation. The graph is searched for circles only when a timeout has passed.
 
 use std::hash::BuildHasher;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -116,8 +116,8 @@ fn shard(hash: u64) -> MutexGuard<'static, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Entry in the graph for an actor that is waiting for the answer of another actor. Dropping this
-/// value removes the entry.
+/// An entry in the wait-for graph: one actor is waiting for the answer of another actor. Dropping
+/// this value removes the entry.
 pub(crate) struct Wait {
     asker: TaskId,
     /// Index of the pending question in its shard of the wait-for graph.
@@ -184,7 +184,7 @@ struct Search {
     /// Actors on the path from the start of the search to the current actor. Each actor is stored
     /// with its type.
     path: Vec<(TaskId, &'static str)>,
-    /// Actors from which no circle can be reached, as the search has already found out.
+    /// Actors that have been searched completely. No circle can be reached from these actors.
     done: Vec<TaskId>,
     steps: usize,
 }

@@ -43,8 +43,8 @@ enum Heard<R> {
 /// The task that implements the time limit of a question from an actor. `N` is the type of the
 /// question.
 struct Deadline<N, R, G> {
-    /// Closure that sends the answer to the asker, and the entry in the wait-for graph. `None` once
-    /// the answer has been sent.
+    /// The closure that sends the answer to the asker, and the [`Wait`] that keeps the question in
+    /// the wait-for graph. `None` once the answer has been sent.
     give: Option<(G, Wait)>,
     /// Timer that sends `TimeOver`. A turn that has cancelled the timer sets this field to `None`,
     /// unless the turn panics.
@@ -301,8 +301,8 @@ impl Handle {
 /// [`AskWithin::wait`] on a thread that runs no actors.
 ///
 /// # Cancel safety
-/// This future is cancel safe. A pause between two polls never loses the answer. The future can be
-/// dropped at any time, and its answer is then discarded.
+/// This future is cancel safe. The answer is not lost if the future is not polled for some time.
+/// The future can be dropped at any time, and its answer is then discarded.
 #[must_use = "the answer is lost unless you await the ask or call `wait`"]
 pub struct AskWithin<R: 'static> {
     /// Pending answer from the deadline of the question. `None` if no answer can arrive because the

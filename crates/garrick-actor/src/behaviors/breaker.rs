@@ -192,7 +192,7 @@ where
     }
 }
 
-/// A message to the core of the breaker, which is the actor that does its work.
+/// A message to the core, which is the actor that does the work of the breaker.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
     /// The result of a question. `period` is the number of state changes ([`Core::period`]) at the

@@ -208,7 +208,8 @@ impl<R: Send + 'static> Actor for Place<R> {
     }
 }
 
-/// An actor that collects the answers to one question in the order of the services.
+/// An actor that collects the answers to one question, and stores them in the order of the
+/// services.
 struct Gather<R: 'static> {
     answers: Several<Vec<Option<R>>>,
     /// Number of answers that have not arrived yet.
@@ -287,8 +288,8 @@ where
     })
 }
 
-/// An actor that asks each service one after another, to answer a single question. Only the pending
-/// reply of a service keeps this actor alive.
+/// An actor that answers a single question by asking the services one after another. Only the
+/// pending reply of a service keeps this actor alive.
 struct Steps<Q, R: 'static> {
     services: Arc<[Service<Q, R>]>,
     question: Q,

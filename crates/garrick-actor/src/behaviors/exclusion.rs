@@ -67,7 +67,7 @@ where
     Front::new(serializer, Entry::Asked)
 }
 
-/// A message to the core of the serializer, which is the actor that does its work.
+/// A message to the core, which is the actor that does the work of the serializer.
 enum Entry<Q, R: 'static> {
     Asked(Request<Q, R>),
     /// The result of the current question.

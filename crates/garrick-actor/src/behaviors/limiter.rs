@@ -113,7 +113,7 @@ impl<M: Send + 'static> Actor for Limiter<M> {
     }
 }
 
-/// A message to the core of the limiter, which is the actor that does its work.
+/// A message to the core, which is the actor that does the work of the limiter.
 enum Entry<M> {
     Pass(M),
     /// The delay of the oldest waiting message is over. While any message is waiting, exactly one
@@ -123,10 +123,10 @@ enum Entry<M> {
 
 struct Core<M> {
     to: Address<M>,
-    /// Average time between two messages.
+    /// Minimum average time between two forwarded messages.
     every: Nanos,
-    /// The duration `(burst - 1) * every`. The next message may be forwarded up to this duration
-    /// before the time `full`.
+    /// The duration `(burst - 1) * every`. If this duration is subtracted from `full`, the result
+    /// is the earliest time at which the next message may be forwarded.
     tolerance: Nanos,
     waiting_max: usize,
     /// Time at which the bucket will be full if no further message arrives.

@@ -107,9 +107,9 @@ impl<Q, R> Retry<Q, R> {
         self
     }
 
-    /// Sets the upper limit of the pause before the second try to `first`. Each pause is random.
-    /// The upper limit doubles with each try, but never exceeds `max`. The defaults are 10 ms and 1
-    /// s.
+    /// Sets the pauses between the tries. Each pause is random. The pause before the second try has
+    /// the upper limit `first`. The upper limit doubles with each try, but never exceeds `max`. The
+    /// defaults are 10 ms and 1 s.
     #[must_use]
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.policy.ceiling = nanos(first);

@@ -16,11 +16,13 @@ use pipes::Pipes;
 pub(crate) struct Beside {
     /// Path of the actor.
     pub(crate) path: Option<ActorPath>,
-    /// State for all options of an actor except the name, such as the capacity of the stash.
+    /// State for the other options of the actor: the stash, the receive timeout and the limit for
+    /// its futures. `None` if none of these options was set.
     pub(crate) more: Option<Box<More>>,
 }
 
-/// State for all options of an actor except the name, such as the capacity of the stash.
+/// State for the options of an actor other than its name: the stash, the receive timeout and the
+/// limit for its futures.
 pub(crate) struct More {
     /// Maximum number of stashed messages, if it was set.
     pub(crate) stash: Option<usize>,

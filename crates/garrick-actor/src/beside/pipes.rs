@@ -35,8 +35,8 @@ pub(crate) trait Cancel: Send + Sync {
 /// The running futures and streams.
 #[derive(Default)]
 struct Members {
-    /// The running futures and streams by number, in the order in which they were added. Each of
-    /// them adds and removes itself.
+    /// The running futures and streams, with their numbers as keys. Later futures and streams have
+    /// higher numbers. Each of them adds and removes itself.
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
     /// Number that identifies the future or stream that was added last.
     last: u64,

@@ -12,9 +12,9 @@
 //!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
 //! ```
 //!
-//! While the timeout is armed, the watchman keeps the actor alive, until the deadline t at the
-//! latest. The timeout's message usually does not arm the timeout again. So an actor that is not
-//! otherwise reachable receives this message once and is then dropped.
+//! While the timeout is armed, the watchman keeps the actor alive, but at most until the deadline.
+//! The timeout's message usually does not arm the timeout again. So an actor that is not otherwise
+//! reachable receives this message once and is then dropped.
 
 use std::fmt;
 use std::mem;
@@ -161,7 +161,8 @@ impl<M: 'static> Clone for Timeout<M> {
     }
 }
 
-/// The receive timeout of an actor.
+/// The state of a spawned actor's receive timeout, and the address of the watchman (the task that
+/// sends the timeout's message).
 pub(crate) struct Silence<M: 'static> {
     patience: Patience,
     timeout: Timeout<M>,
@@ -180,9 +181,9 @@ impl<M: 'static> Silence<M> {
         })
     }
 
-    /// Records that a turn begins. If the last turn was undone or has panicked, it may have handled
-    /// the timeout's message. In this case, notifies the task that sends this message (the
-    /// watchman).
+    /// Records that a turn begins. If the last turn was undone or has panicked, notifies the
+    /// watchman (the task that sends the timeout's message), because the last turn may have handled
+    /// this message.
     pub(crate) fn begins(&mut self, cx: &Context<'_, M>) {
         let is_undone = mem::replace(&mut self.is_in_turn, true);
         if is_undone && let Some(watchman) = &self.watchman {

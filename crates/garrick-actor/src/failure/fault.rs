@@ -22,8 +22,8 @@ pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 const CAUSES_MAX: usize = 16;
 
 thread_local! {
-    /// Reason why the current turn fails. `Context::fail` writes it, and the code that handles
-    /// `Next::Fail` takes it.
+    /// Reason why the current turn fails. Stored by `Context::fail`, or when a handler returns an
+    /// error. The code that handles `Next::Fail` takes the reason.
     static WHY: RefCell<Option<BoxError>> = const { RefCell::new(None) };
 }
 

@@ -43,16 +43,16 @@ pub enum Consequence {
     /// The code that failed continues to be used. It belongs to an actor that survives panics, such
     /// as a router, or it belongs to no actor, such as a [door](crate::door).
     Continued,
-    /// The supervisor of the actor lets it continue.
+    /// The supervisor lets the failed actor continue.
     Resumed,
-    /// The supervisor of the actor replaces it by a new actor.
+    /// The supervisor replaces the failed actor by a new one.
     Restarted {
         /// Number of times that this child of the supervisor has been restarted, including this
         /// restart.
         restarts: u64,
     },
-    /// The supervisor of the actor does not restart it. Either the supervisor removes the actor, or
-    /// the supervisor stops all of its children and then fails itself.
+    /// The supervisor does not restart the failed actor. Either the supervisor removes the actor,
+    /// or the supervisor stops all of its children and then fails itself.
     GivenUp,
 }
 
@@ -138,7 +138,7 @@ impl Log {
         drop(forgotten);
     }
 
-    /// Returns the failures with numbers greater than `number`, the newest first.
+    /// Returns the failures with sequence numbers greater than `number`, the newest first.
     pub(crate) fn after(&self, number: u64) -> Vec<FailureRecord> {
         let kept = self.kept();
         let newest_first = kept.records.iter().rev();

@@ -39,8 +39,8 @@ pub(crate) struct Omitted {
     restarts: u64,
     /// Number of omitted reports about children that were resumed or not restarted.
     others: u64,
-    /// Latest omitted report, and the destination of failure reports (the office) that prints the
-    /// summary.
+    /// Latest omitted report, and the office that prints the summary. An office is the destination
+    /// of all failure reports of a system.
     last: Option<(Arc<Office>, Failure)>,
 }
 
@@ -59,7 +59,7 @@ impl Office {
         self.reports_restarts
     }
 
-    /// Returns the failures with numbers greater than `number`, the newest first.
+    /// Returns the failures with sequence numbers greater than `number`, the newest first.
     pub(crate) fn failures_after(&self, number: u64) -> Vec<FailureRecord> {
         self.log.after(number)
     }

@@ -49,7 +49,8 @@ pub struct ActorPath {
 /// The parent path for an actor that was spawned by no actor or by an actor without a name.
 const ROOT: &str = "/user";
 
-/// Number in the most recently created path of a named actor. The next path gets the next number.
+/// Sequence number in the path that was created last for a named actor. The next path gets the next
+/// number.
 static LAST: Mutex<u64> = Mutex::new(0);
 
 impl ActorPath {
@@ -121,8 +122,8 @@ pub(crate) mod simulated {
     use std::cell::Cell;
 
     thread_local! {
-        /// Number in the most recently created path of a named actor, in the simulation that this
-        /// thread runs. `None` outside of a simulation.
+        /// Sequence number in the path that was created last for a named actor in the simulation
+        /// that this thread runs. `None` outside of a simulation.
         static LAST: Cell<Option<u64>> = const { Cell::new(None) };
     }
 

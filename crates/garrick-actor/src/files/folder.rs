@@ -7,7 +7,7 @@ use std::process;
 
 use super::{File, Files, Lock, check_name};
 
-/// Name of the file that is locked to lock the folder.
+/// Name of the lock file. To lock a folder, a process locks this file in the folder.
 const LOCK: &str = "lock";
 
 /// A folder of the operating system.

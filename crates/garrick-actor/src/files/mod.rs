@@ -152,8 +152,8 @@ pub trait Files: Debug + Send + Sync {
 /// An open file.
 ///
 /// # Errors
-/// All methods return any I/O error. If a method that writes returns an error, it may have written
-/// some of the bytes.
+/// All methods return any I/O error. After an error in a method that writes, some of the bytes may
+/// have been written.
 pub trait File: Debug + Send {
     /// Appends bytes to the file.
     ///

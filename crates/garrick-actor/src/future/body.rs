@@ -31,7 +31,7 @@ pub trait Named: 'static {
 }
 
 /// Adds messages to the queue from which the future of the actor receives its messages. If a part
-/// of the future waits for a message with its own waker, wakes this part.
+/// of the future has its own waker and is waiting for a message, wakes this part.
 #[inline(never)]
 fn fill_queue<M: Send + 'static>(
     shared: &Shared<M>,
@@ -222,7 +222,8 @@ where
     }
 
     /// Handles the notification that the last address of the actor was dropped. `opening` is the
-    /// number of the period in which this address existed. Returns false if the actor must stop.
+    /// sequence number of the period in which this address existed. Returns false if the actor must
+    /// stop.
     #[inline(never)]
     fn hear_closed(&mut self, opening: u64) -> bool {
         if self.is_planned() {

@@ -12,9 +12,9 @@ use super::shared::{Place, Shared, Word, tell_at};
 pub(super) struct Entry<M: Send + 'static> {
     /// Task of the actor. Set when the task has been spawned.
     body: OnceLock<Address<Word<M>>>,
-    /// The shared state of the actor, and the number of the current opening, which is a period in
-    /// which the actor has addresses. When this `Entry` is dropped, the task is notified that the
-    /// opening has ended. `None` if the actor's mailbox does not close.
+    /// The shared state of the actor, and the sequence number of the current opening. An opening is
+    /// a period in which the actor has addresses. When this `Entry` is dropped, the task is
+    /// notified that the opening has ended. `None` if the actor's mailbox does not close.
     opening: Option<(Arc<Shared<M>>, u64)>,
 }
 
@@ -169,7 +169,7 @@ pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
 }
 
 /// Creates another address of an actor. If the actor had no address, its mailbox is opened again.
-/// If the actor has stopped, returns the address of a stopped actor.
+/// If the actor has stopped, returns an address that returns each message to its sender.
 pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address<M> {
     let known = shared.entry().0.upgrade();
     if let Some(entry) = known {

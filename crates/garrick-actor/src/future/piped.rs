@@ -147,7 +147,8 @@ where
     }
 }
 
-/// Starts a future concurrently with an actor if the turn commits.
+/// Spawns a task for a future that runs concurrently with an actor. The future starts only if the
+/// turn commits.
 pub(super) fn spawn<N, D, Fut>(
     turn: &Turn<'_, N>,
     data: D,

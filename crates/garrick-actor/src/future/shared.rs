@@ -92,8 +92,8 @@ impl<M: Send + 'static> Word<M> {
         Self::News(News::Closed(Note(Some(Box::new(closing)))))
     }
 
-    /// Drops a message or a notification to a task that has stopped. A dropped notification is not
-    /// sent again.
+    /// Drops a message or a notification that a stopped task does not receive. A notification that
+    /// is dropped by this method is not sent again.
     fn forget(self) {
         match self {
             Self::News(News::Ring(mut note)) => drop(note.0.take()),
@@ -160,7 +160,7 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
     /// Reads the note. If the note was sent to the incarnation `by` of the actor, returns the
-    /// number of the opening that has ended. An opening is a period in which the actor has
+    /// sequence number of the opening that has ended. An opening is a period in which the actor has
     /// addresses. Returns `None` if the note was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;

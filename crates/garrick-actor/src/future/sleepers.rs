@@ -66,8 +66,8 @@ struct Table {
     last: u64,
     /// Number of stale entries in `line`, `heap` and `fresh`.
     stale: usize,
-    /// Lower bound on the numbers of all sleeps that are not over. Polls read this value without
-    /// the lock.
+    /// Lower bound on the sequence numbers of all sleeps that are not over. Polls read this value
+    /// without the lock.
     first_asleep: Counter,
 }
 

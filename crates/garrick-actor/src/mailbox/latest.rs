@@ -21,8 +21,9 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// Minimum limit on the messages in transit: those that were sent during a turn and are not in the
-/// queue yet. If the capacity of the mailbox is larger, the capacity is the limit.
+/// Limit on the number of messages in transit. A message is in transit if it was sent during a turn
+/// and is not in the queue yet. If the capacity of the mailbox is larger than this number, the
+/// capacity is the limit instead.
 const CARRIED_MIN: usize = 1024;
 
 /// An order to the actor behind the door. Each order contains the address of the door.
@@ -68,8 +69,9 @@ impl<M: Send + 'static> Shared<M> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a message to the queue and records that an order `Look` is pending. Returns a flag and
-    /// the number of the message. The flag is true if an order `Look` was already pending.
+    /// Adds a message to the queue and records that an order `Look` is pending. If the queue is
+    /// full, drops the oldest message first. Returns a flag and the sequence number of the new
+    /// message. The flag is true if an order `Look` was already pending.
     ///
     /// # Errors
     /// Returns the message if the actor has stopped.

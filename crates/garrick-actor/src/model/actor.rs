@@ -159,7 +159,8 @@ pub trait Actor: Sized + 'static {
     }
 }
 
-/// A wrapper that makes an actor a task of the scheduler, at no cost.
+/// A wrapper that implements the scheduler's [`Task`] for an actor. The wrapper costs nothing at
+/// run time.
 #[expect(missing_debug_implementations, reason = "no user can hold one")]
 pub struct Cell<A>(pub(crate) A);
 

@@ -255,8 +255,8 @@ impl<M: 'static> Service<M> {
         self.serving.is_empty() && self.subscribers.is_empty()
     }
 
-    /// Returns the servers that have not stopped. Removes the others, even if the notifications
-    /// that they have stopped have not arrived yet.
+    /// Returns the servers that have not stopped. Removes the stopped servers, even if the
+    /// receptionist has not received the notifications about their stop yet.
     fn present(&mut self) -> Vec<Address<M>> {
         let gone = self.serving.extract(|(address, _)| !address.is_stopped());
         gone.into_iter().for_each(|gone| self.see_off(gone));

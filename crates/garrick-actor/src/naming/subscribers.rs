@@ -45,8 +45,8 @@ impl<M: 'static> Subscribers<M> {
         self.roll.len()
     }
 
-    /// Returns true if all subscribers have stopped. Removes the subscribers before the first one
-    /// that has not stopped.
+    /// Returns true if all subscribers have stopped. Removes the stopped subscribers at the
+    /// beginning of the list, up to the first subscriber that has not stopped.
     pub(super) fn is_empty(&mut self) -> bool {
         while self.roll.first().is_some_and(Address::is_stopped) {
             self.roll.remove_at(0);

@@ -137,8 +137,8 @@ impl<M: 'static> Routees<M> {
     /// Sends `msg` to the routee at `index`. Removes the routee if it has stopped.
     ///
     /// # Errors
-    /// Returns the message if the routee has stopped, or refuses it, for example because its
-    /// mailbox is full.
+    /// Returns the message if the routee has stopped, or if the routee refuses the message, for
+    /// example because its mailbox is full.
     ///
     /// # Panics
     /// Panics if there is no routee at `index`.

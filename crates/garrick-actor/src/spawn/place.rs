@@ -38,7 +38,7 @@ pub trait Place: Copy {
         T: Task + Send,
         T::Message: Send;
 
-    /// Returns the handle of the system's scheduler.
+    /// Returns the scheduler's handle to the threads that run the actors of this place.
     #[doc(hidden)]
     fn sponsor(self) -> garrick_sched::Handle;
 

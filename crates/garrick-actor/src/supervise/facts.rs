@@ -1,4 +1,4 @@
-//! Facts about a child, such as its path. The reports of the child's failures contain them.
+//! Facts about a child for the reports of its failures. An example is the path of the child.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::failure::office::Office;
 use crate::failure::path::ActorPath;
 use crate::failure::{Consequence, Failure};
 
-/// Facts about a child, such as its path. The reports of the child's failures contain them.
+/// Facts about a child for the reports of its failures. An example is the path of the child.
 pub(super) struct Facts {
     /// Path of the child, if it has a name.
     pub(super) path: Option<ActorPath>,

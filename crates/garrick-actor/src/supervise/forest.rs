@@ -95,8 +95,9 @@ impl Forest {
 }
 
 impl Handle {
-    /// Returns the supervision trees of the system that are running or have given up, in the order
-    /// in which they were started. Of the trees that have given up, only the latest 16 are listed.
+    /// Returns this system's supervision trees, in the order in which the trees were started. A
+    /// tree is included if it is running or has given up. Of the trees that have given up, only the
+    /// latest 16 are listed.
     ///
     /// All trees together list at most 10,000 children. If there are more children, they are
     /// counted in [`Snapshot::omitted`](crate::supervise::Snapshot::omitted). If not all children

@@ -16,7 +16,8 @@ use super::member::Member;
 use super::policy::Policy;
 use crate::failure::fault::Fault;
 
-/// The number of a child. Children that are started later have greater numbers.
+/// The number that identifies a child of a supervisor. Children that are added later have greater
+/// numbers.
 pub(super) type Id = u64;
 
 /// A job for a child. The child executes it in a separate turn.

@@ -55,8 +55,8 @@ pub(super) struct Root {
     intensity: Intensity,
     mode: Mode,
     /// Message that arrived in the turn in which the supervisor fails. The message is dropped only
-    /// together with the supervisor, because its destructor may send messages, and messages of a
-    /// failing turn are discarded.
+    /// together with the supervisor. The reason is that the destructor of the message may send
+    /// other messages, which would be discarded in a failing turn.
     unheard: Option<Note>,
     /// Connection to the parent. `None` for the root of a tree.
     parent: Option<Line>,
@@ -244,8 +244,8 @@ impl Root {
         self.tell(&facts, cell, (reason, consequence), turn);
     }
 
-    /// Reports a failure. The caller must hold no lock, because the reporter is foreign code, which
-    /// may ask for the state of this tree.
+    /// Reports a failure. The caller must hold no lock, because this method calls the function that
+    /// `Builder::on_failure` has set, and that function may ask for the state of this tree.
     fn tell(
         &mut self,
         facts: &Facts,
@@ -293,8 +293,8 @@ impl Root {
         self.crew.plan_end(id, starts);
     }
 
-    /// Stops the children that had to be stopped for good but were still being started. Their start
-    /// is now over.
+    /// Executes the requests to stop children or the whole tree. Requests that must wait until a
+    /// child has started are kept for later.
     fn see_off(&mut self) {
         let leaving = self.crew.take_leaving();
         leaving.into_iter().for_each(|id| self.doom(id));

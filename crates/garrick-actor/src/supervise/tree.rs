@@ -288,8 +288,8 @@ impl Tree {
         &self.path
     }
 
-    /// Spawns the task that will contain the actor of a new child (its seat), on the system
-    /// `sponsor`.
+    /// Spawns the seat of a new child on the system `sponsor`. The seat is the task that contains
+    /// the actor of the child.
     ///
     /// # Errors
     /// Returns a [`SuperviseError`] if the child cannot be spawned.

@@ -20,7 +20,7 @@ impl Handle {
         Self { handle }
     }
 
-    /// Returns the scheduler's handle.
+    /// Returns the scheduler's handle to the threads that run the actors of this system.
     pub(crate) fn sponsor(&self) -> garrick_sched::Handle {
         self.handle.clone()
     }
@@ -126,8 +126,8 @@ impl Handle {
         self.failures_after(0)
     }
 
-    /// Returns the latest failures like [`Handle::recent_failures`], but only those whose numbers
-    /// are greater than `number`.
+    /// Returns the latest failures, like [`Handle::recent_failures`], but only those with sequence
+    /// numbers greater than `number`.
     #[doc(hidden)]
     #[must_use]
     pub fn failures_after(&self, number: u64) -> Vec<FailureRecord> {

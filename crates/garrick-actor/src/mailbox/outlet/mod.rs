@@ -74,7 +74,7 @@ impl<M> Channel<M> {
     }
 }
 
-/// The task's side of an outlet, which adds each message to the queue.
+/// The task's side of an outlet. Adds each message to the queue.
 struct Outward<M>(Arc<Channel<M>>);
 
 impl<M: Send + 'static> Way<M> for Outward<M> {

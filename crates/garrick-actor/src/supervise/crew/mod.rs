@@ -7,10 +7,10 @@
 //! plan. If a child fails while its plan is executed, a new plan takes over the remaining work of
 //! the old plan.
 //!
-//! With `n` children, processing the report of a child takes O(log n). Creating a plan takes O(log
-//! n) for each child that it is created for. The size of the old plans that the new plan takes over
-//! does not matter. The largest old plan is reused, and the members of the other old plans are
-//! moved to it.
+//! With `n` children, processing the report of a child takes O(log n). Creating a plan for some
+//! children takes O(log n) for each of these children. The size of the old plans that the new plan
+//! takes over does not matter. The largest old plan is reused, and the members of the other old
+//! plans are moved to it.
 
 mod plan;
 mod slot;
@@ -40,8 +40,8 @@ pub(super) struct Crew {
     /// order of starting.
     names: BTreeSet<(Arc<str>, Id)>,
     plans: Plans,
-    /// Requests to stop a child for good, in the order of arrival. While a child is being started,
-    /// the request is stored in the plan that starts the child, and not here.
+    /// Requests to stop children for good, in the order of arrival. If a child is being started,
+    /// [`Crew::take_leaving`] moves the request for this child to the plan that starts the child.
     leaving: BTreeMap<Ticket, Id>,
     tickets: Ticket,
     strategy: Strategy,
@@ -127,9 +127,9 @@ impl Crew {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes the data of a child. The plan of the child keeps its children in several sets,
-    /// according to their [`Standing`](slot::Standing). If the standing changes, moves the child to
-    /// another set.
+    /// Changes the data of a child. A plan keeps its members in several sets, one for each
+    /// [`Standing`](slot::Standing). If the change affects the standing of the child, moves the
+    /// child to another set of its plan.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
@@ -142,8 +142,8 @@ impl Crew {
         }
     }
 
-    /// Returns the children that must be stopped when the child `id` is restarted. Marks for
-    /// removal those children that are never restarted.
+    /// Returns the children that must be stopped when the child `id` is restarted. If one of these
+    /// children may never be restarted, marks that child for removal.
     pub(super) fn affected(&mut self, id: Id) -> Vec<Id> {
         let affected: Vec<Id> = match self.strategy {
             Strategy::OneForOne => vec![id],
@@ -159,7 +159,8 @@ impl Crew {
         affected
     }
 
-    /// Returns true if the child is about to be stopped, so that its failure can be ignored.
+    /// Returns true if the plan of the child is stopping its members. The child is then about to be
+    /// stopped, so the supervisor reports a failure of the child but need not react to it.
     pub(super) fn is_to_be_stopped(&self, id: Id) -> bool {
         let key = self.slots.get(&id).and_then(|slot| slot.plan);
         key.is_some_and(|key| self.plans.is_stopping(key))
@@ -175,7 +176,8 @@ impl Crew {
             .filter(|key| is_down && self.plans.is_starting(*key))
     }
 
-    /// Returns true if any child is being started.
+    /// Returns true if any plan is starting its members, or is stopping them to start them again
+    /// without a delay.
     pub(super) fn is_starting_any(&self) -> bool {
         self.plans.is_starting_any()
     }

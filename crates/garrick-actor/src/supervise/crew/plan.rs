@@ -160,7 +160,8 @@ pub(super) struct Plans {
     /// Numbers of the plans to which new children can be added. Such a plan starts the new children
     /// after its other members.
     open: BTreeSet<u64>,
-    /// Number of plans that are starting their members.
+    /// Number of plans that are starting their members, or are stopping them to start them again
+    /// without a delay.
     starting: usize,
     /// Numbers of the plans that may have a step to execute.
     touched: BTreeSet<u64>,
@@ -172,7 +173,8 @@ impl Plans {
         self.by_key.is_empty()
     }
 
-    /// Returns true if any plan is starting its members.
+    /// Returns true if any plan is starting its members, or is stopping them to start them again
+    /// without a delay.
     pub(super) fn is_starting_any(&self) -> bool {
         self.starting > 0
     }

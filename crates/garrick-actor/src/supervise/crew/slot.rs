@@ -45,8 +45,8 @@ pub(in crate::supervise) struct Slot {
     pub(in crate::supervise) incarnation: u32,
     /// Number of consecutive restarts. Reset when the child has been up for long enough.
     streak: u32,
-    /// Time at which the current actor of the child started. `None` if it has not started yet, or
-    /// has failed.
+    /// Time at which the supervisor received the latest report that the child is up. `None` before
+    /// the first such report, and after the time was used to compute the delay of a restart.
     pub(in crate::supervise) up_since: Option<Nanos>,
     /// Timer that fires if the child takes too long to handle its remaining messages before it
     /// stops. Cancelled when the child has stopped.

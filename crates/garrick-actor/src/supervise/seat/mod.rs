@@ -2,10 +2,10 @@
 //! after another.
 //!
 //! Addresses of the child refer to this cell, which contains the [`Front`]. The front creates, runs
-//! and drops the actors, each in a separate turn. While the actor must not handle messages, the
-//! front keeps arriving messages in order. The supervisor sends [`Orders`] to the front, and the
-//! front reports the results. Only the front accesses its state, so handling a message takes no
-//! lock. The front checks its state and one flag, and then runs the actor.
+//! and drops the actors. Each of these steps is a separate turn. While the actor must not handle
+//! messages, the front keeps arriving messages in order. The supervisor sends [`Orders`] to the
+//! front, and the front reports the results. Only the front accesses its state, so handling a
+//! message takes no lock. The front checks its state and one flag, and then runs the actor.
 //!
 //! ```text
 //!   Address --message--> front: open, and no order? -- yes --> [ actor ]
@@ -170,7 +170,7 @@ impl<A: Actor> Front<A> {
     }
 
     /// Lets the actor handle the oldest message that was kept for it. If this is the last kept
-    /// message, later messages go directly to the actor.
+    /// message and the child is not ending, later messages go directly to the actor.
     ///
     /// Only one message is handled in each turn, unless the actor itself takes more messages. If
     /// `nudges` is true and messages remain, the front requests another turn for itself.
