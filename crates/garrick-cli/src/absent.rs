@@ -37,8 +37,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns the error for a command that is not part of this build. The message names the
-    /// `cargo` command that builds and runs it.
+    /// Returns the error for a command that is not part of this build. The error names the `cargo`
+    /// command that builds and runs the missing command.
     pub(crate) fn refuse(self) -> Ended {
         let (name, command, arguments) = match self {
             #[cfg(not(feature = "bench"))]

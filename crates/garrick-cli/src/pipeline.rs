@@ -106,7 +106,7 @@ impl Arguments {
     }
 
     /// Returns the number of beats after which the pipeline stops. If the user has set only a time
-    /// limit, this is the maximum number, so that only the time limit ends the run.
+    /// limit, returns the maximum number of beats, so that only the time limit ends the run.
     fn beats(&self) -> u64 {
         let default = if self.seconds.is_some() {
             BEATS_MAX

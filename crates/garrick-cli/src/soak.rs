@@ -111,8 +111,8 @@ fn summary(soak: &Soak) -> String {
 }
 
 /// Resident memory at two times: when the memory pools had reached their final size, and at the
-/// latest measurement. The first number of a pair is the time, in minutes since the start. The
-/// second number is the memory in bytes.
+/// latest measurement. Each field is a pair: the time in minutes since the start, and the memory in
+/// bytes.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,
@@ -137,7 +137,8 @@ impl Memory {
     }
 }
 
-/// Growth of the resident memory between two times of the run. The pairs are those of [`Memory`].
+/// Growth of the resident memory between two times of the run. Each field contains a time and the
+/// memory at this time, as in [`Memory`].
 #[derive(Debug, Clone, Copy)]
 struct Grown {
     settled: (u64, u64),

@@ -81,9 +81,9 @@ impl Backoff {
         self
     }
 
-    /// Returns the delay before the next restart of a child that has been restarted `restarts`
-    /// times since its delay was last reset. The jitter is computed from `random`, which can be any
-    /// number.
+    /// Returns the delay before the next restart of a child. `restarts` is the number of restarts
+    /// of the child since its delay was last reset. The jitter is computed from `random`, which can
+    /// be any number.
     #[must_use]
     pub fn wait(&self, restarts: u32, random: u64) -> Duration {
         let factor = 1u32.checked_shl(restarts).unwrap_or(u32::MAX);

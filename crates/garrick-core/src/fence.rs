@@ -86,8 +86,8 @@ enum Kind {
     #[cfg(garrick_loom)]
     HeavyMissing,
 
-    /// A broken pair whose light side does nothing. A model uses it to show that the pair does not
-    /// publish data.
+    /// A broken pair whose light side does nothing. Models use it to show which guarantees depend
+    /// on the light side, and which do not.
     #[cfg(garrick_loom)]
     LightMissing,
 }
@@ -320,7 +320,8 @@ mod stress_tests {
         seen
     }
 
-    /// Runs one round, and counts the steps in which each side missed the write of the other.
+    /// Runs one round. Returns the number of steps in which neither side saw the write of the other
+    /// side.
     fn misses(fence: Asymmetric) -> usize {
         let (words, start) = (Words::default(), Barrier::new(2));
         let (frequent, rare) = thread::scope(|scope| {

@@ -51,7 +51,8 @@ pub struct Lender<T>(Arc<Value<T>>);
 /// explains the rules.
 pub struct Borrower<T>(Arc<Value<T>>);
 
-/// Guard that sets the value lent on this thread. Dropping it restores the previous value.
+/// Guard that sets `LENT`, the value that is lent on this thread. Dropping the guard restores the
+/// previous value of `LENT`.
 struct Lent {
     before: *const (),
 }

@@ -23,9 +23,9 @@ pub(crate) enum Place {
     Send,
     /// The handle's method that returns an `Ask`.
     Ask,
-    /// The handle's method that an actor calls to ask. This method returns nothing, because the
-    /// actor receives the answer as a message. The documentation of this method refers to the
-    /// method that returns an `Ask`.
+    /// The handle's method by which another actor asks. This method returns nothing, because the
+    /// asking actor receives the answer as a message. The documentation of this method refers to
+    /// the method that returns an `Ask`.
     AskTo,
 }
 

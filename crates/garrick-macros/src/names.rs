@@ -37,7 +37,7 @@ fn capitalized(word: &str) -> String {
     first.chain(letters).collect()
 }
 
-/// Returns the name of the handle's method that an actor calls to ask, such as `get_to` for `get`.
+/// Returns the name of the handle's method by which another actor asks, such as `get_to` for `get`.
 pub(crate) fn asking_of(method: &Ident) -> Ident {
     quote::format_ident!("{}_to", method.unraw(), span = method.span())
 }

@@ -42,8 +42,8 @@ pub(crate) struct Block {
     pub(crate) derives: Vec<Path>,
     /// The messages of the actor, in the order of the methods that handle them.
     pub(crate) messages: Vec<Message>,
-    /// Methods that cannot handle a message, and whose names collide with no other method of the
-    /// handle.
+    /// Methods that cannot handle a message. Does not contain methods whose generated names are
+    /// already in use.
     pub(crate) rejected: Vec<Rejected>,
     /// The method that is called before the first message, if there is one.
     pub(crate) started: Option<Started>,

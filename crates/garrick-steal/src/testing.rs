@@ -31,7 +31,7 @@ impl Drop for Counted {
 
 /// Returns the maximum number of preemptions for a model with very many interleavings. If the
 /// environment variable `GARRICK_LONG_MODELS` is set, the maximum is `preemptions_max`, and the
-/// model runs for minutes. Otherwise it is one less.
+/// model runs for minutes. Otherwise the maximum is one less.
 #[cfg(garrick_loom)]
 pub(crate) fn long(preemptions_max: usize) -> usize {
     let is_long = std::env::var_os("GARRICK_LONG_MODELS").is_some();

@@ -1,4 +1,4 @@
-//! Settings of tests that environment variables can change, such as the duration or the seed.
+//! Test settings that environment variables can change, such as the duration or the seed.
 
 use std::env;
 use std::str::FromStr;

@@ -130,8 +130,8 @@ fn show(
     }
 }
 
-/// Handles events until the screen must be drawn again or the program must quit. Also handles all
-/// other events that have already arrived.
+/// Handles events until the screen must be drawn again or the program must quit. Before the screen
+/// is drawn, also handles all events that have already arrived.
 fn wait(state: &mut State, news: &Receiver<News>) -> Result<Next> {
     let mut next = Next::Rest;
     while next == Next::Rest {

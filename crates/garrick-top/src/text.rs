@@ -1,4 +1,4 @@
-//! Makes text from other processes safe to print, and measures its width like terminals do.
+//! Makes text from other processes safe to print, and measures its width as terminals do.
 //!
 //! Names come from another process. Some characters must not reach a terminal: control characters
 //! and escape sequences control the terminal, and some invisible characters change the direction or

@@ -189,7 +189,7 @@ impl From<Level> for Mark {
     }
 }
 
-/// Formats a figure of the header that may be unknown.
+/// Formats a figure that may be unknown.
 pub(crate) fn known<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| text::UNKNOWN.to_owned(), show)
 }

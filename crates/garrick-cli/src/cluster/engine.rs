@@ -61,7 +61,8 @@ impl Engine {
         Self::start_with(program, None)
     }
 
-    /// Starts a server with the settings in the file `config`.
+    /// Starts a server with the settings in the file `config`. Without such a file, the server uses
+    /// a free port of this machine.
     pub(super) fn start_with(program: &Path, config: Option<&Path>) -> Result<Self> {
         let mut command = Command::new(env::current_exe()?);
         command.args(["cluster", NAME, "--program"]).arg(program);

@@ -6,7 +6,7 @@ use super::member::Member;
 use super::observed::table;
 use super::usage::Usage;
 
-/// Number of bytes that memory may grow, in addition to a quarter of its first value. A larger
+/// Number of bytes by which memory may grow, in addition to a quarter of its first value. A larger
 /// growth counts as a leak. Some growth is normal, because allocators keep freed memory, and
 /// threads begin to use their memory at different times.
 const MEMORY_MORE: u64 = 16 << 20;

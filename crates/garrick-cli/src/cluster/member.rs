@@ -36,7 +36,7 @@ const DRAIN_WITHIN: Duration = Duration::from_secs(20);
 
 /// Time limit for a process to end after its node was told to leave.
 const END_WITHIN: Duration = Duration::from_secs(30);
-/// Time between two checks whether the process has ended.
+/// Time between two checks for the end of the process.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Number of workers of the process. It is small because all processes share one machine.

@@ -34,8 +34,9 @@ impl Bar {
         self.show_at(progress, self.began.elapsed(), ProgressDrawTarget::stderr);
     }
 
-    /// Shows the progress after the time `after` has passed. `target` returns the place where the
-    /// bar is drawn.
+    /// Shows the progress at the time `after`, counted from the creation of the bar. The bar
+    /// appears only if `after` is at least [`PATIENCE`]. `target` returns the place where the bar
+    /// is drawn.
     fn show_at(
         &self,
         progress: Progress,

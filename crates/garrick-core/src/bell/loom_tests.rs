@@ -37,8 +37,8 @@ fn a_wake_by_who_then_lets_go_of_the_bell_is_not_lost() {
     model(poll_alone);
 }
 
-/// Runs a model in which another thread wakes the bell and then drops it, and in which polls handle
-/// the wake.
+/// Runs a model with two threads. One thread polls. The other thread wakes the bell and then drops
+/// its reference to the bell.
 fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send + 'static) {
     loom::model(move || {
         let bell = Arc::new(Bell::new());

@@ -65,8 +65,8 @@ impl Default for Bell {
     }
 }
 
-/// The result of [`Bell::wake`] and [`Bell::end`]. Tells the caller whether it must send a *ring*,
-/// which is a message, to the actor.
+/// The result of [`Bell::wake`] and [`Bell::end`]. Tells the caller whether to send the actor a
+/// *ring*, which is a message.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[must_use]
 pub enum Call {
@@ -97,8 +97,8 @@ impl Bell {
         changed.unwrap_or_else(|word| word)
     }
 
-    /// Wakes the future. Returns [`Call::Ring`] if the caller must send a ring, which is a message,
-    /// to the actor.
+    /// Wakes the future. Returns [`Call::Ring`] if the caller must send the actor a ring, which is
+    /// a message.
     pub fn wake(&self) -> Call {
         let before = self.change(|word| {
             if word & (RUNNING | RINGING) == 0 {
@@ -153,8 +153,8 @@ impl Bell {
     }
 
     /// Ends the poll. Pass true for `again` if the future must be polled again. Returns
-    /// [`Call::Ring`] if the caller must send a ring, which is a message, to the actor. Only the
-    /// actor may call this method.
+    /// [`Call::Ring`] if the caller must send the actor a ring, which is a message. Only the actor
+    /// may call this method.
     pub fn end(&self, again: bool) -> Call {
         let again = if again { WOKEN } else { 0 };
         let before = self.change(|word| {

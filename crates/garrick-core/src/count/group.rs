@@ -1,4 +1,4 @@
-//! A group of counters that a reader gets as one consistent snapshot.
+//! A group of counters. A reader gets the values of all counters as one consistent snapshot.
 use std::{array, error::Error, fmt};
 
 use crossbeam_utils::CachePadded;

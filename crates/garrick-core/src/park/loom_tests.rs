@@ -1,6 +1,6 @@
 //! Models of the parker. A thread sets a flag by a relaxed store, and then unparks the owner. If
-//! the token did not make the flag visible to the owner, the owner would park forever, which loom
-//! reports as a deadlock.
+//! the unpark did not make the flag visible to the owner, the owner would park forever. Loom
+//! reports this as a deadlock.
 
 use loom::thread;
 

@@ -26,7 +26,7 @@ use crate::prim::hint;
 const SPIN_MAX: Duration = Duration::from_micros(60);
 
 /// Lower and upper bound of the number of rounds in the longest spin. The number is measured,
-/// because the pause instruction took from 10 ns on some processors to 60 ns on others.
+/// because a pause instruction takes 10 ns on some processors and 60 ns on others.
 const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 
 /// Smallest spin budget, in rounds. A budget that falls below this value is set to 0, because so
@@ -165,8 +165,8 @@ fn cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Returns the number of rounds of the longest spin. The first call measures it, because on some
-/// processors the pause instruction takes several times as long as on others.
+/// Returns the number of rounds of the longest spin. The first call measures this number, because
+/// on some processors the pause instruction takes several times as long as on others.
 fn rounds_max() -> u32 {
     /// Number of rounds per measurement. Only the shortest measurement counts, because longer ones
     /// were disturbed.

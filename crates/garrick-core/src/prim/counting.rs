@@ -41,7 +41,7 @@ pub struct Line {
     last: Option<Number>,
     /// Numbers of the threads that have written the cache line since the count began.
     pub writers: BTreeSet<Number>,
-    /// Numbers of writes to the cache line, by the place in the code that made the writes.
+    /// Counts of the writes to the cache line, for each place in the code that writes to the line.
     pub words: HashMap<&'static Location<'static>, Writes>,
 }
 
@@ -50,7 +50,7 @@ pub struct Line {
 pub struct Writes {
     /// Total number of writes.
     pub all: u64,
-    /// Number of writes by a thread that was not the previous writer of the cache line.
+    /// Number of writes for which the previous writer of the cache line was another thread.
     pub moves: u64,
 }
 

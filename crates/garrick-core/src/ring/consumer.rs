@@ -12,7 +12,7 @@ pub struct Consumer<T> {
     /// State shared with the producer. It owns the memory that `slots` points to.
     shared: Arc<Shared<T>>,
 
-    /// View of the slots for this half.
+    /// This half's view of the slots.
     pub(super) slots: Slots<T>,
 
     /// Private copy of the shared head. Always exact. The slots from `head` to `tail_seen` are

@@ -1,4 +1,5 @@
-//! Random steps on two rings, of which one is mapped into the other, compared with two `VecDeque`s.
+//! Random tests that compare two rings with two `VecDeque`s. Some steps map the values of one ring
+//! into the other ring.
 //!
 //! Each item records its drop in a ledger. After each step, the test checks every item created so
 //! far. Each item must be in a ring, or have been dropped once, or have been leaked on purpose.
@@ -138,7 +139,7 @@ fn panic_if(planned: bool) {
     }
 }
 
-/// Runs `work`, and returns its result. Returns `None` if `work` panics, as the test has planned.
+/// Runs `work`, and returns its result. If `work` panics, catches the panic and returns `None`.
 fn survive<R>(work: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

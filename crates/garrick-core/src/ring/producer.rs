@@ -27,7 +27,7 @@ pub struct Producer<T> {
     /// State shared with the consumer. It owns the memory that `slots` points to.
     shared: Arc<Shared<T>>,
 
-    /// View of the slots for this half.
+    /// This half's view of the slots.
     pub(super) slots: Slots<T>,
 
     /// Private copy of the shared tail. Always exact. The slots from `tail` to `tail_max` are free,

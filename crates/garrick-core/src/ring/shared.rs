@@ -21,8 +21,8 @@ pub(super) struct Shared<T> {
     /// Written at most twice by the producer, read by the consumer.
     pub(super) spread: Word,
 
-    /// View of the slots for `Drop`. Each half has its own view instead. The slots in `head..tail`
-    /// are full, and the others are free.
+    /// View of the slots that `Drop` uses. Each half uses its own view instead. The slots in
+    /// `head..tail` are full, and the others are free.
     slots: Slots<T>,
 
     /// Memory that `slots` points to. Freed after `Drop` has dropped the values.

@@ -102,7 +102,7 @@ impl<T> Slots<T> {
         self.mask + 1
     }
 
-    /// Returns true if there are more slots than the capacity.
+    /// Returns true if the number of slots is greater than the capacity.
     #[inline]
     pub(super) fn is_roomy(&self) -> bool {
         self.mask < self.mask_spread

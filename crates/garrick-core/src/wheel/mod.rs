@@ -14,13 +14,13 @@
 //! ```
 //!
 //! An *entry* is a deadline with its payload. The *present* is the time to which the wheel was last
-//! advanced. Consider the highest digit in which the tick of an entry differs from the present
-//! tick. The position of this digit, which is 0 for the lowest digit, is the level of the entry.
-//! The value of this digit in the entry's tick is the index of the entry's slot. So no slot in use
-//! lies before the present, and the lowest level in use has the earliest deadlines. When the
-//! present reaches a slot of level `n`, the entries of this slot move to lower levels. An entry
-//! moves at most ten times. Eleven levels cover the whole range of `u64` nanoseconds, so there is
-//! no overflow list.
+//! advanced. A tick number consists of digits of six bits. Consider the highest digit in which the
+//! tick of an entry differs from the present tick. The position of this digit, which is 0 for the
+//! lowest digit, is the level of the entry. The value of this digit in the entry's tick is the
+//! index of the entry's slot. So no slot in use lies before the present, and the lowest level in
+//! use has the earliest deadlines. When the present reaches a slot of level `n`, the entries of
+//! this slot move to lower levels. An entry moves at most ten times. Eleven levels cover the whole
+//! range of `u64` nanoseconds, so there is no overflow list.
 //!
 //! A tick is [`TICK_NS`] = 8192 ns, or 1 ns in a wheel with [`Precision::Exact`]. Both are powers
 //! of two, so that no division is needed. Deadlines are rounded up to a tick, and the present is

@@ -46,7 +46,7 @@ impl List {
         self.first == NIL
     }
 
-    /// Returns the oldest entry of the list. The list must not be empty.
+    /// Returns the index of the oldest entry of the list. The list must not be empty.
     pub(super) fn first(&self) -> u32 {
         debug_assert!(!self.is_empty(), "a list that is marked as in use is empty");
         self.first
@@ -68,7 +68,7 @@ struct Entry<T> {
     /// [`VACANT`] if the place holds no entry.
     slot: u16,
 
-    /// Generation of the place, which increases each time that the place is vacated.
+    /// Generation of the place. Increases each time that the place is vacated.
     generation: u32,
 
     /// Previous entry in the list. `prev` and `next` also link the vacant places.

@@ -88,8 +88,8 @@ pub(super) fn arm(block: &Block, message: &Message, this: &TokenStream) -> Token
 /// Generates the list of the variants' names, and the function that returns the index of a
 /// message's name in this list.
 ///
-/// A `cfg` may remove a variant but not its name, because the macro cannot evaluate conditions. No
-/// message has the index of the name of a removed variant.
+/// A `cfg` may remove a variant, but its name stays in the list, because the macro cannot evaluate
+/// conditions. No message has the index of such a name.
 pub(super) fn kinds(block: &Block) -> TokenStream {
     let names = block.messages.iter().map(|m| m.variant.to_string());
     let arms = block.messages.iter().enumerate().map(|(index, message)| {

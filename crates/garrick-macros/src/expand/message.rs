@@ -104,8 +104,8 @@ fn is_debug(path: &Path) -> bool {
         .is_some_and(|last| last.ident == "Debug")
 }
 
-/// Generates a `Debug` implementation for the message type that prints the name of the variant
-/// without its fields.
+/// Generates a `Debug` implementation for the message type. The implementation prints the name of
+/// the variant without its fields.
 fn debug_of(block: &Block) -> TokenStream {
     let Block {
         message, generics, ..

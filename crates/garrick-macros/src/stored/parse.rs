@@ -161,7 +161,8 @@ fn kind(
     })
 }
 
-/// Returns the conversions of versions that are older than `newest`, newest version first.
+/// Returns the conversions of versions below `newest`, in descending order of the versions. Reports
+/// an error for a version that is not below `newest`, and for a version that is converted twice.
 fn upcasts(mut upcasts: Vec<Older>, newest: u16, errors: &mut Errors) -> Vec<Older> {
     upcasts.sort_by_key(|older| std::cmp::Reverse(older.version.value));
     let mut known: Vec<u16> = Vec::new();

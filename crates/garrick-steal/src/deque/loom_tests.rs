@@ -151,7 +151,8 @@ fn two_thieves_and_an_owner_share_two() {
     });
 }
 
-/// Tests that a thief that has claimed two of three values gives one up if the owner pops faster.
+/// Tests a thief that claims two of three values. If the owner pops one of these two values first,
+/// the thief gives this value up.
 #[test]
 fn a_claim_shrinks() {
     model(|| {
@@ -165,7 +166,8 @@ fn a_claim_shrinks() {
 
 /// Tests that the owner's store of the tail, in a push or in a pop, makes the slots visible to a
 /// thief. The owner's fence is not needed for this purpose, so the owner has no fence in this
-/// model. Without the fence, both threads may take value 1, which does not matter here.
+/// model. The missing fence does no harm here, because the thief steals only value 0, and the owner
+/// pops only value 1.
 #[test]
 fn a_lowered_tail_publishes_the_slots_below() {
     model(|| {

@@ -300,8 +300,8 @@ mod tests {
         assert_eq!(worker.pop(), None);
     }
 
-    /// Tests that values stay in the deque if a thief panics between two steps before it has taken
-    /// them.
+    /// Tests a claim that is dropped early, for example because the thief panics. The values that
+    /// the thief has not taken go back to the deque.
     #[test]
     fn a_claim_that_ends_early_gives_back() {
         for taken in 0..=2 {

@@ -38,7 +38,7 @@ pub struct Worker<T> {
     buffer: Buffer<T>,
     /// The owner's copy of the pair of fences, so that the fast path does not load the shared pair.
     fence: Asymmetric,
-    /// Maximum number of values in the deque, which is at most the number of slots.
+    /// Maximum number of values in the deque. At most the number of slots.
     capacity: usize,
     /// Behaviour of a push to a full deque.
     growth: Growth,

@@ -59,7 +59,7 @@ struct Shared<T> {
     /// Condition variable on which senders wait until there is room or the receiver was dropped.
     not_full: Condvar,
 
-    /// Maximum number of values in the queue, which never changes.
+    /// Maximum number of values in the queue. Never changes.
     capacity: usize,
 }
 

@@ -11,8 +11,8 @@ use loom::thread;
 use super::*;
 use crate::testing::long;
 
-/// Runs `model` in all schedules with at most three preemptions. Runs with more preemptions take
-/// minutes, and have found no other errors.
+/// Runs `model` in all schedules with at most three preemptions. With more preemptions, a model
+/// takes minutes. Such models have found no other errors.
 fn check(model: impl Fn() + Sync + Send + 'static) {
     check_with(3, model);
 }
@@ -164,8 +164,8 @@ fn counting<Q: Queue>() {
     });
 }
 
-/// Tests that pushes wake the receiver, and that the drop of the other sender does not, because
-/// this thread keeps a sender.
+/// Tests that pushes wake the receiver, and that the receiver gets `None` after the last sender was
+/// dropped.
 fn waiting<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();

@@ -13,7 +13,7 @@
 //!
 //! Both sides use a read-modify-write on the same word, so one of them comes first. Either the
 //! receiver sees the push and does not park, or the push sees the mark and rings. If the ring comes
-//! before the park, the parker stores it as a token, and does not sleep.
+//! before the park, the parker stores the ring as a token, and the park returns immediately.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! The list of waiting receivers, and their wake-up.
+//! The list of waiting receivers, and their wake-up. A second list of the same type contains the
+//! senders that wait for room in the global queue.
 //!
 //! A sender checks a single word after each value. This word changes only when a waiter joins or
 //! leaves the list, when a woken thread stops searching, or when the channel closes:
@@ -34,7 +35,7 @@ use garrick_core::prim::{
     },
 };
 
-/// Number added to `Bell::word` for each receiver that is waiting and has not been woken.
+/// Number added to `Bell::word` for each receiver or sender that is waiting and has not been woken.
 const WAITING: u64 = 1;
 const WAITING_MASK: u64 = (1 << 32) - 1;
 /// Number added to `Bell::word` for each thread that was woken and has not ended its search yet.
@@ -155,7 +156,8 @@ impl Bell {
         self.word.load(Relaxed) == 0
     }
 
-    /// Returns true if a thread or future is waiting, so that the sender must [`ring`](Self::ring).
+    /// Returns true if a thread or future is waiting. In this case, a thread that has published a
+    /// value or made room must [`ring`](Self::ring).
     #[inline]
     pub(super) fn is_awaited(&self) -> bool {
         // Relaxed: the caller's fence orders it.
@@ -168,7 +170,8 @@ impl Bell {
         (self.word.load(Relaxed) & WAITING_MASK) as usize
     }
 
-    /// Wakes one waiting thread or future, unless a thread is already searching for a value.
+    /// Wakes one waiting thread or future, unless a woken thread is still searching for a value or
+    /// for room.
     #[cold]
     pub(super) fn ring(&self) {
         // SeqCst: pairs with the one in `answer`: either it finds our value, or we see that it no
@@ -264,8 +267,8 @@ impl Bell {
         self.word.fetch_or(CLOSED, Relaxed) & CLOSED == 0
     }
 
-    /// Wakes all waiting threads and futures. If one joins the list later, it sees all writes that
-    /// the caller made before this call.
+    /// Wakes all waiting threads and futures. A thread or future that joins the list later sees all
+    /// writes that the caller made before this call.
     ///
     /// A waker is user code. Even if one waker panics, the other wakers are called.
     pub(super) fn wake_all(&self) {
@@ -285,8 +288,8 @@ impl Bell {
     }
 }
 
-/// Threads and futures that were removed from the list and must be woken. When the guard is
-/// dropped, it wakes all of them, even if one of their wakers panics.
+/// Guard of threads and futures that were removed from the list and must be woken. Dropping the
+/// guard wakes all of them, even if one of their wakers panics.
 struct Woken(VecDeque<(Ticket, Option<Sleeper>)>);
 
 impl Woken {

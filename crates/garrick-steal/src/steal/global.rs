@@ -25,15 +25,13 @@ use super::Capacity;
 pub(super) struct Global<T> {
     queue: Mutex<Queue<T>>,
 
-    /// Number of values pushed so far, which wraps around. Written under the lock, read by any
-    /// thread.
+    /// Number of values pushed so far. Wraps around. Written under the lock, read by any thread.
     pushed: CachePadded<AtomicUsize>,
 
-    /// Number of values taken so far, which wraps around. Written under the lock, read by any
-    /// thread.
+    /// Number of values taken so far. Wraps around. Written under the lock, read by any thread.
     taken: CachePadded<AtomicUsize>,
 
-    /// Maximum number of values in the queue, which never changes.
+    /// Maximum number of values in the queue. Never changes.
     capacity: usize,
 }
 

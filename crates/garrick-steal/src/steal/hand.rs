@@ -27,7 +27,8 @@ pub(super) struct Hand<T> {
     deque: deque::Worker<T>,
     pub(super) shared: Arc<Shared<T>>,
     /// Counter of the values that arrive in this worker's deque, and of the batches that this
-    /// worker moves. Other threads read the counter to detect both. Written by this worker.
+    /// worker moves. Other threads read the counter to detect such arrivals and moves. Written by
+    /// this worker.
     mark: Arc<CachePadded<Mark>>,
     /// Copy of the shared pair of fences.
     fence: Asymmetric,

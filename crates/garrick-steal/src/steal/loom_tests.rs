@@ -148,9 +148,9 @@ fn close_beside_a_send() {
     });
 }
 
-/// Tests that values that were sent are received although a third thread closes the channel. The
-/// thread that drains the channel notices the close only by its reads. This thread is not a worker,
-/// because a worker passes a fence whenever it checks its own deque.
+/// Tests a send while one thread closes the channel and another thread drains it. A value that was
+/// sent is received. The draining thread notices the close only by its reads. The draining thread
+/// is not a worker, because a worker passes a fence whenever it checks its own deque.
 #[test]
 fn close_by_a_third() {
     model(2, || {
@@ -183,7 +183,8 @@ fn leaving_beside_a_send() {
     });
 }
 
-/// Tests a sender that is not a worker and sends while another thread closes the channel.
+/// Tests a send by a handle that is not a worker, while another thread closes and drains the
+/// channel. The value is either received or returned to the sender.
 #[test]
 fn close_beside_an_outside_send() {
     model(3, || {
@@ -311,7 +312,7 @@ fn who_waits_for_room_is_woken() {
 }
 
 /// Tests a thread that puts a new value into one queue before it takes the old value out of another
-/// one. The channel is never empty, so no thread may report that it is empty.
+/// one. The channel is never empty, so no thread may report that the channel is empty.
 #[test]
 fn empty_means_all_at_one_moment() {
     for is_swapped in [false, true] {
@@ -379,8 +380,9 @@ fn empty_is_not_said_while_values_move() {
     }
 }
 
-/// Tests that the values that a thief moves are not missed. The thief takes two of three values,
-/// and keeps one of them in its deque. In between, the kept value is in none of the queues.
+/// Tests that a receiver does not miss the values that a thief is moving. The thief takes two of
+/// three values, and keeps one of them in its deque. During the move, the kept value is in none of
+/// the queues.
 #[test]
 fn empty_is_not_said_during_a_theft() {
     for is_swapped in [false, true] {
@@ -427,7 +429,7 @@ fn a_future_is_woken() {
     });
 }
 
-/// Tests that a future that is dropped after it was woken wakes the next waiting thread.
+/// Tests a future that is dropped after it was woken. The drop wakes the next waiting thread.
 #[test]
 fn a_future_that_gives_up_wakes_the_next() {
     model(2, || {

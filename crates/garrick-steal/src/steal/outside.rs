@@ -37,7 +37,7 @@ pub struct Receiver<T> {
 /// A receiver that is not a worker, without the state that it needs to wait.
 struct Prowler<T> {
     shared: Arc<Shared<T>>,
-    /// Index of the worker from which this receiver last stole a value.
+    /// Index of the worker from which this receiver last stole a value. At first, 0.
     victim: usize,
     /// Buffer for the counters that [`Shared::verdict`] compares to check that the channel is
     /// empty.

@@ -55,8 +55,8 @@ impl Account {
     }
 }
 
-/// Sends the values of `worker` in bursts of different sizes, and receives about as many values in
-/// between.
+/// Sends `each` values in bursts of different sizes, and receives about as many values in between.
+/// Returns the summaries of the sent and the received values.
 fn work(worker: &mut Worker<u64>, each: u64) -> (Account, Account) {
     let (mut sent, mut received) = (Account::default(), Account::default());
     let mut number = 0;

@@ -40,8 +40,8 @@ impl<T> Worker<T> {
     /// Sends `value` to the worker's own deque. If the deque is full, half of its values first move
     /// to the global queue.
     ///
-    /// Waits only if the deque is full. In this case, the call may have to wait until one thief has
-    /// finished, and for the lock of the global queue.
+    /// Waits only if the deque is full. In this case, the call may wait for one thief and for the
+    /// lock of the global queue.
     ///
     /// # Errors
     ///

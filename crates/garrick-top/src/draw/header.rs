@@ -26,8 +26,8 @@ pub(super) fn lines(state: &State) -> u16 {
     u16::from(!state.scene().snapshot.pipelines.is_empty())
 }
 
-/// Draws the sentence about the first pipeline that has a bottleneck. If no pipeline has one, draws
-/// the sentence about the first pipeline.
+/// Draws the sentence about the first pipeline that has a bottleneck. If no pipeline has a
+/// bottleneck, draws the sentence about the first pipeline.
 fn draw_pipeline(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     let pipelines = &state.scene().snapshot.pipelines;
     let theme = canvas.theme;
