@@ -27,9 +27,10 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
 };
 
-/// Number of gates in this process. (A gate can refuse messages to the tasks of a sponsor.) The
-/// loom models do not explore this count. Relaxed loads are enough. If a thread has the address of
-/// a task with a gate, it got this address from a thread that had already seen a count above 0.
+/// Number of gates in use in this process. A gate can refuse messages to the tasks of a sponsor.
+/// The loom models do not explore this count. Relaxed loads are enough. If a thread has the address
+/// of a task whose sponsor has a gate, the thread got this address from another thread, which had
+/// already seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 
@@ -89,14 +90,15 @@ impl Gate {
         with_gates(|gates| gates.fetch_sub(1, Relaxed));
     }
 
-    /// Opens the gate, which belongs to the sponsor at address `sponsor`, for messages from other
-    /// threads.
+    /// Makes the sponsor at address `sponsor` the owner of the gate, and opens the gate for
+    /// messages from other threads.
     pub(crate) fn open(&self, sponsor: *const ()) {
         self.sponsor.store(sponsor.cast_mut(), Relaxed);
         self.set_open(true);
     }
 
-    /// Closes the gate permanently, so that it refuses messages from other threads (step E1).
+    /// Closes the gate, so that it refuses messages from other threads (step E1). The gate stays
+    /// closed until another sponsor uses the gate.
     pub(crate) fn close(&self) {
         self.set_open(false);
     }

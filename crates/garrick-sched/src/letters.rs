@@ -154,8 +154,8 @@ impl Letters {
         chain.find(is_its).unwrap_or(&self.others)
     }
 
-    /// Returns the counts, sorted by name and reason. Calls the functions that return the names,
-    /// which are foreign code.
+    /// Returns the counts, sorted by name and reason. Calls foreign code: the functions that return
+    /// the names.
     pub(crate) fn sample(&self) -> Vec<LetterSample> {
         let mut samples = Vec::new();
         for place in self.places.get().into_iter().flat_map(|places| &**places) {
@@ -213,7 +213,8 @@ mod tests {
         assert_eq!(letters.total(), 9);
     }
 
-    /// Calls `add` once for each of 100 types.
+    /// For each number `n` in the list, calls `add` for the ten types from number `10 * n` to
+    /// number `10 * n + 9`.
     macro_rules! hundred {
         ($letters:expr; $($tens:literal)*) => {
             $(

@@ -25,7 +25,8 @@ mod active {
     use crate::runtime::address::Address;
 
     thread_local! {
-        /// Task to which facts are sent, while the thread runs a simulation.
+        /// Task that receives the facts that this thread records during a simulation. `None` if
+        /// there is no such task.
         static OBSERVER: RefCell<Option<Address<Note>>> = const { RefCell::new(None) };
     }
 
@@ -60,8 +61,8 @@ mod active {
         });
     }
 
-    /// Sends later notes of this thread to `observer`. If `observer` is `None`, later notes are
-    /// dropped.
+    /// Sets the task that receives the facts that this thread records from now on. If `observer` is
+    /// `None`, these facts are dropped.
     pub fn observe(observer: Option<Address<Note>>) {
         OBSERVER.set(observer);
     }

@@ -117,8 +117,8 @@ pub(crate) fn alone<M>(pool: &Pool, message: M) -> *mut Envelope {
     envelope
 }
 
-/// Returns a note: an envelope of a special kind with one value. A note has no room for a second
-/// value, so later messages are stored in another envelope.
+/// Returns a note: an envelope of a special kind, which contains only the value `content`. A note
+/// has no room for a second value, so later messages are stored in another envelope.
 pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     let step = const { pool::envelope_step(stride::<N>()) };
     let envelope = pool.take_envelope(kind, step, 1);

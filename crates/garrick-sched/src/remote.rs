@@ -25,8 +25,8 @@ pub(crate) struct Remote {
     /// Cells about which other threads notify this worker, and the mark that shows if a thread runs
     /// the worker.
     pub(crate) ready: CachePadded<Ready>,
-    /// The seat (state of a worker) to which this `Remote` belongs. Written when a sponsor claims
-    /// the number and when it releases the number.
+    /// The seat (state of a worker) to which this `Remote` belongs. Set when the sponsor of the
+    /// worker is created, and removed when the number of the worker is released.
     place: Mutex<Option<Place>>,
     /// Address of the crew (the group of threads) that runs the worker. The field `seat` is the
     /// number of the worker in this crew. The loom models do not check these two fields. Each
@@ -41,8 +41,9 @@ pub(crate) struct Remote {
     /// True if a push to the ready stack must wake a thread that checks for stuck workers, even
     /// though a thread runs this worker.
     is_unwatched: AtomicBool,
-    /// Number of further questions for which the asking threads must not run this worker
-    /// themselves. After these questions, a thread that asks may run the worker again.
+    /// Number of further questions during which this worker is reserved for the threads of its
+    /// sponsor. The thread that asks one of these questions must not run the worker itself. After
+    /// these questions, a thread that asks may run the worker again.
     spared: AtomicUsize,
     /// The gate of this worker's cells, which can refuse messages from threads outside of the
     /// sponsor. Null if there is none.
@@ -130,13 +131,13 @@ impl Wake {
 static REMOTES: [AtomicPtr<Remote>; WORKERS_MAX + 1] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; WORKERS_MAX + 1];
 
-/// Free numbers of workers, and the first number that was never used.
+/// Worker numbers that were released and are free again, and the lowest number that was never used.
 #[cfg(not(garrick_loom))]
 static NUMBERS: std::sync::Mutex<Numbers> = std::sync::Mutex::new((Vec::new(), 1));
 
 type Numbers = (Vec<u16>, u16);
 
-/// Calls `f` with the entry of the table of workers for the worker with the number `number`.
+/// Calls `f` with the table entry of worker number `number`.
 #[cfg(not(garrick_loom))]
 #[inline(always)]
 fn with_place<R>(number: u16, f: impl FnOnce(&AtomicPtr<Remote>) -> R) -> R {
@@ -172,7 +173,7 @@ mod model {
         NUMBERS.with_borrow_mut(f)
     }
 
-    /// Starts a run of a loom model. At its start, no worker has a number.
+    /// Empties the table of the workers before a run of a loom model.
     pub(crate) fn reset() {
         NUMBERS.set((Vec::new(), 1));
         REMOTES.with(|remotes| {
@@ -234,8 +235,8 @@ impl Remote {
         unsafe { &*remote }
     }
 
-    /// Sets the crew (group of threads) and the seat (state of a worker) to which this `Remote`
-    /// belongs.
+    /// Assigns this `Remote` to the worker with the index `seat` in `crew` (the group of threads
+    /// that runs the worker). Resets the fields that the previous worker with this number has used.
     pub(crate) fn set_place<C: Serve + 'static>(
         &self,
         crew: &Arc<C>,
@@ -306,7 +307,8 @@ impl Remote {
         spared == 0
     }
 
-    /// Forbids the threads that ask the next `questions` questions to run this worker themselves.
+    /// Reserves this worker for the threads of its sponsor during the next `questions` questions. A
+    /// thread that asks one of these questions must not run the worker itself.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
     }
@@ -318,8 +320,8 @@ impl Remote {
     }
 
     /// Pushes `carrier`, an envelope that notifies this worker of a cell, to the ready stack. If no
-    /// thread runs this worker, the caller gets the right to run it, which the result then
-    /// contains. `keeps` must be true if the caller will then run the worker itself.
+    /// thread runs this worker, the result contains the right to run it, which the caller now owns.
+    /// `keeps` must be true if the caller will then run the worker itself.
     ///
     /// # Safety
     /// The requirements of [`Ready::push`] apply.

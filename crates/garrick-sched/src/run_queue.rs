@@ -1,4 +1,4 @@
-//! The run queue of a worker: a ring of entries, which only this worker changes.
+//! The run queue of a worker: a ring of entries. Only the worker changes the ring.
 //!
 //! An entry has the address of a cell, and may contain the first message for this cell. So a cell
 //! with one message, which is the common case, needs no mailbox. A message that is too large for an
@@ -115,7 +115,7 @@ pub(crate) struct RunQueue {
 }
 
 /// The entries that were in a run queue before the current turn of its worker, as a range of
-/// numbers.
+/// sequence numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct Stood {
     pub(crate) next: usize,
@@ -347,7 +347,8 @@ impl RunQueue {
         Stood { next: head, end }
     }
 
-    /// Reads the next entry in the range `stood`. Stops at the entry of the running cell `runs`.
+    /// Reads the next entry in the range `stood`. Returns `None` at the end of the range. If the
+    /// next entry is that of `runs`, the running cell, ends the range there and returns `None`.
     /// Called by threads that do not run the worker. The worker must not take the entry during the
     /// call.
     pub(crate) fn read_stood(&self, stood: &mut Stood, runs: *const Header) -> Option<Entry> {
@@ -367,8 +368,9 @@ impl RunQueue {
         Some(entry)
     }
 
-    /// Removes the entries with numbers below `next`, which other threads have taken. In the
-    /// meantime, the worker may have taken the last of these entries from the other end.
+    /// Removes the entries with sequence numbers below `next`, because other threads have taken
+    /// these entries. The worker may already have removed the newest of them, from the other end of
+    /// the ring.
     pub(crate) fn skip_to(&self, next: usize) {
         let (head, tail) = (self.head(), self.tail());
         let taken = next.wrapping_sub(head);
@@ -435,7 +437,7 @@ impl Drop for RunQueue {
 
 /// The handoff: a place for one cell with a message. A cell that is woken while the place is empty
 /// can be put there. It then runs next, while the cell and its message are still in the cache.
-/// Moreover, a cell in this place needs no index arithmetic of the ring.
+/// Moreover, putting a cell in this place needs no index arithmetic, unlike a push to the ring.
 pub(crate) struct Handoff {
     /// The handoff cell, which runs next, or null if there is none.
     cell: AtomicPtr<Header>,
@@ -509,15 +511,15 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
     }
 
-    /// Removes the handoff cell (the cell that runs next) if it is still `cell`, because another
-    /// thread has taken `cell`.
+    /// Empties the place if it still contains `cell`. Called after another thread has taken `cell`.
     pub(crate) fn forget(&self, cell: CellPtr) {
         if self.cell.load(Relaxed) == cell.0.as_ptr() {
             self.cell.store(ptr::null_mut(), Relaxed);
         }
     }
 
-    /// Returns the number of the last turn that has set a handoff cell (a cell that runs next).
+    /// Returns the sequence number of the last turn that has set a handoff cell (a cell that runs
+    /// next).
     pub(crate) fn last_turn(&self) -> u64 {
         self.turn.load(Relaxed)
     }

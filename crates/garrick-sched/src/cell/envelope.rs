@@ -21,7 +21,8 @@ use super::header::CellPtr;
 pub(crate) enum Kind {
     /// Messages for the task.
     Messages,
-    /// Gives one counted reference to the cell back to the owner (README, step 6).
+    /// Reports a dropped reference to the cell. The owner subtracts the reference from the local
+    /// count (README, step 6).
     Release,
     /// Requests an activation in which the task need not handle a message.
     Wake,
@@ -123,14 +124,15 @@ impl Envelope {
         self.set_ready_next(ptr::without_provenance_mut(origin));
     }
 
-    /// Returns the number of the oldest unread message. If all messages have been read, returns the
-    /// number of the message that follows them.
+    /// Returns the sequence number of the oldest unread message. If all messages have been read,
+    /// returns [`Envelope::end`].
     #[inline]
     pub(crate) fn first_unread(&self) -> usize {
         self.origin().wrapping_sub(usize::from(self.read()))
     }
 
-    /// Returns the number of the message that follows the messages of this envelope in the mailbox.
+    /// Returns the sequence number of the message that comes directly after the messages of this
+    /// envelope in the mailbox.
     #[inline]
     pub(crate) fn end(&self) -> usize {
         self.origin().wrapping_sub(self.free() as usize)

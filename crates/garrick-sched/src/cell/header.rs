@@ -137,12 +137,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns true if `other` is a table of the same kind of task.
+    /// Returns true if this table and `other` belong to the same kind of task.
     pub(crate) fn is_of_kind(&self, other: &Self) -> bool {
         std::ptr::eq(self, other) || std::ptr::fn_addr_eq(self.name, other.name)
     }
 
-    /// Returns the name of the task. This calls foreign code.
+    /// Returns the name of the task's type. Calls foreign code: the function that returns the name.
+    /// If this function panics, returns a substitute.
     pub(crate) fn name_of(&self) -> &'static str {
         quiet::call(self.name).unwrap_or("a task whose name panics")
     }
@@ -160,10 +161,11 @@ pub(crate) struct Header {
     /// The shared mailbox, which also shows if a thread has the token: the right to notify the
     /// owner (`inbox.rs`). Written by any thread.
     pub(super) inbox: AtomicPtr<Envelope>,
-    /// Number of references that the owner has counted. Only the owner accesses this field.
+    /// The part of the reference count that only the owner accesses. The number of references is
+    /// the sum of this field and `shared_refs`.
     pub(super) local_refs: UnsafeCell<i32>,
-    /// Number of references that other threads have counted, as explained in `refs`. Written by any
-    /// thread.
+    /// The part of the reference count that any thread may change (`refs.rs`). Also contains the
+    /// mark ORPHAN if the cell has no owner.
     pub(super) shared_refs: AtomicU32,
     /// Lets loom models check the accesses to the cell, and detect an access after the cell was
     /// freed.
@@ -362,8 +364,9 @@ impl Header {
         self.mailbox_range().1
     }
 
-    /// Returns the number of the oldest message in the local mailbox ([`Envelope::origin`]), and
-    /// the number of messages in it. The requirements of [`CellPtr::mailbox_len`] apply.
+    /// Returns the sequence number of the oldest message in the local mailbox
+    /// ([`Envelope::origin`]), and the length of the mailbox. The requirements of
+    /// [`CellPtr::mailbox_len`] apply.
     pub(crate) fn mailbox_range(&self) -> (usize, usize) {
         // SAFETY: envelopes in the local mailbox are alive and ours.
         unsafe { self.mailbox_tail().as_ref() }.map_or((0, 0), |tail| {
@@ -431,9 +434,9 @@ pub struct TaskId(pub(crate) usize);
 const FAR: usize = 1 << (usize::BITS - 1);
 
 impl TaskId {
-    /// Returns the identity of a task on another node. Doors that represent the task return it
-    /// ([`Door::stands_for`](crate::Door::stands_for)). While a door with this identity exists, no
-    /// other task on another node may have the same number.
+    /// Returns the identity of a task on another node. Doors that represent the task return this
+    /// identity ([`Door::stands_for`](crate::Door::stands_for)). While a door with this identity
+    /// exists, no other task on another node may have the same `number`.
     ///
     /// # Panics
     /// Panics if the number has more than 63 bits.

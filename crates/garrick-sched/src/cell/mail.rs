@@ -100,7 +100,8 @@ impl Header {
     ///
     /// The caller must have the token of the cell (the right to notify the home). `turn` returns
     /// the number of the current turn of the home. Returns `None` if the cell is not waiting in the
-    /// run queue, or if the current turn has appended messages to the mailbox.
+    /// run queue, if the current turn has appended messages to the mailbox, or if this turn ends
+    /// during the call.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();

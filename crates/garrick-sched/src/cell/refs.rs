@@ -28,15 +28,16 @@ use super::header::Header;
 /// Mark in the shared count of a cell without an owner.
 pub(super) const ORPHAN: u32 = 1 << 31;
 /// Maximum number of references. A larger number means that the program leaks references, and the
-/// process is aborted, as with `Arc`. Each of the two counts stays so close to this limit that
-/// their sum is below [`ORPHAN`], even if several threads exceed the limit at the same time.
+/// process is aborted, as with `Arc`. Neither of the two counts exceeds this limit by much, even if
+/// several threads exceed it at the same time. So the sum of the counts stays below [`ORPHAN`].
 const REFS_MAX: u32 = 1 << 29;
 
 /// Shared count of a freed block in debug builds. It helps to detect a use after free early.
 #[cfg(not(garrick_loom))]
 const POISON: u32 = 0x1fff_dead;
 
-/// Aborts the process if `added` references make a shared count of `before` too large.
+/// Aborts the process if the shared count is too large after an addition. The count was `before`,
+/// and `added` references were added.
 #[inline]
 fn check_sum(before: u32, added: u32) {
     if (before & !ORPHAN) + added > REFS_MAX {
@@ -64,8 +65,8 @@ fn too_many() -> ! {
 pub(crate) enum Dropped {
     /// The drop was counted. The caller must not access the cell any more.
     Counted,
-    /// The owner has counted the reference. The caller must send the reference to the owner in an
-    /// envelope.
+    /// Nothing was counted, because the shared count is zero. The caller must send the reference to
+    /// the owner in an envelope.
     WithOwner,
     /// The last reference to an orphan (a cell without an owner) was dropped. The caller must free
     /// the block.

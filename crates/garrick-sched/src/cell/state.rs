@@ -205,9 +205,9 @@ impl fmt::Debug for State {
 /// The transitions of a cell's state, which only the owner makes. In loom models, the transitions
 /// do not check the state, because each load adds a point at which loom may switch threads.
 impl Header {
-    /// Returns the state word. The load is relaxed, because a foreign thread uses only the part
-    /// `home`, and only the thread that wrote `home` last can read its own number there (README,
-    /// invariant 1).
+    /// Returns the state word. The load is relaxed. A foreign thread uses only the part `home`, and
+    /// only the thread that wrote `home` last can read its own number there (README, invariant 1).
+    /// The exception is a visitor, which uses more, and adds fences ([`Header::snapshot`]).
     #[inline]
     pub(crate) fn state(&self) -> State {
         State(self.state.load(Relaxed))

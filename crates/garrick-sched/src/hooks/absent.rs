@@ -58,7 +58,7 @@ impl Hooks {
         false
     }
 
-    /// Returns true: without a simulation, the sponsor always may have tasks.
+    /// Returns true: without a simulation, the sponsor may have tasks at any time.
     #[inline(always)]
     pub(crate) fn may_have_tasks(self) -> bool {
         true

@@ -79,7 +79,7 @@ fn this_thread() -> usize {
 #[derive(Clone, Copy)]
 pub(crate) struct Hooks {
     are_active: bool,
-    /// Number of the thread that runs the simulation.
+    /// A number that identifies the thread that runs the simulation.
     thread: usize,
     /// Parent of the tasks that code outside of tasks creates on this sponsor.
     root: TaskName,
@@ -181,8 +181,10 @@ impl Hooks {
         }
     }
 
-    /// Takes a chain of messages that a commit delivers, and a reference to their receiver, and
-    /// returns true. Returns false if the caller must push the chain to the inbox of the receiver.
+    /// In a step of the simulation, takes over a chain (a list of envelopes) that a commit
+    /// delivers, together with a reference to the receiving cell, and returns true. Outside of
+    /// steps, or if the cell is a door or closed, does nothing and returns false. The caller must
+    /// then push the chain to the inbox of the cell.
     #[inline]
     pub(crate) fn takes(self, cell: CellPtr, chain: Chain) -> bool {
         let takes = self.are_active && STEPS.get() && !cell.is_door() && !cell.inbox_is_closed();
@@ -261,7 +263,7 @@ impl Running {
         IS_EMPTY.set(is_empty);
     }
 
-    /// Removes and returns the events that were recorded, oldest first.
+    /// Moves the events that were recorded to the empty list `empty`, oldest first.
     pub(crate) fn take_events(&self, empty: &mut Vec<Event>) {
         debug_assert!(empty.is_empty(), "no event is lost");
         EVENTS.with(|events| mem::swap(&mut *events.borrow_mut(), empty));

@@ -16,7 +16,7 @@ use crate::runtime::turn::Turn;
 
 /// Runs `waiters` threads that wait for a place in a bounded mailbox. The mailbox has only one
 /// place, which is taken at first. The owner of the mailbox frees the place, and handles wake-ups.
-/// After each waiter has got the place, the owner frees it again.
+/// Each time a waiter has got the place, the owner frees the place again.
 fn wait_for_places(waiters: usize) {
     let room = Room::with(1, WhenFull::Wait);
     assert_eq!(room.take_some(|_| 1), 1);

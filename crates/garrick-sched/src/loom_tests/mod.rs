@@ -41,13 +41,13 @@ use crate::runtime::timer;
 use crate::runtime::turn::Turn;
 
 thread_local! {
-    /// True if spawned threads run before the main thread of the model, which loom runs first by
-    /// default.
+    /// True if spawned threads run before the main thread of the model. By default, loom runs the
+    /// main thread first.
     static SPAWNED_FIRST: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a model with at most `preemptions` preemptions, or fewer if an environment variable is
-/// lower. Checks after each run that all blocks are free.
+/// Runs a model with at most `preemptions` preemptions, or with fewer if the environment variable
+/// `LOOM_MAX_PREEMPTIONS` is a lower number. Checks after each run that all blocks are free.
 ///
 /// The model is run twice: first with the main thread before the spawned threads, then after them.
 /// Either run alone may miss some orders, because loom remembers only the last access to each
@@ -200,8 +200,7 @@ impl Drop for Lives {
     }
 }
 
-/// Returns the numbers of one sender from a log. The tens digit of each number identifies its
-/// sender.
+/// Returns the numbers in `log` that come from one sender: those whose quotient by 10 is `tens`.
 fn of(log: &[u32], tens: u32) -> Vec<u32> {
     log.iter()
         .copied()

@@ -92,8 +92,8 @@ impl Task for Wanderer {
 }
 
 /// Runs a task that sends a message, moves to the sponsor of the receiver, and sends again. If
-/// `with_stranger` is true, a thread outside of both sponsors has the token of the receiver during
-/// this time: the right to notify the receiver's worker. This thread uses the token only at the
+/// `with_stranger` is true, a thread outside of both sponsors has the receiver's token (the right
+/// to notify the receiver's worker) during this time. This thread notifies the worker only at the
 /// end.
 fn wander(with_stranger: bool) {
     let (here, log, alive) = (here(), Log::default(), Alive::default());

@@ -41,10 +41,11 @@ impl Task for Later {
     }
 }
 
-/// Runs a task on a sponsor that stops when it has no more messages. On another thread, `decides`
-/// determines whether the first turn of the task commits. If `now` is true, a third thread stops
-/// the sponsor meanwhile, without waiting for the messages. Returns the numbers that the task has
-/// sent.
+/// Runs a [`Later`], which receives the numbers from 1 to `messages`. The sponsor stops when all
+/// tasks have handled their messages. On another thread, `decides` determines whether the first
+/// turn of the [`Later`] commits. If `now` is true, a third thread stops the sponsor meanwhile,
+/// without waiting for the messages. Returns the numbers that the [`Later`] has forwarded and that
+/// have arrived.
 fn run(decides: fn(Pending), messages: u32, now: bool) -> Vec<u32> {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());

@@ -38,7 +38,8 @@ impl Guarded {
     }
 }
 
-/// Takes a place by the future that waits for it, and parks while this future is pending.
+/// Takes a place by polling the future of [`Room::take`]. Parks the thread while this future is
+/// pending.
 fn take_as_future(room: &Arc<Room>) -> Place {
     let waker = waker_of_thread();
     let mut taking = pin!(room.take());

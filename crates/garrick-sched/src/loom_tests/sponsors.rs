@@ -26,7 +26,8 @@ fn sponsor(workers: usize) -> (Arc<Shared>, Handle) {
     sponsor_of(workers, true)
 }
 
-/// Creates a sponsor whose threads are added later.
+/// Creates a sponsor whose threads are added later. If `roams` is true, each thread may run any of
+/// the workers.
 fn sponsor_of(workers: usize, roams: bool) -> (Arc<Shared>, Handle) {
     let shared = Sponsor::builder().workers(workers).share_in_model(roams);
     (shared.clone(), Handle::new(shared))
@@ -494,8 +495,8 @@ impl Task for Passes {
 ///
 /// At the same time, another thread sends messages to a cell of the second worker: to the same
 /// cell, or to another cell. If `ends` is true, the sending task is dropped at the end. Returns the
-/// number of runs in which the worker has *gathered* the cell (has taken it over from the second
-/// worker).
+/// number of runs after which the first worker owns the cell, because it has *gathered* the cell
+/// (taken it over from the second worker) and has not given it away.
 fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
     let gathered = Arc::new(AtomicUsize::new(0));
     let counts = gathered.clone();
@@ -552,9 +553,9 @@ fn loom_a_seat_whose_cell_is_gathered_gets_what_another_thread_sends() {
     assert!(gathers(false, false) > 0);
 }
 
-/// Checks that the worker does not keep a cell that it has gathered (taken over from another
-/// worker) if the sending task is dropped. The destructor of a dropped value may wait for this
-/// cell.
+/// Checks that a worker gives a gathered cell (a cell taken over from another worker) away before
+/// it drops the sending task. The reason is that the destructor of a dropped value may wait for
+/// this cell.
 #[test]
 fn loom_a_cell_that_was_gathered_is_given_away_before_something_is_dropped() {
     assert_eq!(gathers(false, true), 0);

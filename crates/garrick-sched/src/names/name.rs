@@ -65,7 +65,7 @@ impl TaskName {
         Self(mix(mix(self.0) ^ by))
     }
 
-    /// Converts a number that [`TaskName::get`] has returned back into the name.
+    /// Returns the name for a number that came from [`TaskName::get`].
     #[must_use]
     pub fn from_number(number: u64) -> Self {
         Self(number)

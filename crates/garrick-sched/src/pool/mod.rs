@@ -183,8 +183,9 @@ unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
 struct Depot {
     /// Full batches of free blocks, by size class.
     batches: [Vec<List>; CLASSES],
-    /// Parts of slabs that are not divided into blocks, left by threads that have exited. Sorted by
-    /// size class.
+    /// For each size class, the undivided parts of slabs: memory that is not divided into blocks
+    /// yet. These parts come from threads that gave back their spare memory, and from slabs whose
+    /// pages were given back to the operating system.
     rests: [Vec<Rest>; CLASSES],
     /// All slabs (large pieces of memory, divided into blocks) of the process.
     slabs: Vec<Slab>,
@@ -587,7 +588,8 @@ pub struct Audit {
     pub envelopes: u64,
 }
 
-/// Returns the number of blocks in use, including the spare blocks of running threads.
+/// Returns the numbers of cells and envelopes in use, including the spare blocks of running
+/// threads.
 pub(crate) fn blocks_in_use() -> Audit {
     if UNPOOLED {
         let blocks = unpooled::blocks();

@@ -66,9 +66,9 @@ pub(crate) fn time_left() -> Option<Duration> {
     }
 }
 
-/// If the current period of observation is over, returns memory to the operating system: the memory
-/// that was not used for [`UNUSED_FOR`]. Works step by step, and stops early if `is_wanted` returns
-/// true, because the thread has other work.
+/// If the current period of observation is over, gives the memory that was not used for
+/// [`UNUSED_FOR`] back to the operating system. Works step by step. `is_wanted` returns true if the
+/// thread has other work. In this case, stops early.
 pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;
@@ -213,8 +213,8 @@ impl Sweep {
         self.done.push(list);
     }
 
-    /// Appends each block whose slab is in use to `kept`. Returns the batches that became full, and
-    /// the remaining kept blocks, which are not a full batch yet.
+    /// Adds to `kept` each block in `list` whose slab is in use. Returns the batches that became
+    /// full, and the remaining kept blocks, which are not a full batch yet.
     fn sort(&mut self, list: List, mut kept: List) -> (Vec<List>, List) {
         let (mut full, mut block) = (Vec::new(), list.head);
         while !block.is_null() {
@@ -286,9 +286,10 @@ impl Depot {
         }
     }
 
-    /// Begins to search the next size class that may have an unused slab, beginning with `class`.
-    /// If there is none, finishes the search. `given` is the number of slabs that were given back
-    /// so far.
+    /// Finds the first size class, from `class` on, that may have an unused slab, and begins to
+    /// search it. If there is none, ends the search. Then begins another period of observation if
+    /// slabs were given back, or if much memory has come to the depot. `given` is the number of
+    /// slabs that were given back so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);

@@ -29,8 +29,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Records the number of the oldest message. Removes the censuses that do not help to find the
-    /// age of a waiting message.
+    /// Records `first`, the sequence number of the oldest message. Removes the censuses that do not
+    /// help to find the age of a waiting message.
     fn sees(&mut self, first: usize) {
         if first < self.first {
             self.notes.clear();
@@ -71,8 +71,8 @@ impl Ages {
         self.now = now;
     }
 
-    /// Records that an activation of a task has left messages in its mailbox. `first` is the number
-    /// of the oldest of these messages.
+    /// Records that an activation of a task has left messages in its mailbox. `first` is the
+    /// sequence number of the oldest of these messages.
     pub(super) fn left(&mut self, task: TaskId, table: &Table, first: usize) {
         if let Some(entry) = self.entry(task, table) {
             entry.sees(first);
@@ -80,8 +80,8 @@ impl Ages {
     }
 
     /// Returns the minimum time, in nanoseconds, for which the oldest message of a mailbox has
-    /// waited. `first` is the number of that message. Returns 0 if no earlier census (count of
-    /// waiting messages) has listed the mailbox.
+    /// waited. `first` is the sequence number of that message. Returns 0 if no earlier census
+    /// (count of waiting messages) has listed the mailbox.
     pub(super) fn age_of(&mut self, task: TaskId, table: &Table, first: usize) -> Nanos {
         let now = self.now;
         let Some(entry) = self.entry(task, table) else {
@@ -92,8 +92,9 @@ impl Ages {
         oldest.map_or(0, |&(time, _)| now.saturating_sub(time))
     }
 
-    /// Notes the end of a mailbox at the time of this census. The end is the number that the
-    /// mailbox's next message gets. `first` is the number of the oldest message in the mailbox.
+    /// Records `end`, the end of a mailbox at the time of this census: the sequence number that the
+    /// mailbox's next message gets. `first` is the sequence number of the oldest message in the
+    /// mailbox.
     pub(super) fn note(&mut self, task: TaskId, table: &'static Table, first: usize, end: usize) {
         let now = self.now;
         if self.entry(task, table).is_none() {

@@ -22,8 +22,8 @@ struct Turns {
     /// Number of turns that have left their workers so far, in order to block.
     left: u64,
     /// For each turn that is away: the kind of its task, and the time when the turn left its
-    /// worker. The key is the number of the turn, so the turn that has been away longest comes
-    /// first.
+    /// worker. The key is the sequence number that [`TurnsAway::leave`] has returned, so the turn
+    /// that has been away longest comes first.
     away: BTreeMap<u64, (&'static Table, Nanos)>,
 }
 
@@ -34,7 +34,8 @@ impl TurnsAway {
     }
 
     /// Counts a turn that leaves its worker, because the turn begins to block. `table` is the
-    /// function table of the turn's task. Returns the number of the turn.
+    /// function table of the turn's task. Returns the sequence number of the turn among the turns
+    /// that have left their workers.
     pub(super) fn leave(&self, table: &'static Table, now: Nanos) -> u64 {
         let mut turns = self.turns();
         turns.left += 1;

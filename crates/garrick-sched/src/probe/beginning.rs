@@ -2,17 +2,17 @@
 
 use crate::world::Nanos;
 
-/// Time at which an activation began, and the number of this activation. Both are in one word, so
-/// that a reader always gets the time and the number of the same activation.
+/// Time at which an activation began, and the sequence number of this activation. Both are in one
+/// word, so that a reader always gets the time and the sequence number of the same activation.
 ///
 /// ```text
 ///   63 ...... 16   15 ........ 0
 ///   microseconds   number of the activation, modulo 65,536
 /// ```
 ///
-/// The word contains only the low bits of the number of the activation. They suffice: the last
-/// timed activation is in the current gap or in the previous one. (A gap is a group of fewer than
-/// 65,536 activations of which one is timed.)
+/// The word contains only the low bits of the sequence number. They suffice: the last timed
+/// activation is in the current gap or in the previous one. (A gap is a group of fewer than 65,536
+/// activations of which one is timed.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Beginning(u64);
 

@@ -1,5 +1,6 @@
 //! The census of a worker. In a census, the worker counts the messages in the mailboxes of its
-//! tasks, and lists the tasks that stand out: those with the longest mailboxes, and the busiest.
+//! tasks, and lists the tasks that stand out: those with the longest mailboxes, those with the
+//! oldest messages, and the busiest tasks.
 //!
 //! Only the worker can read these mailboxes. So a thread that takes a sample reads the results of
 //! the last census, and requests the next census. The worker takes the next census after its
@@ -21,9 +22,9 @@ use crate::world::Nanos;
 /// at most about 0.2 ms.
 pub(crate) const CENSUS_MAX: usize = 2_048;
 
-/// Number of waiting messages above which a counted task represents only itself. A task cannot
-/// handle more messages in one activation. So after each of its activations, a task with more
-/// messages is listed anyway.
+/// Length of a mailbox above which a counted task represents only itself. An activation handles at
+/// most this number of messages. So each activation of a task with a longer mailbox leaves
+/// messages, and the task is listed at the end of the activation, even without a census.
 const HEAVY: u64 = 256;
 
 /// Requests for censuses (counts of waiting messages) of one worker, and the results of these
@@ -152,7 +153,7 @@ impl Tally {
     }
 
     /// Lists a task if its mailbox is among the longest. The last activation of the task has left
-    /// `waiting` messages. `first` is the number of the oldest of them.
+    /// `waiting` messages. `first` is the sequence number of the oldest of these messages.
     pub(super) fn put(
         &self,
         task: TaskId,

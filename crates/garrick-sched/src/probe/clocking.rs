@@ -14,8 +14,9 @@ pub(super) const GAP_MAX: u64 = 256;
 /// turn is measured again at first, and then fewer and fewer turns.
 const LONG: Nanos = 50_000;
 /// Divisor, in nanoseconds. If at least [`LONG`] nanoseconds have passed between two measured
-/// turns, this time divided by `SHARE_OF` is the new value of [`Clocking::share`], unless
-/// [`GAP_SHARE`] is larger. So measuring takes at most a few percent of the time.
+/// turns, this time divided by `SHARE_OF` is the new value of [`Clocking::share`]. The value is
+/// limited to the range from [`GAP_SHARE`] to [`SHARE_MAX`]. So measuring takes at most a few
+/// percent of the time.
 const SHARE_OF: Nanos = 8_000;
 /// Upper limit of [`Clocking::share`]: the number of turns after which a gap (a group of turns of
 /// which one is measured) becomes longer by one.

@@ -16,12 +16,13 @@ use super::top::Found;
 use crate::cell::Table;
 use crate::world::Nanos;
 
-/// Indices of the counters in [`LaneReader::rare`].
+/// Index of the number of turns in [`LaneReader::rare`]. The constants below are the indices of the
+/// other counters.
 pub(super) const TURNS: usize = 0;
 pub(super) const PARKS: usize = 1;
 pub(super) const PARKED: usize = 2;
-/// Index of the counter with the time at which the worker fell asleep, plus 1 ns. The counter is 0
-/// while the worker is awake.
+/// Index of the counter that contains the time at which the worker fell asleep, plus 1 ns. The
+/// counter is 0 while the worker is awake.
 pub(super) const SINCE: usize = 3;
 pub(super) const PUBLISHED: usize = 4;
 pub(super) const CLAIMED: usize = 5;
@@ -39,7 +40,7 @@ pub(super) struct Counted {
     pub(super) ready: AtomicU64,
     /// Histogram of the times that messages have waited.
     pub(super) waits: Counters,
-    /// Number of activations of the worker when it last fell asleep.
+    /// Number of activations that the worker had begun when it last fell asleep.
     pub(super) rested: AtomicU32,
     /// Number of times that the worker has noticed a long activation which was not timed.
     pub(super) surprises: AtomicU64,

@@ -18,8 +18,9 @@ use crate::world::Nanos;
 /// since that reading. Otherwise, the clock is read again.
 pub(crate) struct Gauge {
     clocking: Clocking,
-    /// Total duration of the measured activations that have ended. The clock of `clocking` stops
-    /// between these activations, so that it does not count other activations.
+    /// Total duration of the measured activations that have ended. `clocking` gets times that are
+    /// counted from this sum instead of the times of the clock. So `clocking` does not count the
+    /// time between measured activations.
     inside: Cell<Nanos>,
     activation: Cell<Option<Activation>>,
     found: RefCell<Found>,
@@ -160,9 +161,9 @@ impl Gauge {
         self.activation.set(Some(activation));
     }
 
-    /// Begins `count` turns. If the first of them was selected for measurement, begins to measure
-    /// it, and calls `kind`, which returns the kind of its message. `turns` is the number of turns
-    /// of the worker so far.
+    /// Begins `count` turns. If the first of these turns must be measured, begins to measure it. In
+    /// this case, calls `kind`, which returns the kind of the turn's message. `turns` is the number
+    /// of turns of the worker so far.
     pub(crate) fn turns_begin(
         &self,
         count: u64,

@@ -15,7 +15,7 @@ use crate::world::Nanos;
 /// kinds are counted separately. Kinds for which the search finds no place are counted together.
 const KINDS_MAX: usize = 256;
 
-/// Index of the place for all kinds that have no place of their own. The indices of all other
+/// Index of the place that all kinds without a separate place share. The indices of all other
 /// places are smaller.
 pub(super) const OTHERS: usize = 2 * KINDS_MAX;
 
@@ -177,9 +177,9 @@ impl Kinds {
         }
     }
 
-    /// Returns the counters for the tasks with the function table `table`. Each kind of task has a
-    /// second table, for tasks that are watched, with counters of its own. A sample adds the
-    /// counters of both tables.
+    /// Returns the counters for the tasks with the function table `table`. A kind of task has two
+    /// function tables: one for tasks that are watched, and one for all other tasks. Each table has
+    /// separate counters here. A sample adds up the counters of both tables.
     #[inline]
     pub(super) fn of(&self, table: &'static Table) -> &Kind {
         self.at(self.place_of(table))

@@ -153,23 +153,23 @@ impl Lane {
         }
     }
 
-    /// Returns the number of the activation that the worker must time next, by [`Lane::begin`] and
-    /// [`Lane::end`]. Returns `None` if kinds of tasks are not counted.
+    /// Returns the sequence number of the activation that the worker must time next, by
+    /// [`Lane::begin`] and [`Lane::end`]. Returns `None` if kinds of tasks are not counted.
     #[inline]
     pub(crate) fn due(&self) -> Option<u32> {
         self.books.as_ref().map(|books| books.ledger.due())
     }
 
-    /// Selects the next activation for timing. Replaces the activation that was selected before,
-    /// because there was no cell to run in it.
+    /// Selects the activation with the number `picks + 1` for timing. Replaces the activation that
+    /// was selected before, because it did not take place: there was no cell to run.
     pub(crate) fn postpone(&self, picks: u32) {
         if let Some(books) = &self.books {
             books.ledger.postpone(picks);
         }
     }
 
-    /// Subtracts one from the count of activations, because there was no cell to run in the last
-    /// one.
+    /// Subtracts one from the count of activations since the last timed one, because the last
+    /// activation did not take place: there was no cell to run.
     pub(crate) fn skip(&self) {
         if let Some(books) = &self.books {
             books.ledger.skip();
@@ -283,8 +283,8 @@ impl Lane {
     }
 
     /// Lists a task if its mailbox is among the longest. `left` describes the messages that the
-    /// last activation of the task has left in the mailbox: the number of the oldest message, and
-    /// how many messages there are.
+    /// last activation of the task has left in the mailbox: the sequence number of the oldest
+    /// message, and how many messages there are.
     pub(crate) fn left_waiting(
         &self,
         table: &'static Table,
@@ -454,8 +454,9 @@ impl Books {
     }
 
     /// Returns the number of slow turns of a timed activation. If the activation has several turns,
-    /// counts those turns that another thread has seen running for at least [`SLOW_TURN`]. If no
-    /// other thread has seen any, uses the average duration of the turns.
+    /// and other threads have seen the activation running at least twice, counts the turns that
+    /// these threads have seen running for at least [`SLOW_TURN`]. Otherwise uses the average
+    /// duration of the turns: counts all of them, or none.
     fn slow_turns(&self, timed: &Timed, picks: u32) -> u64 {
         let turns = timed.turns.max(1);
         let seen = self.sights().take(picks.wrapping_sub(1), picks);
@@ -568,7 +569,8 @@ mod tests {
 
     /// Duration of a quick activation in these tests.
     const QUICK: Nanos = 100;
-    /// Simulated time between two checks of which activation runs.
+    /// Simulated time between two glances. At a glance, another thread reads which activation is
+    /// running.
     const GLANCE: Nanos = 1_000_000;
 
     /// Number of activations between two checks for long activations.
@@ -578,8 +580,8 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u8>(nothing_to_drop);
 
-    /// A lane (the counters of one worker) with a simulated clock. If `glances` is true, another
-    /// thread is simulated, which checks from time to time which activation runs.
+    /// A lane (the counters of one worker) with a simulated clock. If `glances` is true, also
+    /// simulates another thread, which regularly reads which activation is running.
     struct Simulated {
         lane: Lane,
         reader: LaneReader,

@@ -59,8 +59,8 @@ impl Lanes {
     }
 
     /// Counts a turn that leaves its worker, because the turn begins to block. `table` is the
-    /// function table of the turn's task. Returns the number of the turn if kinds of tasks are
-    /// counted.
+    /// function table of the turn's task. If kinds of tasks are counted, returns the sequence
+    /// number of the turn among the turns that have left their workers.
     pub(crate) fn leave(&self, table: &'static Table, now: impl FnOnce() -> Nanos) -> Option<u64> {
         let away = self.away.as_ref()?;
         Some(away.leave(table, now()))
@@ -116,7 +116,7 @@ impl Lanes {
     }
 
     /// Returns the counters of the workers, in the order of their indices. `running` returns the
-    /// activation of a worker. `clock` returns the time, and is called after each call of
+    /// activation of a worker. `clock` returns the time, and is called after all calls of
     /// `running`.
     pub(crate) fn workers(
         &self,

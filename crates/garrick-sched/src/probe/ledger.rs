@@ -46,14 +46,14 @@ const BUDGET_MAX: Nanos = 256 * COST;
 const BUDGET_ALL: Nanos = 16 * COST;
 /// Upper limit of the mean number of activations from one timed activation to the next.
 pub(super) const GAP_MAX: u64 = 4_096;
-/// Minimum excess time of a gap that contains a long activation. A gap consists of the activations
-/// from one timed activation to the next. The excess time is the time by which the gap exceeds its
-/// usual duration.
+/// Threshold for the excess time of a gap: the time by which the gap exceeds its usual duration. A
+/// gap with at least this excess time contains a long activation. A gap consists of the activations
+/// from one timed activation to the next.
 const LONG: Nanos = 60_000;
-/// Minimum excess time of a gap whose activations count as long if another thread has seen them
-/// running. A gap consists of the activations from one timed activation to the next. The excess
-/// time is the time by which the gap exceeds its usual duration. If the excess time is shorter, the
-/// other thread may have seen quick activations.
+/// Threshold for the excess time of a gap: the time by which the gap exceeds its usual duration. In
+/// a gap with at least this excess time, the activations that another thread has seen running count
+/// as long. If the excess time is shorter, the other thread may have seen quick activations. A gap
+/// consists of the activations from one timed activation to the next.
 const SEEN: Nanos = 1_000_000;
 /// Upper limit of the time that is not counted for any kind of task yet (the pool). Time that a
 /// timed activation represents, but that the pool could not provide yet, is owed to the kind of the
@@ -189,10 +189,10 @@ pub(super) struct Ledger {
     /// Work that the recently timed activations of each kind represent. A full pool of uncounted
     /// work is divided among the kinds in the ratio of this work.
     recent: RefCell<Entries>,
-    /// Time of the work that was counted since the entries of `recent` were last halved.
+    /// Total duration of the pages that were added to `recent` since its entries were last halved.
     faded: Cell<Nanos>,
-    /// Times of the long activations that were timed, by kind of task. The first list is for
-    /// activations shorter than [`SEEN`], the second list for the others.
+    /// Times that were counted for long activations, by kind of task. The first list is for times
+    /// shorter than [`SEEN`], the second list for the others.
     long: RefCell<[Entries; 2]>,
 }
 
@@ -233,7 +233,7 @@ impl Ledger {
         self.gap.get()
     }
 
-    /// Returns the number of the activation that is timed next.
+    /// Returns the sequence number of the activation that is timed next.
     pub(super) fn due(&self) -> u32 {
         self.due.get()
     }
@@ -244,7 +244,8 @@ impl Ledger {
         self.due.set(picks.wrapping_add(1));
     }
 
-    /// Subtracts one from the count of activations, because the last activation did not take place.
+    /// Subtracts one from the number of activations in the open gap (the activations since the last
+    /// timed one), because the last activation did not take place.
     pub(super) fn skip(&self) {
         let since = self.since.get();
         self.since.set(Point {
@@ -259,9 +260,9 @@ impl Ledger {
         self.idled.set(true);
     }
 
-    /// Records that the worker goes to sleep, and divides the collected work among the kinds of
-    /// tasks. `sighted` returns the activations that another thread has seen running since the last
-    /// timed activation.
+    /// Records that the worker goes to sleep or pauses, and divides the collected work among the
+    /// kinds of tasks. `sighted` returns the activations that another thread has seen running since
+    /// the last timed activation.
     pub(super) fn rests(
         &self,
         at: Point,
@@ -312,8 +313,8 @@ impl Ledger {
     }
 
     /// Counts a timed activation that ended at `at`. If an untimed activation since the previous
-    /// timed activation was long, calls `sighted`. This function returns the activations that
-    /// another thread has seen running since then.
+    /// timed one was long, calls `sighted`. The function `sighted` returns the activations that
+    /// another thread has seen running since the previous timed one.
     pub(super) fn timed(
         &self,
         timed: Timed,
@@ -416,16 +417,16 @@ impl Ledger {
         self.budget.set(budget.min(BUDGET_MAX as i64));
     }
 
-    /// Updates the mean duration of an activation. A duration much longer than the mean has little
-    /// weight.
+    /// Updates the mean duration of an activation by the duration `each`. If `each` is more than
+    /// twice the mean, uses twice the mean instead of `each`.
     fn learn(&self, each: f64) {
         let mean = self.mean.get();
         let most = if mean == 0.0 { each } else { 2.0 * mean };
         self.mean.set(mean + (each.min(most) - mean) / 16.0);
     }
 
-    /// Adds the work that a timed activation represents to the current page (a period of time). At
-    /// the end of a page, its work is divided among the kinds of tasks.
+    /// Adds `work` to the current page (a period of time). A timed activation represents this work.
+    /// If the current page is already divided among the kinds of tasks, begins another page.
     fn add_timed(&self, place: usize, work: Work, now: Nanos) {
         let page = &mut *self.page.borrow_mut();
         if page.is_done || page.timed == 0 {
@@ -640,7 +641,8 @@ impl Ledger {
 
     /// Reduces the pool (the work that is not counted for any kind of task yet) to at most `most`.
     /// Divides the removed work among the kinds of the recently timed activations, or drops it if
-    /// there are none. Returns the rest of the pool.
+    /// there are none. If there is only one such kind, all work of the pool goes to this kind.
+    /// Returns the rest of the pool.
     fn drain(&self, pool: Work, most: Work, post: &mut impl FnMut(Posted)) -> Work {
         let recent = self.recent.borrow();
         let most = match recent.len() {

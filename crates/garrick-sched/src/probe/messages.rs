@@ -115,8 +115,8 @@ impl Messages {
     }
 }
 
-/// Adds turns to the sample of the kind of message with this name. If there are too many names,
-/// adds the turns to the sample of all other messages.
+/// Adds `more` to the sample with this name, which stands for a kind of message. If there are too
+/// many names, adds `more` to the sample of all other messages.
 pub(super) fn add(samples: &mut Vec<MessageSample>, name: &'static str, more: Measured) {
     let place = samples.iter().position(|known| known.name == name);
     let is_new = place.is_none() && name != MessageSample::OTHER;

@@ -177,7 +177,7 @@ pub struct AwaySample {
     pub longest: Nanos,
 }
 
-/// A task that stands out, because it has a long mailbox or because it is busy.
+/// A task that stands out, because it has a long mailbox or an old message, or because it is busy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskSample {
@@ -190,14 +190,15 @@ pub struct TaskSample {
     pub label: Option<Arc<str>>,
     /// Identity of the task. After this task has ended, a new task may get the same identity.
     pub task: TaskId,
-    /// Number of messages in the mailbox of the task. 0 if the task was listed only because it was
-    /// busy. Messages that wait elsewhere, such as in a priority mailbox, are not counted.
+    /// Number of messages in the mailbox of the task. 0 if the task is not among the tasks of its
+    /// worker with the longest mailboxes. Messages that wait elsewhere, such as in a priority
+    /// mailbox, are not counted.
     pub waiting: u64,
     /// Minimum time in nanoseconds for which the oldest message in the mailbox has waited. The true
     /// time may be longer, because only some messages are measured. 0 if the time is unknown.
     pub oldest: Nanos,
     /// Estimated time in nanoseconds for which the task ran in the period [`TaskSample::over`]. 0
-    /// if the task was listed only because of its mailbox.
+    /// if the task is not among the busiest tasks of its worker.
     pub busy: Nanos,
     /// Length in nanoseconds of the period in which `busy` was measured. After each sample, the
     /// worker of the task counts the messages in the mailboxes of all its tasks (a *census*). The

@@ -71,8 +71,8 @@ impl Sight {
         self.running.turn.saturating_sub(self.first_turn) + 1
     }
 
-    /// Returns true if the number of the activation is larger than `since` and at most `to`. The
-    /// numbers wrap around.
+    /// Returns true if the activation has a sequence number after `since` and up to `to`. The
+    /// sequence numbers wrap around.
     fn is_in(&self, since: u32, to: u32) -> bool {
         let number = self.running.picks.wrapping_sub(since).wrapping_sub(1);
         number < to.wrapping_sub(since)

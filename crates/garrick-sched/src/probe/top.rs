@@ -106,7 +106,7 @@ impl Highest {
 #[derive(Default)]
 pub(super) struct Busiest {
     list: Vec<Listed>,
-    /// Index of the task that runs now, in `list`.
+    /// Index in `list` of the task that runs now.
     current: usize,
     /// True if some listed task may have no label yet, because it was not running when it was
     /// listed.
@@ -310,8 +310,8 @@ impl Outstanding {
     }
 
     /// Returns the samples of the tasks with the longest mailboxes, of those with the oldest
-    /// messages, and of the busiest tasks. The task with the longest mailbox comes first. Calls the
-    /// functions that return the names of the tasks, which are foreign code.
+    /// messages, and of the busiest tasks. The task with the longest mailbox comes first. Calls
+    /// foreign code: the functions that return the names of the tasks.
     pub(super) fn samples(mut self) -> Vec<TaskSample> {
         let least_busy = self.amount_below(|sample| sample.busy);
         let least_old = self.amount_below(|sample| sample.oldest);

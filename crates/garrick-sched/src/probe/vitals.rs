@@ -87,8 +87,8 @@ impl Vitals {
         }
     }
 
-    /// Counts a task that has begun. Calls `add` with the tasks that must be added to the counters
-    /// now.
+    /// Counts a task that has begun. Calls `add` with the counts that must be added to the counters
+    /// of the kinds now.
     #[inline(always)]
     pub(crate) fn begin(&self, table: &'static Table, add: impl FnMut(Lives)) {
         if self.are_counted && !self.begun.counts(table) {
@@ -104,7 +104,7 @@ impl Vitals {
         }
     }
 
-    /// Removes all collected tasks, and passes them to `add`.
+    /// Passes all collected counts to `add`, and begins again at 0.
     #[inline]
     pub(crate) fn settle(&self, add: impl FnMut(Lives)) {
         if !self.begun.is_empty() || !self.ended.is_empty() {

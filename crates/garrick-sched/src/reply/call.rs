@@ -45,7 +45,8 @@ enum Waits {
     /// The caller is a future. The thread that polls this future can run the asked task itself. The
     /// thread can also do other work before it polls the future again.
     Pending,
-    /// The thread blocks for a limited time. It must not run the task, which could take longer.
+    /// The thread blocks for a limited time. The thread must not run the task, because that could
+    /// take longer.
     Elsewhere,
 }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A circle of tasks that are waiting for each other's answers. No task answers before it has the
 /// answer of the next task. So without a timeout, all of them wait forever.
 ///
-/// A `Circle` is stored as a number. A table contains the names of its tasks until the process
-/// exits. Equal circles share one entry of the table.
+/// A `Circle` is stored as a number: the index of an entry in a table. The entry contains the names
+/// of the circle's tasks, and is kept until the process exits. Equal circles share one entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Circle(u16);
 

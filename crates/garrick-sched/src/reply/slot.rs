@@ -297,8 +297,8 @@ impl<V> Slot<V> {
     /// Leaves a slot that has a value. Called by the asker.
     ///
     /// # Safety
-    /// The caller is the asker. It has read the state `seen`, which is `WAKING` or `READY`, with
-    /// Acquire.
+    /// The caller is the asker. It has read the state `seen` with Acquire. `seen` is `WAKING` or
+    /// `READY`.
     unsafe fn leave_full(&self, seen: u32) -> Left<V> {
         debug_assert!(seen == WAKING || seen == READY, "an asker leaves once");
         // SAFETY: the value was published, and is moved out once.
@@ -319,7 +319,8 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Writes to all fields of the slot in a loom model, as the next user of the block does.
+    /// Simulates writes to the waker and to the value in a loom model, because the next user of the
+    /// block writes there.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn touch_all(&self) {
         self.waker.with_mut(|_| {});

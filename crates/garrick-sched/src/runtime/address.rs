@@ -316,8 +316,9 @@ impl<M: 'static> Address<M> {
     /// Asks the worker of the task for the state of the task. Does not wait.
     ///
     /// The worker answers between two activations. No turn runs for the answer, and the order of
-    /// the messages stays as it is. Returns [`Looking::Unknown`] during a turn, because the answer
-    /// would come only after the turn, and for a [`door`](crate::door()) without a task behind it.
+    /// the messages stays as it is. The result is [`Looking::Unknown`] for a
+    /// [`door`](crate::door()) without a task behind it. The result is also [`Looking::Unknown`]
+    /// during a turn, because the answer would come only after the turn.
     #[doc(hidden)]
     pub fn look(&self) -> Look {
         if let Some(door) = door_of(self.cell) {

@@ -42,7 +42,8 @@ impl<M> fmt::Display for TrySendError<M> {
 impl<M> std::error::Error for TrySendError<M> {}
 
 impl<M: 'static> Address<M> {
-    /// Returns the [`Room`] that limits the mailbox, if it is stored in the cell of the task.
+    /// Returns the [`Room`] that limits the mailbox, if this room is stored in the cell of the
+    /// task.
     fn own_room(&self) -> Option<&Arc<Room>> {
         let cell = self.cell();
         // SAFETY: it is bounded, and we hold a reference.

@@ -179,7 +179,8 @@ impl Worker {
     }
 
     /// Sends a message for which the turn has already taken a place in the mailbox. If the message
-    /// is refused, the turn keeps the place for another message.
+    /// is refused, the place is free again: another message of the turn can use it, or the place is
+    /// given back to the mailbox.
     #[inline(always)]
     pub(super) fn send_in_place<M: 'static>(
         &self,

@@ -42,8 +42,8 @@ pub(crate) fn tick() {
     TICK.fetch_add(1, Relaxed);
 }
 
-/// Returns the tick: a count that lookouts (threads that watch workers) increment. The tick is 0 as
-/// long as nothing is measured.
+/// Returns the tick: a count that lookouts (threads that watch workers) increment. The tick is 0
+/// until a lookout runs for the first time.
 #[inline]
 pub(crate) fn now() -> u64 {
     TICK.load(Relaxed)

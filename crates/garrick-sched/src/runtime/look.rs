@@ -16,7 +16,8 @@ pub struct Seen {
     pub waiting: Option<u64>,
     /// State of the task.
     pub standing: Standing,
-    /// [Label](crate::Task::label) of the task. `None` if the task has no label, or is in use.
+    /// [Label](crate::Task::label) of the task. `None` if the task has no label, or if one of its
+    /// turns has begun and not ended.
     pub label: Option<String>,
 }
 

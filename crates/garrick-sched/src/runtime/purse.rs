@@ -147,8 +147,8 @@ impl Purse {
         }
     }
 
-    /// Makes the entry of `room` the last entry of [`Purse::held`]. Adds an entry if `room` has
-    /// none.
+    /// Makes the entry of `room` the last entry of [`Purse::held`]. Adds an entry if the search
+    /// finds none.
     fn turn_to<'a>(&self, held: &'a mut Vec<Held>, room: &Room) -> &'a mut Held {
         self.used.set(true);
         self.note_left(held);
