@@ -11,9 +11,9 @@
 //! - each resting stage can continue only if a channel of the loop changes. A stage that a timer, a
 //!   future, or a channel that leads out of the loop could wake keeps the loop running.
 //!
-//! From then on nothing can change in the loop. Only a stage of the loop could wake a resting
-//! stage, and no stage is working. Conversely, a message that is still circulating prevents the
-//! standstill. Such a message is either in a channel, so that its reader is woken, or held by a
+//! From the standstill on, nothing can change in the loop. Only a stage of the loop could wake a
+//! resting stage, and no stage is working. Conversely, a message that is still circulating prevents
+//! the standstill. Such a message is either in a channel, so that its reader is woken, or held by a
 //! stage that is working. So messages circulate until they leave the loop, and no thread has to
 //! poll for the standstill.
 //!
@@ -29,8 +29,8 @@
 //!
 //! Each stage of a loop records whether it rests or works, under a lock of the loop. So the last
 //! stage to rest sees that all others are resting. A stage is marked as working before it takes a
-//! step, and thus before it sends values. Stages outside all loops are not recorded, but check the
-//! loops when they end.
+//! step, and thus before it sends values. The states of stages outside all loops are not recorded.
+//! When such a stage ends, it checks the loops.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,9 +47,9 @@ pub(crate) type Loops = Arc<[Loop]>;
 pub(crate) struct Loop {
     /// Sorted indices of the channels between stages of the loop.
     inside: Vec<u32>,
-    /// Channels that lead into the loop.
+    /// Indices of the channels that lead into the loop from outside.
     entering: Vec<u32>,
-    /// Channels inside the loop that are marked as feedback.
+    /// Indices of the channels inside the loop that are marked as feedback.
     feedback: Vec<u32>,
     /// Time for which the loop may continue after the sources are stopped.
     grace: Nanos,

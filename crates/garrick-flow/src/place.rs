@@ -13,7 +13,7 @@ thread_local! {
     };
 }
 
-/// Returns the unique id of the calling thread, which is not 0.
+/// Returns the unique id of the calling thread. The id is never 0.
 pub(crate) fn thread() -> u32 {
     THREAD.with(|thread| *thread)
 }

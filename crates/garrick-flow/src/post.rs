@@ -35,9 +35,9 @@ pub(crate) enum Wake {
     Panic,
 }
 
-/// Maximum number of steps for which a stage delays the wake-up of another stage. In these steps,
-/// the stage handles a few batches, which are worth a thread switch. With more steps, the other
-/// stage would wait too long if the steps are slow.
+/// Maximum number of steps for which a stage delays the wake-up of another stage. A few batches of
+/// values are worth a thread switch. If the steps are slow, a larger number would make the other
+/// stage wait too long.
 const HELD_STEPS_MAX: u32 = 8;
 
 thread_local! {

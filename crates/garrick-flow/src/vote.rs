@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A vote locks a mutex, but only after a stop was requested, and only if a stage changes its vote.
-//! Before a stop is requested, a step only reads a flag that no thread writes.
+//! Until a stop is requested, each step only reads a flag. No thread writes this flag before the
+//! request.
 
 use std::sync::atomic::{
     AtomicBool,
@@ -41,8 +42,8 @@ pub(crate) struct Ballot {
     /// and read by every step.
     asked: AtomicBool,
     /// True after all stages have agreed to the stop, or a thread has overruled the vetoes. Written
-    /// by the thread that casts the last vote, requests the stop when all stages have ended, or
-    /// overrules the vetoes. Read by every step of a source.
+    /// by the thread that completes the agreement: by casting the last vote, by requesting the stop
+    /// when all stages have ended, or by overruling the vetoes. Read by every step of a source.
     agreed: AtomicBool,
     /// The votes, indexed by the ids of the stages.
     votes: Mutex<Vec<Vote>>,

@@ -103,15 +103,15 @@ const NONE: usize = usize::MAX;
 struct Search {
     /// Position of each stage in the order in which the search has found the stages, or [`NONE`].
     found: Vec<usize>,
-    /// For each stage, the smallest known position of a stage on the stack that can be reached from
-    /// this stage.
+    /// For each stage, the smallest known value of `found` among the stages that are on the stack
+    /// and can be reached from this stage.
     low: Vec<usize>,
     /// The result: the component of each stage, or [`NONE`].
     components: Vec<usize>,
     /// The stack: stages that the search has found, but that are not in a component yet.
     stack: Vec<usize>,
-    /// Path from the first stage to the current one. Each entry is a stage, and how many of its
-    /// edges were followed.
+    /// Path from the first stage to the current one. Each entry contains a stage and the number of
+    /// its edges that were followed.
     path: Vec<(usize, usize)>,
     /// Number of stages that the search has found.
     count: usize,

@@ -3,7 +3,7 @@
 /// The type of an event, and the version of the event's encoding. The user chooses both numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct EventKind {
-    /// Number of the type of the event or state.
+    /// Number that identifies the type of the event or of the saved state.
     pub tag: u16,
     /// Version of the encoding.
     pub version: u16,
@@ -12,7 +12,7 @@ pub struct EventKind {
 /// An event of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Event<'a> {
-    /// Number of the event. The first event of a journal has the number 1.
+    /// Sequence number of the event in its journal. The first event of a journal has the number 1.
     pub number: u64,
     /// Type and version of the event.
     pub kind: EventKind,

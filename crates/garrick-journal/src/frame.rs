@@ -11,7 +11,8 @@ use std::str;
 
 use crate::event::{Event, EventKind};
 
-/// Number of bytes in a frame that precede the byte with its kind.
+/// Size in bytes of the head of a frame: the length and the checksum, which precede the frame's
+/// kind.
 const HEAD_BYTES: usize = 8;
 
 const EVENT: u8 = 1;
@@ -45,7 +46,7 @@ pub(crate) enum Frame<'a> {
 /// The frame at the end of a group of events that were appended together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Commit {
-    /// Number of the group.
+    /// Sequence number of the group in the log.
     pub(crate) group: u64,
     /// Position of the group's first frame in the segment.
     pub(crate) start: u32,
@@ -103,7 +104,7 @@ impl Frame<'_> {
     }
 }
 
-/// Returns the maximum size of a frame with a payload of `payload` bytes.
+/// Returns the size of an event frame whose payload has `payload` bytes.
 pub(crate) const fn event_bytes(payload: usize) -> usize {
     HEAD_BYTES + EVENT_BYTES + payload
 }
@@ -113,8 +114,8 @@ pub(crate) const fn commit_bytes() -> usize {
     HEAD_BYTES + COMMIT_BYTES
 }
 
-/// Returns the size of the frame whose head is at the beginning of `bytes`. Returns `None` if there
-/// are not enough bytes.
+/// Returns the size of the frame at the beginning of `bytes`, as the length field of the frame
+/// states it. Returns `None` if `bytes` ends within the length field.
 pub(crate) fn size_of(bytes: &[u8]) -> Option<usize> {
     let length = bytes
         .first_chunk()

@@ -27,7 +27,7 @@ pub struct Snapshot {
 pub struct Start {
     /// Number of the journal in the open log.
     pub journal: JournalId,
-    /// Number of the newest event, or 0 if there is none.
+    /// Sequence number of the newest event of the journal, or 0 if there is none.
     pub newest: u64,
     /// Number of the oldest event that can be read. If no event can be read, the number of the next
     /// event.
@@ -95,8 +95,8 @@ pub struct LogSample {
 ///   and [`Log::start`] return `Broken`, and [`Log::is_broken`] returns true. When the log is
 ///   opened again, each journal contains either all or none of its events in the group that was
 ///   being appended.
-/// - If a call panics, the journal undoes its turns, although it does not know what was appended.
-///   So after a panic, the log must be broken.
+/// - If a call of the log panics, the [`Journal`](crate::Journal) undoes the turns that it was
+///   writing, although it is unknown what was appended. So after a panic, the log must be broken.
 ///
 /// All methods may wait for the disk or for a server.
 ///
@@ -115,10 +115,12 @@ pub trait Log: Send + Sync + 'static {
     /// `None`.
     ///
     /// # Errors
-    /// Returns [`JournalError::Name`] if the name is not accepted by
-    /// [`check_name`](crate::check_name), [`JournalError::Broken`] if the newest events may be
-    /// unknown, [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be
-    /// read and the events that the snapshots cover were removed, and any I/O error.
+    /// Returns these errors, and any I/O error:
+    ///
+    /// - [`JournalError::Name`] if the name is not accepted by [`check_name`](crate::check_name).
+    /// - [`JournalError::Broken`] if the newest events may be unknown.
+    /// - [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be read and
+    ///   the events that the snapshots cover were removed.
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError>;
 
     /// Adds the next events of a journal to `events`, oldest first. The first of these events has
@@ -156,8 +158,8 @@ pub trait Log: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns [`JournalError::Conflict`] if there is no event with this number yet, or if there is
-    /// a snapshot with this or a greater number. Also returns any I/O error. Earlier snapshots and
-    /// all events remain.
+    /// a snapshot with this or a greater number. Also returns any I/O error. After an error, the
+    /// earlier snapshots and all events are still there.
     fn save(
         &self,
         journal: JournalId,

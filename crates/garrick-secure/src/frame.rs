@@ -37,8 +37,8 @@ pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 /// bytes fits into the first-level cache.
 const STEP_BYTES: usize = 8 * 1024;
 
-/// Number of sequence numbers that are tried before and after the expected number if the tag of a
-/// frame is wrong. This search distinguishes a replayed or early frame from a forged one.
+/// If the tag of a frame is wrong, this many sequence numbers below the expected one are tried, and
+/// as many above it. This search distinguishes a replayed or early frame from a forged one.
 const NEIGHBOURS: u64 = 256;
 
 /// The kind of a frame.
@@ -144,8 +144,8 @@ impl Keys {
     }
 }
 
-/// Returns true if `tag` is the tag of the frame with the number `sequence`. `hashed` is the state
-/// of the HMAC after the length and the body have been hashed.
+/// Returns true if `tag` is the tag of the frame with the sequence number `sequence`. `hashed` is
+/// the state of the HMAC after the length and the body have been hashed.
 fn is_tag(hashed: &Tagger, sequence: u64, tag: &[u8]) -> bool {
     let mut tagger = hashed.clone();
     tagger.update(&sequence.to_be_bytes());

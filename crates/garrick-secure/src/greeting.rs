@@ -49,7 +49,7 @@ pub struct Greeting {
 /// proof has not been checked yet.
 pub struct Proving {
     session: Session,
-    /// The proof that the peer must send.
+    /// HMAC whose tag is the proof that the peer must send.
     expected: Tagger,
     proof: [u8; PROOF_BYTES],
 }

@@ -1,11 +1,11 @@
 //! Time limits for the receipt of frames. The caller passes the current time, so this module needs
 //! no clock.
 //!
-//! The time limit of a frame begins when its first byte has arrived and the caller waits for more
-//! bytes. The time limit of silence begins when the caller begins to wait for a frame. Timers are
-//! never cancelled, but only the most recent timer counts. When this timer expires before the
-//! current wait has reached its time limit, a new timer is set. So a frame that arrives in time
-//! usually needs no timer of its own. The caller reads the clock once for each wait.
+//! The time limit for a frame starts when the first byte of the frame has arrived and the caller
+//! waits for more bytes. The time limit for silence starts when the caller begins to wait for a
+//! frame. Timers are never cancelled, but only the most recent timer counts. When this timer
+//! expires before the current wait has reached its time limit, a new timer is set. So most frames
+//! that arrive in time need no additional timer. The caller reads the clock once for each wait.
 
 use std::time::Duration;
 
@@ -40,7 +40,8 @@ pub(crate) struct Patience {
     /// Time at which the current timer expires. `None` if the timer has expired, or if no timer was
     /// set yet.
     rings: Option<Nanos>,
-    /// Number of timers that have been set so far.
+    /// Number of timers that have been set so far, which is also the number of the most recent
+    /// timer.
     alarms: u64,
 }
 
@@ -83,8 +84,9 @@ impl Patience {
         self.waiting = None;
     }
 
-    /// Handles an expired timer. Returns an error if the time limit of the current wait has been
-    /// reached. Otherwise returns a timer to set.
+    /// Handles the expiry of the timer with the number `number`. Returns an error if the time limit
+    /// of the current wait has been reached. Otherwise returns a timer to set for this wait.
+    /// Returns `None` if no wait is in progress, or if the timer is not the most recent one.
     pub(crate) fn ring(&mut self, number: u64, now: Nanos) -> Result<Option<Alarm>, Error> {
         if number != self.alarms {
             return Ok(None);

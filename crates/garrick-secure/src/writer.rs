@@ -16,8 +16,9 @@ pub(crate) enum Write {
         /// The reply to send when the transport has accepted the payload.
         written: Option<Reply<()>>,
     },
-    /// Announces that the writer is finished. After this message, only payloads that already have a
-    /// place in the queue may follow.
+    /// Announces that [`Writer::finish`] was called, or that all writers were dropped. After this
+    /// message, payloads may still follow from calls of [`Writer::send`] and [`Writer::try_send`]
+    /// that had already begun.
     Finish,
 }
 
@@ -37,8 +38,9 @@ struct Shared {
     address: Address<Write>,
     room: Arc<Room>,
     payload_bytes_max: u32,
-    /// Reply to the connection, which is sent by [`Writer::finish`], or dropped with the last clone
-    /// of the writer. `None` after it has been sent.
+    /// Reply that notifies the connection of the end of the payloads. [`Writer::finish`] sends the
+    /// reply. If `finish` is never called, the reply is dropped with the last clone of the writer,
+    /// which has the same effect. `None` after the reply has been sent.
     open: Mutex<Option<Reply<()>>>,
 }
 
@@ -114,7 +116,8 @@ impl Writer {
     }
 
     /// Announces that no more payloads will be sent. Payloads that were already sent are still
-    /// written. After this call, all clones reject payloads with [`Refused::Closed`].
+    /// written. After this call, all clones reject new payloads with [`Refused::Closed`]. Calls of
+    /// [`Writer::send`] that already wait for room are not rejected.
     pub fn finish(&self) {
         let open = self.shared.take_open();
         if let Some(open) = open {

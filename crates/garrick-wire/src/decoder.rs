@@ -236,7 +236,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         self.rest
     }
 
-    /// Sets the unread bytes to `rest`, which must be the end of the bytes that
+    /// Sets the unread bytes to `rest`, which must be a suffix of the bytes that
     /// [`peek`](Self::peek) has returned.
     #[inline]
     pub(crate) fn seek(&mut self, rest: &'a [u8]) {

@@ -37,7 +37,8 @@ pub struct Encoder<'a, C: ?Sized = ()> {
     /// Length to which the buffer is truncated when the encoder is dropped.
     keep: usize,
     depth_left: u32,
-    /// Bytes of memory that the decoder of the message will allocate.
+    /// Number of bytes of memory that the receiver will allocate to decode the values written so
+    /// far.
     memory: usize,
     limits: &'a Limits,
     context: &'a mut C,

@@ -141,7 +141,8 @@ impl WireError {
         }))
     }
 
-    /// Adds the field or message that contains the error to the error's path.
+    /// Adds an entry to the error's path: the field `field` of the type `of`, in which the error
+    /// occurred.
     #[cold]
     #[must_use]
     pub(crate) fn within(mut self, of: &'static str, field: &'static str) -> Self {

@@ -149,7 +149,8 @@ const fn hash(bytes: &[u8]) -> [u8; 8] {
     [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]]
 }
 
-/// Returns the byte at `index` of the padded input of SHA-256.
+/// Returns the byte at `index` of the input of SHA-256 with its padding, but without the length at
+/// the end.
 const fn padded(bytes: &[u8], index: usize) -> u32 {
     if index < bytes.len() {
         bytes[index] as u32
@@ -160,7 +161,8 @@ const fn padded(bytes: &[u8], index: usize) -> u32 {
     }
 }
 
-/// Returns the words into which SHA-256 expands a block: one word for each round.
+/// Returns the words into which SHA-256 expands the block with the index `block`: one word for each
+/// round. If `is_last` is true, the block ends with the length of the input.
 const fn schedule(bytes: &[u8], block: usize, is_last: bool) -> [u32; 64] {
     let mut words = [0; 64];
     let mut index = 0;

@@ -17,7 +17,8 @@ pub struct FieldReader<'d, 'a, C: ?Sized = ()> {
     input: &'d mut Decoder<'a, C>,
     /// Name of the message type, for errors.
     of: &'static str,
-    /// Number of the last field that was read or skipped. No field has the number 0.
+    /// Field number of the field that was read or skipped last. Before the first field, the value
+    /// is 0, which is not a field number.
     last: u32,
 }
 

@@ -191,7 +191,7 @@ impl<T> AsyncReceiver<T> {
 }
 
 /// Returns `Ready(true)` if the end on `side` has a value to take or a free slot, and
-/// `Ready(false)` if it will never have one again.
+/// `Ready(false)` if it will never have either again. Returns `Pending` in all other cases.
 fn look(line: &Line, side: Side) -> Poll<bool> {
     match line.look(side, 1) {
         Met::Yes => Poll::Ready(true),

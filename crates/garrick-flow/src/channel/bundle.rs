@@ -10,8 +10,8 @@ macro_rules! bundle {
     ($(#[$doc:meta])* $name:ident of $end:ident) => {
         $(#[$doc])*
         pub struct $name<T> {
-            /// The ends, ordered by the indices of their channels in the graph, which are
-            /// consecutive.
+            /// The ends, in the order of their channels in the graph. The indices of these channels
+            /// are consecutive.
             ends: Vec<$end<T>>,
             /// Index of the bundle's first channel in the graph.
             first: u32,

@@ -92,8 +92,9 @@ pub(crate) struct Line {
     pub(crate) taken: Watch,
     /// Number of sent batches of each size. Written by the sender, read by monitors.
     batches: TallyReader<SIZES>,
-    /// Number of times that the sending stage and the receiving stage went to sleep because of this
-    /// channel. Each entry is written only by its stage, and read by monitors.
+    /// For the sending stage and for the receiving stage, the number of times that the stage went
+    /// to sleep because of this channel. Each entry is written only by its stage, and read by
+    /// monitors.
     stalls: [AtomicU64; 2],
     /// The stages that have used the two ends of the channel so far.
     users: Mutex<[Option<StageId>; 2]>,
@@ -151,9 +152,10 @@ impl Line {
         }
     }
 
-    /// Returns the number of sent values minus the number of taken values. The two counters are a
-    /// little behind the ring buffer. A value can be taken before its sender has counted the value,
-    /// and its slot can be refilled before its receiver has counted the value.
+    /// Returns the number of sent values minus the number of taken values. The result is 0 if the
+    /// difference is negative, and at most the capacity. The two counters are a little behind the
+    /// ring buffer: the receiver can take a value before the sender has counted it, and the sender
+    /// can refill a slot before the receiver has counted the value that was in the slot.
     pub(crate) fn readable(&self) -> u64 {
         self.sent
             .count()
@@ -259,8 +261,9 @@ impl Line {
         quiet::drop(before);
     }
 
-    /// Wakes `waiter`, which was registered on `side`. A panic of a waker is caught, because the
-    /// caller may be unwinding already.
+    /// Wakes `waiter`, which was registered on `side`. If `waiter` is [`OUTSIDE`], calls the stored
+    /// waker of the end. A panic of this waker is caught, because the caller may be unwinding
+    /// already.
     pub(super) fn wake(&self, side: Side, waiter: StageId) {
         if waiter != OUTSIDE {
             return self.post.wake(waiter);

@@ -12,7 +12,7 @@ use crate::channel::Line;
 use crate::stage::{LastPanic, Outcome, WorkReader};
 use crate::wait::Lines;
 
-/// Properties of a stage that never change, and counters of the stage.
+/// The constant properties of a stage, and readers of its counters and of its last panic.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) team: String,
@@ -144,7 +144,8 @@ impl Monitor {
         &self.view.lines
     }
 
-    /// Returns the report of the graph. Call this method only after all stages have ended.
+    /// Returns the report of the graph. For a stage that has not ended yet, the report contains the
+    /// counters so far.
     pub(crate) fn report(&self) -> Report {
         let name_of = |stage| self.name_of(stage).to_owned();
         let failure = |(stage, message)| Failure {

@@ -7,7 +7,8 @@ pub enum StageState {
     Running,
     /// The stage has ended normally, or was dropped with its graph.
     Ended,
-    /// The stage has ended because of a panic. The text is the panic message.
+    /// The stage has failed: it panicked, or the graph ended it because of an error. The text is
+    /// the panic message or the error message.
     Failed(String),
 }
 

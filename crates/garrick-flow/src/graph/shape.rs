@@ -81,8 +81,8 @@ impl Shape {
         })
     }
 
-    /// Stores in each channel which stages use its two ends, creates the records of the graph's
-    /// loops, and stores the edges between the stages in `post`.
+    /// Stores in each channel the stages that have declared its two ends. Passes the edges between
+    /// the stages to `post`. Returns the loops of the graph.
     pub(super) fn open(self, post: &Post, lines: &Lines) -> Looped {
         for (line, users) in lines.iter().zip(&self.users) {
             for (side, user) in [Side::Sender, Side::Receiver].into_iter().zip(users) {
@@ -140,7 +140,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Adds a channel that leads to a stage of the loop.
+    /// Adds a channel that leads to a stage of the loop. `is_inside` is true if the channel also
+    /// comes from a stage of the loop.
     fn add(&mut self, line: &Line, is_inside: bool) {
         if !is_inside {
             self.entering.push(line.id);

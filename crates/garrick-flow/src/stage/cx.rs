@@ -29,7 +29,7 @@ impl Clock<'_> {
 pub struct Cx<'a> {
     /// Source of the current time.
     clock: Clock<'a>,
-    /// The graph that the stage is in.
+    /// State that the stage shares with the other stages of its graph.
     post: &'a Post,
     /// The stage's current vote and its restarts.
     desk: &'a mut Desk,

@@ -39,7 +39,7 @@ pub(crate) struct Desk {
     is_new: bool,
     /// Message of the panic before the last restart. Written by the steps, read by monitors.
     last_panic: LastPanic,
-    /// Message of the panic that a test has requested for the next step.
+    /// Message of the panic that a test or a simulation has requested for the next step.
     fault: Option<String>,
 }
 
@@ -108,7 +108,7 @@ impl Desk {
         self.set_fault(Some(CHOSEN_PANIC.to_owned()));
     }
 
-    /// Panics if a test has requested a panic.
+    /// Panics if a test or a simulation has requested a panic for this step.
     pub(crate) fn fail_on_demand(&mut self) {
         if let Some(words) = self.fault.take() {
             std::panic::panic_any(words);

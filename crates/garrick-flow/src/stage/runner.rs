@@ -24,7 +24,8 @@ pub(crate) enum Outcome {
     Done,
     /// The stage was dropped together with its graph before it had ended.
     Dropped,
-    /// The stage panicked with the contained message.
+    /// The stage panicked, or the graph ended it because of an error. Contains the panic message or
+    /// the error message.
     Panicked(String),
 }
 
@@ -48,20 +49,21 @@ pub(crate) struct Env {
     pub(crate) desk: Desk,
     /// Counters of the stage.
     pub(crate) work: Work,
-    /// Callback that is called once, after the stage has ended and was dropped.
+    /// Callback that is called once, after the stage has ended and its value has been dropped.
     pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
 }
 
 impl Env {
-    /// Reports the stage's state to its loop, if it is in one.
+    /// Reports the state `pace` of the stage to the loop that the stage is in. Does nothing if the
+    /// stage is in no loop.
     fn pace(&self, pace: Pace) {
         if let Some(number) = self.in_loop {
             self.loops[number].set(self.id, pace);
         }
     }
 
-    /// Checks whether a loop can stop now that this stage has ended. The stage may have been the
-    /// last one outside of the loop that could send into it.
+    /// Checks whether a loop can stop now that this stage has ended. This stage may have been the
+    /// last sender outside of that loop that had a channel into the loop.
     fn look_at_loops(&self) {
         for each in self.loops.iter() {
             each.look(&self.lines, &self.post);
@@ -73,7 +75,8 @@ impl Env {
 pub(crate) struct Runner<S: Stage> {
     /// The stage, or `None` after it has ended.
     stage: Option<S>,
-    /// The stage's graph, or `None` after the graph was notified of the end of the stage.
+    /// The parts of the graph that this runner uses. `None` after the graph was notified of the end
+    /// of the stage.
     env: Option<Env>,
     /// The condition for the next step, which the last step returned.
     wait: Wait,
@@ -100,13 +103,13 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Returns the stage's graph, unless the stage has ended.
+    /// Returns the parts of the graph that this runner uses. Returns `None` if the stage has ended.
     pub(crate) fn env(&mut self) -> Option<&mut Env> {
         self.env.as_mut()
     }
 
-    /// Checks whether the next step is due. A step is due if its condition is met, or if the stage
-    /// has to vote on stopping the graph.
+    /// Checks whether the next step is due. A step is due in these cases: its condition is met, the
+    /// stage has to vote on stopping the graph, or the stage is a source and must end.
     pub(crate) fn look(&self, now: impl Fn() -> Nanos) -> Verdict {
         let Some(env) = &self.env else {
             return Verdict::Done;
@@ -142,8 +145,9 @@ impl<S: Stage> Runner<S> {
         None
     }
 
-    /// Takes a step, even if none is due. Returns false if this was the last step, or if the stage
-    /// had already ended.
+    /// Takes a step, even if none is due. Returns false if the stage has failed or had already
+    /// ended. If the stage is a source and must end, takes no step and returns false. Returns true
+    /// after a step that returned [`Wait::done`].
     #[inline]
     pub(crate) fn step(&mut self, clock: Clock<'_>) -> bool {
         let (Some(stage), Some(env)) = (&mut self.stage, &mut self.env) else {

@@ -11,7 +11,7 @@ use crate::wait::Verdict;
 
 /// The task that runs a stage on a thread.
 pub(crate) struct StageTask<S: Stage> {
-    /// The stage.
+    /// Runs the steps of the stage.
     runner: Runner<S>,
     /// True while a [`Wake::Again`] is in flight. During this time, other messages have no effect.
     queued: bool,

@@ -13,9 +13,9 @@
 //! ```
 //!
 //! Readers see the time of the current activity before the activity ends. Each kind of activity has
-//! a stopwatch ([`Watch`]) in a single word, which runs while the stage has this activity. If the
-//! stopwatch runs, a reader adds the time that has passed according to its own clock. So the stage
-//! writes its stopwatches only when its activity changes.
+//! a stopwatch ([`Watch`]), which takes a single word and runs while the stage has this activity.
+//! If the stopwatch runs, a reader computes the time up to now by reading the clock itself. So the
+//! stage writes its stopwatches only when its activity changes.
 //!
 //! Busy time is wall-clock time: if the system gives the core to another thread meanwhile, the time
 //! of the other thread counts as well.

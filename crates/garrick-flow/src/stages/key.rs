@@ -60,7 +60,8 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// Returns the index of the channel that `key` belongs to, which is less than `channels`.
+/// Returns the index of the channel that `key` belongs to. The index is less than `channels`, the
+/// number of channels.
 #[inline]
 pub(super) fn channel_of(key: &impl Hash, channels: usize) -> usize {
     let mut hasher = KeyHasher::default();

@@ -22,8 +22,10 @@ pub struct Pipeline {
 }
 
 impl Graph {
-    /// Creates the stages of the graph as tasks of one node of a simulation. If a stage panics,
-    /// `on_failure` is called with its name and the reason.
+    /// Creates the stages of the graph as tasks of one node of a simulation. If a stage panics or
+    /// is restarted, or if a thread outside of the simulation wakes it, `on_failure` is called with
+    /// the stage's name and the reason. Panics that the simulation itself has caused are not
+    /// reported.
     ///
     /// # Errors
     ///

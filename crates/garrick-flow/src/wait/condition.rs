@@ -9,7 +9,7 @@ use crate::channel::{Line, Met, Side};
 use crate::post::StageId;
 
 /// The kind of thing that a sleeping stage waits for. If the stage waits for several kinds of
-/// things, the last of these variants counts.
+/// things, the kind that is declared last counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lack {
     /// Something other than a channel, such as a timer or a future.
@@ -24,9 +24,9 @@ pub(crate) enum Lack {
 /// A single condition of a [`Wait`](super::Wait).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
-    /// A condition on `len` channels with consecutive indices, the first of which is `first`. The
-    /// condition is met if at least `need` of these channels are ready. A channel is ready if the
-    /// end on `side` can take `count` values or fill `count` slots.
+    /// A condition on `len` channels with consecutive indices, beginning with the index `first`.
+    /// The condition is met if at least `need` of these channels are ready. A channel is ready if
+    /// the end on `side` can take `count` values or fill `count` slots.
     Ends {
         side: Side,
         /// Short form of the id of the graph that the channels belong to.
@@ -77,8 +77,8 @@ impl Condition {
         }
     }
 
-    /// Returns true if this is a condition on channels that is not met, and `is_inside` returns
-    /// true for all of its channels that are not ready.
+    /// Returns true if this condition refers to channels and is not met, and if `is_inside` returns
+    /// true for each of these channels that is not ready.
     pub(super) fn is_up_to(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Self::Ends { side, count, .. } = *self else {
             return false;
@@ -105,8 +105,8 @@ impl Condition {
         })
     }
 
-    /// Records that a stage goes to sleep because of this condition, in the counters of those
-    /// channels of the condition that are not ready.
+    /// Increments the stall counter of each channel of this condition that is not ready, because a
+    /// stage goes to sleep with this condition.
     pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Self::Ends { side, count, .. } = *self {
             let lines = self.lines(lines).iter();

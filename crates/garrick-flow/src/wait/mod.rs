@@ -168,9 +168,9 @@ impl Wait {
         Self::ends(side, (line.id, 1), 1, Some(line), count)
     }
 
-    /// Waits until `need` of the `len` channels with consecutive indices from `first` on are ready.
-    /// A channel is ready if the end on `side` can take `count` values or fill `count` slots. All
-    /// of these channels have the same capacity as `line`.
+    /// Waits until `need` of `len` channels are ready. The indices of these channels are
+    /// consecutive and begin with `first`. A channel is ready if the end on `side` can take `count`
+    /// values or fill `count` slots. All of these channels have the same capacity as `line`.
     fn ends(
         side: Side,
         (first, len): (u32, u32),
@@ -343,8 +343,8 @@ impl Wait {
         }
     }
 
-    /// Records that a stage goes to sleep with this `Wait`, in the counters of each channel that
-    /// keeps the stage waiting.
+    /// Increments the stall counter of each channel that keeps the stage waiting, because the stage
+    /// goes to sleep with this `Wait`.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {
             let conditions = terms.used().iter();

@@ -22,8 +22,9 @@ pub trait Store {
     fn clear(&mut self);
 }
 
-/// Defines a module with a test of each rule of [`Log`]. The expression returns the [`Store`] for a
-/// test, or `None` to skip the test. Each test has its own store. Needs the feature `conformance`.
+/// Defines a module with a test of each rule of [`Log`]. The expression after the name of the
+/// module returns the [`Store`] for a test, or `None` to skip the test. Each test evaluates the
+/// expression, and so has its own store. Needs the feature `conformance`.
 ///
 /// ```text
 /// garrick_journal::log_conformance! {

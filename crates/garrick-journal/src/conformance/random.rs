@@ -28,8 +28,8 @@ struct New {
 #[derive(Debug, Clone)]
 enum Operation {
     Append(Vec<New>),
-    /// Saves the state after an event. Contains the journal, and the number of events that the
-    /// journal has after this event.
+    /// Saves the state after an event. Contains the journal, and the number of later events: 0
+    /// saves the state after the newest event.
     Save(usize, u64),
     Tend,
     Reopen,

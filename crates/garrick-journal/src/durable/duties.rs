@@ -80,8 +80,10 @@ impl Change {
         }
     }
 
-    /// Appends the encoding of the change: a kind, the time of a reminder, and the key, or the
-    /// parts of a letter.
+    /// Appends the encoding of the change: first the kind of the change, and then its contents. The
+    /// contents of [`Change::Remind`] are the time and the key. The contents of [`Change::Once`]
+    /// and [`Change::Done`] are the key. The contents of the changes for letters are the fields of
+    /// the letter.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Post(to, body) => {
@@ -140,7 +142,7 @@ impl Change {
 /// A duty: an effect or a reminder that is not done.
 #[derive(Debug)]
 struct Duty {
-    /// Number of the event that has requested the duty.
+    /// Sequence number of the event that has requested the duty.
     number: u64,
     /// Time of a reminder in nanoseconds since the epoch.
     at: Option<u64>,

@@ -43,8 +43,8 @@ pub struct Entity<A: DurableActor> {
     /// Number of bytes to allocate for the events of the next turn: as many as the last turn with
     /// events needed, but at most [`BYTES_MAX`].
     bytes: usize,
-    /// Timers of reminders, by the keys of the reminders. Some of them may have fired, or their
-    /// turns may have been undone.
+    /// Timers of reminders, by the keys of the reminders. Some of these timers may have fired. Some
+    /// were never started, because the turns that requested them were undone.
     timers: HashMap<String, Timer>,
     /// Timers that the last turn has replaced. If that turn was undone, they are still running.
     replaced: Vec<Timer>,
@@ -126,10 +126,11 @@ impl<A: DurableActor> Entity<A> {
         self
     }
 
-    /// Makes the entity append an additional event, which changes nothing, together with its first
-    /// decision after it has read its state. The effects of this decision take place when the event
-    /// is durable. From then on, the log refuses events of writers that have not read this event,
-    /// and the state that this entity has read is up to date.
+    /// Makes the entity append an additional event after it has read its state: the *fence*, which
+    /// changes nothing. The fence is appended together with the events of the first decision. The
+    /// effects of this decision take place when the fence is durable. From then on, the log refuses
+    /// events of writers that have not read the fence. A durable fence also proves that the state
+    /// that this entity has read was up to date.
     ///
     /// Use this for logs that several processes share. If another writer appends later, the next
     /// turn with events is undone, and this entity fails and reads its state again.
@@ -151,9 +152,9 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Takes the state out of this entity. If the state contains events of a turn that was undone
-    /// after its decision, reads the state from the log. If the current turn fails, the state is
-    /// not put back, and the next turn reads the state again.
+    /// Takes the state out of this entity. Reads the state from the log instead if this entity has
+    /// no state, or if its state contains events of a turn that was undone. If the current turn
+    /// fails, the state is not put back, and the next turn reads the state again.
     fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
@@ -214,8 +215,9 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Sends this entity the message about an effect or an overdue reminder, or sets the timer of a
-    /// reminder. If the effect or reminder is done, cancels its timer.
+    /// Cancels the timer of the effect or reminder with the key `key`, if there is one. If the
+    /// effect or reminder is not done, sends this entity the message for it, or sets the timer of a
+    /// reminder that is not due yet.
     fn tell(
         &mut self,
         duties: &Duties,

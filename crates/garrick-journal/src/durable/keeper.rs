@@ -124,7 +124,7 @@ pub trait Keeper: Sized + Send + 'static {
 #[derive(Debug)]
 pub struct Durable<'a, S> {
     before: &'a S,
-    /// Copy of the state that the turn has changed. `None` if the turn has not changed the state.
+    /// The new state of the keeper. `None` if the turn has not changed the state.
     changed: Option<S>,
 }
 

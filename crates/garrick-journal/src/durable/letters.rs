@@ -109,9 +109,12 @@ impl Letters {
         self.inbox.insert(from, taken);
     }
 
-    /// Appends the encoding of all letters: the number of letters in 4 bytes, each with its
-    /// receiver, its number and its content, and then the number of senders in 4 bytes, each with
-    /// its name, the number of its last letter, and the answer.
+    /// Appends the encoding of all letters:
+    ///
+    /// - the number of unconfirmed letters in 4 bytes,
+    /// - for each of these letters, its receiver, its number and its content,
+    /// - the number of senders from which letters were handled, in 4 bytes,
+    /// - for each of these senders, its name, the number of its last letter, and the answer.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let count = self.outbox.values().map(VecDeque::len).sum::<usize>();
         bytes.extend((count as u32).to_le_bytes());

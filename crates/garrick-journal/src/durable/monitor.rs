@@ -73,8 +73,8 @@ enum Seen {
     Failed(String),
 }
 
-/// Guard that exists while a journal is opened. Dropping the guard shows that the opening has
-/// failed, unless the opening has already ended.
+/// Guard that exists while a journal is opened. If the guard is dropped before the opening has
+/// ended, the monitor shows that the opening has failed.
 struct Opening<'m>(&'m Monitor);
 
 impl Drop for Opening<'_> {

@@ -106,7 +106,7 @@ impl Encoded {
         }
     }
 
-    /// Returns the maximum number of bytes that the events need in the log.
+    /// Returns an upper bound for the number of bytes that the events need in the log.
     pub(super) fn size(&self) -> usize {
         self.bytes.len() + EVENT_BYTES * self.len()
     }
@@ -161,7 +161,8 @@ impl Batch {
         self.state = later.state.or(self.state.take());
     }
 
-    /// Returns the maximum number of bytes of the events and of the state.
+    /// Returns an upper bound for the number of bytes that the events and the state need in the
+    /// log.
     fn size(&self) -> usize {
         let state = self.state.as_ref().map_or(0, |state| state.bytes.len());
         self.events.size() + state
@@ -177,8 +178,8 @@ impl Batch {
 pub(super) struct Waiting {
     pub(super) journal: JournalId,
     pub(super) batch: Batch,
-    /// Number of the entity's newest durable event. Set to the number of this turn's last event
-    /// when that event is durable.
+    /// Sequence number of the entity's newest durable event. Set to the number of this turn's last
+    /// event when that event is durable.
     pub(super) durable: Arc<AtomicU64>,
     pub(super) pending: Pending,
 }

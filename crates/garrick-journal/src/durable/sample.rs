@@ -118,7 +118,7 @@ impl Figures {
         self.clock.now()
     }
 
-    /// Records that a group begins to be written.
+    /// Records that the writing of a group begins.
     pub(super) fn begin(&self) {
         let now = self.now();
         lock(&self.counts).since = Some(now);

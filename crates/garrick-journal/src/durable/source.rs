@@ -21,7 +21,7 @@ const MISSING: &str = "it is missing in the log";
 pub(super) struct Source {
     pub(super) journal: Journal,
     pub(super) name: String,
-    /// Number of the newest event that is known to be durable.
+    /// Sequence number of the newest event that is known to be durable.
     pub(super) durable: Arc<AtomicU64>,
 }
 
@@ -37,11 +37,11 @@ pub(super) struct Loaded<S> {
     /// True if the entity has handled a message after the state was read. Then a fenced entity need
     /// not record another [`Change::Fence`].
     pub(super) is_fenced: bool,
-    /// Number of the newest event.
+    /// Sequence number of the newest event that the state contains.
     pub(super) number: u64,
-    /// Number of the event after which the state was last saved.
+    /// Sequence number of the event after which the state was last saved.
     saved: u64,
-    /// Number of events that were read.
+    /// Number of events that were read from the log to compute the state.
     pub(super) events: u64,
 }
 

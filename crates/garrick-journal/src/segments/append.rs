@@ -32,11 +32,12 @@ impl SegmentLog {
     /// contains all of these events or none. Does nothing if the group is empty.
     ///
     /// # Errors
-    /// After an error, no event of the group is in the log, except after [`JournalError::Broken`].
-    ///
     /// Returns [`JournalError::Conflict`] if the number of an event does not follow the number of
-    /// the newest event of the journal, or an I/O error. After an error, the next group can be
-    /// appended, unless the log is broken.
+    /// the newest event of the journal, and [`JournalError::TooLarge`] if the group has more than
+    /// 256 MiB. Also returns any I/O error.
+    ///
+    /// After an error other than [`JournalError::Broken`], no event of the group is in the log, and
+    /// the next group can be appended.
     pub fn append(&mut self, group: &Group) -> Result<(), JournalError> {
         self.check_usable()?;
         if group.is_empty() {
@@ -126,7 +127,7 @@ pub(super) struct Writer<'l> {
     start: u32,
     /// Number of frames in the group so far.
     count: u32,
-    /// Changes that the group has made to the index so far, except for changes to the numbers of
+    /// Changes that the group has made to the index so far, except for changes to the counts of
     /// kept events.
     changes: Vec<Change>,
 }

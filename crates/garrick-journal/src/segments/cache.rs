@@ -65,7 +65,8 @@ impl Cache {
         Ok(())
     }
 
-    /// Makes room for the part `key`. Returns memory for it.
+    /// Makes room for the part `key`, by removing the part that was used least recently if the
+    /// cache is full. Returns a buffer for the new part.
     fn take_oldest(&mut self, key: (u32, u32)) -> Vec<u8> {
         let mut key = key;
         if self.parts.len() >= PARTS_MAX && !self.parts.contains_key(&key) {

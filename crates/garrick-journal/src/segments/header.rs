@@ -22,7 +22,7 @@ pub(super) struct Header {
     pub(super) segment: u64,
     /// Length of the previous segment in bytes. Bytes after this length were never acknowledged.
     pub(super) previous_length: u64,
-    /// Number of the first group of the segment.
+    /// Sequence number of the first group of the segment.
     pub(super) first_group: u64,
     /// Number of the oldest segment that was needed when this segment was created.
     pub(super) oldest: u64,

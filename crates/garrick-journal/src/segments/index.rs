@@ -25,7 +25,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Journal {
     pub(super) name: Arc<str>,
-    /// Number of the newest event, or 0.
+    /// Sequence number of the newest event, or 0 if there is none.
     pub(super) newest: u64,
     /// Places of the newest events. Older events are covered by a snapshot, or by an event with the
     /// whole state.

@@ -166,7 +166,7 @@ pub struct SegmentLog {
     index: Index,
     /// Number of the oldest needed segment. Older segments are removed.
     oldest_needed: u32,
-    /// Number of the next group.
+    /// Sequence number of the next group to append.
     next_group: u64,
     /// True if the last segment must not be written again.
     is_closed: bool,

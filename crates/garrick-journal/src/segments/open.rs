@@ -65,9 +65,10 @@ struct Reading {
 struct Read {
     name: Option<Arc<str>>,
     named_in: u32,
-    /// Number of the newest event, according to the last frame with the name of the journal.
+    /// Sequence number of the newest event, according to the last frame with the name of the
+    /// journal.
     newest: u64,
-    /// Number of the newest event with the whole state, or 0.
+    /// Sequence number of the newest event with the whole state, or 0 if there is none.
     whole: u64,
     /// Numbers and places of the events, in the order of the log.
     events: Vec<(u64, Place)>,
@@ -291,7 +292,8 @@ struct LastGroup {
     segment: u32,
     /// Position of the last group in the segment.
     at: usize,
-    /// The copy of the group with which the next segment begins. Empty if there is no group.
+    /// Copy of the last group, to be written at the beginning of the next segment. Empty if the log
+    /// contains no group.
     copy: Vec<u8>,
 }
 
@@ -443,7 +445,7 @@ impl SegmentLog {
     }
 }
 
-/// Returns a reader for these segments that reports its progress.
+/// Returns a reader that reads the segments `numbers` and reports its progress.
 fn reader_of(
     files: &dyn Files,
     numbers: &[u32],

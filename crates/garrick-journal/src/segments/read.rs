@@ -12,8 +12,8 @@ use crate::group::JournalId;
 /// Maximum number of bytes that are read at a time, except for a longer event.
 const WINDOW_BYTES: u64 = 256 << 10;
 
-/// Maximum distance between two events that are read together. Between them are events of other
-/// journals.
+/// Maximum distance between the beginnings of two events of a journal that are read together.
+/// Events of other journals may be between these two events.
 const GAP_BYTES: u64 = 4 << 10;
 
 /// Number of bytes that are read for the last event if several events are read together. The length
@@ -156,8 +156,9 @@ fn frame_at<'b, 'p>(
     Ok(window.frame_at(place))
 }
 
-/// Returns the number of bytes to read together: from the first place up to the first large gap
-/// between two places.
+/// Returns the number of bytes to read together, from the first place to [`TAIL_BYTES`] bytes after
+/// the last place of the same read. In one read, neighboring places are at most [`GAP_BYTES`] bytes
+/// apart. The result is at most [`WINDOW_BYTES`].
 fn length_of<'p>(places: impl Iterator<Item = &'p Place>) -> u64 {
     let mut places = places.copied();
     let Some(first) = places.next() else {

@@ -16,17 +16,17 @@ pub(super) struct Tended {
     pub(super) saved: u64,
 }
 
-/// Size of the segments before the last one, which do not change.
+/// Total size of all segments except the last one. These segments do not change.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ended {
-    /// Numbers of the first and last segments.
+    /// Numbers of the first and last segments of the log when the size was computed.
     ends: (u32, u32),
     bytes: u64,
 }
 
 impl SegmentLog {
-    /// Returns the counters of this log. Only the first call after a change of the segments takes
-    /// longer for a larger log.
+    /// Returns the counters of this log. Takes constant time, except for the first call after
+    /// segments were added or removed. This call takes time proportional to the number of segments.
     pub fn sample(&mut self) -> LogSample {
         let last = self.segments.last_key_value();
         let (last, length) = last.map_or((0, 0), |(last, segment)| (*last, segment.length));

@@ -14,7 +14,7 @@ pub(super) struct Scanned {
     pub(super) end: usize,
     /// Number of frames of the last complete group, without its commit.
     count: u32,
-    /// Number of the next group.
+    /// Sequence number of the group that follows the last complete group.
     pub(super) next_group: u64,
     /// First position after the last complete group where no valid frame begins, and the reason.
     /// `None` if the bytes end with the last complete group.

@@ -18,14 +18,15 @@ pub(super) const OPEN_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) name: String,
-    /// `None` while the file is closed, so that a log does not need a handle for each file.
+    /// The open file. `None` while the file is closed, so that a log does not need an open handle
+    /// for each of its files.
     file: Option<Box<dyn File>>,
     /// Length in bytes up to the end of the last group that was acknowledged.
     pub(super) length: u64,
     /// Position of the last group, if the copy of this group in the next segment is used instead,
     /// because the group itself may not be durable.
     pub(super) copied_from: Option<u64>,
-    /// Number of the first group of the segment.
+    /// Sequence number of the first group of the segment.
     pub(super) first_group: u64,
 }
 

@@ -72,7 +72,7 @@ pub struct SqliteLog {
     /// Connection for reading. Closed before the writer, so that the writer leaves no write-ahead
     /// log.
     reader: Mutex<Connection>,
-    /// `None` if the log was opened for reading.
+    /// Connection for writing. `None` if the log was opened for reading.
     writer: Option<Mutex<Writer>>,
     names: Mutex<Names>,
     /// True after an error that leaves the content of the log unknown. Written by the writer, and

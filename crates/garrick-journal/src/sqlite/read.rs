@@ -19,8 +19,9 @@ const FEW_EVENTS: u64 = 64;
 /// Maximum size in bytes of a saved state that is read on the caller's thread.
 const FEW_BYTES: u64 = 64 << 10;
 
-/// The query for the saved states of a journal that cover the events before a given one, newest
-/// first.
+/// The query for saved states, newest first. The parameters are the number of a journal and the
+/// number of an event: the query returns the states of the journal that cover all events before
+/// this event.
 pub(super) const SAVED: &str = "SELECT number, tag, version, 1, payload, checksum FROM snapshots
      WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC";
 

@@ -67,7 +67,7 @@ pub(super) struct Filled {
     pub(super) buffer: BytesMut,
     /// Number of bytes in the buffer before the read.
     pub(super) before: usize,
-    /// True if the stream continues.
+    /// `Ok(true)` if the stream continues, and `Ok(false)` if the stream has ended.
     pub(super) outcome: Result<bool, Error>,
 }
 
@@ -170,8 +170,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Adapts the maximum number of bytes per read. Doubles the maximum if the last read reached
-    /// it, and halves the maximum if the last read was much shorter.
+    /// Adapts the maximum number of bytes per read. Doubles the maximum if the last read has filled
+    /// the buffer. Halves the maximum if the last read was much shorter.
     fn fit_room(&mut self, read: usize, is_full: bool) {
         if is_full {
             self.room_bytes = (2 * self.room_bytes).min(self.options.read_bytes_max);

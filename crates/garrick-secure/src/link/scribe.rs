@@ -98,9 +98,9 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, shut).await
     }
 
-    /// Writes the payloads that already had a place in the queue when the writer was finished. To
-    /// find out when all of them are written, the scribe itself takes all places of the queue, one
-    /// after another.
+    /// Writes the payloads that follow [`Write::Finish`]. The senders of these payloads already had
+    /// a place in the queue, or were waiting for one. To find out when all of them are written, the
+    /// scribe itself takes all places of the queue, one after another.
     async fn write_rest(
         &mut self,
         mailbox: &mut Incoming<Write>,

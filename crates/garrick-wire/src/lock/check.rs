@@ -24,8 +24,8 @@ const BASE: &str = "GARRICK_WIRE_LOCK_BASE";
 ///
 /// # Panics
 /// Panics if the file is missing or differs from the types, unless this call writes the file. Also
-/// panics if other versions of the program do not understand a change. The message states what is
-/// wrong, where, and what is allowed.
+/// panics if two types have the same name, or if other versions of the program do not understand a
+/// change. The message states what is wrong, where, and what is allowed.
 #[doc(hidden)]
 #[track_caller]
 pub fn check(folder: &str, describe: fn(&mut Schema), ended: &[&str]) {
@@ -55,7 +55,8 @@ fn is_writing(mode: Option<&str>) -> Result<bool, String> {
 }
 
 /// Compares `schema` with the lock file. If they differ, writes the file if `is_writing` is true,
-/// and otherwise returns an error. Returns an error in any case if a change is refused.
+/// and otherwise returns an error. Returns an error in any case if a change is refused, or if two
+/// types have the same name.
 fn check_file(
     folder: &Path,
     schema: &Schema,

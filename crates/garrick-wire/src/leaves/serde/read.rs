@@ -143,7 +143,8 @@ impl<'a, C: ?Sized> Reader<'_, 'a, C> {
         Ok(value)
     }
 
-    /// Reads `left` values one after another, and counts memory for them by the factors in `room`.
+    /// Reads `left` values one after another, and counts memory for each value: `room.0` times its
+    /// size, and `room.1` additional bytes.
     fn values<'de, V: Visitor<'de>>(
         &mut self,
         left: usize,
