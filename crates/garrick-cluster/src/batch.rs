@@ -25,8 +25,8 @@ use crate::name::NodeName;
 /// A batch to which the later messages of the current turn are added.
 struct Open {
     turn: TurnMark,
-    /// Pointers to the line (the interface of a session) and to the node. The pointers are only
-    /// compared, and stay valid as long as the batch holds the line.
+    /// Pointer to the line (the interface of a session). This pointer and `node`, the pointer to
+    /// the node, are only compared. Both stay valid as long as the batch holds the line.
     line: *const (),
     node: *const (),
     peer: NodeName,
@@ -38,8 +38,9 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls `f` with the open batch for which `is_it` returns true. Returns `None` if there is no such
-/// batch. `f` must not call code of the program.
+/// Calls `f` with the batch of the turn `turn` for which `is_it` returns true. Returns `None` if
+/// there is no such batch, or if nothing can be added to the batch any more. `f` must not call code
+/// of the program.
 fn with_open<R>(
     turn: TurnMark,
     is_it: impl Fn(&Open) -> bool,
@@ -123,8 +124,9 @@ impl Route<'_> {
     /// Sends a message.
     ///
     /// # Errors
-    /// Returns the message if the session has ended, or if too many bytes are waiting. A message
-    /// that cannot be encoded is lost, and is counted.
+    /// Returns the message if the session has ended, too many bytes are waiting, the batch of the
+    /// turn is full, or the mailbox of the receiver is known to be full. A message that cannot be
+    /// encoded is lost, and is counted.
     pub(crate) fn tell<M: Travels>(self, target: &Owned, message: M) -> Result<(), SendError<M>> {
         let turn = turn_mark();
         let Some(mut carrier) = self.carrier(turn, target) else {
@@ -182,8 +184,9 @@ pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     result
 }
 
-/// Adds a message without addresses and replies to the batch of the current turn. The batch keeps
-/// the carrier (the context of the encoding) for the next message.
+/// Adds a message without addresses and replies to the batch of the current turn. If the turn
+/// already has a batch, this batch keeps the carrier (the context of the encoding) for the next
+/// message.
 fn put_plain(
     carrier: Carrier,
     turn: Option<TurnMark>,

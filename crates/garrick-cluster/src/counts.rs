@@ -15,7 +15,7 @@ pub struct NodeSample {
     pub bytes_sent: u64,
     /// Number of handled frames from other nodes.
     pub frames_taken: u64,
-    /// Number of bytes in handled frames from other nodes.
+    /// Number of bytes in handled frames from other nodes, without the sender's name in each frame.
     pub bytes_taken: u64,
     /// Number of incoming frames that were dropped, because they were damaged, came from another
     /// cluster, or arrived twice or too late.
@@ -33,9 +33,9 @@ pub struct NodeSample {
     /// Number of links to other nodes. The link to a lost node ends after 60 seconds, or after 5
     /// seconds if there are more than 1,024 links.
     pub links: usize,
-    /// Number of addresses of actors on this node that other nodes hold.
+    /// Number of addresses that other nodes hold, and that lead to actors on this node.
     pub exported: usize,
-    /// Number of addresses of actors on other nodes that this node holds.
+    /// Number of addresses that this node holds, and that lead to actors on other nodes.
     pub imported: usize,
     /// Number of questions to other nodes that have no answer yet.
     pub questions: u64,

@@ -218,7 +218,7 @@ impl<M: Travels> Door for Own<M> {
     }
 }
 
-/// A door that receives the answer to a question from another node.
+/// A door that sends the answer to a question back to the node that has asked the question.
 struct Answers<R> {
     line: Arc<dyn Line>,
     question: u64,

@@ -5,7 +5,8 @@ use crate::frame::{Body, Entries, Entry, Head};
 /// Identity of the cluster that all fuzzed frames contain.
 const CLUSTER: u64 = 1;
 
-/// Reads the bytes as a frame with a correct checksum, and as the entries of a frame.
+/// Decodes the bytes as a frame, after correcting the checksum. Also decodes the bytes as the
+/// entries of a frame, with two different numbers of entries.
 ///
 /// # Panics
 /// Panics if there are more entries than bytes, or if a body has more addresses than bytes. Also

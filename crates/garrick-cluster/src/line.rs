@@ -469,7 +469,7 @@ pub(crate) struct Contents {
     /// The parts that are not in `entries`. For each part: the length of the entries before the
     /// part in bytes, the number of these entries, and the part itself.
     pub(crate) items: Vec<(usize, u32, Item)>,
-    /// Number of bytes in the batch that are already counted as waiting for the transport.
+    /// Number of bytes in the batch, including those in `uncounted`.
     pub(crate) bytes: usize,
     /// Number of bytes in the batch that are not counted as waiting for the transport yet.
     pub(crate) uncounted: usize,

@@ -12,7 +12,7 @@ pub(crate) enum LinkMsg {
     Out(Given),
     /// The head and the entries of a frame from the other node. The head has been checked.
     Frame(Head, Bytes),
-    /// A receiver of this node that the other node watches has ended.
+    /// A receiver on this node has ended. The other node watches this receiver.
     Ended {
         session: u64,
         watch: u64,

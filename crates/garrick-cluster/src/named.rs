@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-/// Receiver of an address that is sent in messages as a name.
+/// Name of an address: identifies the entity or service to which the address leads. Messages
+/// contain the name instead of the address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
     /// The entity with the given kind and key.

@@ -273,7 +273,8 @@ impl Node {
         &self.core.handle
     }
 
-    /// Returns the node as the trait object that addresses of actors on other nodes use.
+    /// Returns this node as a trait object. Addresses of services on other nodes use this object to
+    /// send messages.
     pub(crate) fn lines(&self) -> Arc<dyn Lines> {
         Arc::clone(&self.core) as _
     }

@@ -20,8 +20,9 @@ pub(crate) const TURN_BYTES: usize = 4 << 20;
 /// Space in a frame for its head, and for all data other than the contents of messages.
 const ROOM_BYTES: usize = 2 * FRAME_BYTES;
 
-/// Default of [`NodeOptions::answer_within`]. The default is longer than a message to an entity can
-/// wait: up to 10 seconds for an owner of its shard, and up to 20 seconds for a journal.
+/// Default of [`NodeOptions::answer_within`]. The default is longer than the time for which a
+/// message to an entity can wait: up to 10 seconds for an owner of its shard, and up to 20 seconds
+/// for a journal.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// Options of a node, for [`Node::join_with`](crate::Node::join_with).
@@ -107,8 +108,8 @@ impl Bounds {
         }
     }
 
-    /// Returns the bounds, reduced so that all messages of a turn to a node fit into one frame of
-    /// at most `frame` bytes.
+    /// Reduces the bounds, so that all messages that a turn sends to one node fit into a frame of
+    /// at most `frame` bytes. Returns the new bounds.
     #[must_use]
     pub(crate) fn for_frames(self, frame: usize) -> Self {
         let room = frame.saturating_sub(ROOM_BYTES);

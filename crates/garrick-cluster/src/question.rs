@@ -1,4 +1,4 @@
-//! Questions to other nodes that wait for their answers.
+//! Unanswered questions to other nodes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

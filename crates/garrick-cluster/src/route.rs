@@ -89,7 +89,8 @@ impl Receptionist {
 #[derive(Clone)]
 pub struct SameOnAllNodes<F> {
     key: F,
-    /// Number and hash of each routee, in the order of the routees.
+    /// The number of each routee in the router, and the hash of the routee. The order is that of
+    /// the routees.
     marks: Vec<(u64, u64)>,
 }
 

@@ -33,8 +33,8 @@ pub(crate) struct Session {
     /// Number of bytes that were passed to the link, but not yet to the transport.
     waiting: AtomicUsize,
     imports: Mutex<Imports>,
-    /// Sequence number of the other node's session, or 0. Addresses of an earlier session are no
-    /// longer valid.
+    /// Sequence number of the other node's session, or 0 if it is not known yet. Addresses of an
+    /// earlier session are no longer valid.
     peer_session: AtomicU64,
     /// Receivers on the other node whose mailboxes are full. `full_count` is the number of these
     /// receivers.
@@ -42,13 +42,13 @@ pub(crate) struct Session {
     full_count: AtomicUsize,
 }
 
-/// The addresses of actors on the other node that this node holds.
+/// The addresses that this node holds, and that lead to actors on the other node.
 #[derive(Default)]
 struct Imports {
     held: HashMap<Slot, Import>,
     by_id: HashMap<TaskId, Slot>,
-    /// Addresses of actors on the other node that this node no longer holds, with the number of
-    /// times that each address has arrived.
+    /// Addresses that this node no longer holds. For each address: its place in the other node's
+    /// table, and the number of times that the address has arrived.
     released: Vec<(Slot, u64)>,
 }
 
@@ -127,13 +127,14 @@ impl Session {
         import.travels += 1;
     }
 
-    /// Removes and returns the addresses of actors on the other node that this node no longer
-    /// holds, with the number of times that each address has arrived.
+    /// Removes and returns the addresses that this node no longer holds. For each address: its
+    /// place in the other node's table, and the number of times that the address has arrived.
     pub(crate) fn take_released(&self) -> Vec<(Slot, u64)> {
         std::mem::take(&mut self.imports().released)
     }
 
-    /// Returns the number of addresses of the other node that this node holds.
+    /// Returns the number of addresses that this node holds, and that lead to actors on the other
+    /// node.
     pub(crate) fn held(&self) -> usize {
         self.imports().held.len()
     }

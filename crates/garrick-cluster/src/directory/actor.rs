@@ -102,7 +102,8 @@ impl Directory {
         }
     }
 
-    /// Returns the membership of this node, if the last records that were read contain one.
+    /// Returns the membership of this node. Returns `None` if this node is not a member in the
+    /// records that were last read.
     pub(super) fn membership(&self) -> Option<Membership> {
         let member = self.view.member(self.node.name())?;
         (member.life == self.node.life()).then_some(member)

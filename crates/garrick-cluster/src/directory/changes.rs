@@ -28,7 +28,8 @@ pub(super) struct Changes {
     ticket: u64,
     /// True if a change was postponed because too many changes have no answer.
     puts_off: bool,
-    /// Time of the request for records that has no answer yet. `None` if there is no such request.
+    /// Time at which the unanswered request for records was sent. `None` if no request is
+    /// unanswered.
     reads_since: Option<Nanos>,
     /// True if a record may have changed after the unanswered request was sent.
     reads_again: bool,
@@ -60,7 +61,7 @@ impl Changes {
         self.placement.watch(to);
     }
 
-    /// Removes requests whose answers are late, because the answers may never come.
+    /// Forgets the changes whose answers are late, because these answers may never come.
     pub(super) fn forget_late(&mut self, now: Nanos) {
         self.pending
             .retain(|_, pending| !is_late(pending.since, now));
@@ -104,7 +105,8 @@ impl Changes {
         self.placement.change(change, to);
     }
 
-    /// Removes and returns the change to which an answer belongs, if there is one.
+    /// Removes and returns the unanswered change of the record `key` with the number `ticket`, if
+    /// there is one.
     pub(super) fn answered(&mut self, key: &str, ticket: u64) -> Option<Pending> {
         let is_it = self
             .pending

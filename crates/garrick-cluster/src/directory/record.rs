@@ -118,7 +118,8 @@ pub(crate) struct Holder {
 const SERVED: &str = "garrick.served.";
 
 impl Instance {
-    /// Returns the name of the service by which other nodes reach the actor.
+    /// Returns the name of the service by which other nodes reach the actor with the number
+    /// `number`. `life` is the incarnation of the node of this actor.
     pub(crate) fn service(life: u64, number: u64) -> String {
         format!("{SERVED}{life}.{number}")
     }

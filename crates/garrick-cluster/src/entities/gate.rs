@@ -26,7 +26,7 @@ pub(crate) const WAITING_MAX: usize = 16_384;
 pub(super) struct Gate {
     /// Number of messages that wait for an owner of their shard, or for the end of an entity.
     waiting: AtomicUsize,
-    /// True if the node has left.
+    /// True if the region accepts no more messages, because the node is leaving or has left.
     is_closed: AtomicBool,
     /// Number of entities that run on this node.
     pub(super) active: AtomicUsize,

@@ -118,7 +118,8 @@ pub struct EntitiesSample {
     /// entity that stops.
     pub waiting: usize,
     /// Number of messages that were dropped because this node did not own their shard. This kind of
-    /// loss happens only if the sender could not know the owner.
+    /// loss happens only if the sender could not know the owner. The number also includes messages
+    /// from other nodes that were dropped because 16,384 messages of the kind already waited.
     pub strays: u64,
     /// Number of messages that were dropped because no node accepted them within 10 seconds.
     pub expired: u64,
@@ -374,10 +375,10 @@ impl Entities {
     /// The address works as long as this node has not left. A message that contains the address is
     /// encoded with the kind and the key. A node that receives the message gets the address that
     /// this method returns on that node. Messages wait for at most 10 seconds if no node owns the
-    /// shard of the entity. Sending fails and returns the message if 16,384 messages of the kind
-    /// already wait on this node, for an owner or in the queue of the kind. Stopping the entity
-    /// through this address has no effect. Watching the entity reports an end only when this node
-    /// leaves.
+    /// shard of the entity. Sending fails and returns the message in two cases: 16,384 messages of
+    /// the kind already wait on this node for an owner or for the end of an entity, or 16,384 other
+    /// messages of the kind are in the queue of this node. Stopping the entity through this address
+    /// has no effect. Watching the entity reports an end only when this node leaves.
     ///
     /// # Errors
     /// Returns an [`EntityError`] if the name of the kind or the key is not allowed. Also returns
@@ -419,8 +420,8 @@ impl Entities {
         self.shared.placer.ask(PlacerMsg::Await)
     }
 
-    /// Ends the membership of this node at once. Undoes turns of entities that have not taken
-    /// effect yet. Other nodes take over the shards.
+    /// Ends the membership of this node at once. Turns of entities are undone, unless they have
+    /// already taken effect. Other nodes take over the shards.
     pub fn leave(&self) {
         // A placer that has ended has left.
         let _ = self.shared.placer.send(PlacerMsg::Leave);

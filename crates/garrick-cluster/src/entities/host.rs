@@ -56,9 +56,9 @@ impl KindOptions {
         self
     }
 
-    /// Sets the versions of the journals of the kind that this node can read. The node writes the
-    /// newest of these versions, unless [`KindOptions::writes`] is called. By default, the node
-    /// reads and writes version 1.
+    /// Sets which versions of the kind's journals this node can read. The node writes the newest of
+    /// these versions, unless [`KindOptions::writes`] is called. By default, the node reads and
+    /// writes version 1.
     ///
     /// When the first node that writes a newer version becomes a member, the version of the kind
     /// changes to this version. Only nodes that can read the version of the kind get shards, and

@@ -19,8 +19,8 @@ pub(super) enum ToRegion<M> {
     Message {
         shard: u32,
         key: String,
-        /// Revision of the shard's record from which the sender knows that the receiving node is
-        /// the owner.
+        /// Revision of the shard's record that the sender has read. This record names the receiving
+        /// node as the owner.
         revision: u64,
         message: M,
     },

@@ -21,8 +21,8 @@ pub(super) struct Waiting<M> {
     pub(super) message: M,
     /// Time at which the message began to wait. 0 if the message has not waited yet.
     pub(super) since: Nanos,
-    /// Revision of the shard's record from which the sending node knows that this node is the
-    /// owner. `None` if the message was sent on this node.
+    /// Revision of the shard's record that the sending node has read. This record names this node
+    /// as the owner. `None` if the message was sent on this node.
     pub(super) by: Option<u64>,
 }
 
@@ -53,8 +53,8 @@ pub(super) enum Place<M> {
 
 /// Phase of the hand-over of a shard.
 pub(super) enum Phase {
-    /// The listed nodes may still send messages. Until the given time, the shard waits for their
-    /// announcements that they send no more.
+    /// The listed nodes may still send messages. The hand-over waits until each of them has
+    /// announced that it sends no more messages, or until the given time.
     Waits {
         nodes: HashSet<String>,
         until: Nanos,
@@ -91,8 +91,8 @@ pub(super) struct Shard<M> {
     /// the loss of the shard.
     pub(super) tenure: Option<Arc<Tenure>>,
     /// Nodes that send no more messages for the shard, because they have read a record of the shard
-    /// that this region does not know yet. The value for each node is the revision of the record
-    /// that this node has read.
+    /// that this region does not know yet. For each node: its name, and the revision of the record
+    /// that it has read.
     pub(super) held: Vec<(String, u64)>,
 }
 

@@ -139,7 +139,8 @@ impl Head {
 
 #[cfg(fuzzing)]
 impl Head {
-    /// Changes bytes so that they look like a frame of the cluster with a correct checksum.
+    /// Overwrites the first bytes, the cluster and the checksum of a frame with correct values.
+    /// Does nothing if the frame is shorter than a head.
     pub(crate) fn forge(cluster: u64, frame: &mut [u8]) {
         if frame.len() >= HEAD_BYTES {
             frame[..5].copy_from_slice(&MAGIC);

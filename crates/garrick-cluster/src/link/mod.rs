@@ -66,9 +66,10 @@ pub(crate) struct Link {
     life: u64,
     /// Last known incarnation of the other node.
     last_life: u64,
-    /// Time of the last frame from the other node, or of the first frame to it.
+    /// Start of the silence of the other node: the time of its last frame, or the time at which
+    /// this node began to wait for a frame.
     heard: Nanos,
-    /// State of the link that samples contain while the nodes are not connected.
+    /// State that samples contain while the nodes are not connected.
     rest: LinkState,
     /// Number of orders (requests and reports that are repeated until they are confirmed) that were
     /// handled so far in the current frame.
@@ -155,7 +156,7 @@ impl Link {
     }
 
     /// Sends an order (a request or report that is repeated until it is confirmed) to the other
-    /// node. The order waits if too many orders are unconfirmed.
+    /// node. The order waits if too many orders are unconfirmed, unless it reports lost frames.
     fn order(&mut self, order: Order) {
         let is_loss = matches!(order, Order::Lost { .. });
         let waits = !self.backlog.is_empty() || self.sending.unconfirmed() >= ORDERS_MAX;

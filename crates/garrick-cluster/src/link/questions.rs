@@ -1,4 +1,4 @@
-//! Questions to the other node that wait for their answers, each for a limited time.
+//! Unanswered questions to the other node. Each question waits for its answer for a limited time.
 
 use std::collections::VecDeque;
 use std::mem;

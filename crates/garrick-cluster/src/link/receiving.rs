@@ -74,8 +74,8 @@ impl Receiving {
         };
     }
 
-    /// Ignores a session of the other node, and the sessions before it, unless a later session has
-    /// begun.
+    /// Makes this node ignore a session of the other node, and all earlier ones. Has no effect if
+    /// this session or a later one is the current session.
     pub(super) fn refuse(&mut self, session: u64) {
         if session > self.session {
             self.lost_session = self.lost_session.max(session);

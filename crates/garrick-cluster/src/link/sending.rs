@@ -106,8 +106,8 @@ impl Frame {
 }
 
 impl Sending {
-    /// Prepares the frame that is being filled for a batch of `waiting` bytes. First begins another
-    /// frame if this one would become too large.
+    /// Begins another frame if a batch of `waiting` bytes does not fit into the frame that is being
+    /// filled. Adds these bytes to the bytes of the frame that count as waiting.
     pub(super) fn begin(&mut self, waiting: usize, name: &str) {
         let open = self.open.as_ref().map_or(0, |open| open.bytes.len());
         if open > 0 && open + waiting > FRAME_BYTES {
@@ -330,8 +330,9 @@ impl Sending {
         }
     }
 
-    /// Removes the lost frames from `from` to `to`. Returns the number of removed frames, the
-    /// number of messages in them, and the parts of these frames that need an action.
+    /// Marks the frames under way with the numbers `from` to `to` as lost. Returns the number of
+    /// frames that were not marked before, the number of messages in them, and the parts of these
+    /// frames that need an action.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, u64, Carried) {
         let (mut count, mut messages, mut lost) = (0, 0, Carried::default());
         let is_new = |frame: &&mut UnderWay| (from..=to).contains(&frame.number) && !frame.is_lost;

@@ -56,8 +56,8 @@ mod tests {
 
     use super::{SWEEP_MIN, Token, Watched};
 
-    /// A door that reports its end at once for every other watch, and drops the notices of the
-    /// remaining watches.
+    /// A door that reports its end at once for the second watch, the fourth watch, and so on. Drops
+    /// the notices of the other watches.
     struct Forgetful(AtomicU64);
 
     impl Door for Forgetful {

@@ -14,7 +14,7 @@ use crate::name::NodeName;
 pub(crate) struct Hosted {
     /// Number of shards that the kind gets if no node has set the number yet.
     pub(crate) shards: u32,
-    /// Versions that the node can read, and the version that it writes.
+    /// Versions that the node can read. The field `writes` is the version that the node writes.
     pub(crate) versions: Versions,
     pub(crate) writes: u32,
     /// True if the journals of the kind refuse events of earlier owners.

@@ -122,8 +122,8 @@ const CLOSED: u8 = 2;
 ///
 /// A shard that is handed over gets its new owner when its entities have ended, or after a time
 /// limit. After the shard has a new owner, turns of entities that have not ended are undone. The
-/// state of a tenure first changes from open to closing, and later to closed. A turn that has found
-/// the tenure open ends long before the tenure is closed.
+/// state of a tenure first changes from open to closing, and later to closed. If a turn finds an
+/// open tenure and a valid lease, the turn takes effect at once, long before the tenure is closed.
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,

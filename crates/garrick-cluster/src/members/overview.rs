@@ -44,9 +44,9 @@ pub struct MemberOverview {
     pub uses: Vec<String>,
     /// Number of shards of all kinds that the node owns.
     pub owned: usize,
-    /// Time since the last renewal of the membership, if the reader of the records has observed a
-    /// renewal. The real time may be longer if no other member has renewed its membership since
-    /// then.
+    /// Time from the last change of the member's record to the newest change of any record. The
+    /// time since the last change is longer if no record has changed recently. `None` if the times
+    /// of the changes are not known, as after [`Overview::read`].
     pub silent_for: Option<Duration>,
 }
 
@@ -76,7 +76,7 @@ pub enum ShardOverview {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DrainOrder {
-    /// The change of the member's record that orders the node to drain.
+    /// The change that orders the node to drain. It applies to the member's record.
     Change(Change),
     /// The node is already draining.
     Given,
@@ -154,11 +154,11 @@ impl Overview {
         }
     }
 
-    /// Returns the change of a member's record that orders the node to
-    /// [drain](crate::Entities::drain). `records` must contain all records of the placement. The
-    /// node renews its record each second, so the change may be refused. If the change is refused,
-    /// read the records again, and retry. A node with an older version of Garrick does not know
-    /// this order, and overwrites the change.
+    /// Returns the change that orders a node to [drain](crate::Entities::drain). The change applies
+    /// to the record of this member. `records` must contain all records of the placement. The node
+    /// renews its record each second, so the change may be refused. If the change is refused, read
+    /// the records again, and retry. A node with an older version of Garrick does not know this
+    /// order, and overwrites the change.
     #[must_use]
     pub fn drain(records: &[Record], node: &str) -> DrainOrder {
         let view = view(records);

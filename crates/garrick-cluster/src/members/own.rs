@@ -13,7 +13,7 @@ use super::view::{Seen, View};
 use crate::name::NodeName;
 use crate::placement::{Change, Outcome};
 
-/// Bit in the number of a change. The bit is set if this node changes its own record.
+/// Bit in the number (ticket) of a change. The bit is set if this node changes its own record.
 const RENEWAL: u64 = 1 << 63;
 
 /// Number of renewals whose times are remembered.
@@ -49,7 +49,8 @@ pub(crate) struct Own {
     pub(crate) name: NodeName,
     key: Arc<str>,
     life: u64,
-    /// Number of the membership, which grows each time the membership is lost.
+    /// Sequence number of the membership in this incarnation. The number grows each time the
+    /// membership is lost.
     attempt: u64,
     standing: Standing,
     beat: u64,
@@ -73,7 +74,7 @@ pub(crate) struct Own {
     pub(crate) is_draining: bool,
 }
 
-/// Change of this node's membership that its own record shows.
+/// Change of this node's membership. The node finds the change when it reads its own record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Nothing has changed.
@@ -110,8 +111,8 @@ impl Own {
         }
     }
 
-    /// Returns the renewal number (beat) in the number of a change, if this change is a change to
-    /// the node's own record.
+    /// Returns the renewal number (beat) that the number `ticket` of a change contains. Returns
+    /// `None` if the change is not a change of this node's own record.
     pub(crate) fn beat_of(ticket: u64) -> Option<u64> {
         (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
     }
@@ -217,7 +218,7 @@ impl Own {
         self.change(revision, Some(encode(member)))
     }
 
-    /// Ends the lease. After this, the record can only be removed.
+    /// Ends the leases. After this, the record can only be removed.
     pub(crate) fn leave(&mut self) {
         self.leaves = true;
         self.end_leases();
@@ -235,8 +236,8 @@ impl Own {
         self.epoch().is_some() || self.unanswered.is_some()
     }
 
-    /// Returns a change that removes the record. Returns `None` if such a change is already under
-    /// way, unless `again` is true.
+    /// Returns a change that removes the record. Returns `None` if the node is not a member. Also
+    /// returns `None` if such a change is already under way and `again` is false.
     pub(crate) fn removal(&mut self, again: bool) -> Option<Change> {
         let Standing::Member { revision, .. } = self.standing else {
             return None;
@@ -258,8 +259,9 @@ impl Own {
         }
     }
 
-    /// Handles the answer to a change of the record. Returns two values: true if the answer came in
-    /// time and reports no failure, and the effect on the membership.
+    /// Handles the answer to a change of the record. Returns two values: true if the answer reports
+    /// a result (the record was changed, or the change was refused) instead of a failure, and the
+    /// effect on the membership.
     pub(crate) fn answered(&mut self, beat: u64, outcome: &Outcome, now: Nanos) -> (bool, Look) {
         // Changes of earlier memberships are forgotten, and so are very old ones.
         let is_known = self.sent.iter().any(|sent| sent.beat == beat);
@@ -334,8 +336,8 @@ impl Own {
         }
     }
 
-    /// Compares this node's own record with the known membership, after the records were read.
-    /// Returns the change.
+    /// Updates the membership from this node's own record, after the records were read. Returns the
+    /// change of the membership.
     pub(crate) fn look(&mut self, view: &View, now: Nanos) -> Look {
         let is_own = |seen: &Seen<Member>| {
             seen.value.life == self.life && seen.value.attempt == self.attempt

@@ -47,7 +47,7 @@ pub(crate) struct Member {
     /// Incarnation of the node.
     #[wire(1)]
     pub(crate) life: u64,
-    /// Number of the membership within the incarnation.
+    /// Sequence number of the membership within the incarnation.
     #[wire(2)]
     pub(crate) attempt: u64,
     /// Revision of the first record of the membership. 0 in that first record itself.

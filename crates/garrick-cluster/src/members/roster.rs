@@ -1,5 +1,5 @@
-//! The roster of a node. It stores the time since which the record of each other member has not
-//! changed.
+//! The roster of a node. For each member, the roster stores when this node last saw a renewal of
+//! the member's record.
 
 use std::time::Duration;
 
@@ -29,8 +29,8 @@ pub(crate) const OWN_FENCED_LEASE: Duration = Duration::from_millis(1_800);
 /// Times at which this node has observed changes of members' records, by its own clock.
 #[derive(Default)]
 pub(crate) struct Roster {
-    /// Last revision and renewal counter of each record, and the time at which that counter was
-    /// first seen.
+    /// For each record: the last revision, a value that changes with each renewal, and the time at
+    /// which this value was first seen.
     seen: HashMap<NodeName, (u64, u64, Nanos)>,
     /// Time since which all renewals of this node have succeeded without delay. A node that cannot
     /// renew its own record cannot tell whether other nodes can renew theirs.
@@ -43,8 +43,8 @@ impl Roster {
         self.good_since = now;
     }
 
-    /// Records the revision and the renewal counter of a member's record. `None` means that the
-    /// record was removed.
+    /// Records the revision of a member's record, and a value that changes with each renewal.
+    /// `None` means that the record was removed.
     pub(crate) fn saw(&mut self, name: &NodeName, record: Option<(u64, u64)>, now: Nanos) {
         match record {
             Some((revision, sign)) => {

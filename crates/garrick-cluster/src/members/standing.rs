@@ -15,7 +15,7 @@ use crate::name::NodeName;
 /// Time for which a member that was removed or has left stays in the list of members.
 const GONE_FOR: Duration = Duration::from_secs(300);
 
-/// Maximum number of members in the list that were removed or have left.
+/// The list of members contains at most this number of nodes that were removed or have left.
 const GONE_MAX: usize = 64;
 
 /// State of a member of a cluster, as a node sees it.

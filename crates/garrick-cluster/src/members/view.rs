@@ -19,7 +19,7 @@ pub(crate) struct Seen<T> {
 }
 
 impl Seen<Member> {
-    /// Returns the number of the membership.
+    /// Returns the epoch (the number) of the membership.
     pub(crate) fn epoch(&self) -> u64 {
         if self.value.epoch == 0 {
             self.revision
@@ -88,7 +88,7 @@ impl Changes {
 /// revision that it expects.
 #[derive(Default)]
 pub(crate) struct View {
-    /// Revision of the records up to which the view contains all changes.
+    /// The view contains all changes up to this revision.
     revision: u64,
     members: HashMap<NodeName, Seen<Member>>,
     kinds: HashMap<Arc<str>, Kind>,
@@ -173,8 +173,9 @@ impl View {
         self.kinds.get(kind)?.shards.get(number as usize)?.as_ref()
     }
 
-    /// Returns the owner of a shard, with the record of the shard. Returns `None` if the membership
-    /// of the owner has ended.
+    /// Returns the owner of a shard, with the record of the shard. Returns `None` if the shard has
+    /// no owner. An owner loses the shard when its membership ends, or when another member
+    /// increases its fence.
     pub(crate) fn owner(&self, kind: &str, number: u32) -> Option<(&NodeName, &Seen<Shard>)> {
         let shard = self.shard(kind, number)?;
         let (name, member) = self.members.get_key_value(shard.value.node.as_str())?;
@@ -184,7 +185,8 @@ impl View {
     }
 
     /// Applies the records that were read, which contain all changes up to a given revision. Calls
-    /// `changed` for each changed member, with the revision of its record and its renewal counter.
+    /// `changed` for each changed member, with the revision of its record and a value that changes
+    /// with each renewal.
     pub(crate) fn apply(
         &mut self,
         records: &[Record],
@@ -293,7 +295,7 @@ impl View {
         }
     }
 
-    /// Decodes a record. Returns `None` if it was deleted.
+    /// Decodes a record. Returns `None` if the record was deleted or cannot be decoded.
     fn read<T: garrick_wire::Wire>(&mut self, record: &Record) -> Option<Seen<T>> {
         let value = decode(record.value.as_ref()?);
         if value.is_none() {

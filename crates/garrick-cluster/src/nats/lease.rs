@@ -43,8 +43,8 @@ pub(super) const RENEW_EVERY: Duration = Duration::from_secs(1);
 /// Time between two reads of the record of another node.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Time limit of an update by a candidate (a node that waits for a name). A slower update counts as
-/// failed.
+/// Time limit of one attempt by a candidate (a node that waits for a name) to get the name. A
+/// slower attempt counts as failed.
 const LOOK_WITHIN: Duration = Duration::from_secs(1);
 
 /// Number of successive refused renewals after which the name counts as lost, even if no record of

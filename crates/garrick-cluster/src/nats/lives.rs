@@ -59,7 +59,7 @@ impl Lives {
         known.nodes.get(node.as_str())?.subject.clone()
     }
 
-    /// Returns the number of nodes in the table.
+    /// Returns the number of nodes whose subject is known.
     pub(super) fn len(&self) -> usize {
         let known = self.read();
         let lives = known.nodes.values();

@@ -65,7 +65,8 @@ pub(super) struct Member {
     /// True if the node is leaving.
     leaves: Arc<watch::Sender<bool>>,
     _echoes: Echoes,
-    /// Receiver of a channel that is closed when the node's record has been deleted.
+    /// Receiver of a channel. The channel is closed when the node's record has been deleted, or
+    /// when the node has lost its name.
     released: Mutex<Receiver<()>>,
 }
 

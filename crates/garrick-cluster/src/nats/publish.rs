@@ -31,7 +31,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) subject: String,
     pub(super) headers: HeaderMap,
     pub(super) content: Bytes,
-    /// Expected sequence of the last message of the subject. 0 if the subject must have no message.
+    /// Expected sequence number of the last message of the subject. 0 if the subject must have no
+    /// message.
     pub(super) after: u64,
 }
 

@@ -232,13 +232,14 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Drops a message that came to this node although another node owns the shard.
+    /// Drops and counts a message that this node cannot handle, for example because another node
+    /// owns the shard.
     fn strays(&self, message: impl Sized) {
         self.gate.strays.fetch_add(1, Relaxed);
         discard(message);
     }
 
-    /// Drops a message that has waited for too long.
+    /// Drops and counts a message that has waited for too long.
     fn expires(&self, message: impl Sized) {
         self.gate.expired.fetch_add(1, Relaxed);
         discard(message);

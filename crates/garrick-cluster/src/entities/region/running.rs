@@ -14,8 +14,9 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Number of idle times that may be stored in addition to two for each running entity. If more are
-/// stored, the idle times of ended entities are removed.
+/// Number of extra entries that `Region::idle` (the list of entities that may become idle) can
+/// have, beyond two entries for each running entity. If the list has more entries, those of ended
+/// entities are removed.
 const IDLE_MIN: usize = 1_024;
 
 /// Removes and returns the messages of a queue that have waited for too long.
@@ -111,8 +112,8 @@ impl<M: Travels> Region<M> {
         self.deliver(number, waiting, cx);
     }
 
-    /// Removes the idle times of ended entities, if most of the stored times belong to ended
-    /// entities.
+    /// Removes the entries of ended entities from `idle`, if the list has too many entries
+    /// ([`IDLE_MIN`]).
     fn forget_ended(&mut self) {
         if self.idle.len() <= 2 * self.gate.active.load(Relaxed) + IDLE_MIN {
             return;
@@ -164,7 +165,7 @@ impl<M: Travels> Region<M> {
     }
 
     /// Handles the messages that were waiting for an entity of a shard that was lost. Messages from
-    /// this node go to the next owner of the shard.
+    /// this node go to the next owner of the shard. Messages from other nodes are dropped.
     fn return_queue(
         &mut self,
         number: u32,

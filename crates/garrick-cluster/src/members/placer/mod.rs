@@ -124,14 +124,15 @@ pub(crate) struct Placer {
     ticks: u64,
     /// Shards whose entities have stopped, with the revision of each shard's record.
     emptied: HashMap<(Arc<str>, u32), u64>,
-    /// Time of the request for records that has no answer yet. `None` if there is no such request.
+    /// Time at which the unanswered request for records was sent. `None` if no request is
+    /// unanswered.
     reads_since: Option<Nanos>,
     /// True if a record may have changed after the unanswered request was sent.
     reads_again: bool,
     /// True if this node's record must be renewed again as soon as the last renewal is answered.
     renews_again: bool,
-    /// Hash of the lists of the nodes that run each kind, and the time at which these lists last
-    /// changed.
+    /// Hash of the members and of the kinds that each member runs, and the time at which the hash
+    /// last changed.
     hosts: (u64, Nanos),
     /// Callers that wait until the membership has ended.
     waiters: Vec<Reply<()>>,

@@ -27,8 +27,8 @@ const MOVES_MAX: usize = 8;
 const DRAINS_MAX: usize = 64;
 
 impl Placer {
-    /// Records the current time if the lists of the nodes that run each kind have changed since the
-    /// last call.
+    /// Records the current time if the members, or the kinds that a member runs, have changed since
+    /// the last call.
     pub(super) fn settle(&mut self, now: Nanos) {
         let hosts = self.view.members().map(|(name, seen)| {
             let member = &seen.value;
@@ -138,7 +138,7 @@ impl Placer {
         self.change(&Key::Shard(kind.clone(), number), revision, value, cx);
     }
 
-    /// Returns the encoded record of a shard that this node owns.
+    /// Returns the encoded content of a shard's record, with this node as the owner.
     fn own_shard(&self, kind: &str, is_draining: bool) -> Option<bytes::Bytes> {
         Some(encode(Shard {
             node: self.own.name.to_string(),
@@ -148,7 +148,7 @@ impl Placer {
         }))
     }
 
-    /// Returns the encoded record of a shard that a member owns.
+    /// Returns the encoded content of a shard's record, with the member `name` as the owner.
     fn shard_of(&self, kind: &str, name: &NodeName) -> Option<bytes::Bytes> {
         let member = self.view.member(name)?;
         Some(encode(Shard {

@@ -52,10 +52,10 @@ struct Part {
 
 /// Result of sending one part of a group. (A part is the events of one journal.)
 enum Settled {
-    /// The message with the events was stored, with this sequence.
+    /// The message with the events was stored, with this sequence number.
     Stored(u64),
-    /// A fence (a message without events) was stored, with this sequence. Contains the reason why
-    /// the fence was sent.
+    /// A fence (a message without events) was stored, with this sequence number. Contains the
+    /// reason why the fence was sent.
     Fenced(u64, String),
     /// Another writer has appended a message. Contains the number that follows the journal's newest
     /// event, or 0 if that event is not known.

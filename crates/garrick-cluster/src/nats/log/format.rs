@@ -5,16 +5,16 @@
 //! | `gEv1` | 4 |
 //! | CRC-32C of the following bytes | 4 |
 //! | number of the writer, and of its group | 8, 8 |
-//! | sequence of the message before it in the journal | 8 |
+//! | sequence number of the message before it in the journal | 8 |
 //! | number of the newest event, with this batch | 8 |
-//! | number of the newest whole event, and the sequence of a message before it | 8, 8 |
+//! | number of the newest whole event, and the sequence number of a message before it | 8, 8 |
 //! | number of events | 4 |
 //! | each event: tag, version, 1 if it is whole, length, payload | 2, 2, 1, 4, ... |
 //!
-//! A saved state consists of `gSt1`, the checksum, the writer, the event numbers and covered
-//! sequences of this state and of the one before, the tag, the version, and the state itself. All
-//! numbers are little-endian. A batch without events is a *fence*: its only effect is that earlier
-//! attempts of other writers fail.
+//! A saved state consists of `gSt1`, the checksum, the writer, the event number and the covered
+//! sequence number of this state and of the one before, the tag, the version, and the state itself.
+//! All numbers are little-endian. A batch without events is a *fence*: its only effect is that
+//! earlier attempts of other writers fail.
 
 use garrick_journal::{Event, EventKind};
 
@@ -44,14 +44,14 @@ pub(super) struct MessageOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) of: MessageOf,
-    /// Sequence of the message before this one in the journal, or 0.
+    /// Sequence number of the message before this one in the journal, or 0.
     pub(super) after: u64,
     /// Number of the newest event of the journal, including this batch.
     pub(super) newest: u64,
     /// Number of the journal's newest whole event (an event that contains the whole state), or 0.
     pub(super) whole: u64,
-    /// Sequence of a message that is older than the message with the newest whole event (an event
-    /// that contains the whole state).
+    /// Sequence number of a message that is older than the message with the newest whole event (an
+    /// event that contains the whole state).
     pub(super) whole_after: u64,
     /// Number of events in the batch.
     pub(super) count: u32,
@@ -136,14 +136,14 @@ pub(super) fn take_event<'a>(rest: &mut &'a [u8], number: u64) -> Result<Event<'
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StateHead {
     pub(super) of: MessageOf,
-    /// For this state and the state before it: the number of the event, and the sequence up to
-    /// which the state covers all messages.
+    /// For this state and the state before it: the number of the event, and the sequence number up
+    /// to which the state covers all messages.
     pub(super) marks: [Mark; 2],
     pub(super) kind: EventKind,
 }
 
-/// Number of an event, and the sequence of a message. Messages of the journal up to this sequence
-/// contain no later events.
+/// Number of an event, and the sequence number of a message. Messages of the journal up to this
+/// sequence number contain no events after this event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Mark {
     pub(super) number: u64,

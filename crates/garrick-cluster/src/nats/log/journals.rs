@@ -27,18 +27,19 @@ pub(super) struct Known {
     pub(super) tokens: Arc<str>,
     /// Number of the newest event, or 0 if there is none.
     pub(super) newest: u64,
-    /// Sequence of the last message of the journal, or 0.
+    /// Sequence number of the last message of the journal, or 0.
     pub(super) sequence: u64,
     /// Number of the newest whole event (an event that contains the whole state), or 0. Also the
-    /// sequence of a message that is older than this event.
+    /// sequence number of a message that is older than this event.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
     /// Some of the last messages, oldest first: the number of the last event in each message, and
-    /// the sequence of the message.
+    /// the sequence number of the message.
     marks: VecDeque<Mark>,
     /// Number of messages that were appended since old messages were last marked for removal.
     pub(super) unpurged: u32,
-    /// Number of the event to read next, and the sequence of the last message that was read.
+    /// Number of the event to read next, and the sequence number at which the search for its
+    /// message begins.
     pub(super) cursor: Mark,
 }
 
@@ -46,9 +47,9 @@ pub(super) struct Known {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SavedStates {
     /// For the newest saved state and the one before it: the number of the event, and the sequence
-    /// up to which the state covers all messages.
+    /// number up to which the state covers all messages.
     pub(super) marks: [Mark; 2],
-    /// Sequence of the last message with a saved state.
+    /// Sequence number of the last message with a saved state.
     pub(super) sequence: u64,
 }
 
@@ -116,8 +117,8 @@ impl Known {
         });
     }
 
-    /// Returns a sequence for the event `number`. Messages up to this sequence contain no later
-    /// events.
+    /// Returns a sequence number. Messages up to this sequence number contain no events after the
+    /// event `number`.
     pub(super) fn covers(&self, number: u64) -> u64 {
         if number == self.newest {
             return self.sequence;
@@ -133,7 +134,7 @@ impl Known {
         known.map(|mark| mark.covers).max().unwrap_or(0)
     }
 
-    /// Returns the sequence at which the search for the message with the given event begins.
+    /// Returns the sequence number at which the search for the message with the given event begins.
     pub(super) fn search(&self, number: u64) -> u64 {
         if self.cursor.number == number {
             return self.cursor.covers;

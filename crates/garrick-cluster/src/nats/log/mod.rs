@@ -81,7 +81,8 @@ pub struct NatsLog {
     /// True if each start of a journal prevents further appends by other writers.
     fences: bool,
     journals: Mutex<Journals>,
-    /// Journals whose old messages can be removed, with the sequence of the last message to remove.
+    /// Journals whose old messages can be removed, with the sequence number of the last message to
+    /// remove.
     due: Mutex<HashMap<JournalId, u64>>,
     /// True while messages are being removed.
     purging: Arc<AtomicBool>,

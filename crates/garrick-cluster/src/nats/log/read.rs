@@ -20,7 +20,7 @@ use crate::nats::publish::Published;
 
 /// Answers of the server about a journal.
 struct Told {
-    /// Head and sequence of the last message.
+    /// Head and sequence number of the last message.
     last: Option<(Head, u64)>,
     saved: SavedStates,
     state: Option<Snapshot>,
@@ -141,7 +141,7 @@ impl NatsLog {
         Ok(())
     }
 
-    /// Returns the first message of a journal whose sequence is at least the given one. The message
+    /// Returns the first message of a journal from the sequence number `sequence` on. The message
     /// must exist.
     fn next_message_of(
         &self,
@@ -265,7 +265,7 @@ async fn ask_once(store: &Store, known: &Known, fence: Option<MessageOf>) -> Res
     })
 }
 
-/// Appends a message without events. Returns its head and its sequence.
+/// Appends a message without events. Returns its head and its sequence number.
 async fn set_fence(
     store: &Store,
     known: &Known,
@@ -332,7 +332,7 @@ fn states(head: StateHead, state: &[u8], sequence: u64, damage: Option<&'static 
 }
 
 /// Returns the states of a journal without a readable saved state. Fails if the first events of the
-/// journal are missing.
+/// journal are missing, and no whole event (an event that contains the whole state) replaces them.
 async fn no_state(
     store: &Store,
     known: &Known,

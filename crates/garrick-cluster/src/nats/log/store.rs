@@ -105,7 +105,7 @@ impl Store {
         checked.map_err(|error| error.to_string())
     }
 
-    /// Publishes a message if the last message of its subject has the sequence `after`.
+    /// Publishes a message if the last message of its subject has the sequence number `after`.
     pub(super) async fn publish(
         &self,
         of: Kind,
@@ -132,8 +132,8 @@ impl Store {
         found_or_none(found)
     }
 
-    /// Returns the first message of a subject whose sequence is at least the given one. The leader
-    /// of the stream answers.
+    /// Returns the first message of a subject from the sequence number `sequence` on. The leader of
+    /// the stream answers.
     pub(super) async fn next(
         &self,
         of: Kind,
@@ -147,7 +147,7 @@ impl Store {
         found_or_none(builder.next_by_subject(subject).send().await)
     }
 
-    /// Removes the messages of a subject up to a sequence.
+    /// Removes the messages with events of a journal, up to the sequence number `sequence`.
     pub(super) async fn purge(&self, tokens: &str, sequence: u64) -> Result<(), String> {
         let side = &self.events;
         let subject = format!("{}{tokens}", side.prefix);

@@ -1,9 +1,9 @@
 //! A copy of the records, which a watch keeps up to date.
 //!
-//! The watch reports the last change of each record, in the order of the changes. A change that was
-//! replaced by a later one before it was reported is left out. The copy is *exact* if it equals a
-//! state that all records had at the same time. An exact copy stays exact until a change is left
-//! out, and becomes exact again when all changes were reported.
+//! The watch reports the last change of each record, in the order of the changes. If a record
+//! changes twice before the first change was reported, the first change is left out. The copy is
+//! *exact* if it equals a state that all records had at the same time. An exact copy stays exact
+//! until a change is left out, and becomes exact again when all changes were reported.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -116,8 +116,8 @@ impl Mirror {
         true
     }
 
-    /// Applies a reported change. Returns true if the copy is now exact (equal to a state that all
-    /// records had at one time).
+    /// Applies a reported change. Returns true if the change has brought the copy to an exact state
+    /// (a state that all records had at one time).
     pub(super) fn tell(&mut self, told: Told) -> bool {
         let (revision, is_last) = (told.revision, told.is_last);
         if let Some(next) = &mut self.next {
