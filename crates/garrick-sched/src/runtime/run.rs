@@ -163,7 +163,7 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
 }
 
 /// Returns a pointer to the message of a slot, or null if there is no message. If the message is in
-/// an envelope, the envelope is kept until the message was handled.
+/// an envelope, the worker keeps the envelope until the message has been handled.
 ///
 /// # Safety
 /// The slot is null, or contains a message of type `M`, which [`Worker::send`] has stored and which
@@ -181,9 +181,9 @@ unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     }
 }
 
-/// Handles a request to move a new cell to another sponsor before its task starts, if this request
-/// is the oldest envelope in the mailbox. Returns true if the cell must not run now, because it was
-/// moved or requeued.
+/// If the oldest envelope in the mailbox of a new cell requests a move to another sponsor, handles
+/// this request before the task of the cell starts. Returns true if the cell must not run now,
+/// because it was moved or requeued.
 fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     let tail = cell.mailbox_tail();
     // SAFETY: the local mailbox is ours, and circular.
@@ -251,7 +251,8 @@ fn finish_unusual(worker: &Worker, flow: Flow) -> Next {
     Next::Over
 }
 
-/// Stops a task that wants to stop.
+/// Stops the task of a cell, because a turn of the task has requested this. `busy` must be true if
+/// the cell was marked as scheduled during the turn.
 #[cold]
 fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     if worker.visit_stops() {
@@ -363,8 +364,9 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
 }
 
 /// Returns a batch that contains only the message in `oldest`. In front of this message, the
-/// mailbox has a trail (a trace context). Removes the trail, and gives it to the turn that handles
-/// the message, unless the commit of this turn may be decided later.
+/// mailbox has a trail (a trace context). Removes the trail. The trail becomes the trail of the
+/// turn that handles the message, unless the task is declared with `Task::COMMITS_LATER`. Returns
+/// `None` if the activation must not handle the message.
 #[cold]
 fn batch_with_trail<T: Task>(
     cell: CellPtr,
@@ -413,7 +415,7 @@ fn end_measured<T: Task>(worker: &Worker) -> u32 {
 /// `at` points to the message of the turn.
 ///
 /// # Safety
-/// `at` points to a message of the task's type, which the worker handles next.
+/// `at` points to a message of the task's type. The worker handles this message next.
 #[inline]
 unsafe fn measure<T: Task>(worker: &Worker, count: u32, at: *const u8) {
     if const { !T::MESSAGES.is_empty() } {

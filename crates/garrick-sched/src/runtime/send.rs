@@ -10,8 +10,10 @@ use crate::runtime::stage;
 use crate::runtime::worker::Worker;
 
 impl Worker {
-    /// Sends a message from this worker. The send is staged. The two common cases are each
-    /// recognized by one comparison of a state word. `send_on` handles all other cases, so that
+    /// Sends a message from this worker. The send is staged. Two common cases are handled here: a
+    /// small message to an idle cell, and a message to a scheduled cell to which this turn has
+    /// already sent. In both cases, the cell belongs to this worker. One comparison of a state word
+    /// recognizes each of these cases. `send_on` and `send_out` handle all other cases, so that
     /// little code is inlined at each call.
     #[inline(always)]
     pub(crate) fn send<M: 'static>(&self, to: &Address<M>, message: M) -> Result<(), SendError<M>> {
@@ -138,8 +140,8 @@ impl Worker {
         }
     }
 
-    /// Sends a message to a task that the faster methods do not handle. An answer is accepted even
-    /// if the mailbox is full, or if the task's sponsor is shutting down.
+    /// Sends a message to a task, in the cases that the faster methods do not handle. An answer is
+    /// accepted even if the mailbox is full, or if the task's sponsor is shutting down.
     #[inline(never)]
     fn send_to_task<M: 'static>(
         &self,

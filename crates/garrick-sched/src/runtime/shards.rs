@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use garrick_core::prim::{Mutex, MutexGuard};
 
-/// Number of shards of a register, to reduce contention.
+/// Number of shards of a register. Threads that use different shards do not wait for each other.
 const SHARDS: usize = if cfg!(garrick_loom) { 1 } else { 16 };
 
 /// A register that is divided into shards. Each shard has its own lock. Code that holds a lock

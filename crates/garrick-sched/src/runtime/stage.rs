@@ -123,8 +123,8 @@ pub(crate) struct Stage {
     /// Messages of cancelled or replaced timers. They are kept here until all timers of the turn
     /// were set and cancelled.
     unsent: RefCell<Vec<Timed>>,
-    /// Number of the last turn that has registered a watch on its own task. The watch cancels the
-    /// timers of the task when the task ends.
+    /// Sequence number of the last turn that has registered a watch on its own task. The watch
+    /// cancels the timers of the task when the task ends.
     timers_watched_by: Cell<u64>,
     /// Answers that turn number `owed_by` has sent to tasks.
     owed: RefCell<Vec<Owed>>,
@@ -137,8 +137,8 @@ pub(crate) struct Stage {
     kept: RefCell<Vec<CellPtr>>,
     /// Places in bounded mailboxes that the turn has taken.
     pub(crate) purse: Purse,
-    /// True if the end of the turn must do more than move the marks of the run queues. An undo cuts
-    /// each run queue back to its mark.
+    /// True if a commit of the turn must do more than keep the turn's entries in the run queues.
+    /// For example, the turn has staged messages to other workers.
     dirty: Cell<bool>,
 }
 
@@ -163,22 +163,22 @@ impl Stage {
         }
     }
 
-    /// Returns true if the end of the turn must do more than move the marks of the run queues. An
-    /// undo cuts each run queue back to its mark.
+    /// Returns true if a commit of the turn must do more than keep the turn's entries in the run
+    /// queues.
     #[inline]
     pub(crate) fn is_dirty(&self) -> bool {
         self.dirty.get()
     }
 
-    /// Records that the end of the turn must do more than move the marks of the run queues. An undo
-    /// cuts each run queue back to its mark.
+    /// Records that a commit of the turn must do more than keep the turn's entries in the run
+    /// queues.
     #[inline]
     pub(crate) fn set_dirty(&self) {
         self.dirty.set(true);
     }
 
-    /// Clears the flag of [`Stage::set_dirty`]. Called just before the end of the turn does the
-    /// work for which the flag was set.
+    /// Clears the flag that [`Stage::set_dirty`] sets. Called by a commit, immediately before the
+    /// commit does the work for which the flag was set.
     pub(crate) fn clear_dirty(&self) {
         self.dirty.set(false);
     }
@@ -351,8 +351,8 @@ impl Stage {
         list.push(owed);
     }
 
-    /// Removes and returns the answers that turn number `turn` has sent to tasks. This turn was
-    /// undone.
+    /// Removes and returns the answers that turn number `turn` has sent to tasks. Called when this
+    /// turn is undone or leaves its worker.
     pub(crate) fn take_owed(&self, turn: u64) -> Vec<Owed> {
         if self.owed_by.get() == turn {
             self.owed.take()
@@ -362,7 +362,7 @@ impl Stage {
     }
 
     /// Removes and returns the doors (functions behind addresses) that were kept alive for the
-    /// turn, with their references.
+    /// turn. For each door, the caller gets the reference that has kept the door alive.
     pub(crate) fn take_kept(&self) -> Vec<CellPtr> {
         self.kept.take()
     }
@@ -377,8 +377,8 @@ impl Stage {
         self.later.take()
     }
 
-    /// Keeps a message that a timer must not send, if there is one. The message is dropped after
-    /// the timers of the turn were set and cancelled.
+    /// Keeps `timed`, a message that a timer must not send. Does nothing if `timed` is `None`. The
+    /// message is dropped after the timers of the turn were set and cancelled.
     pub(crate) fn keep_unsent(&self, timed: Option<Timed>) {
         if let Some(timed) = timed {
             self.unsent.borrow_mut().push(timed);
@@ -429,10 +429,10 @@ impl Stage {
     /// Undoes all staged effects.
     ///
     /// `undone` gets the envelopes that were removed from mailboxes. `split` moves the newest
-    /// messages of an envelope, which stays in its mailbox, to a separate envelope. `discard` gets
-    /// the chains with the references to their receivers. The functions must only store what they
-    /// get, and must not run foreign code. The mailboxes stay marked as APPENDED until the caller
-    /// has ended the turn.
+    /// messages of an envelope to a separate envelope. The older messages stay in the mailbox.
+    /// `discard` gets each chain with the reference to its receiver. The functions must only store
+    /// what they get, and must not run foreign code. The mailboxes stay marked as APPENDED until
+    /// the caller has ended the turn.
     pub(crate) fn undo(
         &self,
         mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
@@ -459,8 +459,8 @@ impl Stage {
     /// Sets aside all staged effects of turn number `turn`, which leaves its worker.
     ///
     /// `firsts` are the messages with which the turn has scheduled cells of this worker. `split`
-    /// moves the newest messages of an envelope, which stays in its mailbox, to a separate
-    /// envelope. `keep` adds a reference to a cell of this worker.
+    /// moves the newest messages of an envelope to a separate envelope. The older messages stay in
+    /// the mailbox. `keep` adds a reference to a cell of this worker.
     pub(crate) fn carry(
         &self,
         turn: u64,
@@ -537,7 +537,7 @@ impl Stage {
     }
 
     /// Commits the appended messages: removes the marks APPENDED from the mailboxes, and gives back
-    /// the taken places that have no message.
+    /// the places in bounded mailboxes that the turn has taken but not used.
     #[inline]
     pub(crate) fn forget_appended(&self) {
         self.purse.settle();
@@ -649,7 +649,7 @@ fn free_slots(tail: *mut Envelope) -> u32 {
     unsafe { tail.as_ref() }.map_or(0, Envelope::free)
 }
 
-/// Cuts a mailbox back to the last envelope that it had before the turn, which `entry` contains.
+/// Cuts a mailbox back to `entry.tail`, which was the last envelope of the mailbox before the turn.
 /// Calls `undone` with each envelope that was removed.
 fn cut_back(entry: &Appended, undone: &mut impl FnMut(CellPtr, *mut Envelope)) {
     let newest = entry.cell.mailbox_tail();

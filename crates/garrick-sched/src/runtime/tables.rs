@@ -157,7 +157,7 @@ pub(crate) fn nothing_to_drop(_: CellPtr) {}
 /// Returns the label of the task in a cell ([`Task::label`]).
 ///
 /// # Safety
-/// The cell has a task of type `T`, which is not in use.
+/// The cell has a task of type `T`. The task is not in use.
 unsafe fn label_of<T: Task>(cell: CellPtr) -> Option<String> {
     // SAFETY: by contract.
     unsafe { task_of::<T>(cell).as_ref() }.label()
@@ -246,7 +246,8 @@ unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
 /// letter.
 ///
 /// # Safety
-/// The slot contains a message of type `M`, which is not used again. `pool` points to a [`Pool`].
+/// The slot contains a message of type `M`. The message is not used again. `pool` points to a
+/// [`Pool`].
 unsafe fn drop_slot<M>(pool: NonNull<()>, slot: *const Slot) -> bool {
     // SAFETY: by contract.
     unsafe { drop_in_slot::<M>(pool, slot, |_| true) }

@@ -240,9 +240,9 @@ impl<M: 'static> Turn<'_, M> {
     /// task wait until the turn has ended.
     ///
     /// `f` is not part of the turn. If `f` sends a message, the message is sent immediately, and
-    /// therefore before the messages of this turn. It is not taken back if the turn is undone.
-    /// Messages that the turn itself sends, before or after the call, are sent in order when the
-    /// turn commits. `f` must be `Send`, so that it cannot use the turn.
+    /// therefore before the messages of this turn. The message is not taken back if the turn is
+    /// undone. Messages that the turn itself sends, before or after the call, are sent in order
+    /// when the turn commits. `f` must be `Send`, so that it cannot use the turn.
     ///
     /// `garrick bench blocking` measures the cost of a call. At most
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns can block at the same
@@ -335,12 +335,13 @@ impl<M: 'static> Turn<'_, M> {
     /// Takes the next message out of the mailbox of the task. Returns `None` if there is no message
     /// that this activation may handle, or if the turn has [blocked](Turn::blocking). Also returns
     /// `None` if the turn does not handle a message, if the task does not receive messages of type
-    /// `M`, or if it is not declared with [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
+    /// `M`, or if the task is not declared with
+    /// [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
     ///
     /// Each message that is taken begins a new part of the turn. If the turn later panics or is
     /// discarded, only its last part is undone. The earlier parts are committed together, before
-    /// the task fails or handles another message. They are committed immediately, unless one of
-    /// them has requested a later decision.
+    /// the task fails or handles another message. If one of them has requested a later decision,
+    /// they wait for this decision. Otherwise, they are committed immediately.
     #[doc(hidden)]
     #[must_use]
     pub fn next_message(&self) -> Option<M> {

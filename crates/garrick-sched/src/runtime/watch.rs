@@ -32,7 +32,7 @@ pub enum Ended {
     Unreachable,
     /// The sponsor of the task has stopped.
     SponsorEnded,
-    /// The task had already ended before the request to watch it arrived.
+    /// The task had already ended when the request for the watch arrived.
     Before,
     /// The node of the task, or the connection to this node, was lost. The task may still run.
     /// Contains the name of the node.
@@ -157,7 +157,7 @@ impl Watchers {
 
 type Register = HashMap<usize, Watchers>;
 
-/// Watchers, by the address of the cell.
+/// Watchers of all tasks, by the address of the cell of the watched task.
 #[cfg(not(garrick_loom))]
 static WATCHERS: std::sync::LazyLock<Shards<Register>> = std::sync::LazyLock::new(Shards::default);
 

@@ -138,7 +138,8 @@ impl Place {
         &self.room
     }
 
-    /// Consumes the `Place` without giving the place back, because a message now occupies it.
+    /// Consumes the `Place` without giving the place back, because a message now occupies the
+    /// place.
     pub(crate) fn spend(self) {
         let this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so its field is moved out once.
@@ -247,7 +248,7 @@ impl Room {
     }
 
     /// Returns the number of free places. `taken` and `handled` are values of the fields with these
-    /// names, which may have been read at different times.
+    /// names. The two values may have been read at different times.
     fn free(&self, taken: usize, handled: usize) -> usize {
         // Negative if the room is closed, or the counts are of different times.
         let waiting = taken.wrapping_sub(handled) as isize;

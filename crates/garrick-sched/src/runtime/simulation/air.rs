@@ -172,7 +172,7 @@ pub(super) struct Taken {
     pub(super) is_last: bool,
 }
 
-/// Undelivered messages to one receiver, which must be dropped.
+/// Undelivered messages that must be dropped. All of them have the same receiver.
 pub(super) struct Dropped {
     pub(super) cell: CellPtr,
     /// Oldest message to drop. It begins a linked list of all messages to drop.
@@ -202,9 +202,11 @@ pub(super) struct Air {
     /// Indices in `choices` of the events that the caller has offered, by the number of the event.
     /// `NONE` for each event that is not offered.
     others: Vec<u32>,
-    /// Choices that the last step has caused, oldest first.
+    /// Choices that steps and other code have caused, oldest first. The user of the simulation
+    /// empties this list.
     pub(super) caused: Vec<Choice>,
-    /// Number of further messages that are delivered together with the last chosen message.
+    /// Maximum number of further messages that are delivered together with a chosen message. Each
+    /// such delivery increases this number by 1. After `MORE_MAX`, the number begins again at 0.
     more: u32,
 }
 
@@ -264,7 +266,7 @@ impl Air {
         self.tasks.get_mut(index as usize)
     }
 
-    /// Records the node of a task, which may have moved.
+    /// Records the node of a task, because the task may have moved to another node.
     pub(super) fn settle_at(&mut self, index: u32, node: u32) {
         self.tasks[index as usize].node = node;
     }
@@ -337,8 +339,8 @@ impl Air {
         self.caused.push(Choice::Start { task });
     }
 
-    /// Withdraws the deliveries of messages to a task from the choices, because it is not decided
-    /// yet whether the task's last turn commits.
+    /// Removes all choices that deliver messages to a task, because it is not decided yet whether
+    /// the task's last turn commits.
     pub(super) fn hold(&mut self, index: u32) {
         self.tasks[index as usize].is_held = true;
         self.withdraw_pairs(index);
@@ -351,7 +353,7 @@ impl Air {
         }
     }
 
-    /// Removes the deliveries of all messages to a task from the choices.
+    /// Removes all choices that deliver messages to a task.
     fn withdraw_pairs(&mut self, index: u32) {
         let mut next = self.task(index).pairs;
         while next != NONE {
@@ -381,8 +383,8 @@ impl Air {
         }
     }
 
-    /// Adds an undelivered message to a task. Returns true if the task has no other undelivered
-    /// messages.
+    /// Adds an undelivered message. The receiver is the task with the index `to`. Returns true if
+    /// this task has no other undelivered messages.
     pub(super) fn add_flight(&mut self, to: u32, sender: Sender, envelope: *mut Envelope) -> bool {
         // SAFETY: the envelope is ours.
         unsafe { (*envelope).set_next(ptr::null_mut()) };
@@ -510,7 +512,7 @@ impl Air {
         }
     }
 
-    /// Marks a task to which all messages are delivered at once.
+    /// Marks a task as prompt: each message to the task is delivered at once, and not as a step.
     pub(super) fn make_prompt(&mut self, index: u32) {
         self.tasks[index as usize].is_prompt = true;
     }

@@ -39,7 +39,7 @@ const ROUNDS_MAX: usize = 1 << 20;
 
 /// Maximum number of rounds in which a closing node stops its tasks. Several rounds can be
 /// necessary, because destructors can create further tasks. Tasks that remain after the last round
-/// are found more slowly.
+/// are stopped when the node is dropped, which takes longer.
 const STOPS_MAX: usize = 4;
 
 /// The fate of a choice: the caller decides what happens when the choice is taken.
@@ -54,10 +54,10 @@ pub enum Fate {
     /// task cannot be lost. If the node of the sender is closed, all later messages of the sender
     /// to the receiver are also lost, because the connection has ended.
     Lost,
-    /// The turn runs, and a copy of the message is sent, which will be delivered later. Copies of
-    /// several messages from one sender to one receiver are delivered in the order of these
-    /// messages. If the type of the message was not passed to [`Simulation::copy`], the turn runs
-    /// without a copy.
+    /// The turn runs. A copy of the message is sent, and can be delivered later. Copies of several
+    /// messages from one sender to one receiver are delivered in the order of these messages. If
+    /// the type of the message was not passed to [`Simulation::copy`], the turn runs without a
+    /// copy.
     Doubled,
 }
 
@@ -111,7 +111,7 @@ pub struct Circumstances {
     pub is_internal: bool,
     /// True if a turn will run. False for a request to stop or to move.
     pub is_turn: bool,
-    /// True if the choice delivers a message, which can be lost.
+    /// True if the choice delivers a message, so that [`Fate::Lost`] is possible.
     pub is_message: bool,
     /// True if [`Fate::Doubled`] sends a copy of the message.
     pub can_double: bool,

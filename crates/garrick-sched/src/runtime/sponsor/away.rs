@@ -101,8 +101,9 @@ impl Away {
         self.turns.load(Acquire) > 0
     }
 
-    /// Counts one more turn that leaves its worker to block. If there are too few spare threads,
-    /// returns the number of the spare thread to start.
+    /// Counts a turn that is about to leave its worker in order to block. If there are too few
+    /// spare threads, returns the number of a spare thread, which the caller must start. Returns an
+    /// error if the turn must not leave its worker.
     fn count(&self) -> Result<Option<usize>, Stays> {
         let mut spares = self.spares();
         let away = self.turns.load(Relaxed);
@@ -310,7 +311,8 @@ impl Worker {
     }
 }
 
-/// Guard that withdraws the permission for an activation to leave its worker when it blocks.
+/// Guard for the permission of an activation to leave its worker when the activation blocks.
+/// Dropping the guard withdraws the permission.
 pub(crate) struct Permit<'a>(&'a Worker);
 
 impl Drop for Permit<'_> {

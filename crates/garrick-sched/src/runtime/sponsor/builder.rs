@@ -278,8 +278,8 @@ impl Builder {
     /// are started when they are needed, and exit when the sponsor stops.
     ///
     /// While this number of turns is in [`Turn::blocking`](crate::Turn::blocking), each further
-    /// turn that calls it blocks its worker. If workers are [pinned](Builder::pin_to) or have a
-    /// [driver](Builder::driver), every blocking turn blocks its worker.
+    /// call blocks the worker of the calling turn. If workers are [pinned](Builder::pin_to) or have
+    /// a [driver](Builder::driver), every blocking turn blocks its worker.
     ///
     /// # Examples
     /// ```

@@ -1,11 +1,12 @@
 //! Seats, which are the states of workers, and hands, which are the threads that run workers.
 //!
-//! A *seat* is the state of a worker: its run queues, blocks, timers and ready stack. A *hand* is a
-//! thread of the sponsor. The *sitter* of a seat is the hand that runs the worker. The sitter owns
-//! the seat until it leaves. A seat is free while its ready stack is marked PARKED or WATCHED. The
-//! thread that removes this mark owns the seat. It must either run the worker (sit down), or hand
-//! the seat over to an idle hand, exactly once ([`Crew::hand_over`]). Idle hands wait in a list of
-//! the crew for any seat ([`Hand::wait_for_seat`]). README.md, seats, explains the protocol.
+//! A *seat* is the state of a worker: its run queues, memory blocks, timers and ready stack. A
+//! *hand* is a thread of the sponsor. The *sitter* of a seat is the hand that runs the worker. The
+//! sitter owns the seat until it leaves. A seat is free while its ready stack is marked PARKED or
+//! WATCHED. The thread that removes this mark owns the seat. It must either run the worker (sit
+//! down), or hand the seat over to an idle hand, exactly once ([`Crew::hand_over`]). Idle hands
+//! wait in a list of the crew for any seat ([`Hand::wait_for_seat`]). README.md, seats, explains
+//! the protocol.
 //!
 //! Without drivers, the hands of a sponsor move between all its seats. A seat with a driver, and
 //! the seat of a [`Here`](super::Here), has a crew of one hand.
@@ -66,8 +67,8 @@ pub(crate) struct Crew {
 
 pub(super) struct Seat {
     pub(super) home: Home,
-    /// Pointer to the worker. Not null while the worker is open. Written and read by the thread
-    /// that runs the worker.
+    /// Pointer to the worker. Null before the worker was created, and after it was closed. Written
+    /// and read by the thread that runs the worker.
     pub(super) worker: AtomicPtr<Worker>,
     /// Lock that is held while a thread reads a worker that it does not run, and while the worker
     /// is being closed.
@@ -270,7 +271,7 @@ impl Crew {
     }
 
     /// Returns the number of ready cells of a worker. The number may be outdated. The caller must
-    /// hold the lock that keeps the worker open.
+    /// hold the lock of the worker, so that no thread closes the worker.
     pub(super) fn ready(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> usize {
         // Relaxed: as in `shown`.
         let Some(worker) = NonNull::new(self.seats[seat].worker.load(Relaxed)) else {
@@ -291,8 +292,8 @@ impl Crew {
         old.len() + born.len() + usize::from(is_in_handoff)
     }
 
-    /// Returns true if a worker probably has timers. The caller must hold the lock that keeps the
-    /// worker open.
+    /// Returns true if a worker probably has timers. The caller must hold the lock of the worker,
+    /// so that no thread closes the worker.
     pub(super) fn has_timers(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> bool {
         // Relaxed: as in `shown`.
         NonNull::new(self.seats[seat].worker.load(Relaxed)).is_some_and(|worker| {
@@ -301,7 +302,8 @@ impl Crew {
         })
     }
 
-    /// Records the deadline of a worker's next timer. Called before the thread leaves the worker.
+    /// Records the deadline of a worker's next timer. Called by the thread that runs the worker,
+    /// before this thread leaves or closes the worker.
     pub(super) fn set_deadline(&self, seat: usize, deadline: Option<Nanos>) {
         self.seats[seat]
             .deadline
@@ -494,7 +496,7 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// Makes the calling thread a thread of the crew (a group of threads). The thread will open
+    /// Makes the calling thread a thread of the crew (a group of threads). The thread will create
     /// worker number `index`. If the thread sleeps in a driver, `waker` wakes it.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
@@ -530,12 +532,12 @@ impl Hand {
         }
     }
 
-    /// Returns the index of the worker that this thread opens.
+    /// Returns the index, in the crew, of the worker that this thread creates.
     pub(super) fn first_seat(&self) -> usize {
         self.number
     }
 
-    /// Opens (creates) a worker of the crew, which the calling thread then runs.
+    /// Stores a new worker as worker `seat` of the crew. The calling thread then runs this worker.
     pub(super) fn open(&self, seat: usize, worker: Box<Worker>) {
         let seat = &self.crew.seats[seat];
         let _look = seat.look();

@@ -49,8 +49,8 @@ const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
 /// another thread runs. Each failed try about doubles the number of questions without a try, up to
 /// this maximum.
 const UNTRIED_MAX: u32 = 63;
-/// Of this number of answers that are ready at the first poll, one is held back until the next
-/// poll. Otherwise, a future that is always ready would starve the other futures of its executor.
+/// One in `READY_MAX` answers that are ready at the first poll is held back until the next poll.
+/// Otherwise, a future that is always ready would starve the other futures of its executor.
 const READY_MAX: u32 = 16;
 
 thread_values! {
@@ -164,8 +164,8 @@ impl VisitTimes {
     }
 
     /// Records the measured duration of a visit: the time in which an asker has run the worker.
-    /// After a short visit, about twice as many visits as before are not measured. After a long
-    /// visit, the next visit is measured.
+    /// After a short visit, about twice as many visits as before are skipped until the next visit
+    /// is measured. After a long visit, the next visit is measured.
     fn took(&self, time: Nanos) {
         if time > VISIT_LONG {
             self.untimed.set(0);
@@ -383,7 +383,8 @@ impl Drop for Guest {
 
 /// Sends a message to a task. If no other thread runs the task, runs it on this thread until
 /// `is_answered` returns true. The caller must not be in a turn, and must be about to wait.
-/// `blocks` is true if the thread then blocks, and false if it can do other work meanwhile.
+/// `blocks` must be true if the thread will block until the answer comes. `blocks` must be false if
+/// the thread can do other work in the meantime.
 pub(crate) fn send_and_run<M: 'static>(
     to: &Address<M>,
     message: M,
@@ -436,8 +437,8 @@ pub(crate) fn send_and_run<M: 'static>(
     }
 }
 
-/// Counts the work that guests (askers that ran the worker) have done on a worker, if it is not
-/// counted yet and no thread runs the worker. Calls no foreign code: due timers are left to the
+/// Counts the work that guests (askers that ran the worker) have done on a worker, if this work is
+/// not counted yet and no thread runs the worker. Calls no foreign code: due timers are left to the
 /// next thread.
 pub(super) fn count_visits(home: Home) {
     let counts = |remote| {

@@ -362,7 +362,8 @@ impl Worker {
         self.is_driven()
     }
 
-    /// Prepares this worker, because its thread is about to leave it.
+    /// Prepares this worker, because its thread is about to leave it. Interrupts the measurement of
+    /// the worker's turns. Moves the spare memory blocks to the depot, if this was requested.
     fn prepare_going(&self) {
         self.touch();
         self.pace.rests();
@@ -400,7 +401,7 @@ impl Worker {
     }
 
     /// Returns a function for a thread that has left this worker. The function returns true if the
-    /// thread should come back. It does not access the worker.
+    /// thread should come back. The returned function does not access the worker.
     fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
         let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
         let (seat, is_left) = (self.seat(), self.has_cells_elsewhere());
@@ -531,7 +532,7 @@ impl Worker {
     }
 
     /// Calls `next` up to `count` times to get cells, and releases these cells for other workers.
-    /// Appends cells that cannot be given away now to `kept`.
+    /// If a cell cannot be given away now, appends the cell to `kept`.
     pub(super) fn take_to_give(
         &self,
         count: usize,
@@ -580,9 +581,9 @@ impl super::Shared {
     /// If the sponsor is draining and there is no more work, stops the sponsor, wakes all workers
     /// and returns true (README.md, the end).
     ///
-    /// The caller must have announced that it is idle, and must have parked. Only workers that are
-    /// awake create work. So once all workers are parked and the shared queue is empty, only
-    /// strangers (threads outside of the sponsor) can create work.
+    /// The caller must have counted its worker as idle, and must have left this worker PARKED (no
+    /// thread runs it). Only workers that are awake create work. So once all workers are PARKED and
+    /// the shared queue is empty, only strangers (threads outside of the sponsor) can create work.
     pub(crate) fn end_if_drained(&self) -> bool {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }

@@ -1,4 +1,4 @@
-//! Idle workers to which another worker sends a message. Usually a thread is woken, which runs the
+//! Idle workers to which another worker sends a message. Usually, a thread is woken and runs the
 //! idle worker. There are two cheaper ways: the thread of the sending worker runs the idle worker
 //! next, or the sending worker takes over (*gathers*) the receiving cell (README.md, seats).
 
@@ -111,9 +111,9 @@ impl Worker {
         !self.has_something() && self.running().is_some_and(is_last)
     }
 
-    /// Returns true if this worker should take over a cell of an idle worker to which it sends a
-    /// message. The reason is that a message to another worker costs more than a short turn, and
-    /// waking a thread costs more than many turns.
+    /// Returns true if this worker, which sends a message to `cell`, should take over `cell` from
+    /// an idle worker. The reason is that a message to another worker costs more than a short turn,
+    /// and waking a thread costs more than many turns.
     pub(super) fn gathers(&self, cell: CellPtr) -> bool {
         self.is_fine()
             && cell.table().moves

@@ -121,8 +121,8 @@ impl Shared {
 }
 
 impl Shared {
-    /// Returns how many activations of cells the worker `index` has run. Returns `None` if the
-    /// worker has not started, or has stopped.
+    /// Returns how many activations worker number `index` has begun. Returns `None` if the worker
+    /// has not started, or has stopped.
     fn picks_of(&self, index: usize) -> Option<u32> {
         let (crew, seat) = self.place_of(index);
         let look = crew.seats[seat].look();
@@ -154,10 +154,11 @@ fn look(shared: &Shared, ends: &Ends) {
     }
 }
 
-/// Counts the work of uncounted visits. In a visit, a guest (a thread that waits for an answer)
-/// runs a worker. The work is counted for each worker that has had no visit since the last call.
-/// `missed` contains the number of activations of each worker with uncounted visits. Returns true
-/// if a worker has had uncounted visits since the last call.
+/// Counts the work that guests have done on workers and that is not counted yet. A guest is a
+/// thread that waits for an answer and runs a worker in the meantime. Skips workers on which guests
+/// have done work since the last call. For each worker with uncounted work, stores the number of
+/// activations in `missed`, for comparison in the next call. Returns true if any worker was
+/// skipped.
 fn count_missed(shared: &Shared, missed: &mut [Option<u32>]) -> bool {
     let mut has_guests = false;
     for ((index, &home), before) in shared.homes.iter().enumerate().zip(missed) {

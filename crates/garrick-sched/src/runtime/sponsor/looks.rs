@@ -220,8 +220,8 @@ impl Hand {
             && self.time_to_look().is_some_and(|left| left.is_zero())
     }
 
-    /// Returns how long the watching thread, which calls this, may sleep before it checks for stuck
-    /// workers. Returns `None` if no check is planned.
+    /// Returns how long the watching thread may sleep before it checks for stuck workers. Returns
+    /// `None` if no check is planned. Called by the watching thread.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
         let plan = self.crew.plan.get();
         if plan == Plan::Nothing {
@@ -241,8 +241,8 @@ impl Hand {
         Some(Duration::from_nanos(next.saturating_sub(now)))
     }
 
-    /// Returns how long the watching thread, which calls this, may sleep before a timer of a worker
-    /// that lends its cells is due. Returns `None` if there is no such timer.
+    /// Returns how long the watching thread may sleep before a timer of a worker that lends its
+    /// cells is due. Returns `None` if there is no such timer. Called by the watching thread.
     pub(super) fn time_to_fire(&self, now: Nanos) -> Option<Duration> {
         let due = self.crew.next_due_of_lent();
         if due == NEVER {

@@ -167,7 +167,7 @@ pub(crate) struct Shared {
     /// For each worker, the time it takes to run each of its ready cells once. 0 for an idle
     /// worker.
     rounds: Box<[Round]>,
-    /// Counter by which tasks that other threads spawn are distributed round-robin.
+    /// Counter for the round-robin distribution of the tasks that other threads spawn.
     next_home: unmodelled::AtomicUsize,
     /// Index in `homes` of the worker that became idle last, plus one. 0 after that worker has got
     /// a new task from another thread.
@@ -296,8 +296,8 @@ impl Shared {
         }
     }
 
-    /// Returns the home of the cells in the shared queue, which belong to no worker: the number of
-    /// the gate, if there is a gate.
+    /// Returns the home of cells that belong to no worker, such as the cells in the shared queue.
+    /// The home is the number of the gate, if there is a gate.
     pub(crate) fn queue_home(&self) -> Home {
         self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }
@@ -346,8 +346,8 @@ impl Shared {
     }
 
     /// Changes the number of threads that have left a worker in the middle of a turn and want to
-    /// run it again. Adds the calling thread if `calls` is true. Subtracts it if `calls` is false,
-    /// because it runs the worker again.
+    /// run it again. Adds the calling thread if `calls` is true. Subtracts the calling thread if
+    /// `calls` is false, because this thread runs the worker again.
     fn calls_back(&self, calls: bool) {
         // Relaxed: a hint to look at the seat; `Crew::take_back` orders what follows.
         if calls {
@@ -490,9 +490,10 @@ impl Shared {
         rounds.fold(0, Nanos::saturating_add) / self.rounds.len() as Nanos
     }
 
-    /// Returns the number of the worker that gets the next task spawned by another thread. The
-    /// first such task goes to the worker that became idle last, because its thread is most likely
-    /// still running. Further tasks are distributed round-robin, beginning with the next worker.
+    /// Returns the number of the worker that gets the next task spawned by another thread. If a
+    /// worker has become idle since the last call, the task goes to the worker that became idle
+    /// last, because the thread of this worker is most likely still running. Otherwise, the tasks
+    /// are distributed round-robin.
     fn next_home(&self) -> Home {
         let next = match self.take_free() {
             Some(free) => {
@@ -546,10 +547,11 @@ impl Handle {
         Self { shared }
     }
 
-    /// Calls `create`, which creates the cell of `task`. The calling thread does not run the worker
-    /// of the cell. If `starts` is true, the cell runs even if no message comes.
+    /// Creates the cell of `task` by a call of `create`. Used by threads that do not run the worker
+    /// of the new cell. If `starts` is true, the cell runs even if no message comes.
     ///
-    /// Returns the cell and a wake for its worker, which the caller must call.
+    /// Returns the cell, and a [`Wake`] for the worker of the cell. The caller must call
+    /// `Wake::call`.
     ///
     /// # Errors
     /// Returns the task if the sponsor is shutting down or has stopped.

@@ -68,7 +68,8 @@ impl Hand {
         }
     }
 
-    /// Takes a worker that no thread runs and that is not closing its cells.
+    /// Takes worker `seat` if no thread runs it and it is not closing its cells. Returns true if
+    /// this thread may now run the worker.
     fn retake_open(&self, seat: usize) -> bool {
         if !self.crew.retake(seat, Ready::sit) {
             return false;
@@ -82,8 +83,9 @@ impl Hand {
         !closes
     }
 
-    /// Moves the only ready cell of worker `seat`, which this thread runs, to worker `from`, from
-    /// which this thread has come.
+    /// Moves the only ready cell of worker `seat` to worker `from`. This thread runs worker `seat`,
+    /// and has come from worker `from`. Returns the index of the worker that the thread runs
+    /// afterwards.
     fn bring_back(&self, from: usize, seat: usize, came: Came) -> (usize, Came) {
         // SAFETY: this hand sits there, until `go` below.
         let worker = unsafe { self.crew.worker(seat).as_ref() };

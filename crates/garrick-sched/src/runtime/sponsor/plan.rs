@@ -28,10 +28,10 @@ pub(super) enum Plan {
     /// pushed to a worker, or cells are ready.
     Soon(u32),
     /// The watching thread makes one check, because the last check has found ready cells. The value
-    /// says how often `INTERVAL` is doubled to get the time before the check.
+    /// is the number of times that `INTERVAL` is doubled to get the time before the check.
     Slowly(u32),
-    /// The watching thread makes one check, because a worker has timers. The value says how often
-    /// `INTERVAL` is doubled to get the time before the check.
+    /// The watching thread makes one check, because a worker has timers. The value is the number of
+    /// times that `INTERVAL` is doubled to get the time before the check.
     ForTimers(u32),
 }
 

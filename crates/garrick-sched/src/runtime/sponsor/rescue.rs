@@ -193,15 +193,16 @@ impl Queues {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
     }
 
-    /// Returns the number of the current turn.
+    /// Returns the sequence number of the owner's current turn.
     fn turn(&self) -> u64 {
         // SAFETY: as in `of`; the owner recalls, under our lock, before its worker is closed.
         unsafe { &(*self.worker.as_ptr()).turn }.load(Acquire)
     }
 
     /// Takes the next entry: first the entry of the handoff cell (which the owner would run next),
-    /// then the other entries, oldest first. Does not take an entry of the running cell `runs`. If
-    /// the turn of the running cell was away, the entry of this cell is the last one in its queue.
+    /// then the other entries, oldest first. Does not take an entry of the running cell `runs`. The
+    /// running cell has an entry only if its turn was away. This entry is then the last one in its
+    /// queue.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());
@@ -243,8 +244,8 @@ impl Lent {
         queues.len() > before
     }
 
-    /// Adds the cells of a list of envelopes. Each envelope carries the token of its cell (the
-    /// right to notify the owner).
+    /// Takes a list of envelopes, each of which carries the token of its cell (the right to notify
+    /// the owner). Adds these cells to the lent cells that wait for a visit.
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have
@@ -298,9 +299,9 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Adds the work that an earlier visitor (another worker that ran the lent cell) has left, if
-    /// the owner recalled the cell during that visit. The earlier work comes first. Returns `None`
-    /// if only the owner can do this work.
+    /// Adds to `visit` the work that an earlier visitor (another worker that ran the lent cell) has
+    /// left, if the owner recalled the cell during that visit. The earlier work comes first.
+    /// Returns `None` if only the owner can do this work.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {
@@ -621,8 +622,8 @@ impl Crew {
 }
 
 impl Shared {
-    /// Changes the number of workers that lend their cells. Adds a worker if `lends` is true.
-    /// Subtracts it if `lends` is false, because it has recalled its cells.
+    /// Changes the number of workers that lend their cells. Adds 1 if `lends` is true. Subtracts 1
+    /// if `lends` is false, because a worker has recalled its cells.
     pub(crate) fn lends(&self, lends: bool) {
         let mut loans = self.loans.lock().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: a hint to look closer; fences order it against sleep.

@@ -227,7 +227,8 @@ impl Driven {
 }
 
 impl Opening {
-    /// Starts the worker, and runs it until the sponsor stops.
+    /// Starts the worker. Then runs the workers of its crew (a group of threads and workers) until
+    /// the sponsor stops.
     fn serve(mut self, core: Option<usize>) {
         let Some(shared) = self.shared.clone() else {
             return;
@@ -378,8 +379,9 @@ impl LeftInModel {
         hand.open(seat, Box::new(worker));
     }
 
-    /// Starts worker `seat`, takes worker `next` if no thread runs it, and moves there. Then hands
-    /// over to other threads the workers that this thread still has the right to run.
+    /// Starts worker `seat`. If no thread runs worker `next`, takes it, and moves this thread to
+    /// it. Then hands over to another thread the worker that this thread still has the right to
+    /// run.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {

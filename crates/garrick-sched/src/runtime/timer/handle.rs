@@ -24,7 +24,7 @@ use crate::runtime::current;
 use crate::world::Nanos;
 
 /// A handle to a timer. A timer sends a message at its deadline, unless it is cancelled before
-/// that. A repeating timer sends messages until it is cancelled.
+/// that. A repeating timer can be set again after each message, until it is cancelled.
 ///
 /// Dropping a handle does not cancel the timer.
 #[derive(Clone)]

@@ -48,7 +48,7 @@ const NEGLECT_MAX: Nanos = 20_000;
 /// world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 
-/// The message of a timer, which waits in a timing wheel for its deadline.
+/// The message of a timer. The message waits in a timing wheel for its deadline.
 pub(crate) struct Timed {
     /// Receiver of the message. The timer holds a reference to this cell.
     cell: CellPtr,
@@ -70,7 +70,7 @@ impl Timed {
         self.can_be_cancelled
     }
 
-    /// Drops the unsent message, which calls foreign code.
+    /// Drops the unsent message. The destructor of the message is foreign code.
     pub(crate) fn drop_unsent(self) {
         let (cell, chain) = self.take_apart();
         if let Some(worker) = current::worker() {
@@ -135,8 +135,8 @@ impl Later {
         self
     }
 
-    /// Inserts the message into a wheel. If the timer was cancelled or is set again, returns the
-    /// message that must not be sent.
+    /// Inserts the message into a wheel. If the message belongs to a timer that was cancelled or is
+    /// set again, returns the message that must not be sent.
     pub(crate) fn set_in(self, wheel: &'static SharedWheel) -> Option<Timed> {
         if let Some(timer) = self.timer {
             return timer.set(wheel, self.deadline, self.timed, self.owner);
@@ -228,7 +228,7 @@ impl SharedWheel {
     }
 }
 
-/// Timers of a worker: its wheel, and the record of its last read of the clock.
+/// The timing wheel of a worker, and a record of the worker's last read of the clock.
 pub(crate) struct Timers {
     pub(crate) wheel: &'static SharedWheel,
     /// True while there is no reason to read the clock. Written by the worker. Other threads may
@@ -236,7 +236,7 @@ pub(crate) struct Timers {
     calm: unmodelled::AtomicBool,
     /// True if there is always a reason to read the clock, because the worker has a driver.
     always: bool,
-    /// Number of the turn at the last read of the clock.
+    /// Sequence number of the turn in which the worker last read the clock.
     looked_at: Cell<u64>,
     /// Time of the last read of the clock.
     looked: Cell<Nanos>,

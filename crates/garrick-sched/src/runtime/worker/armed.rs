@@ -143,8 +143,8 @@ impl Worker {
         self.wakes(|| since)
     }
 
-    /// Stores the number of the next activation that must be timed. The counters of the worker
-    /// determine this number.
+    /// Stores the sequence number of the next activation that must be timed. The counters of the
+    /// worker determine this number.
     fn plan_timed(&self) {
         if let Some(due) = self.lane.due() {
             self.due.set(due);

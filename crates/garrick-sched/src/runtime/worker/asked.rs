@@ -9,7 +9,7 @@ use crate::runtime::stage::Carried;
 /// Function that gets the right to decide if a turn commits.
 pub(super) type Request = Box<dyn FnOnce(Pending)>;
 
-/// State of a turn's request for a later decision about its commit.
+/// Shows if a turn may leave its commit to a later decision, and if it has done so.
 #[derive(Default)]
 pub(super) enum Wish {
     /// The turn must not leave its commit to a later decision.
@@ -30,8 +30,8 @@ pub(super) struct Part {
     pub(super) newborns: Vec<CellPtr>,
 }
 
-/// The request of a turn for a later decision about its commit, and the parts of the turn that have
-/// ended.
+/// The parts of a turn that have ended (one for each message), and the request by which the turn
+/// leaves its commit to a later decision.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) wish: Wish,
@@ -80,8 +80,8 @@ impl Asked {
         }
     }
 
-    /// Removes and returns the request for a later decision if the current part of the turn has
-    /// made it, because this part is being undone.
+    /// Removes and returns the request for a later decision, if the current part of the turn has
+    /// made this request. Called when the current part is undone.
     pub(super) fn take_own_request(&mut self) -> Option<Request> {
         match &self.wish {
             Wish::By(_, part) if *part == self.parts.len() => self.take_request(),

@@ -66,8 +66,8 @@ const ROUND_MIN: Nanos = 100_000;
 pub(crate) struct SharedWait {
     /// Number of checks since the worker last took a cell from the shared queue.
     looks: Cell<u32>,
-    /// Time of the second check of the shared queue. The first check reads no clock, because a
-    /// worker without other work takes a cell at once.
+    /// Time of the second check of the shared queue. The first check does not read the clock,
+    /// because a worker that soon has no other work takes a cell before the second check.
     since: Cell<Nanos>,
     /// True if this worker has pushed cells to the shared queue, and other workers have not had
     /// time to take them yet.
@@ -131,7 +131,8 @@ impl SharedWait {
 pub(crate) struct Kept {
     /// Number of checks since the worker began to keep an additional cell.
     looks: Cell<u32>,
-    /// Number of the turn that was current at the first check. `since` is the time of this check.
+    /// Sequence number of the turn that was current at the first check. `since` is the time of this
+    /// check.
     turn: Cell<u64>,
     since: Cell<Nanos>,
 }
@@ -281,7 +282,8 @@ impl Pace {
         self.round(ready) > ROUND_MIN
     }
 
-    /// Limits each activation to one message if `is_so` is true.
+    /// Limits each activation to one message if `is_so` is true. Removes this limit if `is_so` is
+    /// false.
     pub(crate) fn set_one_by_one(&self, is_so: bool) {
         self.is_one_by_one.set(is_so);
         self.messages_max

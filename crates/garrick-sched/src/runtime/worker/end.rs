@@ -111,7 +111,7 @@ impl Worker {
     /// Registers the watchers that a note (an envelope that makes requests) contains, and answers
     /// requests for the state of the task. Appends two kinds of watchers to `late`: those that came
     /// after the task had ended, and cancelled ones that were removed. The caller must notify or
-    /// drop these watchers, which runs foreign code.
+    /// drop these watchers. Both operations run foreign code.
     ///
     /// # Safety
     /// The caller owns the envelope, which is of kind `Watch`, and frees it after the call.
@@ -143,8 +143,8 @@ impl Worker {
         }
     }
 
-    /// Notifies the watchers in a list of envelopes, which came after the task had ended. The
-    /// envelopes are then empty.
+    /// Notifies the watchers in a list of envelopes. The requests of these watchers came after the
+    /// task had ended. Drops requests for the state of the task.
     ///
     /// # Safety
     /// The caller owns the list.

@@ -51,7 +51,7 @@ impl Worker {
     }
 }
 
-/// Calls the function that returns the kind of a message, which is foreign code. If the function
+/// Calls `kind`, a function that returns the kind of a message. The function is foreign code. If it
 /// panics, returns an index without a name.
 ///
 /// If the function sends messages, they are sent as if another thread had sent them. So they do not

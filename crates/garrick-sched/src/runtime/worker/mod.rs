@@ -76,14 +76,15 @@ pub(crate) struct Worker {
     pub(crate) born: RunQueue,
     /// First cell that the last turn has woken. This cell runs next.
     pub(crate) handoff: Handoff,
-    /// Number of the current or last turn. The entries that a turn pushes to the run queues are
-    /// marked with its number. Other threads read this field while the worker is in a long turn.
-    /// Not modelled in loom, like the run queues.
+    /// Sequence number of the current or last turn. The entries that a turn pushes to the run
+    /// queues are marked with the number of this turn. Other threads read this field while the
+    /// worker is in a long turn. Not modelled in loom, like the run queues.
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Sequence number of a search for unused memory: of the last one for which this worker has
-    /// moved its spare blocks to the depot (the free blocks that all threads share).
+    /// Sequence number of a search for unused memory. For each search, workers move their spare
+    /// blocks to the depot (the free blocks that all threads share). This is the last search for
+    /// which this worker has done so.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
@@ -125,9 +126,9 @@ pub(crate) struct Worker {
     recovers: Cell<bool>,
     /// Cell that runs now. Other threads read this field to check if this worker is stuck.
     pub(crate) shown: Shown,
-    /// Number of the next activation that is timed. `arms_at` is this number, rounded down to a
-    /// multiple of `FAIR_EVERY`. (Activations with such numbers are fair picks.) From activation
-    /// `arms_at` on, the worker is *armed*: it checks each activation.
+    /// Sequence number of the next activation that is timed. `arms_at` is this number, rounded down
+    /// to a multiple of `FAIR_EVERY`. (Activations with such numbers are fair picks.) From
+    /// activation `arms_at` on, the worker is *armed*: it checks each activation.
     due: Cell<u32>,
     arms_at: Cell<u32>,
     /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`
@@ -472,7 +473,7 @@ impl Worker {
         self.turn() - self.pauses.get()
     }
 
-    /// Returns the number of the current or last turn.
+    /// Returns the sequence number of the current or last turn.
     #[inline]
     pub(crate) fn turn(&self) -> u64 {
         self.turn.load(Relaxed)

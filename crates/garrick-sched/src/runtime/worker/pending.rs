@@ -46,8 +46,8 @@ enum After {
 /// Turns of a worker whose commit is decided later.
 #[derive(Default)]
 pub(crate) struct Later {
-    /// If the current turn has requested that its commit be decided later: the request, and the
-    /// parts of the turn (one for each message) that have ended.
+    /// Parts of the current turn that have ended (one for each message), and the request by which
+    /// the turn leaves its commit to a later decision, if there is one.
     asked: Cell<Asked>,
     /// Turns that wait for a decision about their commit. The keys are the addresses of their
     /// cells.
@@ -67,8 +67,8 @@ impl Later {
         self.asked.set(Asked::new(has_more));
     }
 
-    /// Calls `f` with the current turn's request for a later decision, and with the parts of the
-    /// turn that have ended. `f` must not call foreign code.
+    /// Calls `f` with the ended parts of the current turn, and with its request for a later
+    /// decision. `f` must not call foreign code.
     fn with_asked<R>(&self, f: impl FnOnce(&mut Asked) -> R) -> R {
         let mut asked = self.asked.take();
         let result = f(&mut asked);
@@ -76,7 +76,8 @@ impl Later {
         result
     }
 
-    /// Stores the request of the current turn for a later decision about its commit.
+    /// Stores `request`, by which the current turn leaves its commit to a later decision. Panics if
+    /// the turn must not do so, or if an earlier part of the turn has already done so.
     #[track_caller]
     pub(crate) fn request(&self, request: Request) {
         let mut asked = self.asked.take();
@@ -152,8 +153,8 @@ impl Later {
         self.with_asked(|asked| asked.parts.push(part));
     }
 
-    /// Removes and returns the request and the ended parts of a turn that ends, or that leaves its
-    /// worker in order to block. The request leaves the commit of the turn to a later decision.
+    /// Removes and returns the ended parts of the current turn, and its request for a later
+    /// decision. Called when the turn ends, or when it leaves its worker in order to block.
     pub(super) fn take_asked(&self) -> Asked {
         self.asked.take()
     }
@@ -170,8 +171,8 @@ impl Later {
         self.with_asked(|asked| !asked.parts.is_empty())
     }
 
-    /// Discards the request of a turn for a later decision, because the whole turn is undone. The
-    /// destructor of the request is foreign code.
+    /// Discards the request by which the current turn leaves its commit to a later decision,
+    /// because the whole turn is undone. The destructor of the request is foreign code.
     pub(crate) fn forget(&self) {
         quiet::drop(self.asked.take().take_request());
     }
@@ -247,8 +248,8 @@ impl Worker {
         self.keep_parts(cell, asked, After::GoOn)
     }
 
-    /// Handles the earlier parts of a turn of `cell`. The turn has panicked with the message `why`,
-    /// and its last part is undone. If the commit of the earlier parts is decided later, returns
+    /// Keeps the earlier parts of a turn of `cell`. The last part of the turn has panicked with the
+    /// message `why`, and was undone. If the commit of the earlier parts is decided later, returns
     /// true, and the task fails after the decision. Otherwise, commits the earlier parts and
     /// returns false.
     pub(super) fn keep_before_panic(&self, cell: CellPtr, why: &str) -> bool {
@@ -256,8 +257,9 @@ impl Worker {
         self.keep_parts(cell, asked, After::Fail(why.to_owned()))
     }
 
-    /// Handles the earlier parts of a turn whose last part is undone. `asked` contains these parts
-    /// and their request.
+    /// Keeps the earlier parts of a turn whose last part was undone. `asked` contains these parts.
+    /// If their commit is decided later, returns true, and `after` is the next step after the
+    /// decision. Otherwise, commits these parts and returns false.
     fn keep_parts(&self, cell: CellPtr, mut asked: Asked, after: After) -> bool {
         quiet::drop(asked.take_own_request());
         let Some(request) = asked.take_request() else {

@@ -299,8 +299,9 @@ impl Worker {
         }
     }
 
-    /// Registers the watchers in an envelope of a lent cell. These watchers do not come too late,
-    /// because the task does not end before its owner has the cell again.
+    /// Registers the watchers in an envelope for a lent cell, and answers requests for the state of
+    /// the task. The watchers do not come too late, because the task does not end before its owner
+    /// has the cell again.
     #[cold]
     fn register(&self, cell: CellPtr, envelope: *mut Envelope) {
         let mut cancelled = Vec::new();

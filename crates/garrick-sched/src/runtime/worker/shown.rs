@@ -66,8 +66,9 @@ impl Shown {
         self.fence();
     }
 
-    /// Records that no cell runs. Another thread that lends this worker's cells sees this before
-    /// the worker does work that must not happen while cells are lent. Only the owner calls this.
+    /// Records that no cell runs, and passes a fence. So a thread that lends this worker's cells
+    /// sees this record before the worker does work that must not happen while cells are lent. Only
+    /// the owner calls this.
     pub(crate) fn name_none_and_fence(&self) {
         self.name_none();
         self.fence();

@@ -21,7 +21,8 @@ impl Worker {
         result
     }
 
-    /// Records the deadline of the next timer for the workers that run lent cells of this one.
+    /// Records the deadline of the next timer, if this worker lends its cells. The workers that run
+    /// the lent cells read this deadline.
     #[inline]
     fn note_next_timer(&self) {
         // A lending hand stores LENT before it reads the wheel. So either the hand has seen the
@@ -33,8 +34,9 @@ impl Worker {
         }
     }
 
-    /// Inserts a delayed message into the wheel. Returns the message if it must not be sent.
-    /// `running` is the cell of the turn, if a turn has just ended.
+    /// Inserts a delayed message into the wheel. If the message belongs to a timer that was
+    /// cancelled or is set again, returns the message that must not be sent. `running` is the cell
+    /// of the turn, if a turn has just ended.
     fn insert_timed(&self, later: Later, running: Option<CellPtr>) -> Option<Timed> {
         let was_lent = self.remote().ready.is_lent();
         let before = was_lent.then(|| self.crew.next_due_of_lent());

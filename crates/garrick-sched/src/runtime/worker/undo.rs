@@ -108,7 +108,7 @@ impl Worker {
     /// Drops the message in a slot. Returns true if the message counts as a dead letter.
     ///
     /// # Safety
-    /// The slot contains a message of the cell's type, which is not used again.
+    /// The slot contains a message of the cell's type. The message is not used again.
     pub(crate) unsafe fn drop_slot(&self, cell: CellPtr, slot: *const Slot) -> bool {
         debug_assert!(!slot.is_null(), "there is a message");
         // SAFETY: by contract.

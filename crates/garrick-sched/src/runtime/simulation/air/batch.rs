@@ -11,8 +11,8 @@ use crate::cell::{Envelope, Kind};
 const MORE_MAX: u32 = 3;
 
 impl Air {
-    /// Takes further messages from the sender of the chosen message, oldest first, if turns of the
-    /// task take several messages.
+    /// Takes further messages that the sender of the chosen message has sent to the same task,
+    /// oldest first. Takes none if the turns of this task do not take several messages.
     pub(in super::super) fn take_more(&mut self, taken: &Taken) -> Vec<*mut Envelope> {
         let mut more = Vec::new();
         let entry = &mut self.tasks[taken.task as usize];
