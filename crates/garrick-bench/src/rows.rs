@@ -1,4 +1,4 @@
-//! Rows of invented measurements, for the tests of the conclusions that suites draw.
+//! Rows of invented measurements, with which tests check the findings of suites.
 
 use garrick_measure::Row;
 use serde_json::json;

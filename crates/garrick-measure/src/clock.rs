@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 /// The threads whose CPU time a [`Stopwatch`] measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// CPU time of the calling thread.
+    /// The calling thread.
     Thread,
-    /// CPU time of all threads of the process.
+    /// All threads of the process.
     Process,
 }
 

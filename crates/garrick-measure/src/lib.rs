@@ -3,8 +3,9 @@
 //! An [`Experiment`] measures functions, optionally over parameters, and [`experiment`] turns it
 //! into a command. [`measure`] turns a list of scenarios into a command such as `garrick bench`.
 //! Both commands use the same engine of actors, and have the same flags, tables, pictures and JSON.
-//! Contenders are measured alternately. Between any two of them, an atomic addition is measured.
-//! Each figure is reported with its machine, compiler and commit. The guide is `docs/measuring.md`.
+//! Contenders are measured alternately. Before and after each measurement of a contender, an atomic
+//! addition is measured. Each figure is reported with its machine, compiler and commit. The guide
+//! is `docs/measuring.md`.
 //!
 //! # Examples
 //! Measure a function:

@@ -203,9 +203,9 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// Creates a contender without a fixed amount of work. Each repetition calls `measure` with a
-    /// number of operations, which is chosen so that they fill the available time. `measure`
-    /// performs about this number of operations.
+    /// Creates a contender without a fixed amount of work. Each repetition calls `measure` with the
+    /// number of operations that fills the available time. `measure` performs about this number of
+    /// operations.
     pub fn fitted(
         name: &'static str,
         measure: impl FnMut(u64) -> Result<Measured> + 'static,

@@ -36,8 +36,8 @@ pub fn did_you_mean(unknown: &str, known: &[&str]) -> String {
     nearest.map_or(String::new(), |(_, name)| question(name))
 }
 
-/// Returns the similarity of two names, from 0 to 1. Names that differ by a single slip are
-/// similar, even if they are short, such as `tpo` and `top`.
+/// Returns the similarity of two names, from 0 to 1. Two names that differ by a single slip, such
+/// as `tpo` and `top`, count as similar even if they are short.
 fn likeness(unknown: &str, name: &str) -> f64 {
     let slips = strsim::damerau_levenshtein(unknown, name);
     let is_slip = slips == 1 && name.len() > 2;

@@ -37,8 +37,8 @@ impl<R: Send + 'static> Crowd<R> {
     }
 
     /// Starts the stopwatch, and then releases the threads. So the measurement includes the time to
-    /// wake them. If the stopwatch were started after the release, the threads could have done all
-    /// their work before this thread runs again.
+    /// wake the threads. If the stopwatch were started after the release, the threads could do all
+    /// their work before the stopwatch starts.
     pub(crate) fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);

@@ -25,8 +25,9 @@ enum Kind {
 /// Number of consecutive numbers after which the kinds of FizzBuzz names repeat.
 const CYCLE: u64 = 15;
 
-/// `(2^64 - 1) / 15`, which is an integer. The product of a number and this factor, modulo 2^64,
-/// has four upper bits from which the number's remainder modulo 15 follows: see [`Message::of`].
+/// `(2^64 - 1) / 15`, which is an integer. The product of a number below 2^60 and this factor,
+/// modulo 2^64, contains the number's remainder modulo 15 in its four upper bits. For multiples of
+/// 15 except 0, these bits are 15 instead of 0.
 const FIFTEENTH: u64 = u64::MAX / CYCLE;
 
 /// Kinds of the FizzBuzz names of the numbers from 0 to 15: one whole cycle, and the first number
@@ -121,7 +122,7 @@ impl Counts {
 }
 
 /// Returns a word whose bit fields contain the number of messages of each kind. The word is
-/// computed without branches. No field overflows for up to [`RUN_MAX`] messages.
+/// computed without branches. No field overflows if `run` has at most [`RUN_MAX`] messages.
 ///
 /// The loop is unrolled by four by hand, because a loop over single messages takes twice as long.
 /// The function is not inlined, so that the compiler assigns the same registers for every caller.

@@ -7,10 +7,11 @@
 //! ```
 //!
 //! The teller draws all transactions at random in one turn. For each transaction, the teller draws
-//! two accounts and the amount. Account i is one of the lower 80 % of the accounts, and account j
-//! has a higher number. Accounts cannot wait for one another in a circle, because each account
-//! waits only for accounts with a higher number. An account is an [`AsyncActor`], whose messages
-//! wait while its handler awaits. The original blocks a thread or stashes messages.
+//! two accounts and the amount. Account i, the sender, is one of the first 80 % of the accounts.
+//! Account j, the receiver, has a higher number. Accounts cannot wait for one another in a circle,
+//! because each account waits only for accounts with a higher number. An account is an
+//! [`AsyncActor`], whose messages wait while its handler awaits. The original blocks a thread or
+//! stashes messages.
 //!
 //! An amount is a thousand divided by a random number, as in the original. Here amounts are whole
 //! millionths. The original's accounts start with such a large floating-point balance that no
@@ -74,7 +75,7 @@ struct Transaction {
     amount: u64,
 }
 
-/// Returns a closure that draws the teller's transactions.
+/// Returns a closure that creates the teller's random transactions, one at each call.
 fn transactions(size: Size) -> impl FnMut() -> Transaction {
     let mut random = Random::new(123_456);
     move || {

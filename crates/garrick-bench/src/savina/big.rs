@@ -236,7 +236,7 @@ fn check(size: Size, tallies: &[Tally]) -> Result<()> {
     Ok(())
 }
 
-/// Returns, for each actor, how often the generators draw it as the target.
+/// Returns how often the random number generators choose each actor as the target of a ping.
 fn drawn(size: Size) -> Vec<u64> {
     let mut drawn = vec![0; size.actors as usize];
     for id in 0..size.actors {

@@ -9,7 +9,8 @@
 //! manager receives an item, it requests another one from the producer only if the number of
 //! producers plus the number of items in the buffer is less than the buffer's size. Otherwise the
 //! producer waits until a consumer has taken an item. So there is room for all items that are being
-//! produced. A consumer that has consumed an item reports that it is available.
+//! produced. When a consumer has consumed an item, the consumer reports that it can take another
+//! one.
 //!
 //! Producing or consuming an item is the computation [`worked_on`]. At the standard cost of 25,
 //! this function computes 2,500 random numbers and their logarithms. These computations take nearly
@@ -315,7 +316,8 @@ fn check(size: Size, reports: &[Report]) -> Result<()> {
     agree("bits of the items consumed", consumed.bits, produced.bits)
 }
 
-/// Returns the expected items of a producer. All producers produce the same items.
+/// Returns the expected number and sum of the items of a producer. All producers produce the same
+/// items.
 fn made_by_one(size: Size) -> Share {
     let mut share = Share::default();
     let mut item = 0.0;

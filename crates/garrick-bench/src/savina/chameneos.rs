@@ -88,7 +88,7 @@ struct Mall {
     waiting: Option<Address<ToCreature>>,
     /// Number of creatures that have gone home.
     faded: u64,
-    /// Sum of the numbers of meetings that creatures have reported when they went home.
+    /// Sum of the numbers of meetings that the creatures have reported.
     met: u64,
     reports: Reports<u64>,
 }

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Before the measured time begins, the map has a value for each number below 524,287. Each worker
-//! draws its requests from its own random number generator. A number below 100 selects read or
-//! write. Then the worker draws the key and the value.
+//! draws its requests from its own random number generator. For each request, the worker first
+//! draws a number below 100, which selects a read or a write. Then the worker draws the key, and
+//! the value of a write.
 //!
 //! The run is correct if each write was answered with the written value. The number of writes must
 //! equal the number of writes that the workers' generators draw. At the end, each value in the map
@@ -77,7 +78,7 @@ enum Request {
     Write(u32, u32),
 }
 
-/// Returns a closure that draws the requests of a worker.
+/// Returns a closure that creates the random requests of a worker, one at each call.
 fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     let seed = id + size.messages + size.write_percent;
     let mut random = Random::new(u64::from(seed));
@@ -120,7 +121,7 @@ struct Worker<F> {
     dictionary: Address<ToDictionary>,
     /// Number of requests that have not been sent yet.
     left: u32,
-    /// Closure that draws the next request.
+    /// Closure that creates the next random request.
     next: F,
     /// Value of the last write, if the last request was a write.
     written: Option<u32>,

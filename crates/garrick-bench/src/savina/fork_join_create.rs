@@ -45,7 +45,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     )
 }
 
-/// Counts down the workers, and reports when all are done.
+/// Counts the workers that are not done, and sends a report when all are done.
 struct Latch {
     /// Number of workers that are not done. Every worker subtracts 1 when it is done.
     left: AtomicU64,

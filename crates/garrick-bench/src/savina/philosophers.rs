@@ -7,12 +7,12 @@
 //! ```
 //!
 //! A philosopher that is denied the forks asks again at once. A philosopher that has eaten returns
-//! the forks and sends itself a message to continue, for a number of rounds. The number of denials
-//! depends on the order of messages. The measured time includes the denials.
+//! the forks, and sends itself a message to start the next round, until all rounds are done. The
+//! number of denials depends on the order of messages. The measured time includes the denials.
 //!
 //! The run is correct if each philosopher has eaten once per round, and all forks are on the table
-//! at the end. Two philosophers never have the same fork, because the arbitrator fails if a fork is
-//! returned twice.
+//! at the end. The arbitrator fails if a fork is returned twice, because then two philosophers had
+//! the same fork.
 
 use std::mem;
 
@@ -87,7 +87,7 @@ enum ToArbitrator {
     Left(u32, u64),
 }
 
-/// A philosopher, which eats for a number of rounds.
+/// A philosopher, which eats once in each round.
 struct Philosopher {
     id: u32,
     arbitrator: Address<ToArbitrator>,

@@ -7,12 +7,12 @@
 //!                                                 Smoke, to itself: 10 to 1,009 random numbers
 //! ```
 //!
-//! The original's smoker reports that it starts, and then smokes within the same message. In
-//! Garrick, the messages of a turn are sent after the turn. So this smoker smokes in a separate
-//! turn, and the arbiter continues meanwhile.
+//! In the original, a smoker reports that it starts, and then smokes, while it handles a single
+//! message. In Garrick, the messages of a turn are sent after the turn. So this smoker smokes in a
+//! separate turn, and the arbiter continues meanwhile.
 //!
-//! The run is correct if every smoker has smoked as often, and as much, as the arbiter's generator
-//! draws for it.
+//! The run is correct if each smoker has smoked as many cigarettes, and has drawn as many random
+//! numbers, as the arbiter's random number generator determines.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -54,8 +54,8 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&SMOKERS, size, &params, smokers)
 }
 
-/// Returns a closure that draws, for each round, a smoker, and the count of random numbers to draw
-/// for the smoker's cigarette.
+/// Returns a closure that chooses at random, for each round, a smoker and the count of random
+/// numbers that this smoker must draw.
 fn rounds(size: Size) -> impl FnMut() -> (u32, u32) {
     let mut random = Random::new(size.rounds * u64::from(size.smokers));
     move || (random.wide() % size.smokers, random.below(1_000) + 10)
@@ -79,8 +79,8 @@ impl Smoked {
 /// Starts the smokers one after another.
 struct Arbiter<F> {
     size: Size,
-    /// Closure that draws the next smoker, and the count of random numbers to draw for the smoker's
-    /// cigarette.
+    /// Closure that chooses at random the next smoker, and the count of random numbers that this
+    /// smoker must draw.
     next: F,
     smokers: Vec<Address<ToSmoker>>,
     /// Number of rounds so far.
@@ -111,7 +111,8 @@ enum ToSmoker {
     /// Tells the smoker to start a cigarette. To smoke it, the smoker draws this many random
     /// numbers.
     StartSmoking(u32),
-    /// Tells the smoker to smoke a cigarette that was started, by drawing this many random numbers.
+    /// Tells the smoker to smoke a cigarette that was started. To smoke it, the smoker draws this
+    /// many random numbers.
     Smoke(u32),
     Exit,
 }

@@ -6,11 +6,12 @@
 //!                          <-------------------------------- answer --
 //! ```
 //!
-//! Each worker draws its requests from its own random number generator. A number below 100 selects
-//! the kind of request. Then the worker draws the value. The list is singly linked, and each
-//! request traverses the list from its head. After the last insert, the list contains about 16,000
-//! values, so the traversals take nearly all of the time. A search stops at the first larger value.
-//! In the original benchmark, a search does not stop there.
+//! Each worker draws its requests from its own random number generator. For each request, the
+//! worker first draws a number below 100, which selects the kind of request. Then the worker draws
+//! the value to search or to insert. The list is singly linked, and each request traverses the list
+//! from its head. After the last insert, the list contains about 16,000 values, so the traversals
+//! take nearly all of the time. A search stops at the first larger value. In the original
+//! benchmark, a search does not stop there.
 //!
 //! The run is correct if the list finally contains all inserted values, sorted. All workers
 //! together must have sent as many requests of each kind as their generators draw. No worker may
@@ -75,7 +76,7 @@ enum Request {
     Len,
 }
 
-/// Returns a closure that draws the requests of a worker.
+/// Returns a closure that creates the random requests of a worker, one at each call.
 fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     let seed = id + size.messages + size.write_percent + size.len_percent;
     let mut random = Random::new(u64::from(seed));
@@ -163,7 +164,7 @@ struct Worker<F> {
     list: Address<ToList>,
     /// Number of requests that have not been sent yet.
     left: u32,
-    /// Closure that draws the next request.
+    /// Closure that creates the next random request.
     next: F,
     /// Length of the list in the last answer that contained a length.
     len: u64,

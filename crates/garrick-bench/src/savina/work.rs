@@ -47,7 +47,7 @@ pub(super) fn busy_wait(count: u32) {
     }
 }
 
-/// Argument of the fork-join benchmarks' computation.
+/// Argument of the function that the fork-join benchmarks compute.
 pub(super) const THETA: f64 = 37.2;
 
 /// Returns the square of the sine of `theta`. The compiler cannot reuse the result of an earlier

@@ -67,8 +67,8 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 pub struct Askers {
     /// Number of tasks.
     tasks: u64,
-    /// Number of threads that run the tasks. Actors that run on separate threads have the same
-    /// number of threads.
+    /// Number of threads that run the tasks. If the actors run on separate threads, the number of
+    /// these threads is the same.
     workers: usize,
 }
 
@@ -125,7 +125,7 @@ impl Askers {
     }
 
     /// Runs the tasks on `runtime` until they have asked `asks` questions in total. Measures the
-    /// time of the whole process until the last task has ended.
+    /// wall time, and the CPU time of the whole process, until the last task has ended.
     ///
     /// `asker(actor, questions)` creates a task that asks one actor this number of questions.
     /// `actor` is the index of the actor. Questions and answers are numbers, and the answer must be

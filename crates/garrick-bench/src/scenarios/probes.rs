@@ -1,5 +1,5 @@
 //! Costs of probes, which are counters for each type of actor. Measures operations without and with
-//! probes, and reading the counters.
+//! probes, and the time to read the counters.
 
 use std::hint::black_box;
 use std::sync::mpsc;
@@ -71,7 +71,8 @@ const ACTORS_QUICK: u64 = 10_000;
 
 const WORKERS: usize = 2;
 
-/// Returns the contenders of a scenario, each twice: without probes and with probes.
+/// Returns the contenders of a scenario that are called `garrick`, each twice: without probes and
+/// with probes.
 fn pairs(row: &Scenario, effort: &Effort) -> Vec<Contender> {
     let contenders = || {
         let all = (row.contenders)(effort).into_iter();

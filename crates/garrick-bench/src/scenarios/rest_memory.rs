@@ -59,7 +59,8 @@ pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 /// most `ops / OPS_A_BYTE` bytes, the measurement no longer waits for memory to be returned.
 const OPS_A_BYTE: u64 = 10;
 
-/// Maximum time to wait until memory has been returned, and then until all actors have stopped.
+/// Maximum time to wait for memory to be returned. After that, all actors must stop within the same
+/// time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum time to wait for memory to be returned after a quick run. A quick run has at most

@@ -18,7 +18,8 @@ const OPEN: u64 = 64;
 /// rejected, and one is answered close to its time limit.
 const KINDS: u64 = 64;
 
-/// Number of questions per round from the thread that starts the rounds, by each of three methods.
+/// Number of questions that a thread asks in each round by each of three methods. The same thread
+/// starts the rounds.
 const FROM_THREAD: u64 = 100;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -33,7 +34,7 @@ pub(super) struct Asks {
     oracle: Address<Question>,
     asker: Address<Msg>,
     round: Option<Ask<Outcome>>,
-    /// Number of right answers that the thread has received in this round.
+    /// Number of right answers in this round to the questions of the thread that starts the rounds.
     answered: u64,
 }
 
@@ -141,9 +142,9 @@ struct Ends {
     right: u64,
     timed_out: u64,
     dropped: u64,
-    /// Number of questions with an outcome that is wrong for their kind. `first_wrong` describes
-    /// the first of these outcomes.
+    /// Number of questions whose outcome is wrong for their kind.
     wrong: u64,
+    /// Description of the first wrong outcome.
     first_wrong: Option<String>,
 }
 
@@ -168,7 +169,7 @@ impl Ends {
 
 struct Asker {
     oracle: Address<Question>,
-    /// Number of the next question.
+    /// Sequence number of the next question. The first question of a round has the number 0.
     next: u64,
     ends: Ends,
     reply: Option<Reply<Outcome>>,

@@ -13,8 +13,8 @@ const ROOM: usize = 64;
 /// capacity.
 const FLOOD: u64 = 300;
 
-/// Number of messages per round from the thread that starts the rounds to the first mailbox. The
-/// thread waits while this mailbox is full.
+/// Number of messages that a thread sends to the first mailbox in each round. The same thread
+/// starts the rounds. The thread waits while this mailbox is full.
 const FROM_THREAD: u64 = 500;
 
 /// For each mailbox, the option that determines what happens to a message that arrives while the
@@ -116,8 +116,8 @@ struct Flooder {
     inlets: Vec<Address<Work>>,
     rounds: u64,
     /// For each mailbox, the number of messages that were returned to the sender, in all rounds.
-    /// `handled` contains the number of handled messages of each mailbox.
     returned: [u64; KINDS.len()],
+    /// For each mailbox, the number of messages that were handled, in all rounds.
     handled: [u64; KINDS.len()],
     reply: Option<Reply<Outcome>>,
 }
@@ -138,12 +138,12 @@ impl Flooder {
         self.rounds * (FLOOD + from_thread)
     }
 
-    /// Returns how many messages to this mailbox were returned, handled or dropped.
+    /// Returns how many messages to this mailbox were returned, handled or dropped in all rounds.
     fn ended(&self, kind: usize) -> u64 {
         self.returned[kind] + self.handled[kind] + self.inlets[kind].dropped()
     }
 
-    /// Reports that the round is over, if all messages are accounted for.
+    /// Reports the outcome of the round if all messages were returned, handled or dropped.
     fn tell(&mut self) {
         let all = 0..KINDS.len();
         if all.clone().any(|kind| self.ended(kind) < self.sent(kind)) {

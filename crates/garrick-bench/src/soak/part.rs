@@ -13,7 +13,7 @@ pub(super) type Outcome = std::result::Result<u64, String>;
 
 /// A kind of work that is performed in rounds, and checked after each round.
 pub(super) trait Part {
-    /// Returns the name of this kind of work, which tables show.
+    /// Returns the name of this kind of work, for tables.
     fn name(&self) -> &'static str;
 
     /// Starts a round.

@@ -13,7 +13,7 @@ const CHILDREN: u64 = 5_000;
 /// Number of actors that the nursery, an actor, creates in one turn.
 const LITTER: u64 = 50;
 
-/// Number of actors per round that are created by the thread that starts the rounds.
+/// Number of actors that a thread creates in each round. The same thread starts the rounds.
 const FROM_THREAD: u64 = 200;
 
 pub(super) struct Spawns {

@@ -17,7 +17,7 @@ const NEVER: u64 = 200;
 /// Number of timers that fire.
 const RINGS: u64 = 200;
 
-/// Number of messages that a periodic timer sends before it is cancelled.
+/// Number of messages after which the periodic timer is cancelled.
 const TICKS: u64 = 3;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -68,7 +68,7 @@ struct Alarms {
     ticking: Option<Timer>,
     ticks: u64,
     rings: u64,
-    /// Sum of the timer numbers, over all timers that have fired.
+    /// Sum of the numbers of the timers that have fired in this round.
     sum: u64,
     /// Number of messages from cancelled timers, in all rounds. It must be 0.
     cancelled: u64,

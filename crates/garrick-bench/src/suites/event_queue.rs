@@ -58,8 +58,8 @@ const BATCH: u64 = 4096;
 /// Number of messages that are waiting when the producers start.
 const WAITING: u64 = 8192;
 
-/// Maximum number of messages pushed in a repetition. There is a maximum because all messages may
-/// wait at the same time.
+/// Maximum number of messages that the producers push in a repetition. There is a maximum because
+/// all messages may wait at the same time.
 const FLOOD_MAX: u64 = 1 << 20;
 
 /// Work to measure with each queue.
@@ -166,8 +166,8 @@ fn handed_over<C: Parked>(ops: u64) -> Result<Measured> {
 
 /// Threads that start to push at the same moment.
 struct Producers {
-    /// Barrier for the producers, the consumer and the measuring thread. They wait for each other
-    /// twice: when all are ready, and to start.
+    /// Barrier for the producers, the measuring thread, and the consumer if it is an actor. All of
+    /// them wait at the barrier twice: first until all are ready, and then to start together.
     barrier: Arc<Barrier>,
     threads: Vec<JoinHandle<()>>,
 }

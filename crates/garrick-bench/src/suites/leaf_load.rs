@@ -52,7 +52,8 @@ const OF_ERFC: Scenario = Scenario {
     },
 };
 
-/// Returns all contenders whose leaves have a load.
+/// Returns the contenders for one load: actors on one worker, actors on two workers, plain
+/// recursion, and boxed continuations.
 fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contender; 4] {
     let wood = Wood::tree(depth, load);
     let leaves = move |measured: Measured| Measured {
@@ -149,7 +150,7 @@ pub(super) const LEAF_LOAD: Suite = Suite {
     findings,
 };
 
-/// Returns the time of actors on one thread relative to plain recursion.
+/// Returns the CPU time of actors on one thread, divided by the CPU time of plain recursion.
 fn over_recursion(rows: Rows<'_>, scenario: &str, load: &[(&str, &str)]) -> Option<f64> {
     let params = [load, &[("workers", "1")]].concat();
     let actors = rows.find(scenario, "garrick", &params)?.cpu.median;

@@ -115,7 +115,7 @@ fn is_stdout(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// Writes `contents` to `file`, if it was requested.
+/// Writes `contents` to `file`. Does nothing if `file` is `None`.
 fn write(file: &Option<PathBuf>, contents: impl FnOnce() -> String) -> io::Result<()> {
     match file {
         None => Ok(()),

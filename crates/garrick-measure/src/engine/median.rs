@@ -17,7 +17,7 @@ pub(super) struct Median {
     normaliser: Address<Vec<Normal>>,
 }
 
-/// A set of contenders with their measurements, some of which may be missing.
+/// A set of contenders with their measurements. Some measurements may be missing.
 pub(super) struct Finished {
     pub(super) set: Set,
     /// Activity of other programs and of the host during the measurement. `None` if it is unknown.

@@ -24,10 +24,10 @@
 //! actor of the engine runs, and no other thread could run one.
 //!
 //! A shared machine changes its speed from second to second. So all contenders are measured
-//! alternately, round by round. Between any two of them the yardstick is measured: one uncontended
-//! atomic addition. A contender's ratio to the yardstick uses the yardstick just before and just
-//! after the contender. The reported figure is the median of those ratios, not the ratio of two
-//! medians.
+//! alternately, round by round. Before and after each measurement of a contender, the yardstick is
+//! measured: one uncontended atomic addition. A contender's ratio to the yardstick uses these two
+//! measurements of the yardstick. The reported figure is the median of those ratios, not the ratio
+//! of two medians.
 //!
 //! ```text
 //!   round 1:  rmw  [garrick]  rmw  [recursion]  rmw

@@ -1,5 +1,5 @@
-//! The actor that measures contenders alternately. Between any two of them, it measures the
-//! yardstick, an atomic addition.
+//! The actor that measures contenders alternately. Before and after each measurement of a
+//! contender, the actor measures the yardstick, an atomic addition.
 
 use garrick_actor::{Actor, Address, Context, Next};
 

@@ -9,8 +9,8 @@ use crate::scenario::Measured;
 
 use super::step::{Desk, Job, Step, Trial};
 
-/// Actor that puts trials on the [`Desk`], from which the measuring thread takes them, and passes
-/// on their results.
+/// An actor that requests trials, and passes on their results. The actor puts each trial on the
+/// [`Desk`], and the measuring thread takes the trial from there.
 pub(super) struct Timer {
     desk: Rc<Desk>,
     /// Actor that waits for the result of the trial in progress.

@@ -12,17 +12,16 @@ use super::Pace;
 use super::step::{Set, Step, Trial, Who};
 use super::timer::Timing;
 
-/// Number of operations of the first trial. Each scenario must work with this number, even if it is
-/// smaller than one of its batches.
+/// Number of operations of the first trial. Each scenario must work with this number, even if a
+/// single batch of the scenario has more operations.
 const OPS_FIRST: u64 = 1024;
 
 /// Maximum factor by which a trial may be longer than the previous one. The factor is limited
 /// because cold caches slow down the first trial.
 const GROWTH_MAX: f64 = 16.0;
 
-/// Limit for the ratio of a final trial's planned duration to a warm-up trial's duration. If the
-/// ratio is below this limit, the warm-up ends, and the final number of operations is computed from
-/// that trial.
+/// The warm-up ends when a trial takes more than the planned duration of a final trial divided by
+/// this number. The final number of operations is then computed from the last warm-up trial.
 const GROWTH_ENOUGH: f64 = 4.0;
 
 /// Maximum share of a row's measuring time that trials of the yardstick (an atomic addition) may

@@ -16,7 +16,8 @@ const BOTTOM: f64 = 340.0;
 /// Distance between the lines of the legend.
 const LEGEND_STEP: f64 = 20.0;
 
-/// Maximum number of parameter values for which all values are written along the axis.
+/// Maximum number of values that are written along the parameter's axis. If there are more values,
+/// the ticks of the axis are written instead.
 const VALUES_TOLD: usize = 8;
 
 /// Rows of one contender, each with its value of the parameter.
@@ -89,7 +90,8 @@ fn series<'a>(rows: &[&'a Row], parameter: &str) -> Vec<Series<'a>> {
     all
 }
 
-/// Returns the values to write along the parameter's axis: all of `values` if there are only a few.
+/// Returns the values to write along the parameter's axis: all of `values` if there are only a few,
+/// and otherwise the ticks of the axis.
 fn told(values: impl Iterator<Item = f64>, x: &Scale) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

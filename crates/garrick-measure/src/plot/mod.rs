@@ -1,10 +1,10 @@
 //! Pictures that show the measured times of rows.
 //!
 //! If a parameter was swept, a picture shows the time for each value of the parameter, with a line
-//! for each contender. Otherwise it has a dot for each contender. In both cases, a bar shows the
-//! interval that contains the median with 95 % certainty. If there is no such interval, the bar
-//! shows minimum and maximum. An axis is logarithmic if its values differ by a factor of eight or
-//! more.
+//! for each contender. Otherwise, a picture has a dot for each contender. In both cases, a bar
+//! shows the interval that contains the median with 95 % certainty. If there is no such interval,
+//! the bar shows minimum and maximum. An axis is logarithmic if its values differ by a factor of
+//! eight or more.
 //!
 //! The colors are the palette of Okabe and Ito, which most color-blind people can distinguish.
 //! Lines also differ in their markers. (M. Okabe, K. Ito: Color Universal Design, 2008.)

@@ -24,8 +24,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Creates an axis from `begin` to `end` that has room for all `values`. If `whole` is true, a
-    /// linear axis starts at 0.
+    /// Creates an axis that has room for all `values` between the positions `begin` and `end`. If
+    /// `whole` is true, a linear axis starts at 0.
     pub(super) fn of(values: impl Iterator<Item = f64>, begin: f64, end: f64, whole: bool) -> Self {
         let (mut min, mut max) = (f64::MAX, f64::MIN);
         for value in values.filter(|value| value.is_finite()) {

@@ -17,9 +17,9 @@ pub(super) type Column = (String, bool);
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// Returns a text table of all rows. Below the table are the reasons to doubt some of its
-    /// figures, if there are any. Then follow the machine, the compiler, the commit, and the tables
-    /// of the suites.
+    /// Returns a text table of all rows. The text below the table lists the reasons to doubt some
+    /// of its figures, if there are any, and then the machine, the compiler, the commit, and the
+    /// tables of the suites.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
         let rows = self.rows.iter().map(|row| cells(row, &columns));
@@ -119,8 +119,9 @@ pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     columns.iter().map(cell).collect()
 }
 
-/// Returns the reasons to doubt figures, each with the rows that it affects. Each kind of reason
-/// appears once per scenario, with its text for the first row.
+/// Returns the reasons to doubt figures. Each entry consists of a text that names the affected
+/// rows, and of the reason. Each kind of reason appears once per scenario, with the text of the
+/// first affected row.
 pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     let mut kinds: Vec<(&Row, &str, usize)> = Vec::new();
     for row in rows {

@@ -158,8 +158,8 @@ impl Line {
 }
 
 impl Standing {
-    /// Returns the side with the better figure, if our figure is `ratio` times the published
-    /// system's figure.
+    /// Returns the result of comparing the two figures, if our figure is `ratio` times the
+    /// published system's figure.
     fn of(ratio: f64, more_is_better: bool) -> Self {
         let better = if more_is_better { ratio } else { ratio.recip() };
         if better >= EVEN {

@@ -53,7 +53,8 @@ pub struct Suite {
     pub about: &'static str,
     /// Scenarios that the suite measures.
     pub scenarios: &'static [Scenario],
-    /// Returns the maximum number of bytes that the measurements use, or 0 if it is negligible.
+    /// Returns the maximum number of bytes that the measurements use, or 0 if the amount is
+    /// negligible.
     pub memory_bytes: fn(&Effort) -> u64,
     /// The authors of the published figures, and the machine on which they measured them.
     pub origin: &'static str,

@@ -78,9 +78,9 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Address of an actor that answers a number with the next number.
     type Answerer: Send + Sync + 'static;
 
-    /// Runs the future `driver` as a task of the framework's runtime, like the actors. With one
-    /// worker, the driver and the actors run on this thread. Otherwise they run on `workers` other
-    /// threads, if the framework allows it.
+    /// Runs the future `driver` as a task of the framework's runtime, like the actors. By default,
+    /// the driver and the actors run on this thread if `workers` is 1, and otherwise on `workers`
+    /// other threads. actix and plain threads ignore `workers`.
     fn run<T: Send + 'static>(
         workers: usize,
         driver: impl Future<Output = T> + Send + 'static,
@@ -124,7 +124,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Spawns an actor that answers each number with the next number.
     fn answerer() -> impl Future<Output = Self::Answerer> + Send;
 
-    /// Asks the actor `answerer` for the number after `number`, and waits for the answer.
+    /// Sends `number` to the actor `answerer`, and waits for the answer, which is `number + 1`.
     fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64> + Send;
 
     /// Runs tasks in parallel with the driver, each on a free worker or on a new thread.
@@ -140,9 +140,9 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     }
 }
 
-/// Runs `driver` on a tokio runtime: on the calling thread for one worker, otherwise on `workers`
-/// other threads. The driver is spawned as a task, like the actors. A future that is passed to
-/// `block_on` directly would be slower, because tokio wakes it by a system call.
+/// Runs `driver` on a tokio runtime. With one worker, the runtime uses the calling thread, and
+/// otherwise `workers` other threads. The driver is spawned as a task, like the actors. A future
+/// that is passed to `block_on` directly would be slower, because tokio wakes it by a system call.
 pub(crate) fn run_on_tokio<T: Send + 'static>(
     workers: usize,
     driver: impl Future<Output = T> + Send + 'static,

@@ -32,7 +32,7 @@ const CHILD: &str = "measure-idle-memory";
 /// Panic message if the system does not report the resident memory.
 const STATM: &str = "the system reports resident memory";
 
-/// Number of actors that are spawned before the spawned actors get time to run.
+/// Number of actors that the driver spawns before it yields to them.
 const LITTER: u64 = 64;
 
 /// A function that creates idle actors in this process, and measures the growth of the process.
@@ -72,8 +72,8 @@ fn in_child(name: &str, actors: u64) -> Result<Measured> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Creates a crowd of idle actors if this process was started by [`in_child`]. Returns `None`
-/// otherwise.
+/// Creates a crowd of idle actors if this process was started by [`in_child`], and returns the exit
+/// code. Otherwise returns `None`.
 pub(crate) fn child() -> Option<ExitCode> {
     let mut arguments = env::args().skip(1);
     if arguments.next()? != CHILD {

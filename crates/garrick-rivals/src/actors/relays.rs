@@ -44,9 +44,9 @@ fn round<F: Framework>() -> Contender {
     Contender::fitted(F::NAME, |ops| pass::<F>(ACTORS, ops)).with("actors", ACTORS)
 }
 
-/// Passes a token on `hops` times in a ring of `count` relays. The relay that receives the token
-/// after the last hop reports its arrival. If a token were lost or misrouted, the measurement would
-/// not end.
+/// Creates a ring of `count` relays, and sends a token through the ring for `hops` hops. The relay
+/// that receives the token after the last hop reports the arrival. If a token were lost or
+/// misrouted, the measurement would not end.
 fn pass<F: Framework>(count: usize, hops: u64) -> Result<Measured> {
     F::run(1, async move {
         let (done, waiting) = oneshot::channel();

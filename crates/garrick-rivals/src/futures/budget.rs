@@ -3,10 +3,10 @@
 //!
 //! A task waits for many sleeps that are due at the same time. tokio gives the task 128 units per
 //! poll, and every completed sleep takes one unit. When there are no units left, each of the other
-//! sleeps returns `Pending`, although it has ended. The set of futures does not know the reason,
-//! and polls the next future. tokio wakes all these futures again after the poll. If `n` sleeps are
-//! left, a poll polls `n - 128` of them in vain. The completion of all sleeps takes `n * n / 256`
-//! polls instead of `n`.
+//! sleeps returns `Pending`, although the sleep has ended. The set of futures does not know the
+//! reason, and polls the next future. tokio wakes all these futures again after the poll. If `n`
+//! sleeps are left, one poll of the task polls `n - 128` sleeps in vain. The completion of all
+//! sleeps takes `n * n / 256` polls instead of `n`.
 //!
 //! ```text
 //!   poll 1:  128 done, n - 128 polled in vain, and woken
@@ -31,7 +31,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use garrick::{Incoming, Local};
 use garrick_measure::{Clock, Stopwatch};
 
-/// Measured numbers of sleeps that are due at the same time, one number for each line of the table.
+/// Measured numbers of sleeps that are due at the same time. The table has three lines for each
+/// number: one for each contender.
 pub(super) const SIZES: &[usize] = &[1_000, 4_000, 16_000];
 
 /// Duration of each sleep, long enough for all sleeps to begin before the first one ends.

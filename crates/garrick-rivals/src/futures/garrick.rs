@@ -13,8 +13,8 @@ use garrick::{Actor, Address, AsyncContext, Incoming, Local, Next};
 use super::load::{Loads, Watched};
 use super::rounds::{DELAY, Round, Timing};
 
-/// Number of tasks that the sender sends in one poll. The actor receives the same number in one
-/// poll.
+/// Number of tasks that the sender sends before it yields. An async actor receives at most the same
+/// number of messages in one poll.
 const TASKS_AT_ONCE: usize = 64;
 
 /// Runs one task: sleeps, and returns the time at which the task was sent.
@@ -23,8 +23,8 @@ async fn one(cx: &AsyncContext<Instant>, sent: Instant) -> Instant {
     sent
 }
 
-/// Runs the actor. Each poll first takes all messages that the mailbox yields in this poll, and
-/// then reports the tasks that are done.
+/// Runs the actor. Each poll first receives tasks until the mailbox returns `Pending` or is closed,
+/// and then reports the tasks that are done.
 async fn actor(
     mut mailbox: Incoming<Instant>,
     results: Address<Instant>,

@@ -51,8 +51,8 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// Creates a round of `tasks` tasks. Allocates the list of their latencies before the time
-    /// starts.
+    /// Creates a round of `tasks` tasks. Allocates the list of their latencies, so that the
+    /// measurement does not include the allocation.
     pub(super) fn of(tasks: usize) -> Self {
         Self {
             latencies: Vec::with_capacity(tasks),

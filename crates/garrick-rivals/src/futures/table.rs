@@ -1,4 +1,5 @@
-//! The three tables of the original benchmark. CPU times have been added to them.
+//! The tables of the study: the three tables of the original benchmark, and a table of bursts of
+//! sleeps. The table of rounds has an additional column for the CPU time.
 
 use std::time::Duration;
 

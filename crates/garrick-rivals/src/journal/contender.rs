@@ -121,7 +121,8 @@ impl Contender {
     /// program.
     ///
     /// # Errors
-    /// Returns a description of the missing program, and how to install it.
+    /// Returns a description of the missing program with instructions to install it, or the output
+    /// of a failed build.
     pub(super) fn ready(&self) -> Result<Ready> {
         Ok(match self.by {
             By::Us(_) => Ready {
@@ -186,7 +187,8 @@ fn outcome(mut command: Command) -> Result<Outcome> {
     })
 }
 
-/// Runs a contender if this process was started for it. Returns `None` otherwise.
+/// Runs a contender if this process was started for it, and returns the exit code. Otherwise
+/// returns `None`.
 pub(crate) fn child() -> Option<ExitCode> {
     let mut arguments = env::args().skip(1);
     if arguments.next()? != CHILD {

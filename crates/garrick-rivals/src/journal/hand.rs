@@ -1,5 +1,5 @@
-//! Durable entities as a user would write them by hand: a tokio task for each entity, and a thread
-//! that commits their events.
+//! Durable entities as a user would write them by hand: a tokio task for each entity, and a thread,
+//! the writer, that commits the events of all entities.
 //!
 //! ```text
 //!   client (task) --- command ---> entity (task) --- event ---> writer (thread): commit

@@ -97,7 +97,8 @@ impl Project {
     /// Builds the program, unless it was built before.
     ///
     /// # Errors
-    /// Returns what is missing and how to install it, or the output of a failed build.
+    /// Returns a description of the missing program with instructions to install it, or the output
+    /// of a failed build.
     pub(super) fn build(&self) -> Result<Program> {
         let installed = installed();
         let java = chosen(self, &installed)?;
@@ -207,8 +208,8 @@ fn missing(project: &Project, installed: &[Java], with: &str) -> String {
     )
 }
 
-/// Returns all installed versions of Java: from `JAVA_HOME`, from the search path, and from the
-/// usual folder.
+/// Returns all installed versions of Java: from `JAVA_HOME`, from the search path, and from
+/// `/usr/lib/jvm`.
 fn installed() -> Vec<Java> {
     let by_variable = env::var_os("JAVA_HOME").map(PathBuf::from);
     let path = env::var_os("PATH").unwrap_or_default();

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use garrick_measure::{Clock, Stopwatch};
 use serde_json::{Value, json};
 
-/// Size of an event in bytes.
+/// Size of the payload of an event, in bytes.
 pub(super) const PAYLOAD: usize = 128;
 
 /// An error that can move between threads.

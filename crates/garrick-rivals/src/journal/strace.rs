@@ -75,8 +75,9 @@ pub(super) fn count(log: &str, outcome: &Outcome) -> Syncs {
     }
 }
 
-/// Parses a line such as `123 1700000000.123456 fdatasync(7) = 0`: time in seconds since 1970, name
-/// and arguments. Returns `None` for the end of a call whose beginning is on a separate line.
+/// Parses a line such as `123 1700000000.123456 fdatasync(7) = 0`. Returns the time of the call in
+/// seconds since 1970, the name of the call, and the rest of the line, which contains the
+/// arguments. Returns `None` for the end of a call whose beginning is on a separate line.
 fn call(line: &str) -> Option<(f64, &str, &str)> {
     let (_process, rest) = line.split_once(' ')?;
     let (time, rest) = rest.trim_start().split_once(' ')?;

@@ -74,7 +74,8 @@ fn syncs(syncs: &Syncs) -> String {
     count + more
 }
 
-/// Returns how many acknowledged commands were found when the files were opened again.
+/// Returns the number of acknowledged commands that were found when the files were opened again:
+/// `all`, or a text such as `7 of 9`.
 fn stored(row: &Row) -> String {
     let sum = |count: fn(&Round) -> u64| row.rounds.iter().map(count).sum::<u64>();
     let acknowledged = sum(|round| round.outcome.acknowledged);

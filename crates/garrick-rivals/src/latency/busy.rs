@@ -35,8 +35,8 @@ impl Turns {
             .collect()
     }
 
-    /// Returns how many turns the fastest actor has run since `before`. `before` contains the
-    /// earlier count of each actor.
+    /// Returns the maximum number of turns that one actor has run since the counts `before` were
+    /// read. `before` contains the count of each actor.
     pub(super) fn most_since(&self, before: &[u64]) -> u64 {
         let turns = self.all().into_iter().zip(before);
         turns.map(|(now, before)| now - before).max().unwrap_or(0)

@@ -1,7 +1,8 @@
 //! Garrick as one of the frameworks, so that its actors play the same roles as those of the rivals.
 //!
-//! A role sends through addresses, not through its context. In a turn, both kinds of sends are
-//! staged in the same way. A role creates actors through the handle of the system of its thread.
+//! A role has no context, so it sends through addresses. In a turn, sends through addresses are
+//! staged like sends through the context. A role creates actors through the handle of the system of
+//! its thread.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
@@ -24,7 +25,8 @@ pub(super) struct Garrick;
 thread_local! {
     /// The system to which this thread belongs as a worker, or on which this thread creates actors.
     static HERE: RefCell<Option<Handle>> = const { RefCell::new(None) };
-    /// The time for which the running actor has requested to block.
+    /// The time for which the running actor has requested to block its thread. `None` if there is
+    /// no request.
     static BLOCKS: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 

@@ -172,8 +172,8 @@ struct Notes {
     /// Lateness of each measured message, in nanoseconds. The receiver of the message writes it,
     /// and the driver reads it after the last message.
     late: Vec<AtomicU64>,
-    /// Maximum time from the due time of a job of the additional actors to the end of the job, in
-    /// nanoseconds.
+    /// Maximum time from the due time of a job to its end, over all jobs of the additional actors,
+    /// in nanoseconds.
     in_the_way: AtomicU64,
     /// Number of messages that have not been handled yet.
     left: AtomicUsize,
@@ -244,7 +244,7 @@ pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
     /// Lateness of the sends. It is caused by the driver, not by the framework.
     pub(super) sent: Vec<Duration>,
-    /// Maximum time from the due time of a job of the additional actors to the end of the job.
+    /// Maximum time from the due time of a job to its end, over all jobs of the additional actors.
     pub(super) in_the_way: Duration,
     pub(super) span: Span,
 }

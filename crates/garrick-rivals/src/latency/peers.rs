@@ -1,4 +1,4 @@
-//! A trait for frameworks whose driver runs outside of them, on a plain thread.
+//! Traits for frameworks whose driver is a plain thread outside of the framework.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};

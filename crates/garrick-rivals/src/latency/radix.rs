@@ -41,9 +41,9 @@ struct Stage<F: Peer> {
     /// Sender by which the end of the chain reports true if the output was sorted. Each stage holds
     /// a clone of the sender until the stage stops.
     done: Sender<bool>,
-    /// The last value that the end of the chain has received. The field `is_sorted` is true if
-    /// every value so far was at least as large as the value before it.
+    /// The last value that the end of the chain has received.
     last: u64,
+    /// True if every value so far was at least as large as the value before it.
     is_sorted: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The fork bomb of TActors, an actor library in Lisp, run alternately in Lisp and by Garrick's
-//! actors.
+//! Compares two implementations of the fork bomb of TActors, an actor library in Lisp: a program in
+//! Lisp, and Garrick's actors. The implementations run alternately.
 //!
 //! TActors' author describes his fork bomb and his event loops, but does not publish the code.
 //! `fork_bomb.lisp` follows this description for the compiler SBCL. The program is fast because it
@@ -34,7 +34,7 @@ pub(super) const FORK_BOMB_LISP: Study = Study {
 /// The depth of the trees, the number of trees per round, and the number of rounds.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
-    /// Depth of the trees, which have 2^(depth+1)-1 actors.
+    /// Depth of each tree. A tree has 2^(depth+1)-1 actors.
     depth: u32,
     /// Minimum number of trees that each contender grows in a round.
     trees: u64,

@@ -15,7 +15,7 @@ pub(super) fn value(producer: u64, number: u64) -> u64 {
 /// order, and each exactly once.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// Expected number of the next value, for each producer.
+    /// For each producer, the number that its next value must contain.
     next: Vec<u64>,
     /// Number of values that have not arrived yet, from all producers.
     left: u64,

@@ -124,8 +124,8 @@ fn is_over(channel: &mut impl RxCore) -> bool {
     channel.is_closed_and_empty() && channel.is_closed_and_empty()
 }
 
-/// Writes the names of as many numbers as there is room for, and returns how many. A plain loop
-/// handles each run of slots that is contiguous in both channels.
+/// Writes the names of the numbers until no number or no free slot is left. Returns the count of
+/// written names. A plain loop handles each run of slots that is contiguous in both channels.
 fn call(
     (first, second): (&[u64], &[u64]),
     (out_first, out_second): (&mut [MaybeUninit<Message>], &mut [MaybeUninit<Message>]),

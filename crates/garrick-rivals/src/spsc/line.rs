@@ -1,4 +1,4 @@
-//! The yardstick: two threads that pass one cache line back and forth.
+//! A bare cache line, for comparison with the rings: two threads pass the line back and forth.
 //!
 //! No data can get from one core to another faster than this cache line. So if each number is sent
 //! only after the previous one has arrived, no ring can be faster.
@@ -50,7 +50,7 @@ pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
     Ok(Measured::new(ops, span))
 }
 
-/// Waits until it is this thread's `turn`, and then passes the cache line on.
+/// Waits until the number of transfers is `turn`, and then passes the cache line on.
 #[inline]
 fn pass(line: &Line, turn: u64) {
     let mut wait = Wait::default();

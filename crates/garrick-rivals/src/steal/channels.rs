@@ -8,7 +8,7 @@ use garrick_steal::steal::{self, Capacity, Worker};
 
 use super::team::Team;
 
-/// Capacity of a worker's deque, as in the Zig library.
+/// Capacity of a worker's deque, as in BeamDequeChannel, a Zig library.
 pub(super) const LOCAL_CAPACITY: usize = 256;
 
 /// Garrick's work-stealing channel, used through its workers.

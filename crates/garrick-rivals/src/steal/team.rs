@@ -1,6 +1,6 @@
 //! The interface that all contenders implement.
 
-/// Threads that share values, each with its own handle.
+/// A group of threads that exchange values. Each thread has its own handle.
 pub(super) trait Team: 'static {
     /// Handle of one thread.
     type Hand: Send + 'static;

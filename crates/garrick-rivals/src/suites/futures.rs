@@ -5,7 +5,7 @@ use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 use super::{microseconds, millions_a_second, ours};
 use crate::futures::{LATENCY, THROUGHPUT};
 
-/// Creates the published figure for the throughput of an actor of the original benchmark, in
+/// Creates a line of the suite: the throughput of `$actor`, an actor of the original benchmark, in
 /// millions of tasks per second.
 macro_rules! throughput {
     ($of:literal, $actor:literal, $said:literal) => {
@@ -22,8 +22,8 @@ macro_rules! throughput {
     };
 }
 
-/// Creates the published figure for the median task latency of an actor of the original benchmark,
-/// in microseconds.
+/// Creates a line of the suite: the median latency of the tasks of `$actor`, an actor of the
+/// original benchmark, in microseconds.
 macro_rules! latency {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {

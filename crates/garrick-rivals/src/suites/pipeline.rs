@@ -65,15 +65,15 @@ pub(super) const PIPELINE: Suite = Suite {
     ..Suite::PLAIN
 };
 
-/// Returns the throughput of `contender` in millions of messages per second, with the number of
-/// slots and threads at which it is fastest.
+/// Returns the maximum throughput of `contender` in the mode `mode`, over all numbers of slots and
+/// threads, in millions of messages per second.
 fn rate(rows: Rows<'_>, contender: &str, mode: &str) -> Option<f64> {
     let row = rows.fastest("pipeline", contender, &[("mode", mode)])?;
     Some(millions_a_second(row))
 }
 
-/// Returns the CPU time per message of `contender` in nanoseconds, with the number of slots and
-/// threads at which it takes the least CPU time.
+/// Returns the minimum CPU time per message of `contender` in the mode `mode`, over all numbers of
+/// slots and threads, in nanoseconds.
 fn cpu(rows: Rows<'_>, contender: &str, mode: &str) -> Option<f64> {
     let params = [("mode", mode)];
     let all = rows.all("pipeline", contender, &params);

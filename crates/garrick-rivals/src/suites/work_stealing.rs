@@ -1,5 +1,5 @@
-//! The suite of BeamDequeChannel. Some of its threads only send or only receive, and others do
-//! both.
+//! The suite of BeamDequeChannel, a Zig library. In some scenarios, each thread only sends or only
+//! receives. In the other scenarios, each thread does both.
 
 use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 

@@ -79,7 +79,8 @@ fn tell(told: &Sender<Vec<Duration>>, late: Vec<Duration>) {
     told.send(late).expect("the receiver has not been dropped");
 }
 
-/// Runs a sleeper together with the additional load of the plan, until the sleeper reports.
+/// Starts the additional load of the plan, starts a sleeper by `begin`, and waits for the sleeper's
+/// report.
 fn run(system: &System, plan: Plan, begin: impl FnOnce(Sender<Vec<Duration>>)) -> Vec<Duration> {
     let (told, heard) = mpsc::channel();
     match plan.load {

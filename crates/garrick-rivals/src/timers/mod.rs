@@ -1,5 +1,5 @@
-//! Lateness of sleepers: Garrick's timers, on ordinary workers and on workers that sleep in tokio's
-//! driver, compared with tokio's timers.
+//! Compares the lateness of Garrick's timers with the lateness of tokio's timers. Garrick's timers
+//! are measured on ordinary workers, and on workers that sleep in tokio's driver.
 //!
 //! A sleeper sleeps repeatedly, and reports by how much each sleep was too long. The sleeper is
 //! alone on its thread, or shares the thread with other actors or tasks that are always busy:

@@ -16,7 +16,7 @@ pub(crate) struct Nothing;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Randoms(pub(crate) u32);
 
-/// A load that computes this number of complementary error functions of random numbers.
+/// A load that computes the complementary error function of this number of random numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Erfc(pub(crate) u32);
 

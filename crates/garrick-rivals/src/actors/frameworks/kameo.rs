@@ -1,7 +1,7 @@
 //! kameo. Handlers are futures, mailboxes are bounded or unbounded, and actors stop when their last
 //! reference is dropped.
 //!
-//! On a request, `.send().await` does the same as `.await`, but does not box the request.
+//! `request.send().await` has the same effect as `request.await`, but does not allocate a box.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};

@@ -1,6 +1,6 @@
 //! Tokio tasks with channels instead of an actor library. Tokio's tutorial and many programs write
-//! actors in this way. The task ends when its last sender is dropped. A question contains a oneshot
-//! channel for the answer.
+//! actors in this way. Such a task ends when the last sender of its channel is dropped. A question
+//! contains a oneshot channel for the answer.
 
 use tokio::sync::{mpsc, oneshot};
 

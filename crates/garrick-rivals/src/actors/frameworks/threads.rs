@@ -1,5 +1,5 @@
-//! Threads with channels of the crate crossbeam, instead of an actor library. The thread ends when
-//! its last sender is dropped. A question contains a channel for one answer.
+//! Threads with channels of the crate crossbeam, instead of an actor library. Such a thread ends
+//! when the last sender of its channel is dropped. A question contains a channel for one answer.
 //!
 //! In the other frameworks, the driver is a future that returns `Pending` while it waits. Here, the
 //! calls in the driver block their thread instead. The driver returns `Pending` only while it waits

@@ -18,7 +18,8 @@ pub(super) use sqlite::Sqlite;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub(super) entity: u64,
-    /// Number of the event within its entity. The first is 1.
+    /// Sequence number of the event among the events of its entity. The first event has the number
+    /// 1.
     pub(super) number: u64,
     pub(super) payload: [u8; PAYLOAD],
 }
