@@ -166,7 +166,8 @@ pub struct Check {
 }
 
 impl Check {
-    /// Creates a check named `name`. The names of the files of a failure contain `name`.
+    /// Creates a check named `name`. If a property is broken, the check writes files that describe
+    /// the failure. The names of these files contain `name`.
     ///
     /// # Panics
     /// Panics if one of the environment variables `GARRICK_SIM`, `GARRICK_SIM_SEED` and
@@ -221,8 +222,8 @@ impl Check {
         self.unless_set(|settings| settings.strategy = strategy)
     }
 
-    /// Sets the folder in which the files of a failure are written. The default is
-    /// `garrick-sim` in the target folder.
+    /// Sets the folder for the files that describe a failure. The default is `garrick-sim` in the
+    /// target folder.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
@@ -244,8 +245,8 @@ impl Check {
         self
     }
 
-    /// Makes the check repeat a single run. The choices of the run are in a file that an earlier
-    /// check has written.
+    /// Makes the check repeat a single run. `path` is the path of a file with the choices of this
+    /// run, which an earlier check has written.
     #[must_use]
     pub fn replay(mut self, path: impl Into<PathBuf>) -> Self {
         self.moves = Some(path.into());
@@ -264,7 +265,7 @@ impl Check {
     /// run. Each call must do the same, except for the parts that depend on [`Sim::seed`].
     ///
     /// # Errors
-    /// Returns the failure if a property is broken, after the failing run was shortened.
+    /// If a property is broken, shortens the failing run, and returns the failure.
     ///
     /// # Panics
     /// Panics if the setup panics or contains a mistake, such as a rule for an unknown node, or if
@@ -549,8 +550,9 @@ impl Runner<'_> {
         }
     }
 
-    /// Executes one or two runs that follow `moves`, and adds the number of their steps to `steps`.
-    /// If each run breaks the same property as `broken`, returns the moves that were possible.
+    /// Executes one or two runs that follow `moves`, and adds their numbers of steps to `steps`. If
+    /// each run breaks the property that `broken` names, returns the moves that were possible in
+    /// the first run.
     fn still_fails(
         &mut self,
         seed: u64,

@@ -105,9 +105,10 @@ fn scaled(time: Nanos, by: u64, of: u64, divide: fn(u128, u128) -> u128) -> Nano
 
 /// The clocks of the nodes. By default, all of these clocks show the time of the simulation.
 ///
-/// Timers and [`Context::now`](garrick_actor::Context::now) use the clock of their node. Delays of
-/// links, outages, `eventually` and the times in traces use the clock of the simulation. A crash
-/// does not change the clock of a node. Set the clocks before the setup spawns actors.
+/// Timers and [`Context::now`](garrick_actor::Context::now) use the clock of their node. The clock
+/// of the simulation determines everything else: the delays of links, the lengths of outages, the
+/// time limits of `eventually`, and the times in traces. A crash does not change the clock of a
+/// node. Set the clocks before the setup spawns actors.
 ///
 /// # Examples
 /// ```

@@ -17,7 +17,7 @@ pub struct Coverage {
     outcomes: BTreeSet<(Message, Outcome)>,
     /// For each task of the current run, the last message that it has handled.
     last: HashMap<TaskName, Message>,
-    /// Last seed whose run has added a new pair of messages or a new result.
+    /// Last seed whose run has added an entry to `pairs` or `outcomes`.
     newest: Option<u64>,
 }
 
@@ -76,14 +76,15 @@ impl Coverage {
         self.pairs.len()
     }
 
-    /// Returns how many different combinations of a kind of message and a result have occurred. A
-    /// result is handled, undone, lost or repeated.
+    /// Returns the number of different pairs of a kind of message and a result that have occurred.
+    /// A result is handled, undone, lost or repeated.
     #[must_use]
     pub fn outcomes(&self) -> usize {
         self.outcomes.len()
     }
 
-    /// Returns the last seed whose run has added a new pair of messages or a new result.
+    /// Returns the last seed whose run has increased [`pairs`](Self::pairs) or
+    /// [`outcomes`](Self::outcomes).
     #[must_use]
     pub fn newest(&self) -> Option<u64> {
         self.newest

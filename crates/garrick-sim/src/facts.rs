@@ -30,12 +30,13 @@ pub struct Crashed(pub String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restarted(pub String);
 
-/// A fact that the simulation itself records: a partition that cuts these nodes off has begun.
+/// A fact that the simulation itself records: a partition has begun. The string contains the names
+/// of the nodes that are cut off, separated by commas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut(pub String);
 
-/// A fact that the simulation itself records: the partition that has cut these nodes off has
-/// healed.
+/// A fact that the simulation itself records: a partition has healed. The string contains the names
+/// of the nodes that were cut off, separated by commas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Healed(pub String);
 

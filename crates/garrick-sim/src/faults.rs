@@ -62,7 +62,7 @@ pub struct Partition {
 
 impl Partition {
     /// Makes messages wait until the partition has healed, as if their connection survived the
-    /// partition. By default, messages are lost, because waiting messages are merely late, and the
+    /// partition. By default, messages are lost: messages that wait are only late, and the
     /// simulation tries late messages even without partitions.
     pub fn holds_messages(&mut self) -> &mut Self {
         self.holds = true;
@@ -75,7 +75,7 @@ impl Partition {
         has(one) != has(other)
     }
 
-    /// Returns the names of the nodes that the partition cuts off.
+    /// Returns the names of the nodes that the partition cuts off, separated by commas.
     pub(crate) fn name(&self) -> String {
         self.nodes.join(", ")
     }
@@ -128,14 +128,16 @@ impl Faults {
         self
     }
 
-    /// Makes a node crash up to `times` times. The node stays down for the rest of the run.
-    /// Replaces an earlier rule for the crashes of this node.
+    /// Lets a node crash, unless `times` is 0. After the crash, the node stays down for the rest of
+    /// the run, so values of `times` above 1 have the same effect as 1. Replaces an earlier rule
+    /// for the crashes of this node.
     pub fn crash(&mut self, node: impl Into<String>, times: u32) -> &mut Self {
         self.add_crashes(node.into(), times, None)
     }
 
-    /// Makes a node crash up to `times` times. After each crash, the node starts again after a time
-    /// in the range `after`. Replaces an earlier rule for the crashes of this node.
+    /// Lets a node crash up to `times` times. After each crash, the node stays down for a time in
+    /// the range `after`, and then starts again. Replaces an earlier rule for the crashes of this
+    /// node.
     ///
     /// Open the node by [`Sim::restarting`](crate::Sim::restarting). Otherwise, the node starts
     /// again without actors.

@@ -16,7 +16,7 @@ use crate::search::Rng;
 /// never lost, and never arrives twice.
 #[derive(Debug, Default)]
 pub struct Links {
-    /// Rules for links. In a rule, `None` in place of the name of a node stands for all nodes.
+    /// Rules for links. In the rule for all links, `from` and `to` are `None`.
     rules: Vec<Link>,
 }
 

@@ -144,7 +144,7 @@ impl Properties {
     }
 
     /// Returns an error if the time limit of a property has passed at the time `now`, and the
-    /// property has not been true in this time.
+    /// property was never true within the limit.
     pub(crate) fn check_overdue(&self, now: Nanos) -> Result<(), Broken> {
         let since = self.calm_since.unwrap_or(now);
         let mut awaited = self.eventually.iter();
@@ -172,14 +172,15 @@ impl Properties {
 }
 
 impl Awaited {
-    /// Returns true if the time limit has passed at the time `now`, if the faults have ceased at
-    /// the time `since`.
+    /// Returns true if the time limit has passed at the time `now`. The limit begins at `since`,
+    /// the time at which the faults ceased.
     fn is_overdue(&self, since: Nanos, now: Nanos) -> bool {
         now > since.saturating_add(self.within)
     }
 }
 
-/// Returns the error of a property that has not become true, if there is one.
+/// Returns an error that names the property `awaited`, which has not become true. Returns `Ok` if
+/// `awaited` is `None`.
 fn never_true(awaited: Option<&Awaited>) -> Result<(), Broken> {
     awaited.map_or(Ok(()), |awaited| {
         Err(Broken {

@@ -117,7 +117,8 @@ impl Failed {
         &self.report
     }
 
-    /// Returns how long the shortening of the run took, and how many runs it needed.
+    /// Returns the time that was spent on shortening the failing run, and the number of runs that
+    /// were made for the shortening.
     #[must_use]
     pub fn shortening(&self) -> (Duration, u64) {
         (self.shrink_time, self.shrink_runs)

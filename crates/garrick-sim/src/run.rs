@@ -79,8 +79,8 @@ pub(crate) enum Driver<'a> {
     Follow {
         moves: &'a [Move],
         then: Then,
-        /// True if messages whose delivery is not in the list arrive at their times. Otherwise,
-        /// these messages are late.
+        /// True if each message whose delivery is not in the list arrives when it is due.
+        /// Otherwise, such messages are late.
         is_punctual: bool,
     },
 }
@@ -360,7 +360,7 @@ impl Execution<'_, '_> {
         });
     }
 
-    /// Lets time pass while a list of moves is followed.
+    /// Lets time pass until `time`, while a list of moves is followed.
     fn wait_until(&mut self, time: Nanos) {
         let trace = &mut self.observers.trace;
         self.schedule.wait_until(self.sim, time, |sim| {
@@ -433,8 +433,8 @@ impl Execution<'_, '_> {
         Some((about, label))
     }
 
-    /// Records the faults of disks as facts. If a node has crashed at a disk operation of the turn,
-    /// drops the actors of this node.
+    /// Records the faults of disks as facts. If a node has crashed at a disk operation of the last
+    /// turn, drops the actors of this node.
     fn crash_lost_node(&mut self) {
         let lost = self.sim.disks.lost();
         self.sim.add_disk_faults();

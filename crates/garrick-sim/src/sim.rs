@@ -40,11 +40,11 @@ pub struct Sim {
     pub(crate) clock: Clock,
     clocks: Clocks,
     pub(crate) facts: Rc<RefCell<Facts>>,
-    /// Number of the current step.
+    /// Sequence number of the current step, from 0.
     pub(crate) step: Rc<Cell<u32>>,
     nodes: Vec<Place>,
-    /// For each number of a node in the simulation, the index of the node. A node gets a new number
-    /// at each start, and numbers are never reused.
+    /// Maps the number of a node in the simulation to the index of the node. A node gets a new
+    /// number at each start, and numbers are never reused.
     indices: Vec<usize>,
     pub(crate) properties: Properties,
     faults: Faults,
@@ -63,7 +63,7 @@ pub struct Sim {
 /// A node with its number in the simulation.
 struct Place {
     node: Node,
-    /// Number of the node in the simulation, which changes when the node starts again.
+    /// Number that identifies the node in the simulation. The node gets a new number at each start.
     number: usize,
     clock: NodeClock,
     start: Option<Start>,
@@ -324,8 +324,8 @@ impl Sim {
         &mut self.links
     }
 
-    /// Returns the disk of the node `node`, which must exist at the end of the setup. The disk is
-    /// empty at first. Let the start function of the node capture the disk and pass it to the
+    /// Returns the disk of the node `node`. The node must exist at the end of the setup. The disk
+    /// is empty at first. Let the start function of the node capture the disk and pass it to the
     /// actors.
     ///
     /// # Examples

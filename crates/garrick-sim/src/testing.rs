@@ -2,8 +2,9 @@
 //! advances, and probes that receive messages.
 //!
 //! In contrast to a [check](crate::Check), a test makes one run. Messages that actors send are
-//! delivered in the order in which they were sent. Messages that the test itself sends to different
-//! actors, without a [`Kit::run`] between them, are delivered to one actor after the other.
+//! delivered in the order in which they were sent. If the test itself sends messages to several
+//! actors before it calls [`Kit::run`], one actor gets all its messages before the next actor gets
+//! any.
 
 use std::any::type_name;
 use std::cell::RefCell;

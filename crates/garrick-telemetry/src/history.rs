@@ -58,7 +58,7 @@ pub struct Series {
 /// A series, with the data that is needed to extend it.
 #[derive(Debug, Default)]
 struct Track {
-    /// Index of the series in the order of creation.
+    /// Sequence number of the series, in the order of creation.
     order: u64,
     /// The last values, up to the newest point. An unknown value is NaN.
     values: VecDeque<f32>,

@@ -56,7 +56,8 @@ pub struct Reading {
     /// Values of the actors, one entry for each group. A group contains all actors of one type that
     /// run on one sponsor.
     pub actors: Vec<ActorsReading>,
-    /// Values of single actors that stand out, because they are busy or have long mailboxes.
+    /// Values of single actors that stand out: they are busy, have long mailboxes, or have messages
+    /// that have waited for a long time.
     pub outstanding: Vec<ActorReading>,
     /// Values of the sponsors. A sponsor is the thread pool of a [`System`](garrick_actor::System),
     /// or the thread of a [`Local`](garrick_actor::Local).
@@ -115,11 +116,11 @@ pub struct StageReading {
 pub struct ChannelReading {
     /// Identifier of the channel. The same rules apply as for [`StageReading::id`].
     pub id: String,
-    /// Identifier of the stage or group of actors that sends to the channel. `None` if it is
-    /// unknown.
+    /// Identifier of the stage or group of actors that sends to the channel. `None` if the sender
+    /// is unknown.
     pub from: Option<String>,
-    /// Identifier of the stage or group of actors that receives from the channel. `None` if it is
-    /// unknown.
+    /// Identifier of the stage or group of actors that receives from the channel. `None` if the
+    /// receiver is unknown.
     pub to: Option<String>,
     /// Display name of the channel. `None` if the channel has no name.
     pub name: Option<String>,
@@ -169,10 +170,10 @@ pub struct ActorsReading {
     pub waiting: Option<u64>,
     /// Number of messages in the longest mailbox of the group. `None` if it is unknown.
     pub longest: Option<u64>,
-    /// Durations of the actors' turns, in seconds. `None` if they are unknown.
+    /// Durations of the actors' turns, in seconds. `None` if the durations are unknown.
     pub turn_seconds: Option<Histogram>,
-    /// Times that measured messages have waited before the actors handled them, in seconds. `None`
-    /// if they are unknown.
+    /// Waiting times of measured messages, in seconds: from the sending of a message to its
+    /// handling by an actor. `None` if the times are unknown.
     pub wait_seconds: Option<Histogram>,
     /// Totals for each kind of message. If a kind is missing in a reading, its history is
     /// forgotten.
@@ -185,15 +186,15 @@ pub struct ActorsReading {
     pub slow: u64,
     /// Time in nanoseconds that the running turn has occupied its worker so far. If several turns
     /// of the group are running, the value is the longest of their times. 0 if no turn is running.
-    /// `None` if it is unknown.
+    /// `None` if the time is unknown.
     pub held_nanos: Option<u64>,
     /// Number of turns that are now blocked in [`cx.blocking`](garrick_actor::Context::blocking),
-    /// while their workers run other actors. `None` if it is unknown.
+    /// while their workers run other actors. `None` if the number is unknown.
     pub away: Option<u64>,
     /// Time in nanoseconds that a turn has been blocked in
     /// [`cx.blocking`](garrick_actor::Context::blocking) so far. If several turns of the group are
-    /// blocked, the value is the longest of their times. 0 if no turn is blocked. `None` if it is
-    /// unknown.
+    /// blocked, the value is the longest of their times. 0 if no turn is blocked. `None` if the
+    /// time is unknown.
     pub away_nanos: Option<u64>,
 }
 
@@ -258,9 +259,11 @@ pub struct SponsorReading {
     pub idle_nanos: Option<u64>,
     /// Total number of turns that the workers have run.
     pub turns: u64,
-    /// Total number of times that a worker gave an actor with waiting messages to another worker.
+    /// Total number of actors with waiting messages that workers gave to other workers, or to the
+    /// queue that all workers share.
     pub published: u64,
-    /// Total number of times that a worker took an actor with waiting messages from another worker.
+    /// Total number of actors with waiting messages that workers got from other workers, or from
+    /// the queue that all workers share.
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
@@ -269,8 +272,8 @@ pub struct SponsorReading {
     pub rescues: u64,
     /// Number of actors that are ready to run now. `None` if it is unknown.
     pub ready: Option<u64>,
-    /// Times that measured messages have waited before the workers handled them, in seconds. `None`
-    /// if they are unknown.
+    /// Waiting times of measured messages, in seconds: from the sending of a message to its
+    /// handling by a worker. `None` if the times are unknown.
     pub wait_seconds: Option<Histogram>,
     /// Total number of dead letters: accepted messages that were not handled.
     pub dead_letters: u64,
@@ -309,11 +312,12 @@ pub struct JournalReading {
     pub event_bytes: u64,
     /// Total number of groups of turns that could not be written.
     pub failed_groups: u64,
-    /// Number of groups of turns that could not be written since the last successful write.
+    /// Number of groups of turns whose writes have failed since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
-    /// Time for which the oldest waiting turn has waited, in nanoseconds.
+    /// Upper limit for the time that the oldest waiting turn has waited, in nanoseconds. 0 if no
+    /// turn waits.
     pub oldest_wait_nanos: u64,
     /// Total number of times that a file of the journal, or the folder of its files, was synced to
     /// the disk.

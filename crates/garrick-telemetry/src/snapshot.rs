@@ -86,9 +86,9 @@ pub struct Snapshot {
     /// Metrics that the program itself records, in the order of their first uses.
     #[serde(default)]
     pub metrics: Vec<Metric>,
-    /// Number of uses of metrics that were refused, for each reason. The reasons are `series` (too
-    /// many series), `name` (a bad name), `kind` (the name of a metric of another kind) and
-    /// `labels` (bad labels). Empty if the telemetry has no `Recorder`.
+    /// Number of refused uses of metrics, for each reason. The reasons are `series` (too many
+    /// series), `name` (a bad name), `kind` (the name of a metric of another kind) and `labels`
+    /// (bad labels). Empty if the telemetry has no `Recorder`.
     #[serde(default)]
     pub metrics_refused: BTreeMap<String, u64>,
     /// Pipelines, in the order of their first stages.
@@ -224,35 +224,37 @@ pub struct Node {
     /// same time. `None` if the share is unknown.
     pub busy: Option<f64>,
     /// Share of the window, from 0 to 1, for which the stage waited for messages. `None` for a
-    /// group of actors, or if it is unknown.
+    /// group of actors, or if the share is unknown.
     #[serde(default)]
     pub starved: Option<f64>,
     /// Share of the window, from 0 to 1, for which the stage waited for room in an output channel.
-    /// `None` for a group of actors, or if it is unknown.
+    /// `None` for a group of actors, or if the share is unknown.
     ///
     /// A stage that is neither busy nor starved nor back-pressured waits for a timer, for a future,
     /// or for the other stages of its team.
     #[serde(default)]
     pub back_pressured: Option<f64>,
-    /// Number of actors of the group that are alive. `None` for a stage, or if it is unknown.
+    /// Number of actors of the group that are alive. `None` for a stage, or if the number is
+    /// unknown.
     pub alive: Option<u64>,
-    /// Number of messages in all mailboxes of the group. `None` for a stage, or if it is unknown.
+    /// Number of messages in all mailboxes of the group. `None` for a stage, or if the number is
+    /// unknown.
     #[serde(default)]
     pub waiting: Option<u64>,
-    /// Number of messages in the longest mailbox of the group. `None` for a stage, or if it is
-    /// unknown.
+    /// Number of messages in the longest mailbox of the group. `None` for a stage, or if the number
+    /// is unknown.
     #[serde(default)]
     pub longest: Option<u64>,
     /// Growth of `waiting` over the window, in messages per second. Negative if the mailboxes have
-    /// become shorter. `None` for a stage, or if it is unknown.
+    /// become shorter. `None` for a stage, or if the growth is unknown.
     #[serde(default)]
     pub growth: Option<f64>,
     /// Durations of the actors' turns, in seconds. The values are estimates, because only some
     /// turns are timed. `None` for a stage, or if the durations are unknown.
     #[serde(default)]
     pub turn_seconds: Option<Histogram>,
-    /// Times that messages have waited before the actors handled them, in seconds. Only some
-    /// messages are measured. `None` for a stage, or if the times are unknown.
+    /// Waiting times of messages, in seconds: from the sending of a message to its handling by an
+    /// actor. Only some messages are measured. `None` for a stage, or if the times are unknown.
     #[serde(default)]
     pub wait_seconds: Option<Histogram>,
     /// Kinds of messages that the actors of the group have handled. The kind that used the most
@@ -272,15 +274,15 @@ pub struct Node {
     pub slow: u64,
     /// Time in seconds that the running turn has occupied its worker so far. If several turns of
     /// the group are running, the value is the longest of their times. 0 if no turn is running.
-    /// `None` for a stage, or if it is unknown.
+    /// `None` for a stage, or if the time is unknown.
     pub held_seconds: Option<f64>,
     /// Number of turns that are now blocked in [`cx.blocking`](garrick_actor::Context::blocking),
-    /// while their workers run other actors. `None` for a stage, or if it is unknown.
+    /// while their workers run other actors. `None` for a stage, or if the number is unknown.
     pub away: Option<u64>,
     /// Time in seconds that a turn has been blocked in
     /// [`cx.blocking`](garrick_actor::Context::blocking) so far. If several turns of the group are
     /// blocked, the value is the longest of their times. 0 if no turn is blocked. `None` for a
-    /// stage, or if it is unknown.
+    /// stage, or if the time is unknown.
     pub away_seconds: Option<f64>,
     /// Note about the node, for example the reason for its failure. `None` if there is no note.
     pub note: Option<String>,
@@ -291,20 +293,20 @@ pub struct Node {
     /// window.
     #[serde(default)]
     pub restarts_of_one: u64,
-    /// Short name of the node in the labels of metrics. It is unique among all nodes with the same
-    /// `place`. If several nodes have the same name, all but the first get a number, such as
-    /// `Counter#2`. The label does not change while the node keeps its name.
+    /// Short name of the node in the labels of metrics. The label is unique among all nodes with
+    /// the same `place`. If several nodes have the same name, all but the first get a number, such
+    /// as `Counter#2`. The label does not change while the node keeps its name.
     #[serde(default)]
     pub label: String,
     /// Total time that the node was busy, in seconds of one core. `None` if it is unknown.
     #[serde(default)]
     pub busy_seconds: Option<f64>,
     /// Total time in seconds that the stage waited for messages. `None` for a group of actors, or
-    /// if it is unknown.
+    /// if the time is unknown.
     #[serde(default)]
     pub starved_seconds: Option<f64>,
     /// Total time in seconds that the stage waited for room in an output channel. `None` for a
-    /// group of actors, or if it is unknown.
+    /// group of actors, or if the time is unknown.
     #[serde(default)]
     pub back_pressured_seconds: Option<f64>,
 }
@@ -320,7 +322,7 @@ pub struct MessageStatus {
     pub name: String,
     /// Total number of turns that have handled messages of this kind.
     pub turns: u64,
-    /// Turns per second that have handled messages of this kind: the average over the window.
+    /// Average number of turns per second that handled messages of this kind, over the window.
     pub rate: f64,
     /// Total duration of the turns that have handled messages of this kind, in seconds.
     pub busy_seconds: f64,
@@ -390,8 +392,8 @@ pub struct Edge {
     pub feedback: bool,
     /// True once the channel is closed.
     pub closed: bool,
-    /// Short name of the channel in the labels of metrics. It is unique among all channels: if
-    /// several channels have the same name, all but the first get a number, such as `orders#2`.
+    /// Short name of the channel in the labels of metrics. The label is unique among all channels:
+    /// if several channels have the same name, all but the first get a number, such as `orders#2`.
     #[serde(default)]
     pub label: String,
 }
@@ -414,9 +416,11 @@ pub struct SponsorStatus {
     pub turns: u64,
     /// Average number of turns per second over the window, for all worker threads together.
     pub turn_rate: f64,
-    /// Total number of times that a worker gave an actor with waiting messages to another worker.
+    /// Total number of actors with waiting messages that workers gave to other workers, or to the
+    /// queue that all workers share.
     pub published: u64,
-    /// Total number of times that a worker took an actor with waiting messages from another worker.
+    /// Total number of actors with waiting messages that workers got from other workers, or from
+    /// the queue that all workers share.
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
@@ -427,8 +431,8 @@ pub struct SponsorStatus {
     /// Number of actors that are ready to run now. `None` if it is unknown.
     #[serde(default)]
     pub ready: Option<u64>,
-    /// Times that messages have waited before the workers handled them, in seconds. Only some
-    /// messages are measured. `None` if the times are unknown.
+    /// Waiting times of messages, in seconds: from the sending of a message to its handling by a
+    /// worker. Only some messages are measured. `None` if the times are unknown.
     #[serde(default)]
     pub wait_seconds: Option<Histogram>,
     /// Total number of dead letters: accepted messages that were not handled.
@@ -437,8 +441,8 @@ pub struct SponsorStatus {
     /// The workers that are known to be running a turn now.
     #[serde(default)]
     pub held: Vec<Held>,
-    /// Short name of the sponsor in the labels of metrics. It is unique among all sponsors: if
-    /// several sponsors have the same name, all but the first get a number, such as `pool#2`.
+    /// Short name of the sponsor in the labels of metrics. The label is unique among all sponsors:
+    /// if several sponsors have the same name, all but the first get a number, such as `pool#2`.
     #[serde(default)]
     pub label: String,
     /// Total time that the worker threads slept, in seconds, summed over all threads. `None` if it
@@ -479,8 +483,8 @@ pub struct JournalStatus {
     pub id: String,
     /// Display name of the journal.
     pub name: String,
-    /// Short name of the journal in the labels of metrics. It is unique among all journals: if
-    /// several journals have the same name, all but the first get a number, such as `bank#2`.
+    /// Short name of the journal in the labels of metrics. The label is unique among all journals:
+    /// if several journals have the same name, all but the first get a number, such as `bank#2`.
     pub label: String,
     /// Phase of the journal.
     pub phase: JournalPhase,
@@ -520,11 +524,12 @@ pub struct JournalStatus {
     /// Total number of groups of turns that could not be written. The turns of these groups were
     /// undone.
     pub failed_groups: u64,
-    /// Number of groups of turns that could not be written since the last successful write.
+    /// Number of groups of turns whose writes have failed since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,
-    /// Upper limit for the time that the oldest waiting turn has waited, in seconds.
+    /// Upper limit for the time that the oldest waiting turn has waited, in seconds. 0 if no turn
+    /// waits.
     pub oldest_wait_seconds: f64,
     /// Total number of times that a file of the journal, or the folder of its files, was synced to
     /// the disk.

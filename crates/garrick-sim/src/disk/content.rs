@@ -26,7 +26,7 @@ enum Change {
 pub(super) struct Damage {
     /// True if the lost part of a write may be replaced by other bytes in the file.
     pub(super) tears: bool,
-    /// True if a later change may survive although an earlier one is lost.
+    /// True if a change may survive although an earlier change is lost.
     pub(super) reorders: bool,
     /// True if no change survives.
     pub(super) loses_all: bool,

@@ -46,7 +46,7 @@ impl Disk {
         self.room.perform(&self.node, None, operation)
     }
 
-    /// Performs an operation that returns the number of a file. Returns a handle of this open file.
+    /// Performs an operation that creates or opens a file. Returns a handle of the file.
     fn file(
         &self,
         operation: impl FnOnce(&mut Store, &mut Conditions<'_>) -> io::Result<FileId>,

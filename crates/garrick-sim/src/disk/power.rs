@@ -18,7 +18,8 @@ enum State {
     On,
     /// Operations are possible, and the node may crash at one of them.
     AtRisk,
-    /// The node has crashed at an operation. The simulation will crash its actors after the turn.
+    /// The node has crashed at an operation. The simulation drops the actors of the node after the
+    /// turn.
     Lost,
     /// The node has crashed.
     Off,
@@ -34,13 +35,14 @@ impl Power {
         self.state == State::AtRisk
     }
 
-    /// Returns true if the node has crashed at an operation, and its actors have not crashed yet.
+    /// Returns true if the node has crashed at an operation, and its actors have not been dropped
+    /// yet.
     pub(super) fn is_lost(&self) -> bool {
         self.state == State::Lost
     }
 
-    /// Sets whether the node may crash at an operation of the next turn. Does nothing if the power
-    /// is off.
+    /// Sets whether the node may crash at an operation of the next turn. Does nothing if the node
+    /// has crashed.
     pub(super) fn set_at_risk(&mut self, at_risk: bool) {
         self.state = match self.state {
             State::On | State::AtRisk if at_risk => State::AtRisk,
@@ -72,7 +74,7 @@ impl Power {
     /// before the handle was created, or `None` for a handle that stays valid after a crash.
     ///
     /// # Errors
-    /// Returns an error if the power is off, or if the handle was created before a crash.
+    /// Returns an error if the node is down, or if the handle became invalid in a crash.
     pub(super) fn check(&self, node: &str, crashes: Option<u32>) -> io::Result<()> {
         if matches!(self.state, State::Lost | State::Off) {
             let text = format!("the node {node:?} has crashed, so its disk cannot be used");

@@ -28,11 +28,11 @@ impl fmt::Display for Call {
     }
 }
 
-/// The way in which an operation ended.
+/// The way in which an operation has ended, if it has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<Ret> {
-    /// The operation has not ended. Its client may have crashed. The operation has taken effect at
-    /// some time after its invocation, or never.
+    /// The operation has not ended. Its client may have crashed. The operation may take effect at
+    /// any time after its invocation, or never.
     Pending,
     /// The operation has failed, and has had no effect.
     Failed {
@@ -58,7 +58,7 @@ pub struct Operation<Op, Ret> {
     pub op: Op,
     /// The time of the invocation.
     pub invoked: usize,
-    /// The end of the operation.
+    /// The way in which the operation has ended, if it has ended.
     pub outcome: Outcome<Ret>,
 }
 

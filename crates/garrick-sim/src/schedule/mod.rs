@@ -350,7 +350,7 @@ fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
     Fate::Happens
 }
 
-/// Returns the task that a choice starts, or to which it delivers a message.
+/// Returns the task that a choice starts, or the receiver of the message that a choice delivers.
 pub(crate) fn receiver_of(choice: Choice) -> Option<TaskName> {
     match choice {
         Choice::Start { task } => Some(task),

@@ -45,10 +45,10 @@ struct Rules {
 /// The state of the outage that one rule can cause.
 #[derive(Default)]
 struct Outage {
-    /// Number of the step after which the outage may begin.
+    /// Sequence number of the step after which the outage may begin.
     onset: u32,
     is_on: bool,
-    /// The earliest time at which the outage may end. `None` if it may end at any time.
+    /// The earliest time at which the outage may end. `None` if the outage may end at any time.
     ends_at: Option<Nanos>,
     /// Number of times that the outage has begun.
     times: u64,

@@ -34,7 +34,7 @@ pub trait Strategy<A: Action> {
     }
 
     /// Chooses one of the enabled actions. At least one action is enabled. Returns the index of the
-    /// action, or `None` to end the run early, because the run could only repeat what other runs
-    /// have shown.
+    /// chosen action, or `None` to end the run early, because the run could only repeat what other
+    /// runs have shown.
     fn choose(&mut self, enabled: &[A]) -> Option<usize>;
 }

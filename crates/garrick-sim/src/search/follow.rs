@@ -57,8 +57,8 @@ impl<A: Action> Follow<A> {
         self.at - self.taken
     }
 
-    /// Skips actions of the list until one of them is enabled. Returns its index among the enabled
-    /// actions.
+    /// Finds the next action of the list that is enabled, and skips the actions before it. Returns
+    /// the index of the found action in `enabled`.
     fn next(&mut self, enabled: &[A]) -> Option<usize> {
         while let Some(wanted) = self.list.get(self.at) {
             self.at += 1;

@@ -21,7 +21,7 @@ use garrick_core::random::mix;
 /// more.
 const DEPTH: usize = 3;
 
-/// Expected number of steps of the first run, if the caller does not specify it.
+/// Expected number of steps of the first run, if the caller does not set a number.
 const LENGTH_FIRST: u64 = 32;
 
 /// Bit that is set in the initial priorities, so that they are higher than the lowered priorities.
@@ -38,8 +38,9 @@ struct Lowered {
 /// priorities at a few random steps.
 ///
 /// The first run depends on the seed of [`Pct::new`], the second one on the seed after it, and so
-/// on. The random steps are drawn up to the length of the longest earlier run. To repeat a run, you
-/// need its seed and its [length](Pct::length).
+/// on. The random steps are chosen among the first [`length`](Pct::length) steps. By default,
+/// `length` is the number of steps of the longest earlier run. To repeat a run, you need its seed
+/// and its `length`.
 #[derive(Clone, Debug)]
 pub struct Pct {
     next_seed: u64,

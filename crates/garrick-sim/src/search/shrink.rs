@@ -78,6 +78,7 @@ impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T,
     }
 
     /// Tries to leave out each piece of the given size. Returns true if a piece could be left out.
+    /// Returns `None` if a bound is reached.
     fn pass(&mut self, size: usize) -> Option<bool> {
         let mut at = 0;
         let mut is_shorter = false;

@@ -5,8 +5,8 @@ use crate::snapshot::{
     MemberStatus, Node, Snapshot, SponsorStatus, State,
 };
 
-/// The kind of item that a [`Threshold`](crate::Threshold) applies to: nodes, edges, sponsors,
-/// journals, members, links and kinds of entities of clusters, or the process.
+/// The kind of item that a [`Threshold`](crate::Threshold) applies to: nodes, edges, sponsors or
+/// journals; members, links or kinds of entities of clusters; or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
     /// The threshold applies to each item that has the checked value, of any kind.
@@ -93,9 +93,9 @@ pub enum Probe {
     /// Number of times that the most often restarted actor of a group was restarted in the
     /// [window](crate::Settings::window).
     RestartsOfOne,
-    /// Number of groups of turns that an open journal could not write since its last successful
-    /// write: the [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of the
-    /// journal.
+    /// Number of groups of turns whose writes have failed since the last successful write of an
+    /// open journal: the [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of
+    /// the journal.
     FailingGroups,
     /// 1 if a journal could not be opened, or if an I/O error has broken its log. Otherwise 0.
     Broken,
@@ -104,7 +104,7 @@ pub enum Probe {
     NewNotices,
     /// Number of turns of a journal that wait until their events are durable.
     WaitingTurns,
-    /// Time in seconds for which the oldest waiting turn of a journal has waited.
+    /// Upper limit for the time in seconds that the oldest waiting turn of a journal has waited.
     OldestWaitSeconds,
     /// Time in seconds since another member of a cluster was last seen to renew its membership.
     SilentSeconds,

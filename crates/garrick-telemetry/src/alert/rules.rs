@@ -13,9 +13,9 @@ use super::{Threshold, Transition, text};
 #[derive(Debug)]
 pub(crate) struct Rules {
     thresholds: Vec<Threshold>,
-    /// Values that are beyond a threshold, with or without an alert. The key is the index of the
-    /// threshold and the identifier of the item that has the value. Other values have no entry, so
-    /// the map never has more entries than there are watched values.
+    /// Values that are beyond a threshold or recently were, with or without an alert. The key is
+    /// the index of the threshold and the identifier of the item that has the value. Other values
+    /// have no entry, so the map never has more entries than there are watched values.
     cases: HashMap<(usize, String), Case>,
 }
 
@@ -23,7 +23,8 @@ pub(crate) struct Rules {
 #[derive(Debug, Clone)]
 struct Case {
     /// A level that is worse than the level of the alert, and the time since which the value has
-    /// been at this level or at a worse one. `None` if the value is not worse than the alert.
+    /// been at this level or at a worse one. `None` if the level of the value is not worse than the
+    /// level of the alert.
     rising: Option<(Level, Nanos)>,
     /// The alert, with the level that currently applies.
     alert: Alert,

@@ -232,7 +232,8 @@ impl Threshold {
     }
 
     /// Returns the alert level of `value`. The result depends on the previous level, because an
-    /// alert ends only when the value is at some distance from the threshold.
+    /// alert ends only when the value is on the good side of the threshold, at some distance from
+    /// it.
     pub(super) fn judge(&self, value: f64, was: Level) -> Level {
         let beyond = |limit: f64, level| self.is_beyond(value, limit, was >= level);
         if self

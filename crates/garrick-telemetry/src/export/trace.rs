@@ -11,7 +11,7 @@ const TARGET: &str = "garrick::telemetry";
 /// Creates an observer that sends events to `tracing`, with the target `garrick::telemetry`.
 ///
 /// The observer sends an event for each change of an alert. The level is `WARN` for a warning,
-/// `ERROR` for a critical alert, and `INFO` for the end of an alert. At each `interval`, the
+/// `ERROR` for a critical alert, and `INFO` for the end of an alert. Once per `interval`, the
 /// observer also sends a summary at level `INFO`, and an event for each node and channel at level
 /// `DEBUG`.
 ///

@@ -145,8 +145,8 @@ impl Builder {
     }
 
     /// Sets the maximum number of simultaneous connections. The default is 640. While the maximum
-    /// is reached, up to 64 more clients receive the status 503, which asks them to retry later.
-    /// Further connections are closed without a response.
+    /// number of connections are open, up to 64 more clients receive the status 503, which asks
+    /// them to retry later. Further connections are closed without a response.
     #[must_use]
     pub fn connections_max(mut self, max: u32) -> Self {
         self.connections_max = max;

@@ -13,15 +13,16 @@ pub struct MemberReading {
     pub local: String,
     /// Name of the member.
     pub name: String,
-    /// Incarnation of the node, or 0 if it is unknown.
+    /// Incarnation of the node: a number that grows each time the node starts. 0 if the number is
+    /// unknown.
     pub incarnation: u64,
-    /// Sequence number of the node's current membership. The number grows each time the node loses
-    /// its membership. 0 if the node is not a member.
+    /// Number that identifies the node's membership. The number grows each time the node loses its
+    /// membership and joins again. 0 if the node is not a member.
     pub epoch: u64,
     /// State of the member.
     pub state: MemberState,
     /// Time since the member was last seen to renew its membership, in nanoseconds. `None` if the
-    /// node is gone.
+    /// member was removed or has left.
     pub silent_nanos: Option<u64>,
     /// Number of shards that the member owns, by kind.
     pub shards: Vec<(String, u64)>,
@@ -50,12 +51,13 @@ pub struct OwnMemberReading {
     pub claimed_shards: u64,
     /// Total number of shards that the node has handed over.
     pub handed_over_shards: u64,
-    /// Reason for the last failed change to the cluster's records. `None` if no change has failed.
+    /// Reason why the node last failed to change the records of the cluster, or why the node cannot
+    /// run a kind of entities. `None` if there is no such error.
     pub failure: Option<String>,
 }
 
 /// The values in a [`Reading`](super::Reading) for a link between two nodes of a cluster. Answers
-/// and refusals of questions count as messages.
+/// to questions, and refusals of questions, count as messages.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinkReading {
     /// Identifier of the link. The same rules apply as for
@@ -72,7 +74,8 @@ pub struct LinkReading {
     /// Time since the last frame arrived from the other node, in nanoseconds. `None` if no frame
     /// has arrived.
     pub silent_nanos: Option<u64>,
-    /// Incarnation of the other node, or 0 if it is unknown.
+    /// Incarnation of the other node: a number that grows each time the other node starts. 0 if the
+    /// number is unknown.
     pub incarnation: u64,
     /// Total number of times that the nodes were connected, including the first time.
     pub connects: u64,
@@ -149,6 +152,6 @@ pub struct KindReading {
     pub stray_messages: u64,
     /// Total number of messages that were dropped because no node took them in time.
     pub expired_messages: u64,
-    /// Total number of entities that had not ended when their shard was handed over.
+    /// Total number of entities that did not end in time when their shard was handed over.
     pub abandoned_entities: u64,
 }

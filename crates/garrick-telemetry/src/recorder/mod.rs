@@ -139,7 +139,7 @@ impl Recorder {
         self.registry().read()
     }
 
-    /// Returns how many uses of metrics were refused, for each reason.
+    /// Returns the number of refused uses of metrics, for each reason.
     pub(crate) fn refused(&self) -> BTreeMap<String, u64> {
         self.shared.refusals.by_reason()
     }

@@ -1,4 +1,4 @@
-//! Counts the uses of metrics that were refused.
+//! Counts the refused uses of metrics.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -83,7 +83,7 @@ impl Refusals {
         }
     }
 
-    /// Returns how many uses of metrics were refused, for each reason.
+    /// Returns the number of refused uses of metrics, for each reason.
     pub(super) fn by_reason(&self) -> BTreeMap<String, u64> {
         let reasons = Refusal::ALL.into_iter();
         reasons

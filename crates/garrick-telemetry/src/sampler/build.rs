@@ -133,7 +133,8 @@ fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>
 }
 
 /// Records a total time in nanoseconds. Returns the growth of this total within the window, as a
-/// share of the window. The share is at most 1.
+/// share of the window. The share is at most 1. Returns `None` if the total or the growth is
+/// unknown.
 fn push_share(meter: &mut Meter, at: At, nanos: Option<u64>) -> Option<f64> {
     meter.push(at.pace, at.now, nanos?);
     meter.rate().map(|nanos| (nanos / 1e9).min(1.0))

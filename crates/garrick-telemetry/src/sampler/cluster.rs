@@ -9,12 +9,12 @@ use crate::reading::{KindReading, LinkReading, MemberReading, OwnMemberReading, 
 use crate::snapshot::{KindStatus, LinkStatus, MemberStatus, OwnMember, Snapshot};
 use crate::window::{At, Meter};
 
-/// Recent counter values of each link, and of each kind of entity, of one source. The keys are the
-/// identifiers of the links and kinds.
+/// Recent counter values of the links and of the kinds of entities that one source reports. The
+/// keys of the maps are the identifiers of the links and kinds.
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
     links: HashMap<String, LinkTrack>,
-    /// Recent values of the total number of created entities, by kind.
+    /// For each kind, recent values of the total number of created entities.
     kinds: HashMap<String, Meter>,
 }
 

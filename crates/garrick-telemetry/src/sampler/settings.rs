@@ -42,7 +42,7 @@ pub struct SettingsError {
     /// Name of the setting that is out of range.
     what: &'static str,
     given: Duration,
-    /// Allowed range of the setting.
+    /// Minimum value of the setting. The field `most` contains the maximum value.
     least: Duration,
     most: Duration,
 }

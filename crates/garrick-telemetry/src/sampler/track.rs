@@ -52,7 +52,7 @@ pub(super) struct JournalTrack {
 /// Past counts of one link.
 #[derive(Debug, Default)]
 pub(super) struct LinkTrack {
-    /// Recent values of the total number of messages.
+    /// Recent values of the total number of sent messages.
     pub(super) sent: Meter,
     pub(super) sent_bytes: Meter,
     pub(super) received: Meter,

@@ -7,8 +7,8 @@ use crate::snapshot::Snapshot;
 use crate::trouble::{DeadLetters, SharedBook};
 use crate::window::Nanos;
 
-/// Moves the dead letters in the reading of one source to `snapshot`, and the failures and
-/// supervision trees in this reading to `book`.
+/// Removes three parts from the reading of one source: moves the dead letters to `snapshot`, and
+/// the failures and the supervision trees to `book`.
 pub(super) fn take(
     book: &SharedBook,
     snapshot: &mut Snapshot,
@@ -36,9 +36,9 @@ pub(super) fn take(
 }
 
 /// Writes the newest failures and the summary of the supervision trees to `snapshot`. For each
-/// node, also writes how many of its actors failed in the window and were not restarted, and the
-/// largest number of restarts of one actor. Adds the failures of actors that belong to no node to a
-/// sponsor of the same source.
+/// node, also writes the number of its actors that failed in the window and were not restarted, and
+/// the largest number of restarts of one of its actors. Failures of actors without a node count for
+/// a sponsor of the same source.
 pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos) {
     let mut book = book.lock();
     snapshot.recent_failures = book.newest();

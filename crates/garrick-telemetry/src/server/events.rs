@@ -39,7 +39,7 @@ pub(super) const EVERY_RANGE: (Duration, Duration) =
 /// Maximum number of events per second of all streams together.
 const EVENTS_PER_SECOND_MAX: u64 = 500;
 
-/// Time that browsers wait before they reconnect.
+/// Message that makes browsers wait for 2 s before they reconnect.
 const RETRY: Bytes = Bytes::from_static(b"retry: 2000\n\n");
 
 /// Comment line that keeps a silent stream alive.
@@ -55,8 +55,8 @@ struct Events {
     every: Duration,
     /// Time at which the last snapshot was sent.
     sent: Option<Instant>,
-    /// Messages to send before anything else: at most one snapshot, and the alert changes that the
-    /// hub keeps.
+    /// Messages to send before the stream waits again: first [`RETRY`], and later the new alert
+    /// changes and the newest snapshot.
     ready: VecDeque<Bytes>,
     /// Counts this stream as open until the value is dropped.
     _counted: Counted,
@@ -109,7 +109,8 @@ impl Events {
     }
 
     /// Waits for one of three events: the server stops, a heartbeat is due, or there is a new
-    /// snapshot and the time between two snapshots has passed.
+    /// snapshot and the time between two snapshots has passed. Returns at once if no snapshot has
+    /// been sent yet.
     async fn wait(&mut self) -> Woken {
         let Some(sent) = self.sent else {
             return Woken::News;

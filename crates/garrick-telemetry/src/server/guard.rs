@@ -12,7 +12,8 @@ use futures_util::FutureExt;
 
 use super::Site;
 
-/// Headers of every response. They let the dashboard's page use only content from this server.
+/// Headers of every response. They restrict the dashboard's page to content from this server,
+/// prevent other sites from embedding the page, and forbid caching.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -48,13 +49,13 @@ pub(super) async fn panics(request: Request, next: Next) -> Response {
     })
 }
 
-/// Rejects requests for another host.
+/// Rejects requests that may come from the page of another site.
 ///
 /// By DNS rebinding, a page from another site can make its own host name resolve to this machine.
 /// Without this check, the page could read everything that a browser on this machine can reach.
 /// However, the requests of the page still contain the name of its own host. So if there is no
-/// token and only this machine can connect, the requested host must be an IP address or
-/// `localhost`.
+/// token and only this machine can connect, the requested host must be an IP address, `localhost`,
+/// or a name that ends in `.localhost`.
 pub(super) async fn host(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     if site.options.is_local && site.options.token.is_none() && !names_this_machine(&request) {
         let text = "the Host header must be an IP address or localhost\n";
@@ -77,7 +78,8 @@ fn names_this_machine(request: &Request) -> bool {
     }
 }
 
-/// Returns true if `host`, with or without a port, is an address or a name of this machine.
+/// Returns true if `host`, with or without a port, is an IP address, `localhost`, or a name that
+/// ends in `.localhost`.
 fn is_here(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
@@ -103,8 +105,8 @@ pub(super) async fn token(State(site): State<Arc<Site>>, request: Request, next:
     (StatusCode::UNAUTHORIZED, ask, text).into_response()
 }
 
-/// Returns the token from the header. If the header contains no token, returns the token from the
-/// query.
+/// Returns the token from the `Authorization` header. If there is no such header, returns the token
+/// from the query.
 fn given_token(request: &Request) -> Option<&str> {
     let header = request.headers().get(header::AUTHORIZATION);
     if let Some(value) = header {

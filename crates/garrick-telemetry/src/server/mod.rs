@@ -1,4 +1,4 @@
-//! The web server, with one thread for all connections. No client can block it.
+//! The web server, with one thread for all connections. No client can block this thread.
 //!
 //! ```text
 //!   accept -- room? -- yes --> connection task -- guard -- routes --> pages, texts, event streams
@@ -35,7 +35,8 @@ pub use token::TokenError;
 /// without a response.
 const TOLD_MAX: u64 = 64;
 
-/// Time to wait if the operating system cannot provide a socket for another connection.
+/// Time to wait after a connection could not be accepted, for example because the operating system
+/// has no socket left.
 const NO_SOCKETS: Duration = Duration::from_millis(100);
 
 /// Time for which clients can still receive their current responses after the server has been told

@@ -44,7 +44,8 @@ fn data(site: &Arc<Site>) -> Router {
         .with_state(Arc::clone(site))
 }
 
-/// Returns the routes that need no token, because they only reveal that the process runs.
+/// Returns the routes that need no token: `/health` and the files of the dashboard. They only
+/// reveal that the process runs.
 fn open(site: &Arc<Site>) -> Router {
     let mut router = Router::new().route("/health", get(health));
     for asset in ASSETS {
@@ -68,7 +69,7 @@ fn guarded(router: Router, site: &Arc<Site>) -> Router {
         .layer(from_fn(guard::headers))
 }
 
-/// Returns a router that rejects every request because too many connections are open.
+/// Returns the router for connections beyond the limit. The router rejects every request.
 pub(super) fn turned_away() -> Router {
     let router = Router::new().fallback(async || {
         let headers = [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")];

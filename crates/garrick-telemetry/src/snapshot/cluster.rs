@@ -49,7 +49,8 @@ pub enum LinkState {
 pub struct MemberStatus {
     /// Identifier of the member. No other item of the process ever has the same identifier.
     pub id: String,
-    /// Short name of the node of this process that sees the member, in the labels of metrics.
+    /// Node of this process that sees the member: the short name of the node in the labels of
+    /// metrics.
     pub local: String,
     /// Name of the member.
     pub name: String,
@@ -59,13 +60,14 @@ pub struct MemberStatus {
     pub level: Level,
     /// State of the member.
     pub state: MemberState,
-    /// Incarnation of the node, as a decimal number. Empty if it is unknown.
+    /// Incarnation of the node: a decimal number that grows each time the node starts. Empty if the
+    /// number is unknown.
     pub incarnation: String,
-    /// Sequence number of the node's current membership. The number grows each time the node loses
-    /// its membership. 0 if the node is not a member.
+    /// Number that identifies the node's membership. The number grows each time the node loses its
+    /// membership and joins again. 0 if the node is not a member.
     pub epoch: u64,
-    /// Time since the member was last seen to renew its membership, in seconds. `None` if the node
-    /// is gone.
+    /// Time since the member was last seen to renew its membership, in seconds. `None` if the
+    /// member was removed or has left.
     pub silent_seconds: Option<f64>,
     /// Number of shards that the member owns, of all kinds.
     pub owned_shards: u64,
@@ -97,17 +99,19 @@ pub struct OwnMember {
     pub claimed_shards: u64,
     /// Number of shards that the node has handed over.
     pub handed_over_shards: u64,
-    /// Reason for the last failed change to the cluster's records. `None` if no change has failed.
+    /// Reason why the node last failed to change the records of the cluster, or why the node cannot
+    /// run a kind of entities. `None` if there is no such error.
     pub failure: Option<String>,
 }
 
-/// A link from a node of this process to another node, and its measured values. Answers and
-/// refusals of questions count as messages. Totals count from the start of the link.
+/// A link from a node of this process to another node, and its measured values. Answers to
+/// questions, and refusals of questions, count as messages. Totals count from the start of the
+/// link.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkStatus {
     /// Identifier of the link. No other item of the process ever has the same identifier.
     pub id: String,
-    /// Short name of the node of this process, in the labels of metrics.
+    /// Node of this process: the short name of the node in the labels of metrics.
     pub local: String,
     /// Name of the other node.
     pub name: String,
@@ -122,7 +126,8 @@ pub struct LinkStatus {
     /// Time since the last frame arrived from the other node, in seconds. `None` if no frame has
     /// arrived.
     pub silent_seconds: Option<f64>,
-    /// Incarnation of the other node, as a decimal number. Empty if it is unknown.
+    /// Incarnation of the other node: a decimal number that grows each time the other node starts.
+    /// Empty if the number is unknown.
     pub incarnation: String,
     /// Number of times that the nodes were connected, including the first time.
     pub connects: u64,
@@ -180,7 +185,7 @@ pub struct LinkStatus {
 pub struct KindStatus {
     /// Identifier of the kind. No other item of the process ever has the same identifier.
     pub id: String,
-    /// Short name of the node of this process, in the labels of metrics.
+    /// Node of this process: the short name of the node in the labels of metrics.
     pub local: String,
     /// Name of the kind.
     pub name: String,
@@ -216,6 +221,6 @@ pub struct KindStatus {
     pub stray_messages: u64,
     /// Total number of messages that were dropped because no node took them in time.
     pub expired_messages: u64,
-    /// Total number of entities that had not ended when their shard was handed over.
+    /// Total number of entities that did not end in time when their shard was handed over.
     pub abandoned_entities: u64,
 }

@@ -1,5 +1,5 @@
-//! Finds the actors that stand out among the actors of a sponsor (thread pool or thread), because
-//! they are busy or have long mailboxes.
+//! Finds the actors of a sponsor (thread pool or thread) that stand out: they are busy, have long
+//! mailboxes, or have messages that have waited for a long time.
 
 use garrick_sched::{Nanos, TaskId, TaskSample};
 
@@ -34,8 +34,8 @@ struct Listed {
 }
 
 impl Outstanding {
-    /// Adds the actors in `tasks`, a sample that was taken at `now`, to the list of recent actors.
-    /// Appends the values of all listed actors to `readings`.
+    /// Adds the actors of a sample to the list of recent actors. The sample `tasks` was taken at
+    /// the time `now`. Appends the values of all listed actors to `readings`.
     pub(super) fn read(
         &mut self,
         now: Nanos,

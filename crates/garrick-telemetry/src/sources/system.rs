@@ -10,7 +10,7 @@ use super::sponsor::SponsorSource;
 use crate::reading::{Reading, Source};
 use crate::trouble::{ChildStatus, Effect, FailureReading, TreeReading};
 
-/// Maximum number of supervised children that one reading contains, on average. If larger
+/// Maximum average number of supervised children in a reading. If there are more children, and the
 /// supervision trees change all the time, only some of the readings contain the trees.
 const CHILDREN_PER_READING: usize = 500;
 

@@ -22,8 +22,8 @@ const SHOWN_MAX: usize = 32;
 /// Maximum number of bytes of a reason in a snapshot. A longer reason is truncated.
 const SHOWN_REASON_BYTES_MAX: usize = 200;
 
-/// Maximum number of failures from which the numbers of lost and of restarted actors in the last
-/// time window are computed. If the window has more failures, the oldest ones are not used.
+/// Maximum number of failures from which [`Losses`] are computed. If the last time window has more
+/// failures, the oldest of these failures are not used.
 const COUNTED_MAX: usize = 1024;
 
 /// Maximum number of restarted children in a snapshot.
@@ -35,7 +35,7 @@ const MILLISECOND: Nanos = 1_000_000;
 #[derive(Debug)]
 struct Counted {
     at: Nanos,
-    /// The source, and the group of actors, that the failed actor belongs to.
+    /// The number of the source, and the identifier of the group, that the failed actor belongs to.
     group: (u64, String),
     path: Option<String>,
     effect: Effect,
@@ -59,7 +59,7 @@ pub(crate) struct Book {
     failures: VecDeque<(u64, RecentFailure)>,
     /// Failures that occurred in the last time window, the newest last.
     counted: VecDeque<Counted>,
-    /// Supervision trees of each source, and a summary of these trees.
+    /// For each source, its supervision trees and a summary of these trees.
     trees: BTreeMap<u64, (Vec<SupervisorStatus>, Supervision)>,
     /// Number of times that the supervision trees have changed so far.
     changes: u64,

@@ -10,8 +10,8 @@ pub enum Effect {
     /// The actor was dropped. It had no supervisor, or was about to stop anyway.
     #[default]
     Stopped,
-    /// The code that failed continues to be used. The code belongs to an actor that survives
-    /// panics, such as a router, or to a function that senders call, such as a
+    /// The code that failed continues to be used. This code is either an actor that survives
+    /// panics, such as a router, or a function that senders call, such as a
     /// [door](garrick_actor::door).
     Continued,
     /// The supervisor let the actor continue.

@@ -11,8 +11,8 @@ use crate::history::record::Call;
 /// Maximum number of operations in the drawing.
 const ROWS_MAX: usize = 16;
 
-/// Number of operations at the end of the prefix. The drawing always shows these operations,
-/// because they explain the state after the prefix.
+/// Number of the last operations of the prefix that the drawing always shows. These operations
+/// explain the state after the prefix.
 const LAST_PLACED: usize = 3;
 
 /// Maximum number of characters of a value in the text.

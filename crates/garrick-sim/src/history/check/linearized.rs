@@ -55,9 +55,9 @@ impl Linearized {
 /// that is not empty.
 struct Bits {
     words: Vec<u64>,
-    /// The index of the first word in which a bit is not set.
+    /// The index of the first word that is not full.
     start: usize,
-    /// The index after the last word in which a bit is set.
+    /// The index after the last word that is not empty.
     end: usize,
 }
 

@@ -10,8 +10,8 @@ type HistoryOf<M> = History<<M as Model>::Op, <M as Model>::Ret>;
 
 /// The operations on one independent part of the object, without failed operations.
 ///
-/// Within a part, operations are numbered from 0. Operations that have returned come first, then
-/// pending operations, both in the order of their invocations.
+/// Within a part, operations are numbered from 0. The operations that have returned come first, and
+/// the pending operations follow. Each of these two groups is in the order of invocation.
 pub(super) struct Part<'h, M: Model> {
     /// The key of the part, or `None` if the history was not split.
     key: Option<M::Key>,

@@ -6,7 +6,8 @@ use crate::history::model::Sequential;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Moves money from one account to another. Returns [`Ret::Moved`], or [`Ret::Refused`] if the
-    /// balance of the first account is too small or one of the accounts does not exist.
+    /// balance of the account `from` is less than `amount`, or if one of the accounts does not
+    /// exist.
     Transfer {
         /// The account that pays.
         from: usize,

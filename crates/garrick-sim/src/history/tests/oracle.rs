@@ -30,7 +30,7 @@ pub(super) fn assert_prefix<M: Model>(model: &M, history: &HistoryOf<M>, order: 
     );
 }
 
-/// Calls `accepts` with every permutation of every subset, until it returns true.
+/// Calls `accepts` with every permutation of every subset, until `accepts` returns true.
 fn permute(
     order: &mut Vec<Call>,
     others: &[Call],

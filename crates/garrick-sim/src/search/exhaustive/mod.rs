@@ -156,8 +156,8 @@ impl<A: Action> Exhaustive<A> {
         matches!(self.reduction, Reduction::Source | Reduction::Optimal)
     }
 
-    /// Ends the search, because a run has not reached the same state as the previous run, although
-    /// it has taken the same steps.
+    /// Ends the search, because the current run has taken the same steps as the previous run, but
+    /// has not reached the same state.
     fn diverge(&mut self) -> Option<usize> {
         self.statistics.coverage = Coverage::Diverged(self.step);
         None
@@ -269,7 +269,7 @@ impl<A: Action> Exhaustive<A> {
     }
 
     /// Goes back to the last state from which more sequences must be explored. Returns false if
-    /// there is none.
+    /// there is no such state.
     fn backtrack(&mut self) -> bool {
         let is_reduced = self.reduction != Reduction::Plain;
         while self.path > 0 {

@@ -64,8 +64,8 @@ impl<A: Action> Node<A> {
         first.is_some_and(|action| self.enabled.contains(&action) && !self.sleep.contains(&action))
     }
 
-    /// Ends the exploration of the first action. Returns true if there is another action to
-    /// explore.
+    /// Ends the exploration of the first action. If `is_reduced` is true, adds this action to the
+    /// sleep set. Returns true if there is another action to explore.
     pub(super) fn advance(&mut self, is_reduced: bool) -> bool {
         if let Some(done) = self.tree.first() {
             self.tree.remove_first();
