@@ -128,11 +128,10 @@ impl Faults {
         self
     }
 
-    /// Lets a node crash, unless `times` is 0. After the crash, the node stays down for the rest of
-    /// the run, so values of `times` above 1 have the same effect as 1. Replaces an earlier rule
-    /// for the crashes of this node.
-    pub fn crash(&mut self, node: impl Into<String>, times: u32) -> &mut Self {
-        self.add_crashes(node.into(), times, None)
+    /// Lets a node crash once. After the crash, the node stays down for the rest of the run.
+    /// Replaces an earlier rule for the crashes of this node.
+    pub fn crash(&mut self, node: impl Into<String>) -> &mut Self {
+        self.add_crashes(node.into(), 1, None)
     }
 
     /// Lets a node crash up to `times` times. After each crash, the node stays down for a time in

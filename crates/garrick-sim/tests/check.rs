@@ -28,7 +28,7 @@ fn mistakes_of_a_setup_are_named() {
     assert!(nothing.contains("there are no nodes"), "{nothing}");
     let unknown = panic_of(|sim| {
         sim.node("one");
-        sim.faults().crash("two", 1);
+        sim.faults().crash("two");
     });
     assert!(
         unknown.contains("there is no node \"two\", only [\"one\"]"),
@@ -309,7 +309,7 @@ fn a_second_rule_for_the_crashes_of_a_node_replaces_the_first() {
             let notes = node.spawn(Notes).unwrap();
             (0..50).for_each(|number| notes.send(number).unwrap());
         });
-        sim.faults().crash("one", 1);
+        sim.faults().crash("one");
         let down = Duration::ZERO..Duration::from_millis(1);
         sim.faults().crash_and_restart("one", 2, down);
         let most = Rc::clone(&most);

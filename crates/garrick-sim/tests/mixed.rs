@@ -221,7 +221,7 @@ fn program(sim: &mut Sim) {
         events.publish(n).unwrap();
     }
     sim.allow_failures();
-    sim.faults().any_turn_fails(10).crash("right", 1);
+    sim.faults().any_turn_fails(10).crash("right");
     sim.links().all().loses(20);
 }
 

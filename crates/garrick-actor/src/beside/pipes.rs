@@ -11,9 +11,9 @@
 //! them. Instead, a global table maps the [`TaskId`] of an actor to its [`Pipes`] while any future
 //! or stream of the actor is running. Each future and stream keeps the [`Pipes`] alive, and the
 //! last one removes the entry. An actor for which a limit was set stores its [`Pipes`] itself,
-//! without the table. After [`Pipes::cancel`], no future or stream can be added. After a restart,
-//! the actor gets new [`Pipes`], so a future that was started before the restart cannot be added to
-//! them.
+//! without the table. After [`Pipes::cancel`], no future or stream can be added. A restart
+//! cancels the [`Pipes`] of the failed actor, and the new actor gets new ones. So a future that was
+//! requested before the restart, and that has not been added yet, is refused.
 
 use std::collections::BTreeMap;
 use std::mem;

@@ -168,7 +168,7 @@ fn loom_a_cell_is_given_away_and_claimed_while_others_clone_and_drop_references(
     });
 }
 
-/// Task that moves another task to another sponsor, with a message.
+/// Task that sends a message to `player` and moves it to the sponsor of `to`. Then this task stops.
 struct Mover {
     player: Address<u32>,
     to: Handle,

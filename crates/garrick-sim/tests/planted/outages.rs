@@ -79,7 +79,7 @@ const LASTS: std::ops::Range<Duration> = Duration::ZERO..Duration::from_secs(1);
 fn all_moments_of_a_crash_are_tried() {
     compare("outages, crash", |sim| {
         // What a crash loses of what was sent is drawn once for a seed.
-        sim.faults().crash("second", 1).crash_loses_sent(0);
+        sim.faults().crash("second").crash_loses_sent(0);
     });
 }
 
