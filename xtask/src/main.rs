@@ -75,6 +75,8 @@ enum Task {
     Doctest,
     /// Run the stress tests with optimization.
     Stress,
+    /// Run the simulations of clusters and journals with optimization and many seeds.
+    Simulations,
     /// Run the loom models of every crate that has any.
     Loom,
     /// Compare the lock files of messages with the code, and with an older commit: the one in
@@ -160,6 +162,7 @@ fn main() -> Result<ExitCode> {
         Task::Test => steps::TEST,
         Task::Doctest => steps::DOCTEST,
         Task::Stress => steps::STRESS,
+        Task::Simulations => steps::SIMULATIONS,
         Task::Loom => steps::LOOM,
         Task::WireCheck => steps::WIRE_CHECK,
         Task::Examples => steps::EXAMPLES,

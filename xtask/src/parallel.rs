@@ -15,7 +15,7 @@ use crate::process::{Ended, Executable, Job, Watched, tests_passed};
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Names of test programs that start first, because they take longest.
-const LONG: &[&str] = &["dashboard", "actor_macro_errors", "bench", "top"];
+const LONG: &[&str] = &["dashboard", "nats", "actor_macro_errors", "bench", "top"];
 
 /// Calls `work` for each item, `jobs` at a time, and returns all results, or the first error.
 pub(crate) fn in_parallel<T: Sync, R: Send>(

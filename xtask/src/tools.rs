@@ -95,9 +95,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         probe: &["prometheus", "--version"],
     },
     Tool {
-        name: "Chromium",
-        package: "chromium",
-        probe: &["chromium", "--version"],
+        name: "Chromium without windows",
+        package: "chromium-headless-shell",
+        probe: &["chromium-headless-shell", "--version"],
     },
     Tool {
         name: "ChromeDriver",

@@ -12,8 +12,10 @@ use garrick_cluster::{
 };
 use garrick_core::random::mix;
 use garrick_sim::{Check, Sim};
+use garrick_testkit::seeds;
 
-/// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
+/// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
+/// number.
 const SEEDS: u64 = 300;
 
 /// Number of questions. The next constant is the time between two questions.
@@ -31,8 +33,7 @@ const ENDS_AFTER: Duration = Duration::from_secs(40);
 
 #[track_caller]
 fn check(name: &str, program: fn(&mut Sim)) {
-    let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();
-    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
+    let seeds = seeds("GARRICK_CLUSTER_SEEDS", SEEDS);
     match Check::new(name).seeds(seeds).run(program) {
         Ok(report) => println!("{name}: {report}"),
         Err(failed) => panic!("{failed}"),

@@ -24,6 +24,6 @@ pub use {
     hang::{HANGS_AFTER, alone, ends, ends_alone, ends_or, wait},
     panics::{ON_PURPOSE, fail, silence_panics},
     process::{assert_asleep, resident_bytes, this_thread},
-    settings::setting,
+    settings::{seeds, setting},
     world::{ByHand, ms},
 };

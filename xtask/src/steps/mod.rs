@@ -52,7 +52,15 @@ pub(crate) const CI: &[&[Step]] = &[
     &[CLIPPY, TIDY, FMT, TOOLS],
     &[TEST],
     &[
-        LOOM, STRESS, DOCS, DOCTEST, EXAMPLES, BENCHES, FALLBACKS, WIRE_CHECK,
+        LOOM,
+        SIMULATIONS,
+        STRESS,
+        DOCS,
+        DOCTEST,
+        EXAMPLES,
+        BENCHES,
+        FALLBACKS,
+        WIRE_CHECK,
     ],
 ];
 
@@ -100,6 +108,10 @@ pub(crate) const DOCTEST: Step = Step {
 pub(crate) const STRESS: Step = Step {
     name: "stress",
     run: verify::stress,
+};
+pub(crate) const SIMULATIONS: Step = Step {
+    name: "simulations",
+    run: verify::simulations,
 };
 pub(crate) const LOOM: Step = Step {
     name: "loom",

@@ -23,8 +23,8 @@ const LEFT_OUT: &[&str] = &["garrick-examples", "garrick-rivals", "garrick-tests
 /// Text about the checks that `ci` runs, but `ci --quick` omits.
 pub(crate) const OMITTED: &str = "Not run: clippy of tests, of optional features, and of \
     garrick-rivals and the examples; tests in folders `tests`; unit tests of other unchanged \
-    packages; stress tests; models; fallbacks for other systems; doc tests; rustdoc; examples; \
-    benchmarks; lock files of messages. `cargo xtask ci` runs them.";
+    packages; stress tests; simulations with many seeds; models; fallbacks for other systems; doc \
+    tests; rustdoc; examples; benchmarks; lock files of messages. `cargo xtask ci` runs them.";
 
 /// Runs clippy on libraries and programs, with warnings denied.
 pub(super) fn lint(_: &Workspace) -> Result<String> {

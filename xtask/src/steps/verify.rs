@@ -15,6 +15,9 @@ use crate::workspace::{Kind, Workspace};
 /// Word that marks a test as a stress test if it is part of the test's path.
 const STRESS: &str = "stress";
 
+/// Call by which a test program gets the number of seeds of its simulations.
+const SEEDS: &str = "seeds(\"GARRICK_";
+
 /// Word that marks a test as a loom test if it is part of the test's path.
 const LOOM: &str = "loom";
 
@@ -156,6 +159,23 @@ pub(super) fn stress_jobs(workspace: &Workspace, call: impl Fn() -> Job) -> Resu
     Ok([of_libraries, of_programs]
         .map(|job| job.arguments(&[STRESS]))
         .into())
+}
+
+/// Runs the programs with simulations of clusters and journals again with optimization, and with
+/// many more seeds than the step `test`: see `seeds` of `garrick-testkit`.
+pub(super) fn simulations(workspace: &Workspace) -> Result<String> {
+    let mut job = Job::cargo(&["test"]).optimized();
+    let mut programs = 0;
+    for (package, target) in tidy::targets_that_mention(workspace, SEEDS) {
+        if target.kind == Kind::Test {
+            job = job.arguments(&["-p", &package.name, "--test", &target.name]);
+            programs += 1;
+        }
+    }
+    if programs == 0 {
+        bail!("no test program calls `{SEEDS}..`");
+    }
+    Ok(format!("{} of {programs} programs", counted(&[job])?))
 }
 
 /// Runs the models of every crate that has any. There is one call for all crates, so that cargo

@@ -26,7 +26,7 @@ pub(super) struct Front<M, A: Actor> {
     core: Option<A>,
     /// Address of the actor that does the work (the core). `None` until the front has started.
     address: Option<Address<A::Msg>>,
-    /// Function that converts a user's message into a message to the core.
+    /// Function that converts a message to the front into a message to the core.
     enter: fn(M) -> A::Msg,
 }
 

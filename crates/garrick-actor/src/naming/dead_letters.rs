@@ -54,7 +54,7 @@ pub struct DeadLetters {
 pub struct DeadLetter {
     /// Type name of the messages, if it is known.
     pub message: Option<&'static str>,
-    /// Name of the receiver, or name of the system in a report of [`DeadLetters::collect`].
+    /// Name of the receiver. In a report of [`DeadLetters::collect`], the name of the system.
     pub receiver: String,
     /// Number of messages that were not handled.
     pub count: u64,

@@ -20,8 +20,8 @@ impl Default for Sweep {
 }
 
 impl Sweep {
-    /// Returns true if the stopped actors must be removed from a list of this length (a sweep)
-    /// before an entry is added.
+    /// Returns true if a list of length `len` needs a sweep before an entry is added. A sweep
+    /// removes the stopped actors from the list.
     pub(super) fn is_due(&self, len: usize) -> bool {
         len >= self.due_at
     }

@@ -13,16 +13,17 @@ mod program;
 use std::time::Duration;
 
 use garrick_sim::{Check, Sim};
+use garrick_testkit::seeds;
 use program::{FAULTS_END, Plan, program};
 
-/// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
+/// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
+/// number.
 const SEEDS: u64 = 100;
 
 /// Runs the program that the plan describes, with faults.
 #[track_caller]
 fn check(name: &str, plan: Plan, faults: fn(&mut Sim)) {
-    let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();
-    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
+    let seeds = seeds("GARRICK_CLUSTER_SEEDS", SEEDS);
     let run = move |sim: &mut Sim| {
         program(sim, plan);
         faults(sim);

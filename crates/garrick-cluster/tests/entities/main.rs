@@ -20,9 +20,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use garrick_sim::{Check, Sim};
+use garrick_testkit::seeds;
 use program::{Plan, program};
 
-/// Number of seeds of each check. More are checked if `GARRICK_CLUSTER_SEEDS` is set.
+/// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
+/// number.
 const SEEDS: u64 = 100;
 
 /// Runs the program that the plan describes, with faults.
@@ -36,8 +38,7 @@ fn check(name: &str, plan: Plan, faults: fn(&mut Sim)) {
 
 #[track_caller]
 fn check_program(name: &str, run: impl Fn(&mut Sim) + Send + Sync + 'static) {
-    let seeds = std::env::var("GARRICK_CLUSTER_SEEDS").ok();
-    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
+    let seeds = seeds("GARRICK_CLUSTER_SEEDS", SEEDS);
     match Check::new(name).seeds(seeds).run(run) {
         Ok(report) => println!("{name}: {report}"),
         Err(failed) => panic!("{failed}"),

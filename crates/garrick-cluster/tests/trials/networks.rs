@@ -2,12 +2,12 @@
 
 use garrick_actor::{Address, NoReply};
 use garrick_core::random::mix;
-use garrick_testkit::setting;
+use garrick_testkit::seeds;
 
 use crate::pair::{Msg, Pair, ready};
 
-/// Number of networks that lose frames at random. The variable `GARRICK_CLUSTER_SEEDS` sets a
-/// greater number.
+/// Number of networks that lose frames at random, in an optimized build. `GARRICK_CLUSTER_SEEDS`
+/// sets another number.
 const SEEDS: u64 = 300;
 
 /// Maximum number of frames that two nodes should send within some minutes.
@@ -133,7 +133,7 @@ fn cut_at_random(seed: u64) -> (usize, u64) {
 
 #[test]
 fn losses_and_outages_at_random_leave_no_question_and_cause_no_storm() {
-    for seed in 0..setting("GARRICK_CLUSTER_SEEDS").unwrap_or(SEEDS) {
+    for seed in 0..seeds("GARRICK_CLUSTER_SEEDS", SEEDS) {
         let (frames, questions) = cut_at_random(seed);
         assert!(frames < FRAMES_MAX, "{seed}: {frames} frames");
         assert_eq!(questions, 0, "{seed}");

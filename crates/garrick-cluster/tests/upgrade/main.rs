@@ -19,14 +19,15 @@ use garrick_cluster::LocalNet;
 use garrick_cluster::placement::LocalPlacement;
 use garrick_journal::MemoryLog;
 use garrick_sim::{Check, Facts, Sim};
-use garrick_testkit::setting;
+use garrick_testkit::seeds;
 
 use callers::{Answered, Plan};
 use lives::Act::{self, End, Join, Leave};
 use lives::Version::{Newer, Older};
 use lives::{Life, SHARDS, Seen};
 
-/// Default number of seeds. `GARRICK_CLUSTER_SEEDS` overrides it.
+/// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
+/// number.
 const SEEDS: u64 = 10;
 
 /// Maximum number of steps of a run.
@@ -53,8 +54,8 @@ impl Shared {
     }
 }
 
-fn seeds() -> u64 {
-    setting("GARRICK_CLUSTER_SEEDS").unwrap_or(SEEDS)
+fn number_of_seeds() -> u64 {
+    seeds("GARRICK_CLUSTER_SEEDS", SEEDS)
 }
 
 /// Makes a node follow a plan: steps, with the seconds at which they take place.
@@ -234,7 +235,9 @@ fn owned_by_readers(facts: &Facts) -> Result<(), String> {
 
 #[test]
 fn journals_of_a_newer_version_are_not_given_to_older_nodes() {
-    let check = Check::new("newer journals").seeds(seeds()).steps(STEPS_MAX);
+    let check = Check::new("newer journals")
+        .seeds(number_of_seeds())
+        .steps(STEPS_MAX);
     match check.run(newer_journals) {
         Ok(report) => println!("{report}"),
         Err(failed) => panic!("{failed}"),
@@ -245,7 +248,7 @@ fn journals_of_a_newer_version_are_not_given_to_older_nodes() {
 fn a_rolling_upgrade_and_its_way_back_refuse_no_call() {
     let times = Times::default();
     let check = Check::new("rolling upgrade")
-        .seeds(seeds())
+        .seeds(number_of_seeds())
         .steps(STEPS_MAX);
     match check.run(|sim| rolling_upgrade(sim, times.clone())) {
         Ok(report) => println!("{report}"),

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use garrick_actor::files::Files;
 use garrick_sim::{Check, DiskRule, Sim};
+use garrick_testkit::seeds;
 
 use writer::{Model, Writer};
 
-/// Number of seeds of each check. More are checked if the environment variable
-/// `GARRICK_JOURNAL_SEEDS` is set.
+/// Number of seeds of each check in an optimized build. `GARRICK_JOURNAL_SEEDS` sets another
+/// number.
 const SEEDS: u64 = 200;
 
 /// Number of operations of a run.
@@ -23,8 +24,7 @@ const STEPS: u32 = 40;
 /// Checks the writer on a disk with the faults that `rule` adds.
 #[track_caller]
 fn check(name: &str, rule: fn(DiskRule<'_>) -> DiskRule<'_>) {
-    let seeds = std::env::var("GARRICK_JOURNAL_SEEDS").ok();
-    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().expect("it is a number"));
+    let seeds = seeds("GARRICK_JOURNAL_SEEDS", SEEDS);
     let checked = Check::new(name).seeds(seeds).run(|sim| program(sim, rule));
     match checked {
         Ok(report) => println!("{name}: {report}"),

@@ -9,14 +9,14 @@ use garrick_actor::{Address, Context};
 use garrick_journal::Journal;
 use garrick_sim::history::{Called, Returned};
 use garrick_sim::{Check, DiskEvent, DiskFault, DiskRule, Facts, Restarted, Sim};
-use garrick_testkit::setting;
+use garrick_testkit::seeds;
 
 use crate::client::{Crowd, Heard, News, Sink};
 use crate::node::start_first;
 use crate::object::Object;
 
-/// Number of seeds of each check. More are checked if the environment variable
-/// `GARRICK_JOURNAL_SEEDS` is set.
+/// Number of seeds of each check in an optimized build. `GARRICK_JOURNAL_SEEDS` sets another
+/// number.
 const SEEDS: u64 = 200;
 
 /// Number of entities.
@@ -36,7 +36,7 @@ pub(crate) type Program = fn(&mut Sim, Rule);
 /// Checks a program on a disk with the faults that `rule` adds.
 #[track_caller]
 pub(crate) fn check(name: &str, program: Program, rule: Rule) {
-    let seeds = setting("GARRICK_JOURNAL_SEEDS").unwrap_or(SEEDS);
+    let seeds = seeds("GARRICK_JOURNAL_SEEDS", SEEDS);
     let checked = Check::new(name).seeds(seeds).run(|sim| program(sim, rule));
     match checked {
         Ok(report) => println!("{name}: {report}"),

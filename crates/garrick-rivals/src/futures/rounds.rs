@@ -113,7 +113,7 @@ impl Measured {
     }
 }
 
-/// Runs the rounds of the contenders alternately.
+/// Runs all rounds. In each round, the contenders run one after another.
 pub(super) fn measure(contenders: &[Contender], sizes: Sizes) -> Vec<Measured> {
     let mut rounds: Vec<Vec<Round>> = contenders.iter().map(|_| Vec::new()).collect();
     for number in 0..sizes.rounds {

@@ -1,5 +1,6 @@
-//! The tables of the study: the three tables of the original benchmark, and a table of bursts of
-//! sleeps. The table of rounds has an additional column for the CPU time.
+//! The tables of the study: three tables as in the original benchmark, and a table of bursts of
+//! sleeps. In the original benchmark, the table of rounds has no column for the CPU time. Here, it
+//! has one.
 
 use std::time::Duration;
 

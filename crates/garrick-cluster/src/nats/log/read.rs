@@ -331,8 +331,9 @@ fn states(head: StateHead, state: &[u8], sequence: u64, damage: Option<&'static 
     (saved, Some(snapshot), damage)
 }
 
-/// Returns the states of a journal without a readable saved state. Fails if the first events of the
-/// journal are missing, and no whole event (an event that contains the whole state) replaces them.
+/// Returns the result for a journal that has no readable saved state. Fails if the first events of
+/// the journal are missing, and no whole event (an event that contains the whole state) replaces
+/// them.
 async fn no_state(
     store: &Store,
     known: &Known,
