@@ -110,12 +110,13 @@ impl Drop for Lease {
     }
 }
 
-/// State of a tenure (the time in which a node owns a shard): the node owns the shard.
+/// State of a tenure (the time from the moment at which a node gets a shard): the node owns the
+/// shard.
 const OPEN: u8 = 0;
-/// State of a tenure (the time in which a node owns a shard): the shard is being handed over. In
-/// this state, a lock is held while a turn that has ended is committed or undone.
+/// State of a tenure: the shard is being handed over. In this state, a lock is held while a turn
+/// that has ended is committed or undone.
 const CLOSES: u8 = 1;
-/// State of a tenure (the time in which a node owns a shard): the node no longer owns the shard.
+/// State of a tenure: the node no longer owns the shard.
 const CLOSED: u8 = 2;
 
 /// The time in which a node owns a shard. All entities of the shard share the tenure.

@@ -94,7 +94,7 @@ pub(super) struct Timed {
     pub(super) turns: u64,
 }
 
-/// The work that a timed activation represents.
+/// The work for which a timed activation stands: its own, and that of earlier untimed activations.
 pub(super) struct Represents {
     pub(super) time: Nanos,
     /// True if the activation was long, and represents only itself.
