@@ -335,7 +335,10 @@ fn a_message_that_its_routee_refuses_is_posted_with_this_reason() {
     local.run();
     assert_eq!(Vec::from_iter(handled.try_iter()), [(1, 1)]);
     let (_, letter): (usize, DeadLetter) = got.try_recv().unwrap();
-    assert_eq!(letter.receiver, "a router whose chosen routees refused it");
+    assert_eq!(
+        letter.receiver,
+        "a router whose routees did not take the message"
+    );
 }
 
 #[test]

@@ -95,9 +95,15 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         probe: &["prometheus", "--version"],
     },
     Tool {
-        name: "Chromium without windows",
+        // The tests prefer Chromium without windows, and use the whole one on systems that have no
+        // such package.
+        name: "Chromium",
         package: "chromium-headless-shell",
-        probe: &["chromium-headless-shell", "--version"],
+        probe: &[
+            "sh",
+            "-c",
+            "chromium-headless-shell --version || chromium --version",
+        ],
     },
     Tool {
         name: "ChromeDriver",

@@ -456,7 +456,8 @@ impl Runner<'_> {
             is_punctual: false,
         };
         let outcome = self.run(seed, driver, Some(&mut trace));
-        let broken = outcome.broken.unwrap_or(broken);
+        let found = outcome.broken.filter(|found| found.is_same(&broken));
+        let broken = found.unwrap_or(broken);
         let failed = Failed {
             name: self.check.name.clone(),
             seed,

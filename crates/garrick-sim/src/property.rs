@@ -21,14 +21,25 @@ pub(crate) struct Properties {
     always: Vec<(String, Holds)>,
     eventually: Vec<Awaited>,
     at_end: Vec<(String, Explains)>,
-    /// Time at which the faults have ceased. `None` until then.
-    calm_since: Option<Nanos>,
+    phase: Phase,
+}
+
+/// The part of a run.
+#[derive(Debug, Clone, Copy, Default)]
+enum Phase {
+    /// Faults are possible.
+    #[default]
+    Faulty,
+    /// The faults have ceased. The time limits of properties have not begun.
+    Repairing,
+    /// The faults have ceased, and the time limits have begun at this time.
+    Calm(Nanos),
 }
 
 /// A property that must become true at some time, after the faults have ceased.
 struct Awaited {
     name: String,
-    /// Time limit for the property, from the moment at which the faults have ceased.
+    /// Time limit for the property. It begins with [`Phase::Calm`].
     within: Nanos,
     holds: Holds,
     held: bool,
@@ -112,21 +123,27 @@ impl Properties {
         self.check_calm(facts, now)
     }
 
-    /// Records that the faults have ceased at the time `now`, and checks the properties that must
-    /// become true at some time.
+    /// Records that the faults have ceased, and checks the properties that must become true at some
+    /// time.
     pub(crate) fn begin_calm(&mut self, facts: &Facts, now: Nanos) -> Result<(), Broken> {
-        self.calm_since = Some(now);
+        self.phase = Phase::Repairing;
         self.check_calm(facts, now)
+    }
+
+    /// Begins the time limits of the properties that must become true.
+    pub(crate) fn begin_limits(&mut self, now: Nanos) {
+        self.phase = Phase::Calm(now);
     }
 
     /// If the faults have ceased, checks the properties that must become true at some time and are
     /// not overdue. Records which of these properties hold now.
     fn check_calm(&mut self, facts: &Facts, now: Nanos) -> Result<(), Broken> {
-        let Some(since) = self.calm_since else {
+        let phase = self.phase;
+        if matches!(phase, Phase::Faulty) {
             return Ok(());
-        };
+        }
         let awaited = self.eventually.iter_mut();
-        for awaited in awaited.filter(|awaited| !awaited.held && !awaited.is_overdue(since, now)) {
+        for awaited in awaited.filter(|awaited| !awaited.held && !awaited.is_overdue(phase, now)) {
             let holds = &mut awaited.holds;
             awaited.held = caught(|| holds(facts)).map_err(|why| Broken {
                 property: awaited.name.clone(),
@@ -144,17 +161,22 @@ impl Properties {
     }
 
     /// Returns an error if the time limit of a property has passed at the time `now`, and the
-    /// property was never true within the limit.
+    /// property was never true within the limit. If there are several such properties, the error
+    /// names the one whose limit passed first.
     pub(crate) fn check_overdue(&self, now: Nanos) -> Result<(), Broken> {
-        let since = self.calm_since.unwrap_or(now);
-        let mut awaited = self.eventually.iter();
-        never_true(awaited.find(|awaited| !awaited.held && awaited.is_overdue(since, now)))
+        let awaited = self.eventually.iter().filter(|awaited| !awaited.held);
+        let overdue = awaited.filter(|awaited| awaited.is_overdue(self.phase, now));
+        never_true(overdue.min_by_key(|awaited| awaited.within), |awaited| {
+            let limit = Duration::from_nanos(awaited.within);
+            format!("its time limit of {limit:?} has passed")
+        })
     }
 
     /// Returns an error if a property that must become true has not been true since the faults have
     /// ceased.
     pub(crate) fn check_awaited(&self) -> Result<(), Broken> {
-        never_true(self.eventually.iter().find(|awaited| !awaited.held))
+        let mut awaited = self.eventually.iter();
+        never_true(awaited.find(|awaited| !awaited.held), |_| String::new())
     }
 
     /// Checks the properties that must hold at the end of a run.
@@ -172,20 +194,22 @@ impl Properties {
 }
 
 impl Awaited {
-    /// Returns true if the time limit has passed at the time `now`. The limit begins at `since`,
-    /// the time at which the faults ceased.
-    fn is_overdue(&self, since: Nanos, now: Nanos) -> bool {
-        now > since.saturating_add(self.within)
+    /// Returns true if the time limit has passed at the time `now`.
+    fn is_overdue(&self, phase: Phase, now: Nanos) -> bool {
+        matches!(phase, Phase::Calm(since) if now > since.saturating_add(self.within))
     }
 }
 
-/// Returns an error that names the property `awaited`, which has not become true. Returns `Ok` if
-/// `awaited` is `None`.
-fn never_true(awaited: Option<&Awaited>) -> Result<(), Broken> {
+/// Returns an error that names the property `awaited`, which has not become true, and that contains
+/// the explanation from `why`. Returns `Ok` if `awaited` is `None`.
+fn never_true(
+    awaited: Option<&Awaited>,
+    why: impl FnOnce(&Awaited) -> String,
+) -> Result<(), Broken> {
     awaited.map_or(Ok(()), |awaited| {
         Err(Broken {
             property: awaited.name.clone(),
-            why: String::new(),
+            why: why(awaited),
             kind: Kind::Eventually,
         })
     })
@@ -207,4 +231,59 @@ fn check(name: &str, kind: Kind, holds: impl FnOnce() -> bool) -> Result<(), Bro
 /// Calls the code of a property. If the code panics, returns the panic message as an error.
 fn caught<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     quiet::call(f).map_err(|panic| format!("the property panicked: {}", panic.message()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    /// Returns properties whose time limits begin at 100 ns, one with each of the limits `within`,
+    /// and a flag that makes all of them true.
+    fn limited(within: &[u64]) -> (Properties, Rc<Cell<bool>>) {
+        let mut properties = Properties::default();
+        let is_true = Rc::new(Cell::new(false));
+        for within in within {
+            let is_true = Rc::clone(&is_true);
+            properties.add_eventually(
+                format!("within {within}"),
+                Duration::from_nanos(*within),
+                Box::new(move |_| is_true.get()),
+            );
+        }
+        properties.begin_calm(&Facts::default(), 90).unwrap();
+        properties.begin_limits(100);
+        (properties, is_true)
+    }
+
+    #[test]
+    fn a_property_may_become_true_at_the_end_of_its_limit_and_not_later() {
+        let (mut properties, is_true) = limited(&[10]);
+        is_true.set(true);
+        properties.check_overdue(110).unwrap();
+        properties.check_step(&Facts::default(), 110).unwrap();
+        assert!(!properties.awaits_any());
+        properties.check_overdue(111).unwrap();
+
+        let (mut properties, is_true) = limited(&[10]);
+        is_true.set(true);
+        properties.check_step(&Facts::default(), 111).unwrap();
+        assert!(properties.awaits_any());
+        let broken = properties.check_overdue(111).unwrap_err();
+        assert_eq!(
+            broken.to_string(),
+            "\"within 10\" never came true: its time limit of 10ns has passed"
+        );
+    }
+
+    #[test]
+    fn the_property_whose_limit_passed_first_is_named() {
+        let (properties, _) = limited(&[20, 10, 30]);
+        let broken = properties.check_overdue(125).unwrap_err();
+        assert_eq!(broken.property, "within 10");
+        let broken = properties.check_awaited().unwrap_err();
+        assert_eq!((&*broken.property, &*broken.why), ("within 20", ""));
+    }
 }

@@ -295,8 +295,8 @@ impl Execution<'_, '_> {
     }
 
     /// Runs without faults until nothing is left to do, until all properties that must become true
-    /// have been true, or until the time limit of one of them has passed. `before` is the reason
-    /// why the part with faults has ended.
+    /// have been true, or until one of them has not been true within its time limit. `before` is
+    /// the reason why the part with faults has ended.
     fn run_calmly(&mut self, before: End) -> Result<End, Broken> {
         let facts = std::rc::Rc::clone(&self.sim.facts);
         let now = self.sim.clock.now();
@@ -305,6 +305,8 @@ impl Execution<'_, '_> {
             return Ok(before);
         }
         self.repair()?;
+        let now = self.sim.clock.now();
+        self.sim.properties.begin_limits(now);
         let mut rng = Rng::new(CALM_SEED);
         self.sim.disks.calm();
         for _ in 0..self.limits.steps_max {

@@ -29,7 +29,7 @@ pub fn seeds(variable: &str, seeds: u64) -> u64 {
 
 fn by_default(seeds: u64, has_debug_assertions: bool) -> u64 {
     if has_debug_assertions {
-        (seeds / 20).max(2)
+        (seeds / 20).max(2).min(seeds)
     } else {
         seeds
     }
@@ -54,6 +54,7 @@ mod tests {
         assert_eq!(by_default(300, false), 300);
         assert_eq!(by_default(300, true), 15);
         assert_eq!(by_default(10, true), 2);
+        assert_eq!(by_default(1, true), 1);
     }
 
     #[test]

@@ -31,9 +31,9 @@ weakens each memory ordering of `garrick-core`, `garrick-steal` and `garrick-sch
 applies hand-written mutants of the logic (`xtask/src/mutants/logic`), and runs the models and tests that should fail.
 
 The id of an ordering's mutant consists of its file, function, operation and change. The id of a logic mutant consists
-of its file and a name. The verdict on a killed mutant contains the model or test
-program that failed, and how long it ran on two shared cores. The verdict on any other mutant contains the reason why
-no test fails (from `xtask/src/mutants/reasons.rs`). The verdict `survived` marks a gap in the tests.
+of its file and a name. The verdict on a killed mutant contains the model or test program that failed,
+and how long it ran on two shared cores. The verdict on any other mutant contains the reason why no test fails (from
+`xtask/src/mutants/reasons.rs`). The verdict `survived` marks a gap in the tests.
 
 In the tables, a *cell* is the memory block of one task. The *token* of a cell is the right to notify the worker that
 owns the cell. A *sponsor* is a group of workers, together with their threads.

@@ -50,7 +50,7 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 /// Tests the code for systems that lack Linux's system calls: all tests of [`PACKAGES`], the stress
-/// tests, and the models. Checks that `garrick-core` refuses the targets in [`REFUSED`].
+/// tests, the simulations with many seeds, and the models. Checks that `garrick-core` refuses the targets in [`REFUSED`].
 pub(super) fn portable(workspace: &Workspace) -> Result<String> {
     verify::tools_for_tests(workspace)?;
     refusals(workspace)?;
@@ -61,10 +61,11 @@ pub(super) fn portable(workspace: &Workspace) -> Result<String> {
     let passed = parallel::run_tests(&programs, verify::TOOLS_VARIABLE)?;
     let stress = verify::stress_jobs(workspace, || portable_test(workspace).optimized())?;
     let stress = verify::counted(&stress)?;
+    let simulated = verify::simulations_with(workspace, portable_test(workspace).optimized())?;
     let flags = format!("--cfg garrick_loom {FLAG}");
     let models = verify::loom_with(workspace, "portable-loom", &flags)?;
     Ok(format!(
-        "{passed} tests, {stress} of stress, models: {models}"
+        "{passed} tests, {stress} of stress, simulations: {simulated}, models: {models}"
     ))
 }
 

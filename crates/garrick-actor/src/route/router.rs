@@ -324,7 +324,7 @@ impl<M: 'static, P: Policy<M>> RouterActor<M, P> {
             let receiver = if self.routees.is_empty() {
                 "a router without routees"
             } else {
-                "a router whose chosen routees refused it"
+                "a router whose routees did not take the message"
             };
             let _ = dead_letters.post(DeadLetter::of::<M>(receiver));
         }
