@@ -95,15 +95,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
         probe: &["prometheus", "--version"],
     },
     Tool {
-        // The tests prefer Chromium without windows, and use the whole one on systems that have no
-        // such package.
         name: "Chromium",
-        package: "chromium-headless-shell",
-        probe: &[
-            "sh",
-            "-c",
-            "chromium-headless-shell --version || chromium --version",
-        ],
+        package: "chromium",
+        probe: &["chromium", "--version"],
     },
     Tool {
         name: "ChromeDriver",

@@ -25,9 +25,6 @@ const STARTS: u32 = 5;
 /// Output of chromedriver once it listens, before the number of its port.
 const LISTENS: &str = "started successfully on port ";
 
-/// Name of Chromium without windows.
-const SHELL: &str = "chromium-headless-shell";
-
 /// Path of axe-core, from the folder of the tests' own files in the target folder.
 const AXE: &str = "../tools/node_modules/axe-core/axe.min.js";
 
@@ -325,24 +322,9 @@ impl Drop for Page {
     }
 }
 
-/// Returns the path of Chromium without windows, if it is installed. It takes a fifth less CPU time
-/// than the whole Chromium.
-fn shell() -> Option<String> {
-    let folders = std::env::var_os("PATH")?;
-    let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(SHELL));
-    let found = programs.find(|program| program.is_file())?;
-    found.into_os_string().into_string().ok()
-}
-
 async fn begin(server: &str) -> WebDriverResult<WebDriver> {
     let mut wanted = DesiredCapabilities::chrome();
-    match shell() {
-        Some(shell) => {
-            wanted.set_binary(&shell)?;
-            wanted.add_arg("--headless")?;
-        }
-        None => wanted.add_arg("--headless=new")?,
-    }
+    wanted.add_arg("--headless=new")?;
     // Chromium refuses to run as root with its sandbox, and containers run as root.
     wanted.add_arg("--no-sandbox")?;
     // Shared memory is small in containers, too.
