@@ -50,7 +50,8 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 /// Tests the code for systems that lack Linux's system calls: all tests of [`PACKAGES`], the stress
-/// tests, the simulations with many seeds, and the models. Checks that `garrick-core` refuses the targets in [`REFUSED`].
+/// tests, the simulations with many seeds, and the models. Checks that `garrick-core` refuses the
+/// targets in [`REFUSED`].
 pub(super) fn portable(workspace: &Workspace) -> Result<String> {
     verify::tools_for_tests(workspace)?;
     refusals(workspace)?;
