@@ -11,7 +11,11 @@ use garrick_cluster::nats::NatsNet;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{SIZES, asks, median, median_time, tells};
+use raw::subscribe;
 use server::Server;
+
+#[path = "../../tests/nats/client.rs"]
+mod raw;
 
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/nats/server.rs"]
@@ -69,10 +73,8 @@ fn raw_tells(server: &Server, bytes: usize, count: u64) -> f64 {
     let taken = Arc::new(AtomicU64::new(0));
     runtime().block_on(async {
         let (from, to) = (client(server).await, client(server).await);
-        let mut credits = from.subscribe("raw.credit").await.unwrap();
-        let mut incoming = to.subscribe("raw.to").await.unwrap();
-        from.flush().await.unwrap();
-        to.flush().await.unwrap();
+        let mut credits = subscribe(&from, "raw.credit").await;
+        let mut incoming = subscribe(&to, "raw.to").await;
         let counted = Arc::clone(&taken);
         tokio::spawn(async move {
             while let Some(frame) = incoming.next().await {
@@ -105,8 +107,7 @@ fn raw_tells(server: &Server, bytes: usize, count: u64) -> f64 {
 fn raw_asks(server: &Server, count: u32) -> Duration {
     let runtime = runtime();
     let (from, to) = runtime.block_on(async { (client(server).await, client(server).await) });
-    let mut requests = runtime.block_on(to.subscribe("raw.echo")).unwrap();
-    runtime.block_on(to.flush()).unwrap();
+    let mut requests = runtime.block_on(subscribe(&to, "raw.echo"));
     runtime.spawn(async move {
         while let Some(request) = requests.next().await {
             let reply = request.reply.unwrap();

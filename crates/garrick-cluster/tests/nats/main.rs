@@ -1,6 +1,7 @@
 //! Nodes that meet on NATS. Each test has its own server.
 #![forbid(unsafe_code)]
 
+mod client;
 mod place;
 mod proxy;
 mod server;

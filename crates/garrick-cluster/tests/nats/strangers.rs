@@ -3,6 +3,7 @@
 use async_nats::Client;
 use garrick_cluster::nats::NatsNet;
 
+use crate::client::subscribe;
 use crate::place::{Msg, Place, until};
 use crate::server::Server;
 
@@ -92,8 +93,7 @@ fn a_frame_that_is_sent_again_is_handled_once() {
     runtime.unwrap().block_on(async {
         use futures_util::StreamExt;
         let client = client(&server).await;
-        let mut frames = client.subscribe("g.test.n.here.*").await.unwrap();
-        client.flush().await.unwrap();
+        let mut frames = subscribe(&client, "g.test.n.here.*").await;
         far.send(Msg::Note(7)).unwrap();
         let (mut seen, mut bare) = (0, 0);
         while seen == 0 || bare < 3 {
