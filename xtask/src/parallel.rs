@@ -48,9 +48,9 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs test programs, as many at a time as the machine has cores, with the environment variable
-/// `variable` set to `1`. Prints the output of each program when it has ended. Returns the number
-/// of tests that passed.
+/// Runs test programs, as many at a time as the machine has cores. `prepare` can add arguments and
+/// environment variables to the command of a program. Prints the output of each program when it has
+/// ended. Returns the number of tests that passed, for each program.
 ///
 /// Cargo runs one program after another, and many tests wait for processes, browsers or compilers.
 /// While the only running program waits, a core is idle.
@@ -60,21 +60,23 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
 /// The error names each program that failed, did not run its test harness to the end, or exceeded
 /// the time limit. All programs run, even after one has failed, so that one call shows all
 /// failures.
-pub(crate) fn run_tests(programs: &[Executable], variable: &'static str) -> Result<usize> {
+pub(crate) fn run_tests(
+    programs: &[Executable],
+    prepare: impl Fn(Job) -> Job + Sync,
+) -> Result<Vec<usize>> {
     let libraries = libraries()?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let outcomes = in_parallel(&in_order(programs), cores, |program| {
-        let job = job(program, &libraries).environment(variable, "1");
-        Ok(run(program, &job))
+        Ok(run(program, &prepare(job(program, &libraries))))
     })?;
-    total(outcomes)
+    all_passed(outcomes)
 }
 
-/// Returns the sum of the numbers of tests, or an error that contains all texts of failures.
-fn total(outcomes: Vec<Result<usize, String>>) -> Result<usize> {
+/// Returns the numbers of tests, or an error that contains all texts of failures.
+fn all_passed(outcomes: Vec<Result<usize, String>>) -> Result<Vec<usize>> {
     let (passed, failed): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
     if failed.is_empty() {
-        return Ok(passed.into_iter().flatten().sum());
+        return Ok(passed.into_iter().flatten().collect());
     }
     let failed: Vec<String> = failed.into_iter().filter_map(Result::err).collect();
     bail!("test programs failed:\n  {}", failed.join("\n  "))
@@ -159,9 +161,7 @@ mod tests {
             program("second", "/bin/pwd"),
             program("third", "/bin/no-such-program"),
         ];
-        let error = run_tests(&programs, "GARRICK_TEST")
-            .unwrap_err()
-            .to_string();
+        let error = run_tests(&programs, |job| job).unwrap_err().to_string();
         for part in [
             "first of parts",
             "second of parts: no test",
@@ -187,8 +187,8 @@ mod tests {
         };
         let line = "test result: ok. 3 passed; 0 failed; 0 ignored\n";
         let passed = || ended(Ended::Passed, line);
-        assert_eq!(total(vec![passed(), passed()]).unwrap(), 6);
-        let hung = total(vec![passed(), ended(Ended::Hung, "")]).unwrap_err();
+        assert_eq!(all_passed(vec![passed(), passed()]).unwrap(), [3, 3]);
+        let hung = all_passed(vec![passed(), ended(Ended::Hung, "")]).unwrap_err();
         assert!(hung.to_string().contains("did not end within 900 s"));
     }
 

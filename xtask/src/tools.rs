@@ -200,12 +200,13 @@ fn install_cargo_with(
     let folder = target.join(FOLDER).join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);
     if !program.exists() {
-        // Without optimization, the build takes a fraction of the time, and the tools are fast
-        // enough.
+        // Without optimization and line numbers, the build takes a fraction of the time, and the
+        // tools are fast enough.
         Job::cargo(&["install", name, "--version", version, "--locked", "--debug"])
             .arguments(features)
             .arguments(&["--root".as_ref(), folder.as_os_str()])
             .environment("CARGO_TARGET_DIR", target.join("tools-target"))
+            .environment("CARGO_PROFILE_DEV_DEBUG", "0")
             .limit(INSTALL_LIMIT)
             .run()?;
     }

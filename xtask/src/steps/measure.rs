@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use cargo_metadata::TargetKind;
 
-use super::FEATURES;
+use super::select::{of_members, of_optimized};
 use crate::process::{Executable, Job};
 use crate::workspace::{Kind, Workspace};
 
@@ -40,8 +40,7 @@ pub(super) fn examples(workspace: &Workspace) -> Result<String> {
 /// of the tests, and all members together, because all dependencies have already been built in this
 /// way.
 fn programs() -> Result<Vec<Executable>> {
-    Job::cargo(&["build", "--workspace", "--exclude", "xtask"])
-        .arguments(FEATURES)
+    of_members("build")
         .arguments(&["--examples", "--bin", COMMAND, "--profile", "test"])
         .build()
 }
@@ -51,7 +50,7 @@ fn programs() -> Result<Vec<Executable>> {
 pub(super) fn benches(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {
-        let build = Job::cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]).optimized();
+        let build = of_optimized(workspace, "bench")?.arguments(&["--bench", "*", "--no-run"]);
         benches = of_kind(build.build()?, &TargetKind::Bench);
         run_each(workspace, &benches, BENCH_LIMIT, |job| {
             job.arguments(&["--bench", QUICK])

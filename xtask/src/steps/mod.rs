@@ -10,6 +10,7 @@ mod features;
 mod measure;
 mod package;
 mod sample;
+mod select;
 mod sizes;
 mod verify;
 mod wire;

@@ -5,7 +5,8 @@
 
 use anyhow::{Result, bail};
 
-use super::verify;
+use super::select::{self, Selected};
+use super::verify::{self, StressTests};
 use crate::parallel;
 use crate::process::{Ended, Job};
 use crate::workspace::Workspace;
@@ -59,10 +60,18 @@ pub(super) fn portable(workspace: &Workspace) -> Result<String> {
         .arguments(&["--tests", "--no-run"])
         .build()?;
     programs.retain(|program| program.is_test);
-    let passed = parallel::run_tests(&programs, verify::TOOLS_VARIABLE)?;
-    let stress = verify::stress_jobs(workspace, || portable_test(workspace).optimized())?;
-    let stress = verify::counted(&stress)?;
-    let simulated = verify::simulations_with(workspace, portable_test(workspace).optimized())?;
+    let passed = parallel::run_tests(&programs, |job| {
+        job.environment(verify::TOOLS_VARIABLE, "1")
+    })?;
+    let passed: usize = passed.iter().sum();
+    let optimized = |targets: &[Selected<'_>]| {
+        select::of_packages(portable_test(workspace).optimized(), targets)
+    };
+    let stress = StressTests::of(workspace)?;
+    let (libraries, programs) = (optimized(&stress.libraries), optimized(&stress.programs));
+    let stress = stress.run(libraries, programs, |job| job)?;
+    let simulated = verify::simulated(workspace)?;
+    let simulated = verify::simulations_with(&simulated, optimized(&simulated))?;
     let flags = format!("--cfg garrick_loom {FLAG}");
     let models = verify::loom_with(workspace, "portable-loom", &flags)?;
     Ok(format!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::FEATURES;
+use super::select::{Selected, build_tests, of_members, of_optimized, of_packages};
 use crate::parallel;
 use crate::process::Job;
 use crate::tidy;
@@ -85,9 +85,7 @@ pub(super) fn tools_for_tests(workspace: &Workspace) -> Result<String> {
 /// Runs unit tests and scenarios, with overflow checks and debug assertions.
 pub(super) fn test(workspace: &Workspace) -> Result<String> {
     tools_for_tests(workspace)?;
-    let members = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
-        .arguments(FEATURES)
-        .arguments(&["--no-run"]);
+    let members = of_members("test").arguments(&["--tests", "--no-run"]);
     // Tests of features that no member of the workspace enables.
     let optional = Job::cargo(&["test", "-p", "garrick-actor", "-p", "garrick-telemetry"])
         .arguments(&["--all-features", "--test", "spans", "--test", "traces"])
@@ -98,8 +96,14 @@ pub(super) fn test(workspace: &Workspace) -> Result<String> {
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev", "--no-run"]);
     let mut programs = [members.build()?, optional.build()?, own.build()?].concat();
     programs.retain(|program| program.is_test);
-    let passed = parallel::run_tests(&programs, TOOLS_VARIABLE)?;
-    Ok(format!("{passed} tests in {} programs", programs.len()))
+    let passed = parallel::run_tests(&programs, |job| job.environment(TOOLS_VARIABLE, "1"))?;
+    Ok(summary(&passed))
+}
+
+/// Returns a text with the numbers of tests and test programs.
+fn summary(passed: &[usize]) -> String {
+    let tests: usize = passed.iter().sum();
+    format!("{tests} tests in {} programs", passed.len())
 }
 
 /// Tests the dashboard in a browser, and copies the screenshots of these tests to `docs/images`.
@@ -123,71 +127,88 @@ pub(super) fn pictures(workspace: &Workspace) -> Result<String> {
 /// Runs the examples in the documentation.
 pub(super) fn doctest(_: &Workspace) -> Result<String> {
     // With the features of the step `test`, so that no library is built again.
-    let job = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--doc"]);
-    counted(&[job.arguments(FEATURES)])
+    counted(&[of_members("test").arguments(&["--doc"])])
 }
 
 /// Runs the stress tests again with optimization, so that the compiler reorders as much as the code
 /// allows.
 pub(super) fn stress(workspace: &Workspace) -> Result<String> {
-    counted(&stress_jobs(workspace, || {
-        Job::cargo(&["test"]).optimized()
-    })?)
+    let stress = StressTests::of(workspace)?;
+    let libraries = of_packages(Job::cargo(&["test"]), &stress.libraries);
+    let programs = of_optimized(workspace, "test")?;
+    stress.run(libraries.optimized(), programs, |job| job)
 }
 
-/// Returns two commands that run the stress tests: one for libraries, and one for test programs.
-/// The commands build only libraries and programs that contain stress tests. A single command would
-/// also build the unit tests of all packages that have such a test program.
-pub(super) fn stress_jobs(workspace: &Workspace, call: impl Fn() -> Job) -> Result<Vec<Job>> {
-    let (libraries, programs): (Vec<_>, Vec<_>) = tidy::targets_that_mention(workspace, STRESS)
-        .into_iter()
-        .partition(|(_, target)| target.kind == Kind::Lib);
-    if libraries.is_empty() || programs.is_empty() {
-        bail!(
-            "there are no stress tests in libraries, or none in test programs: the name of a stress \
-             test or of its module must contain `{STRESS}`"
-        );
+/// The stress tests.
+pub(super) struct StressTests<'a> {
+    /// Libraries with unit tests that are stress tests.
+    pub(super) libraries: Vec<Selected<'a>>,
+    /// Test programs that contain stress tests.
+    pub(super) programs: Vec<Selected<'a>>,
+}
+
+impl<'a> StressTests<'a> {
+    pub(super) fn of(workspace: &'a Workspace) -> Result<Self> {
+        let of_kind = |kind| tidy::targets_that_mention(workspace, &[kind], STRESS);
+        let (libraries, programs) = (of_kind(Kind::Lib), of_kind(Kind::Test));
+        if libraries.is_empty() || programs.is_empty() {
+            bail!(
+                "there are no stress tests in libraries, or none in test programs: the name of a \
+                 stress test or of its module must contain `{STRESS}`"
+            );
+        }
+        Ok(Self {
+            libraries,
+            programs,
+        })
     }
-    let mut of_libraries = call().arguments(&["--lib"]);
-    for (package, _) in libraries {
-        of_libraries = of_libraries.arguments(&["-p", &package.name]);
+
+    /// Builds the stress tests by two commands `cargo test`, one for libraries and one for test
+    /// programs. A single command would also build the unit tests of all packages that have such a
+    /// test program. Then runs the tests. `prepare` can add to the command of each program.
+    pub(super) fn run(
+        &self,
+        libraries: Job,
+        programs: Job,
+        prepare: impl Fn(Job) -> Job + Sync,
+    ) -> Result<String> {
+        let libraries = build_tests(libraries, &self.libraries)?;
+        let programs = build_tests(programs, &self.programs)?;
+        let all = [libraries, programs].concat();
+        let passed = parallel::run_tests(&all, |job| prepare(job).arguments(&[STRESS]))?;
+        Ok(summary(&passed))
     }
-    let mut of_programs = call();
-    for (package, target) in programs {
-        of_programs = of_programs.arguments(&["-p", &package.name, "--test", &target.name]);
-    }
-    Ok([of_libraries, of_programs]
-        .map(|job| job.arguments(&[STRESS]))
-        .into())
 }
 
 /// Runs the programs with simulations of clusters and journals again with optimization, and with
 /// more seeds than the step `test`: see `seeds` of `garrick-testkit`.
 pub(super) fn simulations(workspace: &Workspace) -> Result<String> {
-    simulations_with(workspace, Job::cargo(&["test"]).optimized())
+    simulations_with(&simulated(workspace)?, of_optimized(workspace, "test")?)
 }
 
-/// Runs the programs with simulations of clusters and journals by `job`, a command that tests.
-pub(super) fn simulations_with(workspace: &Workspace, mut job: Job) -> Result<String> {
-    let programs = tidy::targets_that_mention(workspace, SEEDS);
-    for (package, target) in &programs {
-        if target.kind != Kind::Test {
-            bail!(
-                "a unit test of {} calls `{SEEDS}..`: only programs in folders `tests` can",
-                package.name
-            );
-        }
-        job = job.arguments(&["-p", &package.name, "--test", &target.name]);
+/// Returns the programs with simulations of clusters and journals.
+pub(super) fn simulated(workspace: &Workspace) -> Result<Vec<Selected<'_>>> {
+    let programs = tidy::targets_that_mention(workspace, &[Kind::Lib, Kind::Test], SEEDS);
+    if let Some((package, _)) = programs.iter().find(|(_, of)| of.kind == Kind::Lib) {
+        bail!(
+            "a unit test of {} calls `{SEEDS}..`: only programs in folders `tests` can",
+            package.name
+        );
     }
     if programs.is_empty() {
         bail!("no test program calls `{SEEDS}..`");
     }
-    let passed = job.run_tests()?;
+    Ok(programs)
+}
+
+/// Builds the programs with simulations by `job`, a command `cargo test`. Runs them.
+pub(super) fn simulations_with(programs: &[Selected<'_>], job: Job) -> Result<String> {
+    let built = build_tests(job, programs)?;
+    let passed = parallel::run_tests(&built, |job| job)?;
     if !each_ran(&passed, programs.len()) {
         bail!("a program that calls `{SEEDS}..` ran no test");
     }
-    let tests: usize = passed.iter().sum();
-    Ok(format!("{tests} tests in {} programs", passed.len()))
+    Ok(summary(&passed))
 }
 
 /// Runs the models of every crate that has any. There is one call for all crates, so that cargo
@@ -306,8 +327,8 @@ pub(crate) fn cluster(workspace: &Workspace, options: &ClusterOptions) -> Result
 
 /// Runs the stress tests under AddressSanitizer and LeakSanitizer.
 pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
-    let jobs = stress_jobs(workspace, || {
-        Job::cargo(&["test", "--target", SANITIZED_TARGET])
+    let build = |targets: &[Selected<'_>]| {
+        of_packages(Job::cargo(&["test", "--target", SANITIZED_TARGET]), targets)
             .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
             // The sanitizer flag is unstable. This variable enables it in the stable compiler.
             .environment("RUSTC_BOOTSTRAP", "1")
@@ -316,9 +337,12 @@ pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
                 // Without a memory pool, every use of a freed block is found.
                 "-Zsanitizer=address -Cforce-frame-pointers=yes --cfg garrick_no_pool",
             )
-            .environment("ASAN_OPTIONS", "detect_leaks=1")
-    })?;
-    counted(&jobs)
+    };
+    let stress = StressTests::of(workspace)?;
+    let (libraries, programs) = (build(&stress.libraries), build(&stress.programs));
+    stress.run(libraries, programs, |job| {
+        job.environment("ASAN_OPTIONS", "detect_leaks=1")
+    })
 }
 
 pub(super) fn counted(jobs: &[Job]) -> Result<String> {

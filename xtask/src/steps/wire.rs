@@ -7,11 +7,20 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::Job;
-use crate::workspace::{Package, Workspace};
+use super::select::{self, Selected, of_members};
+use crate::parallel;
+use crate::tidy;
+use crate::workspace::{Kind, Package, Workspace};
 
 /// Name of a lock file, in the folder of its package.
 const FILE: &str = "wire.lock";
+
+/// Call of the macro that generates the test of a lock file.
+const LOCK: &str = "wire::lock!";
+
+/// Kinds of the targets that can contain the test of a lock file. Cargo cannot select a single
+/// library, so libraries are excluded.
+const TESTED: [Kind; 2] = [Kind::Bin, Kind::Test];
 
 /// Name of the test that the macro `lock!` of `garrick-wire` generates.
 const TEST: &str = "wire_lock";
@@ -42,20 +51,31 @@ pub(super) fn wire_check(workspace: &Workspace) -> Result<String> {
         .iter()
         .filter(|package| folders.remove(&package.dir.display().to_string()))
         .collect();
-    for package in &packages {
-        let mut job = Job::cargo(&["test", "--package", &package.name, "--tests", TEST])
-            .environment(WRITE, "");
-        if let Some(base) = &base {
-            job = job.environment(BASE, base);
-        }
-        let passed: usize = job.run_tests()?.iter().sum();
-        if passed == 0 {
-            bail!(
-                "{} has no test: list its messages with `garrick_wire::lock!` in a test of `{}`",
-                package.dir.join(FILE).display(),
-                package.name
-            );
-        }
+    let locking: Vec<Selected<'_>> = tidy::targets_that_mention(workspace, &TESTED, LOCK)
+        .into_iter()
+        .filter(|(package, _)| {
+            packages
+                .iter()
+                .any(|with_file| with_file.name == package.name)
+        })
+        .collect();
+    let lock_test_of = |package: &&&Package| locking.iter().any(|(of, _)| of.name == package.name);
+    if let Some(package) = packages.iter().find(|package| !lock_test_of(package)) {
+        bail!(
+            "{} has no test: list its messages with `garrick_wire::lock!` in a test program or a \
+             program of `{}`",
+            package.dir.join(FILE).display(),
+            package.name
+        );
+    }
+    let programs = select::build_tests(of_members("test"), &locking)?;
+    let passed = parallel::run_tests(&programs, |job| {
+        let job = job.arguments(&[TEST]).environment(WRITE, "");
+        base.iter()
+            .fold(job, |job, base| job.environment(BASE, base))
+    })?;
+    if passed.contains(&0) {
+        bail!("a program that calls `{LOCK}` ran no test `{TEST}`");
     }
     let base = base.unwrap_or_else(|| "no commit".to_owned());
     Ok(format!("{} lock files, beside {base}", packages.len()))

@@ -89,10 +89,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Returns the libraries and test programs whose sources contain `word`, with their packages.
+/// Returns the targets of the given kinds whose sources contain `word`, with their packages.
 /// Excludes this package, which contains the word only because it searches for it.
 pub(crate) fn targets_that_mention<'a>(
     workspace: &'a Workspace,
+    kinds: &[Kind],
     word: &str,
 ) -> Vec<(&'a Package, &'a Target)> {
     let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
@@ -100,9 +101,9 @@ pub(crate) fn targets_that_mention<'a>(
         let tree = Tree::load(&target.path, target.kind == Kind::Test, &read);
         tree.sources.iter().any(|source| source.text.contains(word))
     };
-    [Kind::Lib, Kind::Test]
-        .into_iter()
-        .flat_map(|kind| workspace.targets(kind))
+    kinds
+        .iter()
+        .flat_map(|kind| workspace.targets(*kind))
         .filter(|(package, _)| package.name != env!("CARGO_PKG_NAME"))
         .filter(mentions)
         .collect()

@@ -1,0 +1,130 @@
+//! Builds of selected programs.
+//!
+//! The packages in a command of cargo decide which features a library gets, and cargo builds a
+//! library again for each set of features. So the steps of `ci` that use a profile build their
+//! programs for the same packages, with the same features: then they share all libraries.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use cargo_metadata::TargetKind;
+
+use super::{FEATURES, verify};
+use crate::process::{Executable, Job};
+use crate::workspace::{Kind, Package, Target, Workspace};
+
+/// Features of the benchmarks.
+const OPTIMIZED: &str = "garrick-cluster/nats-journal";
+
+/// A target with its package.
+pub(super) type Selected<'a> = (&'a Package, &'a Target);
+
+/// Returns a command of cargo for all members except this program, with the features of the checks.
+pub(super) fn of_members(command: &str) -> Job {
+    Job::cargo(&[command, "--workspace", "--exclude", env!("CARGO_PKG_NAME")]).arguments(FEATURES)
+}
+
+/// Returns a command of cargo for the packages whose programs the steps of `ci` build with
+/// optimization: stress tests, simulations and benchmarks. Far fewer libraries are built than for
+/// all members.
+pub(super) fn of_optimized(workspace: &Workspace, command: &str) -> Result<Job> {
+    let stress = verify::StressTests::of(workspace)?.programs;
+    let benches = workspace.targets(Kind::Bench).collect();
+    let targets = [stress, verify::simulated(workspace)?, benches].concat();
+    let job = of_packages(Job::cargo(&[command]), &targets);
+    Ok(job.arguments(&["--features", OPTIMIZED]).optimized())
+}
+
+/// Returns the command `job` for the packages of `targets`.
+pub(super) fn of_packages(job: Job, targets: &[Selected<'_>]) -> Job {
+    let packages: BTreeSet<&str> = targets.iter().map(|(package, _)| &*package.name).collect();
+    packages
+        .into_iter()
+        .fold(job, |job, package| job.arguments(&["-p", package]))
+}
+
+/// Builds the tests of `targets` by `job`, a command `cargo test` for their packages, or for all
+/// members. Returns the test programs.
+pub(super) fn build_tests(job: Job, targets: &[Selected<'_>]) -> Result<Vec<Executable>> {
+    let flags: BTreeSet<Vec<&str>> = targets.iter().map(|(_, target)| flags(target)).collect();
+    let job = flags.iter().fold(job, |job, flags| job.arguments(flags));
+    let mut programs = job.arguments(&["--no-run"]).build()?;
+    // Other packages may have targets with the same names.
+    programs.retain(|program| targets.iter().any(|selected| is_test_of(program, selected)));
+    Ok(programs)
+}
+
+/// Returns the arguments by which cargo selects a target.
+fn flags(target: &Target) -> Vec<&str> {
+    match target.kind {
+        Kind::Lib => vec!["--lib"],
+        Kind::Bin => vec!["--bin", &target.name],
+        Kind::Test => vec!["--test", &target.name],
+        Kind::Example => vec!["--example", &target.name],
+        Kind::Bench => vec!["--bench", &target.name],
+        Kind::Build => Vec::new(),
+    }
+}
+
+/// Returns true if `program` contains the tests of the target.
+fn is_test_of(program: &Executable, (package, target): &Selected<'_>) -> bool {
+    let is_kind = |kind: &TargetKind| match target.kind {
+        Kind::Lib => *kind == TargetKind::Lib,
+        Kind::Bin => *kind == TargetKind::Bin,
+        Kind::Test => *kind == TargetKind::Test,
+        Kind::Example => *kind == TargetKind::Example,
+        Kind::Bench => *kind == TargetKind::Bench,
+        Kind::Build => false,
+    };
+    program.is_test
+        && program.package == package.name
+        && program.name == target.name
+        && program.kind.iter().any(is_kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn only_the_tests_of_a_target_are_selected() {
+        let package = Package {
+            name: "parts".to_owned(),
+            ..Package::default()
+        };
+        let target = Target {
+            name: "chaos".to_owned(),
+            kind: Kind::Test,
+            path: PathBuf::new(),
+        };
+        assert_eq!(flags(&target), ["--test", "chaos"]);
+        let selected = (&package, &target);
+        let program = Executable {
+            name: "chaos".to_owned(),
+            package: "parts".to_owned(),
+            folder: PathBuf::new(),
+            kind: vec![TargetKind::Test],
+            is_test: true,
+            path: PathBuf::new(),
+        };
+        assert!(is_test_of(&program, &selected));
+        for other in [
+            Executable {
+                package: "others".to_owned(),
+                ..program.clone()
+            },
+            Executable {
+                kind: vec![TargetKind::Bin],
+                ..program.clone()
+            },
+            Executable {
+                is_test: false,
+                ..program.clone()
+            },
+        ] {
+            assert!(!is_test_of(&other, &selected), "{other:?}");
+        }
+    }
+}
