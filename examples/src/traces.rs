@@ -1,4 +1,4 @@
-//! A shop whose orders are traces of OpenTelemetry, and a small collector that receives them.
+//! A shop whose orders are traces of OpenTelemetry, and a small collector that receives the traces.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -37,8 +37,8 @@ impl HttpClient for Post {
     }
 }
 
-/// Sends the spans of all actors' turns, and the spans of this crate, to a collector. Drop the
-/// result of [`SdkTracerProvider::shutdown`] at the end, so that no span is lost.
+/// Sends the spans of all actors' turns, and the spans of this crate, to a collector. At the end,
+/// call [`SdkTracerProvider::shutdown`] on the returned provider, so that no span is lost.
 ///
 /// # Errors
 /// Returns an error if the exporter cannot be created.

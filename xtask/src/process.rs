@@ -17,7 +17,8 @@ use anyhow::{Context, Result, bail};
 /// Default time limit, enough for a cold build of everything on two shared cores.
 const LIMIT: Duration = Duration::from_secs(45 * 60);
 
-/// Number of seconds within which a process must end after a request to end. Then it is killed.
+/// Number of seconds that a process has to end after a request to end. A process that takes longer
+/// is killed.
 const KILL_AFTER_S: u32 = 5;
 
 /// Exit status of `timeout` when it had to end the command.

@@ -32,8 +32,8 @@ struct Outcome {
     result: Result<String, String>,
 }
 
-/// Runs the steps of all stages and prints a summary. The exit code is a success if all steps
-/// passed.
+/// Runs the steps of all stages, and prints a summary. Returns the exit code for success if all
+/// steps passed.
 pub(crate) fn run_stages(
     workspace: &Workspace,
     stages: &[&[Step]],

@@ -40,8 +40,8 @@ use crate::process::Job;
 /// Time limit of an installation. The download of a browser, for example, has 100 MB.
 const INSTALL_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Command and flags before the subcommand of `apt-get`. It asks no questions, and waits for other
-/// installations.
+/// Command and flags before the subcommand of `apt-get`. The flags make `apt-get` ask no questions,
+/// and wait for other installations to end.
 const APT: &[&str] = &[
     "env",
     "DEBIAN_FRONTEND=noninteractive",
@@ -305,8 +305,8 @@ fn apt(prefix: &[&str], arguments: &[&str]) -> Job {
         .limit(INSTALL_LIMIT)
 }
 
-/// Returns the command prefix that gives `apt-get` the permission to install. Returns `None` if
-/// this program cannot install.
+/// Returns the command prefix that gives `apt-get` the permission to install packages. Returns
+/// `None` if this program cannot install packages.
 fn prefix() -> Option<Vec<&'static str>> {
     if !Job::new("apt-get").arguments(&["--version"]).succeeds() {
         return None;
@@ -330,7 +330,7 @@ fn names(tools: &[Tool]) -> String {
     names.join(", ")
 }
 
-/// Returns instructions for users of a system on which this program cannot install.
+/// Returns instructions for users of a system on which this program cannot install packages.
 fn by_hand(tools: &[Tool]) -> String {
     let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
     format!(

@@ -21,8 +21,8 @@ pub struct Inspection {
     /// Name of the actor's type, without modules. For a [`door`](crate::door) without an actor, the
     /// name of the door.
     pub task: String,
-    /// Name of the actor. For a child that was spawned without a name, the name that its supervisor
-    /// uses in reports. `None` for any other actor without a name, and if `path` is `None`.
+    /// Name of the actor. A child that was spawned without a name has the name that its supervisor
+    /// uses in reports. `None` if the actor has no name, or if `path` is `None`.
     pub name: Option<String>,
     /// Path of the actor. For an actor without a name, the path consists of the actor's type and
     /// id. For an actor without a supervisor, `None` if no worker has answered or the state is
@@ -144,7 +144,8 @@ impl System {
     }
 }
 
-/// Returns the state of an actor, as its worker sees it.
+/// Returns the state of an actor, according to the answer of its worker. `is_stopped` is true if
+/// the actor is known to have stopped.
 fn state_of(looking: &Looking, is_stopped: bool) -> ActorState {
     match looking {
         Looking::Seen(seen) => match seen.standing {

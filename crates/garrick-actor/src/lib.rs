@@ -4,8 +4,8 @@
 //! one message is called a *turn*. The effects that an actor requests through its [`Context`], such
 //! as messages to send, take place together when the turn commits. If the turn fails, none of the
 //! effects takes place. Other actors can reach an actor only through its [`Address`], to which they
-//! send messages. A [`behavior`] is an actor written as a closure. Such an actor can set a new
-//! closure for its next message. A [`System`] runs actors on a pool of threads, and a [`Local`]
+//! send messages. A [`behavior`] is an actor written as a closure. Such an actor can replace its
+//! closure for the next messages. A [`System`] runs actors on a pool of threads, and a [`Local`]
 //! runs them on the caller's thread.
 //!
 //! # Examples

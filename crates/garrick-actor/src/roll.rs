@@ -31,7 +31,7 @@ struct Slot<T> {
 /// An ordered collection of members. Members are dropped in order.
 pub(crate) struct Roll<T> {
     slots: Vec<Slot<T>>,
-    /// Sequence number of each member, by the key of the member. The map is never iterated.
+    /// Map from the key of each member to its sequence number. The map is never iterated.
     by_key: IndexMap<TaskId, u64>,
     /// Sequence number for the next member that is added. Numbers are never reused.
     next: u64,

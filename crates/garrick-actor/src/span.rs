@@ -13,8 +13,7 @@ use crate::failure::path::ActorPath;
 #[cfg(feature = "traces")]
 use crate::failure::short::short_type_name;
 
-/// Enters the span of a turn. With the feature `traces`, the span continues the trace of the
-/// message. If `sends` is true, the messages that the turn sends continue the trace of the span.
+/// Enters the span of a turn. Without the feature `traces`, `sends` and `turn` have no effect.
 #[cfg(not(feature = "traces"))]
 pub(crate) fn turn<M: 'static>(
     actor: &'static str,

@@ -308,8 +308,8 @@ impl<M: 'static> Context<'_, M> {
         Ok(self.start_every(period, to, move |_| msg.clone()))
     }
 
-    /// Starts a periodic timer, like [`Context::send_every`], that calls `make` to create each
-    /// message.
+    /// Starts a periodic timer that calls `make` to create each message. In all other respects,
+    /// this method works like [`Context::send_every`].
     ///
     /// The argument of `make` is the number of periods since the last message was sent. This number
     /// is 1 unless the timer runs late or the receiver's mailbox was full.

@@ -34,7 +34,7 @@ pub trait Channel: 'static {
     fn try_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// A [`Channel`] whose receiver can also wait for a value: it parks its thread until there is one.
+/// A [`Channel`] whose receiver can also wait for a value. A waiting receiver parks its thread.
 pub trait Parked: Channel {
     /// Takes the oldest value. If the queue is empty, parks the thread until a value arrives.
     /// Returns `None` if the queue is empty and all senders have been dropped.

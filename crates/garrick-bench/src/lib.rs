@@ -2,10 +2,11 @@
 //! soak`.
 //!
 //! `garrick_measure` measures the scenarios in [`SCENARIOS`], [`SAVINA`] and [`SWEPT`], and the
-//! suites in [`SUITES`]. A program that compares other libraries with Garrick uses the
-//! [`contenders`] of a scenario. [`Soak`] performs several kinds of work at the same time, and
-//! checks the results. [`pipeline`] is the demonstration pipeline, which a scenario measures too.
-//! Everything except the pipeline needs the feature `scenarios`, which is enabled by default.
+//! suites in [`SUITES`]. A program that compares other libraries with Garrick calls [`contenders`]
+//! to create Garrick's contenders of a scenario. [`Soak`] performs several kinds of work at the
+//! same time, and checks the results. [`pipeline`] is the demonstration pipeline, which a scenario
+//! measures too. Everything except the pipeline needs the feature `scenarios`, which is enabled by
+//! default.
 //!
 //! # Examples
 //! ```

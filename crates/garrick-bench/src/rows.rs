@@ -1,4 +1,4 @@
-//! Rows of invented measurements, with which tests check the findings of suites.
+//! Rows of invented measurements. Tests of the suites' findings use these rows.
 
 use garrick_measure::Row;
 use serde_json::json;

@@ -182,8 +182,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
 }
 
-/// Handles Ctrl-C. The first Ctrl-C stops the pipeline in order. The second Ctrl-C terminates the
-/// process immediately.
+/// Handles Ctrl-C. The first Ctrl-C stops the pipeline after the numbers that were already
+/// generated have been handled. The second Ctrl-C terminates the process immediately.
 fn interrupt() {
     // Relaxed: no other read depends on it.
     if STOP.swap(true, Relaxed) {

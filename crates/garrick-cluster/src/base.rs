@@ -1,4 +1,4 @@
-//! State of a node that all its sessions with other nodes use.
+//! The part of a node's state that all sessions with other nodes share.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use crate::name::NodeName;
 use crate::options::Bounds;
 use crate::transport::Transport;
 
-/// State of a node that all its sessions with other nodes use.
+/// The part of a node's state that all sessions with other nodes share.
 pub(crate) struct Base {
     pub(crate) name: NodeName,
     /// Incarnation of the node: a number that differs each time the node starts.
@@ -29,13 +29,13 @@ pub(crate) struct Base {
     node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Sequence number of the last session. Numbers of sessions, questions and watch requests are
-    /// never used twice. So a new link to a node never uses a number that an earlier link to the
-    /// same node has used.
+    /// Sequence number of the last session that this node has begun with any other node. The
+    /// numbers of sessions, questions and watch requests are never used twice. So a new link to a
+    /// node never uses a number that an earlier link to the same node has used.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
-    /// Sequence number of the actor of this node that was last added to the directory.
+    /// Sequence number of the last actor that this node has added to the directory.
     served: AtomicU64,
     /// Sequence number of the last stream (the numbered messages of a topic that go to one other
     /// node).
@@ -110,12 +110,12 @@ impl Base {
         self.stream.fetch_add(1, Relaxed) + 1
     }
 
-    /// Returns the service of this node with the given name, if there is one.
+    /// Returns the service that this node offers under the given name, if there is one.
     pub(crate) fn offered(&self, name: &str) -> Option<Arc<dyn Exported>> {
         lock(&self.services).get(name).cloned()
     }
 
-    /// Adds a service. Returns the earlier service with this name, which the caller must drop.
+    /// Adds a service. Removes and returns the earlier service with this name, if there is one.
     pub(crate) fn offer(
         &self,
         name: Arc<str>,
@@ -124,12 +124,12 @@ impl Base {
         lock(&self.services).insert(name, offered)
     }
 
-    /// Removes a service that this node offers under a name.
+    /// Removes and returns the service that this node offers under the given name, if there is one.
     pub(crate) fn withdraw(&self, name: &str) -> Option<Arc<dyn Exported>> {
         lock(&self.services).remove(name)
     }
 
-    /// Removes all services that this node offers.
+    /// Removes and returns all services that this node offers.
     pub(crate) fn withdraw_all(&self) -> HashMap<Arc<str>, Arc<dyn Exported>> {
         std::mem::take(&mut *lock(&self.services))
     }

@@ -38,9 +38,9 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Calls `f` with the batch of the turn `turn` for which `is_it` returns true. Returns `None` if
-/// there is no such batch, or if nothing can be added to the batch any more. `f` must not call code
-/// of the program.
+/// Finds the batch of the turn `turn` by the condition `is_it`, and calls `f` with the batch.
+/// Returns `None` if the turn has no such batch, or if nothing can be added to the batch any more.
+/// `f` must not call code of the program.
 fn with_open<R>(
     turn: TurnMark,
     is_it: impl Fn(&Open) -> bool,
@@ -184,9 +184,9 @@ pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     result
 }
 
-/// Adds a message without addresses and replies to the batch of the current turn. If the turn
-/// already has a batch, this batch keeps the carrier (the context of the encoding) for the next
-/// message.
+/// Adds a message to the batch of the current turn. The message contains no addresses and no
+/// replies. If the turn already has a batch, this batch keeps the carrier (the context of the
+/// encoding) for the next message.
 fn put_plain(
     carrier: Carrier,
     turn: Option<TurnMark>,

@@ -20,7 +20,7 @@ pub struct NodeSample {
     /// Number of incoming frames that were dropped, because they were damaged, came from another
     /// cluster, or arrived twice or too late.
     pub frames_dropped: u64,
-    /// Number of frames to other nodes that these nodes have reported as lost.
+    /// Number of sent frames that the receiving nodes have reported as lost.
     pub frames_lost: u64,
     /// Number of messages from other nodes that were delivered to their receivers.
     pub delivered: u64,
@@ -37,12 +37,13 @@ pub struct NodeSample {
     pub exported: usize,
     /// Number of addresses that this node holds, and that lead to actors on other nodes.
     pub imported: usize,
-    /// Number of questions to other nodes that have no answer yet.
+    /// Number of unanswered questions to other nodes.
     pub questions: u64,
     /// Number of questions to other nodes that were not answered within
     /// [`NodeOptions::answer_within`](crate::NodeOptions::answer_within).
     pub timed_out: u64,
-    /// Number of answers from other nodes that were dropped, because their questions had ended.
+    /// Number of answers that arrived from other nodes after their questions had ended. Such
+    /// answers are dropped.
     pub late_answers: u64,
 }
 

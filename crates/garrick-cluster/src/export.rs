@@ -1,5 +1,5 @@
-//! Exported addresses: addresses of actors on this node that other nodes hold, or can reach by the
-//! name of a service.
+//! Exported addresses. An exported address leads to an actor on this node. Other nodes hold the
+//! address, or send to it by the name of a service.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -101,8 +101,8 @@ pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
 struct Place {
     generation: u32,
     exported: Option<(Key, Arc<dyn Exported>)>,
-    /// For each node that holds the address, the number of times that the address was sent to the
-    /// node.
+    /// For each node that holds the address: the number of times that the address was sent to the
+    /// node, without the times that the node has already released.
     holders: HashMap<NodeName, u64>,
 }
 
@@ -123,8 +123,9 @@ pub(crate) fn key_of(exported: &dyn Exported) -> Key {
 }
 
 impl Exports {
-    /// Returns the place in the table for an address that is sent to a node. Also returns a value
-    /// that the caller must drop while it holds no lock. `key` is the key of the address.
+    /// Returns the place in the table for an address that is sent to a node. If the table already
+    /// contained the address, also returns `exported`, which the caller must drop while it holds no
+    /// lock. `key` is the key of the address.
     pub(crate) fn give(
         &mut self,
         key: Key,
@@ -188,8 +189,8 @@ impl Exports {
         self.take_if_free(slot.index)
     }
 
-    /// Removes a node that was lost from the holders of all addresses. Returns the addresses that
-    /// no node holds any longer.
+    /// Removes the node `holder`, which was lost, from the holders of all addresses. Returns the
+    /// addresses that no node holds any longer.
     pub(crate) fn strike(&mut self, holder: &NodeName) -> Vec<Arc<dyn Exported>> {
         let indices = 0..self.places.len() as u32;
         let freed = indices.filter_map(|index| {

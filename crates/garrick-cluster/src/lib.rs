@@ -1,9 +1,9 @@
 //! Garrick actors on many nodes.
 //!
 //! An [`Address`](garrick_actor::Address) can lead to an actor on another node. Such an address is
-//! used like any other address, with two differences: a message can be lost with the connection
-//! after `send` has accepted it, and the type of the messages must implement [`Wire`]. Begin with
-//! [`Node`].
+//! used like any other address, with two differences: if the connection is lost, a message can be
+//! lost even after `send` has accepted the message; and the type of the messages must implement
+//! [`Wire`]. Begin with [`Node`].
 
 #![forbid(unsafe_code)]
 

@@ -102,7 +102,8 @@ pub(crate) trait Line: Send + Sync {
 /// Reason why a message cannot be encoded.
 pub(crate) enum Unencodable {
     Wire(WireError),
-    /// The message is too large, together with the names of entities and services in it.
+    /// The total size of the message and of the entity and service names in the message is too
+    /// large.
     Named {
         bytes: usize,
         max: usize,
@@ -138,7 +139,7 @@ pub(crate) enum Undelivered {
     Full(Box<dyn Held>),
 }
 
-/// A message of any type that waits for room in a mailbox.
+/// A message, of any type, that waits for room in a mailbox.
 pub(crate) trait Held: Send {
     /// Sends the message.
     ///
@@ -147,7 +148,7 @@ pub(crate) trait Held: Send {
     fn retry(self: Box<Self>) -> Result<(), Box<dyn Held>>;
 }
 
-/// An address of any type that other nodes may use.
+/// An address, of any type, that other nodes may use.
 pub(crate) trait Exported: Send + Sync {
     fn task(&self) -> TaskId;
 
@@ -171,7 +172,7 @@ pub(crate) trait Exported: Send + Sync {
     fn address(&self) -> &dyn Any;
 }
 
-/// A reply of any type that was sent to another node.
+/// A question to another node: the reply, of any type, that was sent with the question.
 pub(crate) trait Question: Send {
     /// Decodes the answer, and sends it to the asker. Returns false if the bytes are not an answer.
     fn answer(self: Box<Self>, content: &[u8], carrier: &mut Carrier) -> bool;
@@ -466,8 +467,8 @@ pub(crate) struct Contents {
     pub(crate) entries: Vec<u8>,
     /// Number of entries in `entries`.
     pub(crate) count: u32,
-    /// The parts that are not in `entries`. For each part: the length of the entries before the
-    /// part in bytes, the number of these entries, and the part itself.
+    /// The parts that are not in `entries`. For each part: the length in bytes of the entries
+    /// before the part, the number of these entries, and the part itself.
     pub(crate) items: Vec<(usize, u32, Item)>,
     /// Number of bytes in the batch, including those in `uncounted`.
     pub(crate) bytes: usize,

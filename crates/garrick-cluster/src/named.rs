@@ -1,5 +1,5 @@
-//! Actors whose addresses are sent in messages as names, so that no node must keep a table entry
-//! for them.
+//! Names of addresses. A message contains the name instead of the address, so that no node must
+//! keep a table entry for the address.
 
 use std::sync::Arc;
 

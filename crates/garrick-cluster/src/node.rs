@@ -149,7 +149,7 @@ impl Actor for Porter {
 /// A node of a cluster: the part of the cluster that runs on one system. Clones are handles to the
 /// same node.
 ///
-/// The node ends when it [leaves](Node::leave), or with its system.
+/// The node ends when it [leaves](Node::leave), or when its system ends.
 ///
 /// # Examples
 /// Two nodes in one process:
@@ -310,7 +310,8 @@ impl Node {
         service_address(self.lines(), node, name)
     }
 
-    /// Returns the address that this node offers as a service, if its messages have the type `M`.
+    /// Returns the address that this node offers as the service `name`, if the service receives
+    /// messages of the type `M`.
     pub(crate) fn offered<M: Travels>(&self, name: &str) -> Option<Address<M>> {
         let offered = self.core.base.offered(name)?;
         offered.address().downcast_ref().cloned()

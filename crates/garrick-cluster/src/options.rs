@@ -79,7 +79,7 @@ impl Default for NodeOptions {
 /// Limits of each link of a node. A link is the connection to one other node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Maximum number of bytes under way to a node. Further frames wait.
+    /// Maximum number of bytes in sent frames that a node has not confirmed. Further frames wait.
     pub(crate) window: usize,
     /// Maximum number of bytes that wait for a node. Further messages are refused.
     pub(crate) waiting: usize,

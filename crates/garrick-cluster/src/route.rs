@@ -89,7 +89,7 @@ impl Receptionist {
 #[derive(Clone)]
 pub struct SameOnAllNodes<F> {
     key: F,
-    /// The number of each routee in the router, and the hash of the routee. The order is that of
+    /// For each routee: its number in the router, and its hash. The entries have the same order as
     /// the routees.
     marks: Vec<(u64, u64)>,
 }

@@ -53,7 +53,8 @@ struct Imports {
 }
 
 struct Import {
-    /// Number of holders: doors, and messages with the address that are being decoded.
+    /// Number of holders: doors, batches that send to the address, and messages that contain the
+    /// address and are being decoded.
     holds: usize,
     /// Number of times that the address has arrived at this node.
     travels: u64,

@@ -79,7 +79,7 @@ pub struct LinkSample {
     /// Number of bytes that may still be sent before the other node confirms a frame: the credit of
     /// the link.
     pub window_left: u64,
-    /// Number of questions to the other node that have no answer yet.
+    /// Number of unanswered questions to the other node.
     pub questions: u64,
 }
 

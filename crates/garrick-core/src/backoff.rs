@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::random::mix;
 
-/// A policy for the delay before each restart of a child, which is an actor or a pipeline stage.
-/// The delays grow exponentially.
+/// A policy that determines the delay before each restart of a child. A child is an actor or a
+/// pipeline stage. The delays grow exponentially.
 ///
 /// The first delay is short. Each following delay is twice as long as the previous delay, up to a
 /// limit. Random jitter shortens each delay, so that children that failed at the same time do not

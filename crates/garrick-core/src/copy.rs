@@ -14,10 +14,10 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Size of a piece in bytes, which is below the threshold for `rep movsb`.
+/// Size of a piece in bytes. The C library does not use `rep movsb` for so few bytes.
 const PIECE_BYTES: usize = 2048;
 
-/// Returns the number of values in a piece.
+/// Returns the number of values in a piece, which is at least 1.
 const fn piece<T>() -> usize {
     let bytes = if size_of::<T>() == 0 {
         1

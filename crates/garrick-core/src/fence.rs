@@ -44,7 +44,7 @@
 //! the barrier comes after the load, it also comes after the store of the light side, and the heavy
 //! side sees this store. This argument requires only that, on the light side, the store comes
 //! before the load in the compiled program. The compiler fence prevents the compiler from swapping
-//! them.
+//! these two accesses.
 //!
 //! No test in this module fails without the compiler fence. The language allows a compiler to move
 //! a relaxed load before an earlier release store to another word, but LLVM does not do so. LLVM
@@ -186,8 +186,9 @@ impl Asymmetric {
     }
 }
 
-/// Executes the light side without `membarrier(2)`. The function is marked as cold, so that the
-/// compiler optimizes [`Asymmetric::light`] for the case with `membarrier(2)`.
+/// Executes a full fence, which is the light side if `membarrier(2)` is not used. The function is
+/// marked as cold, so that the compiler optimizes [`Asymmetric::light`] for the case with
+/// `membarrier(2)`.
 #[cold]
 #[inline(never)]
 fn full_fence() {
@@ -210,15 +211,15 @@ mod membarrier {
         SYS_membarrier, c_int,
     };
 
-    /// Registers the process on the first call. Returns true if the system accepted the
-    /// registration.
+    /// Returns true if the process is registered and the system call works. The first call
+    /// registers the process and tries the system call.
     pub(super) fn is_registered() -> bool {
         static REGISTERED: OnceLock<bool> = OnceLock::new();
         *REGISTERED.get_or_init(|| register() && command(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
     }
 
-    /// Waits until every running thread of the process has passed a full fence. Panics if the
-    /// system call fails.
+    /// Waits until every running thread of the process has passed a full fence. If the system call
+    /// fails, registers the process again and repeats the call. Panics if this fails too.
     pub(super) fn expedited() {
         // A process that lost its registration, for example by a fork, gets it back here.
         assert!(

@@ -4,9 +4,9 @@
 //! [`Lender::lend`], on the thread of that call. So neither of them needs a lock, although the
 //! borrower can be stored anywhere. A borrower gets `None` while its value is not lent.
 //!
-//! Each thread stores the address of the value that is lent on it. If a nested call lends another
-//! value, the first value cannot be borrowed during that call. While a value is borrowed, it cannot
-//! be borrowed a second time.
+//! Each thread has a variable with the address of the value that is lent on this thread. If a
+//! nested call lends another value, the first value cannot be borrowed during that call. While a
+//! value is borrowed, it cannot be borrowed a second time.
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -51,8 +51,8 @@ pub struct Lender<T>(Arc<Value<T>>);
 /// explains the rules.
 pub struct Borrower<T>(Arc<Value<T>>);
 
-/// Guard that sets `LENT`, the value that is lent on this thread. Dropping the guard restores the
-/// previous value of `LENT`.
+/// Guard of a loan. Creating the guard sets `LENT`, and dropping the guard restores the previous
+/// value of `LENT`.
 struct Lent {
     before: *const (),
 }

@@ -1,5 +1,5 @@
-//! Lock-free building blocks of Garrick. The crate `garrick-steal` contains a work-stealing channel
-//! and queues, which the runtime does not use.
+//! Lock-free building blocks of Garrick. The work-stealing channel and the queues, which the
+//! runtime does not use, are in the crate `garrick-steal`.
 //!
 //! Every type here is usable on its own. Each module documents its algorithm, the publication that
 //! describes the algorithm, the progress guarantee, and which thread may call which method.

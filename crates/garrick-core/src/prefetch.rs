@@ -2,8 +2,8 @@
 //!
 //! If a program knows which memory it will access in about a microsecond, it can start to load the
 //! memory now. The hint changes only the caches. The program itself reads nothing, so any address
-//! is allowed. If the hint comes too early or too late, or if it was not needed, it only costs
-//! time. [`prefetch`] is wait-free, and any thread may call it.
+//! is allowed. A hint that comes too early or too late, or that is not needed, only costs time.
+//! [`prefetch`] is wait-free, and any thread may call it.
 
 /// Starts to load `bytes` bytes of memory, beginning at address `at`, into the caches of this core.
 /// Does not wait until the bytes are loaded.

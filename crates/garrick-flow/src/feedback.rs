@@ -8,14 +8,15 @@
 //!
 //! - all channels that lead into it from outside are closed,
 //! - each of its stages rests or has ended, and none of them is a source that could continue,
-//! - each resting stage can continue only if a channel of the loop changes. A stage that a timer, a
-//!   future, or a channel that leads out of the loop could wake keeps the loop running.
+//! - each resting stage can continue only if a channel of the loop changes. A stage keeps the loop
+//!   running if it could be woken by a timer, by a future, or by a channel that leads out of the
+//!   loop.
 //!
 //! From the standstill on, nothing can change in the loop. Only a stage of the loop could wake a
 //! resting stage, and no stage is working. Conversely, a message that is still circulating prevents
-//! the standstill. Such a message is either in a channel, so that its reader is woken, or held by a
-//! stage that is working. So messages circulate until they leave the loop, and no thread has to
-//! poll for the standstill.
+//! the standstill. Such a message is either in a channel, so that the reader of the channel is
+//! woken, or held by a stage that is working. So messages circulate until they leave the loop, and
+//! no thread has to poll for the standstill.
 //!
 //! ```text
 //!   a stage of the loop:   working --rests--> resting   (checks: am I the last one?)
@@ -27,10 +28,10 @@
 //! a period that begins when the sources are stopped. Each stage of the loop checks the clock. The
 //! first stage that notices the end of this period closes the feedback channels.
 //!
-//! Each stage of a loop records whether it rests or works, under a lock of the loop. So the last
-//! stage to rest sees that all others are resting. A stage is marked as working before it takes a
-//! step, and thus before it sends values. The states of stages outside all loops are not recorded.
-//! When such a stage ends, it checks the loops.
+//! Each stage of a loop records, under a lock of the loop, whether the stage rests or works. So the
+//! last stage to rest sees that all others are resting. A stage is marked as working before it
+//! takes a step, and thus before it sends values. The states of stages outside all loops are not
+//! recorded. When such a stage ends, it checks the loops.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -19,14 +19,14 @@
 //!
 //! # Waking
 //!
-//! No stage polls. A stage that has to wait registers how many values or free slots it needs. It
-//! registers this number with the counters of its channels, which count the values sent and taken
-//! (`garrick_core::gate`). Then the stage checks the channels again, and goes to sleep. The stage
-//! at the other end of a channel compares its progress with the registered number once per batch.
-//! When a batch reaches that number, the stage at the other end sends one wake-up message. If the
-//! two stages can run in parallel, or share a thread, the message is sent immediately. If the
-//! waiting stage went to sleep on another thread of the same core, the other stage delays the
-//! message until it has nothing more to do, or has taken a few more steps.
+//! No stage polls. Each channel has counters of the values sent and taken (`garrick_core::gate`). A
+//! stage that has to wait registers with these counters how many values or free slots it needs.
+//! Then the stage checks the channels again, and goes to sleep. The stage at the other end of a
+//! channel compares its progress with the registered number once per batch. When a batch reaches
+//! that number, the stage at the other end sends one wake-up message. If the two stages can run in
+//! parallel, or share a thread, the message is sent immediately. If the waiting stage went to sleep
+//! on another thread of the same core, the other stage first continues to work. Then the other
+//! stage sends the message when it has nothing more to do, or has taken a few more steps.
 //!
 //! # Ending
 //!

@@ -16,8 +16,9 @@ pub(crate) use crate::vote::StageId;
 /// Reason for waking a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// The stage has sent this message to itself to take another step. At most one such message is
-    /// in flight to a stage.
+    /// The stage must take its next step. The graph sends this message to each stage at the start.
+    /// Later, each stage sends this message to itself. At most one such message is in flight to a
+    /// stage.
     Again,
     /// A channel has reached the count that the stage waits for, a channel was closed, or a stop of
     /// the graph was requested.
@@ -35,13 +36,14 @@ pub(crate) enum Wake {
     Panic,
 }
 
-/// Maximum number of steps for which a stage delays the wake-up of another stage. A few batches of
-/// values are worth a thread switch. If the steps are slow, a larger number would make the other
-/// stage wait too long.
+/// Maximum number of steps for which a stage delays the wake-up of another stage. After so many
+/// steps, a few batches are ready for the other stage, which is enough to be worth a thread switch.
+/// If the steps are slow, a larger number would make the other stage wait too long.
 const HELD_STEPS_MAX: u32 = 8;
 
 thread_local! {
-    /// Wake-ups that the stages of this thread delay. Empty while no stage has a step to take.
+    /// Wake-ups that the stages of this thread delay. Empty while no stage of this thread has a
+    /// step to take.
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
     /// The stage whose step or destructor runs on this thread, with the id of its graph.
     static CURRENT: Cell<Option<(u64, StageId)>> = const { Cell::new(None) };
@@ -57,7 +59,8 @@ struct Held {
     steps: u32,
 }
 
-/// Counts a step of the stage `by`. Removes and returns the wake-ups that this stage must send now.
+/// Counts a step of the stage `by`, which is about to sleep if `rests` is true. Removes the
+/// wake-ups that this stage must send now, and returns the stages to wake.
 fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
     HELD.with_borrow_mut(|held| {
         let due = |held: &mut Held| {
@@ -114,8 +117,8 @@ impl Post {
         self.simulated.woken_from_elsewhere.swap(false, Relaxed)
     }
 
-    /// Records a wake-up of a stage by the calling thread, unless this is the thread of the
-    /// simulation.
+    /// Records that the calling thread has woken a stage. Does nothing if the calling thread runs
+    /// the simulation.
     pub(crate) fn note_thread(&self) {
         let home = self.simulated.home.get();
         if home.is_some_and(|home| *home != std::thread::current().id()) {
@@ -145,13 +148,15 @@ impl Post {
         self.graph
     }
 
-    /// Stores the connections between stages that follow from the declared channel ends.
+    /// Stores `wires`, the connections between stages. The connections follow from the channel ends
+    /// that the stages have declared.
     pub(crate) fn know(&self, wires: Wires) {
         *locked(&self.wires) = wires;
     }
 
-    /// Records that the stage `from` sends messages to the stage `to`, as discovered in a step of
-    /// `stage`. If this edge closes a cycle, `stage` fails after the step.
+    /// Records that the stage `from` sends messages to the stage `to`. This connection was
+    /// discovered in a step of `stage`. If the connection closes a cycle, `stage` fails after the
+    /// step.
     pub(crate) fn join(&self, stage: StageId, from: StageId, to: StageId) {
         let mut wires = locked(&self.wires);
         if let Some(cycle) = wires.cycle_by(from, to) {
@@ -176,7 +181,8 @@ impl Post {
         (*by == stage).then(|| words.clone())
     }
 
-    /// Sets the addresses of the stages at the start, and makes each stage take its first step.
+    /// Stores the addresses of the stages when the graph starts, and makes each stage take its
+    /// first step.
     pub(crate) fn open(&self, addresses: Vec<Address<Wake>>) {
         // The ballot first: a stage may stop the graph in its first step.
         self.ballot.open(addresses.len());

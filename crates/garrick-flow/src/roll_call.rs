@@ -61,7 +61,7 @@ impl Answers {
 pub(crate) struct RollCall {
     /// The answers to the latest call. Written by the stages, read by the caller.
     answers: Mutex<Answers>,
-    /// Condition variable that is notified of each answer.
+    /// Condition variable that is notified when an answer arrives.
     heard: Condvar,
     /// Lock that is held during a call, so that only one call runs at a time.
     calling: Mutex<()>,

@@ -1,9 +1,10 @@
 //! Finds cycles of stages. [`Wires`] is a directed graph with an edge from each sending stage to
 //! its receiving stage.
 //!
-//! Feedback channels are left out. The edges that are known at the start are searched once, in time
-//! proportional to the stages and channels ([Tarjan's components](Wires::components)). An edge that
-//! is discovered later is checked by a search that begins at its receiving stage.
+//! Feedback channels are left out. The edges that are known at the start are searched once
+//! ([Tarjan's components](Wires::components)), in time proportional to the number of stages and
+//! channels. An edge that is discovered later is checked by a search that begins at its receiving
+//! stage.
 
 use std::collections::VecDeque;
 
@@ -101,7 +102,8 @@ const NONE: usize = usize::MAX;
 /// Tarjan's search for strongly connected components. The search does not recurse, because a graph
 /// may be a chain of any length.
 struct Search {
-    /// Position of each stage in the order in which the search has found the stages, or [`NONE`].
+    /// For each stage, the number of stages that the search found before this stage. [`NONE`] for a
+    /// stage that the search has not found yet.
     found: Vec<usize>,
     /// For each stage, the smallest known value of `found` among the stages that are on the stack
     /// and can be reached from this stage.
@@ -110,8 +112,8 @@ struct Search {
     components: Vec<usize>,
     /// The stack: stages that the search has found, but that are not in a component yet.
     stack: Vec<usize>,
-    /// Path from the first stage to the current one. Each entry contains a stage and the number of
-    /// its edges that were followed.
+    /// Path from the first stage to the current one. Each entry contains a stage, and the number of
+    /// edges from this stage that the search has followed.
     path: Vec<(usize, usize)>,
     /// Number of stages that the search has found.
     count: usize,

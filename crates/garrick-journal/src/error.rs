@@ -58,7 +58,8 @@ pub enum JournalError {
         /// Description of what was found and what is expected.
         why: String,
     },
-    /// The content of a row differs from what was written. Its data may have been acknowledged.
+    /// The content of a row differs from what was written. The missing or wrong data may have been
+    /// acknowledged.
     DamagedRow {
         /// Name of the database.
         file: String,
@@ -93,7 +94,7 @@ pub enum JournalError {
     Event {
         /// Name of the journal.
         journal: String,
-        /// Number of the event.
+        /// Sequence number of the event, or of the event after which the state was saved.
         number: u64,
         /// Description of the error.
         why: String,

@@ -143,7 +143,7 @@ impl Flaw {
     }
 }
 
-/// The bytes of a frame's fields that were not read yet.
+/// The unread bytes of a frame's fields.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -17,7 +17,7 @@ const STATE_MAX: usize = 256 << 20;
 /// Checks the size of a state.
 ///
 /// # Errors
-/// Returns [`JournalError::TooLarge`] if it has more than 256 MiB.
+/// Returns [`JournalError::TooLarge`] if the state has more than 256 MiB.
 pub(crate) fn check_state(state: &[u8]) -> Result<(), JournalError> {
     if state.len() > STATE_MAX {
         return Err(JournalError::TooLarge {
@@ -29,7 +29,8 @@ pub(crate) fn check_state(state: &[u8]) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// The number of a journal in an open log. [`Log::start`](crate::Log::start) returns it.
+/// The number that identifies a journal in an open log. [`Log::start`](crate::Log::start) returns
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JournalId(pub(crate) u64);
 
@@ -40,14 +41,15 @@ impl JournalId {
         Self(number)
     }
 
-    /// Returns the number of the journal in the open log.
+    /// Returns the number that identifies the journal in the open log.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// Events that are appended together. After a crash, the log contains all of them or none.
+/// Events that are appended together. After a crash, the log contains either all events of a
+/// journal in the group, or none of them.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
     entries: Vec<Entry>,
@@ -71,8 +73,8 @@ impl Group {
         Self::default()
     }
 
-    /// Adds an event. The number of the event must be the one that the writer expects for the next
-    /// event of the journal.
+    /// Adds an event. The number of the event must be the next number of the journal. This method
+    /// does not check the number, but [`Log::append`](crate::Log::append) does.
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payload has more than 16 MiB.
@@ -124,7 +126,7 @@ impl Group {
     /// Checks the total size of all payloads. Used by implementations of [`Log`](crate::Log).
     ///
     /// # Errors
-    /// Returns [`JournalError::TooLarge`] if they have more than 256 MiB.
+    /// Returns [`JournalError::TooLarge`] if the payloads have more than 256 MiB.
     pub fn check_size(&self) -> Result<(), JournalError> {
         let bytes = self.bytes();
         if bytes > GROUP_MAX {

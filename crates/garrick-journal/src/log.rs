@@ -11,10 +11,10 @@ use crate::group::{Group, JournalId};
 /// Size of a group in bytes at which [`Log::read`] stops adding events.
 pub const READ_BYTES: usize = 256 << 10;
 
-/// The state of a journal after an event.
+/// The saved state of an entity after an event of its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Number of the event.
+    /// Sequence number of the event.
     pub number: u64,
     /// Type and version of the state.
     pub kind: EventKind,
@@ -25,12 +25,12 @@ pub struct Snapshot {
 /// The data with which reading a journal begins, as returned by [`Log::start`].
 #[derive(Debug)]
 pub struct Start {
-    /// Number of the journal in the open log.
+    /// Number that identifies the journal in the open log.
     pub journal: JournalId,
     /// Sequence number of the newest event of the journal, or 0 if there is none.
     pub newest: u64,
-    /// Number of the oldest event that can be read. If no event can be read, the number of the next
-    /// event.
+    /// Sequence number of the oldest event that can be read. If no event can be read, the number of
+    /// the next event.
     pub oldest: u64,
     /// Newest readable snapshot after which no event is missing. `oldest` is at most one more than
     /// the number of the snapshot. `None` if there is no such snapshot. In this case, `oldest` is
@@ -61,7 +61,8 @@ pub struct LogSample {
     pub bytes: u64,
     /// Number of compactions that have removed files.
     pub compactions: u64,
-    /// Number of bytes that compactions have copied because the events in them were still needed.
+    /// Number of bytes that compactions have copied. These bytes belong to events that were still
+    /// needed.
     pub copied: u64,
     /// Number of snapshots that were saved.
     pub saved: u64,
@@ -76,7 +77,7 @@ pub struct LogSample {
 }
 
 /// Implemented by stores of events, for example by [`SegmentLog`](crate::SegmentLog) in a mutex. A
-/// [`Journal`](crate::Journal) uses any of them.
+/// [`Journal`](crate::Journal) can use any of these stores.
 ///
 /// # Rules
 /// - The events of a journal have the numbers 1, 2, 3 and so on, also after a restart and after
@@ -85,18 +86,19 @@ pub struct LogSample {
 ///   name as long as the log is open. After the log was opened again, the number may differ.
 /// - When a method that stores something returns, the stored data are durable, and all later calls
 ///   see them.
-/// - The oldest event that can be read is the newer of two: the newest whole event
-///   ([`Event::is_whole`]), and the event after the older of the two newest snapshots. If there is
-///   neither, event 1 is the oldest event. Older events can never be read again, even after the log
-///   was opened again.
+/// - The oldest event that can be read is the newer of these two events: the newest whole event
+///   ([`Event::is_whole`]), and the event after the older of the two newest snapshots. If neither
+///   event exists, event 1 is the oldest event. Older events can never be read again, even after
+///   the log was opened again.
 /// - A call that returns an error changes nothing, except if the error is [`JournalError::Broken`].
 ///   A log returns `Broken` if it does not know what is durable, for example because a sync has
 ///   failed or a server has not answered. After that, all calls of [`Log::append`], [`Log::save`]
 ///   and [`Log::start`] return `Broken`, and [`Log::is_broken`] returns true. When the log is
 ///   opened again, each journal contains either all or none of its events in the group that was
 ///   being appended.
-/// - If a call of the log panics, the [`Journal`](crate::Journal) undoes the turns that it was
-///   writing, although it is unknown what was appended. So after a panic, the log must be broken.
+/// - If a call of the log panics, the [`Journal`](crate::Journal) undoes the turns whose events
+///   were being appended, although some of these events may be in the log. So after a panic, the
+///   log must be broken.
 ///
 /// All methods may wait for the disk or for a server.
 ///
@@ -129,9 +131,9 @@ pub trait Log: Send + Sync + 'static {
     /// [`READ_BYTES`]. Adds nothing if there is no such event or no such journal.
     ///
     /// # Errors
-    /// Returns [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if an event is not as it
-    /// was written, and any I/O error. In this case, `events` may contain the events before the
-    /// damaged one.
+    /// Returns [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if an event differs from
+    /// what was written, and any I/O error. After an error, `events` may contain the events before
+    /// the event that could not be read.
     fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError>;
 
     /// Appends the events of a group, and makes them durable. After a crash, the log contains
@@ -152,9 +154,10 @@ pub trait Log: Send + Sync + 'static {
     /// appended.
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError>;
 
-    /// Saves the state of a journal after the event with the number `number`, which is in the log.
-    /// Keeps the two newest snapshots, and removes the events up to the number of the older one.
-    /// If there is only one snapshot, all events stay. Does nothing if the journal does not exist.
+    /// Saves `state`, which is the state of a journal after the event with the number `number`.
+    /// Keeps the two newest snapshots, and removes the events that the older of them covers: all
+    /// events up to the number of the older snapshot. If there is only one snapshot, all events
+    /// stay. Does nothing if the journal does not exist.
     ///
     /// # Errors
     /// Returns [`JournalError::Conflict`] if there is no event with this number yet, or if there is

@@ -20,8 +20,9 @@ const SNAPSHOTS: usize = 2;
 /// last handle is dropped, the log is dropped.
 ///
 /// Several [`Journal`](crate::Journal)s can use one log, for example the journals of the nodes of a
-/// simulated cluster. A turn of an entity is then undone if an entity of the same name at another
-/// journal has appended events: see [`Entity::fenced`](crate::Entity::fenced).
+/// simulated cluster. Then entities of different journals can have the same name. If one of these
+/// entities has appended events that another one has not read, the next turn in which the other
+/// entity records events is undone: see [`Entity::fenced`](crate::Entity::fenced).
 ///
 /// # Examples
 /// ```
@@ -83,7 +84,8 @@ impl MemoryLog {
 }
 
 impl Stored {
-    /// Returns the number of the oldest event that can be read.
+    /// Returns the sequence number of the oldest event that can be read. If no event can be read,
+    /// returns the number of the next event.
     fn oldest(&self) -> u64 {
         self.events
             .front()
@@ -113,7 +115,7 @@ impl Store {
         self.journals.get_mut(usize::try_from(journal.get()).ok()?)
     }
 
-    /// Returns the journals of a group that are refused.
+    /// Returns the refused journals of a group.
     fn refused(&self, group: &Group) -> Vec<Refused> {
         let mut newest: HashMap<JournalId, Option<u64>> = HashMap::new();
         let mut refused = Vec::new();

@@ -103,8 +103,8 @@ fn labelled(name: &str, params: &Map<String, Value>, but: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// Creates a row with one round for each time in `cpu`, in nanoseconds. Each time is ten times
-    /// the time of an atomic addition.
+    /// Creates a row with one round for each time in `cpu`, in nanoseconds. In each round, an
+    /// atomic addition takes a tenth of the round's time.
     pub(crate) fn row(scenario: &str, contender: &str, cpu: &[f64]) -> Row {
         let of = |factor: f64| Summary::of(cpu.iter().map(|ns| factor * ns));
         Row {

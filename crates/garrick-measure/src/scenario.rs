@@ -134,7 +134,8 @@ impl Effort {
 pub(crate) enum Size {
     /// Largest number of operations that fits into the available time, up to a limit.
     Fitted {
-        /// Maximum number of operations, which limits the memory and the time that they take.
+        /// Maximum number of operations. This maximum limits the memory and the time that the
+        /// operations take.
         ops_max: u64,
     },
     /// A fixed number of operations, which the scenario sets.

@@ -95,7 +95,7 @@ pub(crate) fn ratio(of: f64, one: f64) -> f64 {
     if one > 0.0 { of / one } else { 0.0 }
 }
 
-/// Rounds a time in nanoseconds to thousandths, which are below any noise.
+/// Rounds a time in nanoseconds to three decimals. Any noise is larger than the rounding error.
 pub(crate) fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

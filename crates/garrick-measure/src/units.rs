@@ -18,7 +18,7 @@ pub fn times(from: f64, to: f64) -> String {
 }
 
 /// Formats a rate with three significant digits. A letter stands for thousands (K), millions (M) or
-/// billions (G), such as in `98.8 M`.
+/// billions (G), as in `98.8 M`.
 pub fn rate(per_second: f64) -> String {
     let (value, letter) = match per_second {
         rate if rate < 1e3 => (rate, ""),

@@ -19,8 +19,8 @@
 //! worker checks for work and parks again.
 //!
 //! **Outside of turns.** While the thread is in `park` or `poll`, it is not a worker. A message
-//! that code in the driver sends belongs to no turn. It is sent immediately, as from another
-//! thread, and so wakes the worker.
+//! that code in the driver sends belongs to no turn. Such a message is sent immediately, like a
+//! message from another thread, and so wakes the worker.
 
 use std::io;
 use std::task::Waker;

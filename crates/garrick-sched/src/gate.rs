@@ -6,9 +6,9 @@
 //!
 //! | a stranger sends | the sponsor begins to shut down |
 //! | --- | --- |
-//! | G1. takes the read lock; refused if the gate is closed | E1. takes the write lock and closes the gate |
+//! | G1. takes the read lock. Gives up if the gate is closed | E1. takes the write lock and closes the gate |
 //! | G2. pushes the message. If the push got the token (the right to notify), notifies the home | E2. sets DRAIN |
-//! | G3. unlocks | E3. the workers check if all is handled |
+//! | G3. unlocks | E3. the workers check if all messages are handled |
 //!
 //! If E1 comes before G1, the message is returned to its sender. If E1 comes after G3, E3 sees what
 //! G2 has pushed, and the message is handled. So every accepted message is handled, and no message
@@ -77,14 +77,14 @@ impl Gate {
         with_gates(|gates| gates.load(Relaxed) != 0)
     }
 
-    /// Counts this gate (which can refuse messages from other threads) as in use. Called for a
-    /// sponsor that is being started.
+    /// Counts this gate among the gates in use. A gate in use can refuse messages from other
+    /// threads. Called for a sponsor that is being started.
     pub(crate) fn begin(&self) {
         with_gates(|gates| gates.fetch_add(1, Relaxed));
     }
 
-    /// Closes the gate, and removes it from the count of gates in use. Called after the sponsor has
-    /// stopped.
+    /// Closes the gate, and no longer counts it among the gates in use. Called after the sponsor
+    /// has stopped.
     pub(crate) fn end(&self) {
         self.close();
         with_gates(|gates| gates.fetch_sub(1, Relaxed));

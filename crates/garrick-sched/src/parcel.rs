@@ -211,7 +211,7 @@ pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M
 /// envelope.
 ///
 /// # Safety
-/// The caller owns the place. It contains a message of type `M`, which is not read again.
+/// The caller owns the place. The place contains a message of type `M`, which is not read again.
 #[inline]
 pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
     // SAFETY: by contract; see `put` for the form.

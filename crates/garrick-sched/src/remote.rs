@@ -22,8 +22,8 @@ pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 /// worker with the same number.
 #[derive(Default)]
 pub(crate) struct Remote {
-    /// Cells about which other threads notify this worker, and the mark that shows if a thread runs
-    /// the worker.
+    /// Ready stack of the worker. Other threads push envelopes to the stack in order to notify the
+    /// worker. A mark in the stack shows if a thread runs the worker.
     pub(crate) ready: CachePadded<Ready>,
     /// The seat (state of a worker) to which this `Remote` belongs. Set when the sponsor of the
     /// worker is created, and removed when the number of the worker is released.
@@ -41,15 +41,15 @@ pub(crate) struct Remote {
     /// True if a push to the ready stack must wake a thread that checks for stuck workers, even
     /// though a thread runs this worker.
     is_unwatched: AtomicBool,
-    /// Number of further questions during which this worker is reserved for the threads of its
-    /// sponsor. The thread that asks one of these questions must not run the worker itself. After
-    /// these questions, a thread that asks may run the worker again.
+    /// Number of further questions for which only the threads of the sponsor may run this worker.
+    /// The thread that asks one of these questions must not run the worker itself. After these
+    /// questions, a thread that asks may run the worker again.
     spared: AtomicUsize,
-    /// The gate of this worker's cells, which can refuse messages from threads outside of the
-    /// sponsor. Null if there is none.
+    /// The gate of this worker's cells. Null if there is none. A gate can refuse messages from
+    /// threads outside of the sponsor.
     gate: AtomicPtr<Gate>,
-    /// The gate (which can refuse messages from other threads), if this `Remote` belongs to a gate
-    /// instead of a worker.
+    /// The gate, which can refuse messages from other threads. Used only if this `Remote` belongs
+    /// to a gate instead of a worker.
     own_gate: Gate,
 }
 
@@ -144,7 +144,8 @@ fn with_place<R>(number: u16, f: impl FnOnce(&AtomicPtr<Remote>) -> R) -> R {
     f(&REMOTES[usize::from(number)])
 }
 
-/// Calls `f` with the record of the free worker numbers, whose lock is held. `f` must not block.
+/// Calls `f` with the record of the free worker numbers. The lock of the record is held during the
+/// call, so `f` must not block.
 #[cfg(not(garrick_loom))]
 fn with_numbers<R>(f: impl FnOnce(&mut Numbers) -> R) -> R {
     f(&mut NUMBERS.lock().unwrap_or_else(PoisonError::into_inner))
@@ -263,14 +264,14 @@ impl Remote {
         &self.own_gate
     }
 
-    /// Sets the gate of this worker's cells, which can refuse messages from other threads.
+    /// Sets the gate of this worker's cells. A gate can refuse messages from other threads.
     pub(crate) fn set_gate(&self, gate: &'static Gate) {
         self.gate
             .store(std::ptr::from_ref(gate).cast_mut(), Relaxed);
     }
 
-    /// Returns the gate of this worker's cells, which can refuse messages from other threads, if
-    /// there is one.
+    /// Returns the gate of this worker's cells, if there is one. A gate can refuse messages from
+    /// other threads.
     pub(crate) fn gate(&self) -> Option<&'static Gate> {
         // SAFETY: set by `set_gate`, and never freed.
         unsafe { self.gate.load(Relaxed).as_ref() }
@@ -307,7 +308,7 @@ impl Remote {
         spared == 0
     }
 
-    /// Reserves this worker for the threads of its sponsor during the next `questions` questions. A
+    /// Lets only the threads of the sponsor run this worker for the next `questions` questions. A
     /// thread that asks one of these questions must not run the worker itself.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
@@ -319,9 +320,10 @@ impl Remote {
         crew.is_some_and(|crew| crew.is_this_thread())
     }
 
-    /// Pushes `carrier`, an envelope that notifies this worker of a cell, to the ready stack. If no
-    /// thread runs this worker, the result contains the right to run it, which the caller now owns.
-    /// `keeps` must be true if the caller will then run the worker itself.
+    /// Pushes `carrier` to the ready stack. `carrier` is an envelope that notifies this worker of a
+    /// cell. If no thread runs this worker, the caller now owns the right to run the worker, and
+    /// the result contains this right. `keeps` must be true if the caller will then run the worker
+    /// itself.
     ///
     /// # Safety
     /// The requirements of [`Ready::push`] apply.
@@ -353,8 +355,8 @@ impl Remote {
         }
     }
 
-    /// If no thread runs this worker, passes the right to run it (its seat) to an idle thread, and
-    /// returns true.
+    /// If no thread runs this worker, passes the worker's seat (the right to run the worker) to an
+    /// idle thread, and returns true.
     fn wake(&self) -> bool {
         let was_free = self.ready.sit();
         if was_free {
@@ -363,8 +365,8 @@ impl Remote {
         was_free
     }
 
-    /// Passes the right to run a worker to an idle thread, for at most `wanted` workers that no
-    /// thread runs.
+    /// Wakes an idle thread for each worker that no thread runs, but for at most `wanted` workers.
+    /// The thread gets the right to run the worker.
     pub(crate) fn wake_some(remotes: impl Iterator<Item = &'static Self>, wanted: usize) {
         // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees
         // what was written before this call, or this thread sees that nobody sits there.
@@ -375,7 +377,8 @@ impl Remote {
             .for_each(drop);
     }
 
-    /// Passes the right to run this worker (its seat), which the caller has, to an idle thread.
+    /// Passes this worker's seat (the right to run the worker) to an idle thread. The caller must
+    /// own the seat.
     #[cold]
     pub(crate) fn hand_over(&self) {
         let place = self.place();

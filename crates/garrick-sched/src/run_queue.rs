@@ -99,12 +99,12 @@ pub(crate) struct RunQueue {
     entries: AtomicPtr<Entry>,
     /// Capacity minus one. The capacity is a power of two.
     mask: AtomicUsize,
-    /// Sequence number of the oldest entry. A mask converts the numbers into indices.
+    /// Sequence number of the oldest entry. A mask converts sequence numbers into indices.
     head: AtomicUsize,
     /// Sequence number of the next entry to push.
     tail: AtomicUsize,
-    /// `head + capacity` at the last check. The ring certainly has room for entries with smaller
-    /// numbers.
+    /// `head + capacity` at the last check. The ring certainly has room for entries whose sequence
+    /// numbers are smaller than this value.
     room_end: Cell<usize>,
     /// Sequence number of the last turn that pushed an entry.
     turn: AtomicU64,
@@ -348,9 +348,9 @@ impl RunQueue {
     }
 
     /// Reads the next entry in the range `stood`. Returns `None` at the end of the range. If the
-    /// next entry is that of `runs`, the running cell, ends the range there and returns `None`.
-    /// Called by threads that do not run the worker. The worker must not take the entry during the
-    /// call.
+    /// next entry contains the running cell `runs`, ends the range before this entry and returns
+    /// `None`. Called by threads that do not run the worker. The worker must not take the entry
+    /// during the call.
     pub(crate) fn read_stood(&self, stood: &mut Stood, runs: *const Header) -> Option<Entry> {
         if stood.len() == 0 {
             return None;
@@ -369,8 +369,8 @@ impl RunQueue {
     }
 
     /// Removes the entries with sequence numbers below `next`, because other threads have taken
-    /// these entries. The worker may already have removed the newest of them, from the other end of
-    /// the ring.
+    /// these entries. The worker may already have removed the newest of these entries from the
+    /// other end of the ring.
     pub(crate) fn skip_to(&self, next: usize) {
         let (head, tail) = (self.head(), self.tail());
         let taken = next.wrapping_sub(head);

@@ -1,4 +1,4 @@
-//! The waker of a plain thread, which unparks the thread.
+//! The waker of a plain thread. The waker unparks the thread.
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};

@@ -37,8 +37,9 @@ pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 /// bytes fits into the first-level cache.
 const STEP_BYTES: usize = 8 * 1024;
 
-/// If the tag of a frame is wrong, this many sequence numbers below the expected one are tried, and
-/// as many above it. This search distinguishes a replayed or early frame from a forged one.
+/// Maximum distance between the expected sequence number and the other sequence numbers that are
+/// tried if the tag of a frame is wrong. This search distinguishes a replayed or early frame from a
+/// forged frame.
 const NEIGHBOURS: u64 = 256;
 
 /// The kind of a frame.
@@ -153,7 +154,7 @@ fn is_tag(hashed: &Tagger, sequence: u64, tag: &[u8]) -> bool {
 }
 
 /// Returns the reason why the tag of a frame is wrong: the frame was replayed, arrived too early,
-/// or was forged. The tag should belong to the sequence number `expected`.
+/// or was forged. `expected` is the sequence number that the frame should have.
 #[cold]
 fn diagnose(hashed: &Tagger, expected: u64, tag: &[u8]) -> Error {
     let earlier = (expected.saturating_sub(NEIGHBOURS)..expected).rev();

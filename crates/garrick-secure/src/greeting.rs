@@ -12,8 +12,8 @@
 //!
 //! Each proof covers the hellos of both sides, so an attacker cannot change the suite or a salt
 //! unnoticed. Each role has its own keys, so a message that is sent back to its sender is rejected.
-//! Each message has a fixed length, and the sides send in turn. So no buffer needs to hold more
-//! than one message.
+//! Each message has a fixed length, and the sides send their messages alternately. So no buffer
+//! needs to hold more than one message.
 
 use std::fmt;
 

@@ -40,8 +40,7 @@ pub(crate) struct Patience {
     /// Time at which the current timer expires. `None` if the timer has expired, or if no timer was
     /// set yet.
     rings: Option<Nanos>,
-    /// Number of timers that have been set so far, which is also the number of the most recent
-    /// timer.
+    /// Sequence number of the most recent timer. 0 if no timer was set yet.
     alarms: u64,
 }
 
@@ -84,9 +83,9 @@ impl Patience {
         self.waiting = None;
     }
 
-    /// Handles the expiry of the timer with the number `number`. Returns an error if the time limit
-    /// of the current wait has been reached. Otherwise returns a timer to set for this wait.
-    /// Returns `None` if no wait is in progress, or if the timer is not the most recent one.
+    /// Handles the expiry of the timer with the sequence number `number`. Returns an error if the
+    /// time limit of the current wait has been reached. Otherwise returns a timer to set for this
+    /// wait. Returns `None` if no wait is in progress, or if the timer is not the most recent one.
     pub(crate) fn ring(&mut self, number: u64, now: Nanos) -> Result<Option<Alarm>, Error> {
         if number != self.alarms {
             return Ok(None);

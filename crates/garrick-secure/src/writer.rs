@@ -11,7 +11,7 @@ use garrick_sched::{Place, Room};
 pub(crate) enum Write {
     Payload {
         payload: Bytes,
-        /// The place of the payload in the queue, which is freed when the payload is encrypted.
+        /// The payload's place in the queue. The place is freed when the payload is encrypted.
         place: Place,
         /// The reply to send when the transport has accepted the payload.
         written: Option<Reply<()>>,

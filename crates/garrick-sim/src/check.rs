@@ -85,7 +85,8 @@ impl<E: Debug> Setup for Result<(), E> {
     }
 }
 
-/// A check of a program in many simulated runs. [`Sim::check`] is the short form.
+/// A check of a program in many simulated runs. [`Sim::check`] runs a check with the default
+/// settings.
 ///
 /// # Examples
 /// Two tellers read a balance, add to it, and write it back. One of the two deposits may be lost:
@@ -245,8 +246,8 @@ impl Check {
         self
     }
 
-    /// Makes the check repeat a single run. `path` is the path of a file with the choices of this
-    /// run, which an earlier check has written.
+    /// Makes the check repeat a single run. `path` is the path of a file that an earlier check has
+    /// written. The file contains the choices of the run.
     #[must_use]
     pub fn replay(mut self, path: impl Into<PathBuf>) -> Self {
         self.moves = Some(path.into());
@@ -551,9 +552,9 @@ impl Runner<'_> {
         }
     }
 
-    /// Executes one or two runs that follow `moves`, and adds their numbers of steps to `steps`. If
-    /// each run breaks the property that `broken` names, returns the moves that were possible in
-    /// the first run.
+    /// Executes one or two runs that follow `moves`, and adds the number of steps of these runs to
+    /// `steps`. If each run breaks the property that `broken` names, returns the moves that were
+    /// possible in the first run.
     fn still_fails(
         &mut self,
         seed: u64,

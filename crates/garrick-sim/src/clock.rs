@@ -249,7 +249,8 @@ mod tests {
     use super::{Clock, Clocks, NodeClock};
     use crate::{Check, Sim};
 
-    /// Returns the clock of a node that is ahead by `ahead`, with a drift of `ppm`.
+    /// Returns the clock of a node. This clock is ahead of `clock` by `ahead`, and has a drift of
+    /// `ppm` parts per million.
     fn clock_of(clock: &Clock, ahead: Nanos, ppm: i32) -> NodeClock {
         let mut clocks = Clocks::new(clock.clone(), 7);
         let ahead = Duration::from_nanos(ahead);

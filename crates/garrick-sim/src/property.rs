@@ -200,8 +200,8 @@ impl Awaited {
     }
 }
 
-/// Returns an error that names the property `awaited`, which has not become true, and that contains
-/// the explanation from `why`. Returns `Ok` if `awaited` is `None`.
+/// Returns the error for the property `awaited`, which has not become true. `why` returns the
+/// explanation for the error. Returns `Ok` if `awaited` is `None`.
 fn never_true(
     awaited: Option<&Awaited>,
     why: impl FnOnce(&Awaited) -> String,
@@ -240,8 +240,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns properties whose time limits begin at 100 ns, one with each of the limits `within`,
-    /// and a flag that makes all of them true.
+    /// Returns one property for each of the time limits `within`, and a flag that makes all these
+    /// properties true. All time limits begin at 100 ns.
     fn limited(within: &[u64]) -> (Properties, Rc<Cell<bool>>) {
         let mut properties = Properties::default();
         let is_true = Rc::new(Cell::new(false));

@@ -63,7 +63,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// A broken property, and the shortest run that was found in which it is broken.
+/// A broken property, and the shortest run known to break this property.
 #[derive(Debug)]
 pub struct Failed {
     pub(crate) name: String,

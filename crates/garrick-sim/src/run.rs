@@ -115,7 +115,7 @@ pub(crate) struct Outcome {
     pub(crate) moves: Vec<Move>,
     /// Length of `moves` when the followed list ended, or when the faults ceased.
     pub(crate) before_calm: usize,
-    /// True if messages have times.
+    /// True if each message has a time at which it arrives.
     pub(crate) has_times: bool,
     /// Hash of all choices, facts and results. Two runs with the same hash are almost certainly
     /// equal.

@@ -161,8 +161,8 @@ impl Sim {
         node
     }
 
-    /// Opens the node `name`, and calls `start`, which spawns its actors. Calls `start` again each
-    /// time that the node starts after a crash.
+    /// Opens the node `name`, and calls `start`, which must spawn the actors of the node. Calls
+    /// `start` again each time that the node starts after a crash.
     ///
     /// # Panics
     /// Panics if the node exists.

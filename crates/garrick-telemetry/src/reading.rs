@@ -259,16 +259,16 @@ pub struct SponsorReading {
     pub idle_nanos: Option<u64>,
     /// Total number of turns that the workers have run.
     pub turns: u64,
-    /// Total number of actors with waiting messages that workers gave to other workers, or to the
-    /// queue that all workers share.
+    /// Total number of times that a worker gave an actor with waiting messages to another worker,
+    /// or to the queue that all workers share.
     pub published: u64,
-    /// Total number of actors with waiting messages that workers got from other workers, or from
-    /// the queue that all workers share.
+    /// Total number of times that a worker got an actor with waiting messages from another worker,
+    /// or from the queue that all workers share.
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
-    /// Total number of turns that a worker ran in place of another worker, because that worker was
-    /// in a long turn.
+    /// Total number of turns that a worker ran in place of another worker, because the other worker
+    /// was in a long turn.
     pub rescues: u64,
     /// Number of actors that are ready to run now. `None` if it is unknown.
     pub ready: Option<u64>,
@@ -312,7 +312,7 @@ pub struct JournalReading {
     pub event_bytes: u64,
     /// Total number of groups of turns that could not be written.
     pub failed_groups: u64,
-    /// Number of groups of turns whose writes have failed since the last successful write.
+    /// Number of groups of turns that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,

@@ -289,8 +289,7 @@ pub struct Node {
     /// Number of actors of the group that failed in the window and were not restarted.
     #[serde(default)]
     pub lost: u64,
-    /// Number of times that the most often restarted actor of the group was restarted in the
-    /// window.
+    /// Largest number of restarts that a single actor of the group had in the window.
     #[serde(default)]
     pub restarts_of_one: u64,
     /// Short name of the node in the labels of metrics. The label is unique among all nodes with
@@ -322,7 +321,8 @@ pub struct MessageStatus {
     pub name: String,
     /// Total number of turns that have handled messages of this kind.
     pub turns: u64,
-    /// Average number of turns per second that handled messages of this kind, over the window.
+    /// Average rate of turns that handled messages of this kind, in turns per second over the
+    /// window.
     pub rate: f64,
     /// Total duration of the turns that have handled messages of this kind, in seconds.
     pub busy_seconds: f64,
@@ -368,7 +368,7 @@ pub struct Edge {
     pub fill_p80: f64,
     /// Filled share of the channel's capacity, from 0 to 1: the 95th percentile over the window.
     pub fill_p95: f64,
-    /// Average number of messages per second that the receiver took over the window.
+    /// Average rate at which the receiver took messages, in messages per second over the window.
     pub rate: f64,
     /// Total number of messages that the receiver has taken.
     pub total: u64,
@@ -416,16 +416,16 @@ pub struct SponsorStatus {
     pub turns: u64,
     /// Average number of turns per second over the window, for all worker threads together.
     pub turn_rate: f64,
-    /// Total number of actors with waiting messages that workers gave to other workers, or to the
-    /// queue that all workers share.
+    /// Total number of times that a worker gave an actor with waiting messages to another worker,
+    /// or to the queue that all workers share.
     pub published: u64,
-    /// Total number of actors with waiting messages that workers got from other workers, or from
-    /// the queue that all workers share.
+    /// Total number of times that a worker got an actor with waiting messages from another worker,
+    /// or from the queue that all workers share.
     pub claimed: u64,
     /// Total number of times that a worker thread went to sleep.
     pub parks: u64,
-    /// Total number of turns that a worker ran in place of another worker, because that worker was
-    /// in a long turn.
+    /// Total number of turns that a worker ran in place of another worker, because the other worker
+    /// was in a long turn.
     #[serde(default)]
     pub rescues: u64,
     /// Number of actors that are ready to run now. `None` if it is unknown.
@@ -524,7 +524,7 @@ pub struct JournalStatus {
     /// Total number of groups of turns that could not be written. The turns of these groups were
     /// undone.
     pub failed_groups: u64,
-    /// Number of groups of turns whose writes have failed since the last successful write.
+    /// Number of groups of turns that could not be written since the last successful write.
     pub failing_groups: u64,
     /// Number of turns that wait until their events are durable.
     pub waiting_turns: u64,

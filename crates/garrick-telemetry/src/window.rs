@@ -18,7 +18,8 @@ use std::collections::VecDeque;
 /// Nanoseconds since the start of the telemetry.
 pub(crate) type Nanos = u64;
 
-/// Maximum number of points in a window. If samples are taken more often, some of them are skipped.
+/// Maximum number of points in a window. If there are more samples in a window, some of the samples
+/// are skipped.
 const POINTS_MAX: u64 = 1024;
 
 /// Length of a window, and the minimum time between two of its points.

@@ -13,9 +13,10 @@ pub fn setting<T: FromStr>(variable: &str) -> Option<T> {
     env::var(variable).ok().map(|text| parsed(variable, &text))
 }
 
-/// Returns the number of seeds with which a test runs a simulation: the number in an environment
-/// variable, if the variable is set. Otherwise `seeds` in a build without debug assertions, and a
-/// twentieth of `seeds`, but at least 2, in a build with them.
+/// Returns the number of seeds with which a test runs a simulation. If the environment variable
+/// `variable` is set, returns the number in this variable. Otherwise returns `seeds` in a build
+/// without debug assertions. In a build with debug assertions, returns a twentieth of `seeds`, but
+/// at least 2.
 ///
 /// A simulation takes 10 to 20 times as long in an unoptimized build. So the step `simulations` of
 /// `cargo xtask ci` runs the optimized programs of all tests that call this function.

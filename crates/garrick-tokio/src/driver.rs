@@ -7,8 +7,8 @@
 //! worker runs the driver once without waiting. Tasks that actors have spawned with `tokio::spawn`
 //! run while the worker sleeps or checks for events.
 //!
-//! A token is a permit of [`Notify`]. If a permit was given before the worker begins to sleep, the
-//! sleep ends at once. A permit that is left over from earlier makes the worker wake up once
+//! A token is a permit of [`Notify`]. If another thread gives a permit before the worker begins to
+//! sleep, the sleep ends at once. An unused permit from an earlier time wakes the worker once
 //! without need, which does no harm. If code inside the driver wakes an actor, this code runs on
 //! the worker's own thread. So tokio need not write to a file descriptor to wake the worker, and
 //! the sleep ends after the available events have been dispatched.
@@ -129,13 +129,15 @@ impl Wake for Token {
     }
 }
 
-/// The tokio driver in which one worker sleeps. The module documentation describes it.
+/// The tokio driver in which one worker sleeps. The documentation of this module describes the
+/// driver.
 #[derive(Debug)]
 struct TokioDriver {
     runtime: Inside,
     /// Timer that wakes the worker when the timeout of its sleep expires.
     alarm: Alarm,
-    /// The token that wakes the worker. Any thread can give it, and only the worker takes it.
+    /// The handle through which other threads wake the worker. Any thread can give the worker a
+    /// token through this handle. Only the worker takes tokens.
     token: Arc<Token>,
 }
 

@@ -30,9 +30,9 @@ pub(crate) enum Word {
     },
 }
 
-/// Passes a snapshot of a process to `tell` every `interval`, the history once for each connection,
-/// and a notification of each loss of the connection. Stops when `tell` returns false. Blocks
-/// during reads from the network, and between two attempts to connect.
+/// Calls `tell` with a snapshot of a process every `interval`, with the history once for each
+/// connection, and with a notification whenever the connection is lost. Stops when `tell` returns
+/// false. Blocks during reads from the network, and between two attempts to connect.
 pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word) -> bool) {
     let mut wait = WAIT_MIN;
     loop {

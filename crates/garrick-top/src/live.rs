@@ -68,8 +68,8 @@ pub(crate) fn run(client: Client, interval: Duration) -> Result<()> {
     show(&mut screen.0, &mut state, &news, Theme::wanted())
 }
 
-/// Starts a thread that runs `run`, which sends events through `told`. When `run` returns or
-/// panics, the thread sends the reason for its end.
+/// Starts a thread that calls `run`. The function `run` sends events through `told`. When `run`
+/// returns or panics, the thread sends the reason for its end.
 fn start(
     name: &'static str,
     told: SyncSender<News>,

@@ -83,9 +83,9 @@ impl Tab {
     }
 
     /// Returns the index of the column by which the rows are sorted by default, largest values
-    /// first. The column shows the load of stages, actors, sponsors, journals and links, the fill
-    /// of channels, or the number of entities. Returns `None` for alerts, metrics and members,
-    /// because their rows are not sorted by default.
+    /// first. The column shows the load of a stage, a group of actors, a sponsor, a journal or a
+    /// link, the fill of a channel, or the number of running entities of a kind. Returns `None` for
+    /// alerts, metrics and members, because their rows are not sorted by default.
     pub(crate) fn load_column(self) -> Option<usize> {
         let title = match self {
             Self::Nodes => "BUSY",

@@ -1,8 +1,9 @@
 //! Writes values to a buffer.
 //!
 //! The buffer is longer than the written part of the message: it ends with zeros, which are
-//! overwritten later. So the encoder can always copy a fixed number of bytes, even if the value to
-//! be written has fewer bytes. Such a copy needs a single bounds check and no function call.
+//! overwritten or removed later. So the encoder can always copy a fixed number of bytes, even if
+//! the value to be written has fewer bytes. Such a copy needs a single bounds check and no function
+//! call.
 //!
 //! ```text
 //!   | before | written | zeros |

@@ -7,8 +7,9 @@ use crate::shape::Shape;
 
 /// An error of encoding or decoding.
 ///
-/// The text states what is wrong, where it is, and what is allowed. It contains numbers of fields
-/// and variants, lengths, and names of types and fields, but never the value of a field.
+/// The text states what is wrong, where the error is, and what is allowed. The text can contain
+/// field numbers, variant numbers, lengths, and the names of types and fields, but never the value
+/// of a field.
 ///
 /// # Examples
 /// ```
@@ -35,8 +36,9 @@ struct Inner {
     reason: Reason,
     /// Position of the byte at which the error was found.
     at: usize,
-    /// Types and fields in which the error occurred, outermost last. For a whole message, the name
-    /// of the field is empty.
+    /// Path to the error, outermost type last. Each entry contains the name of a type, and the name
+    /// of the field with the error. The name of the field is empty if the error is not in a known
+    /// field.
     path: Vec<(&'static str, &'static str)>,
 }
 
@@ -81,9 +83,9 @@ pub enum Reason {
         /// The shape of the field in the message.
         found: Shape,
     },
-    /// A field has a number that no field can have.
+    /// The message contains a field number that is out of bounds.
     FieldNumber {
-        /// The number that no field can have.
+        /// The field number that is out of bounds.
         number: u64,
     },
     /// A field occurs twice, or comes after a field with a larger number.
@@ -161,8 +163,9 @@ impl WireError {
         self.0.at
     }
 
-    /// Returns the types and fields in which the error occurred, outermost first. For a whole
-    /// message, the name of the field is empty.
+    /// Returns the path to the error, outermost type first. Each item contains the name of a type,
+    /// and the name of the field with the error. The name of the field is empty if the error is not
+    /// in a known field.
     pub fn path(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.0.path.iter().rev().copied()
     }

@@ -149,8 +149,8 @@ const fn hash(bytes: &[u8]) -> [u8; 8] {
     [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]]
 }
 
-/// Returns the byte at `index` of the input of SHA-256 with its padding, but without the length at
-/// the end.
+/// Returns the byte at `index` of the padded input of SHA-256. The bytes of the length, which end
+/// the padding, are 0 in this function.
 const fn padded(bytes: &[u8], index: usize) -> u32 {
     if index < bytes.len() {
         bytes[index] as u32

@@ -122,7 +122,8 @@ pub trait Wire<C: ?Sized = ()>: Sized {
     #[doc(hidden)]
     const FIELD_SHAPE: Shape = Self::SHAPE;
 
-    /// True if a missing field of this type has a value, such as `None`.
+    /// True if a field of this type may be missing in a message. A missing field gets a default
+    /// value, such as `None`.
     #[doc(hidden)]
     const OPTIONAL: bool = false;
 

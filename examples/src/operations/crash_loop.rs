@@ -16,7 +16,7 @@ use super::seen;
 /// Time between two purchases.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Shortest and longest delay of a restart.
+/// Minimum and maximum delay before a restart.
 const BACKOFF: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
 /// Maximum number of purchases that wait for the payment. Further purchases are dropped.
@@ -26,7 +26,7 @@ const PURCHASES_MAX: usize = 100;
 #[derive(Debug, Clone, Copy)]
 struct Purchase(u64);
 
-/// Error of a payment.
+/// Error of a payment: the certificate of the bank has expired.
 #[derive(Debug)]
 struct Expired;
 

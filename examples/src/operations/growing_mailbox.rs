@@ -1,4 +1,5 @@
-//! A website whose pages send 5,000 records per second to an actor that can write 1,000.
+//! A website whose pages send 5,000 records per second to an actor that can write only 1,000
+//! records per second.
 
 use std::error::Error;
 use std::thread;

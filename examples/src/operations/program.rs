@@ -26,7 +26,7 @@ impl fmt::Debug for Program {
     }
 }
 
-/// A thread that plays the clients of a program. The thread ends on drop.
+/// A thread that plays the clients of a program. Dropping this value ends the thread.
 pub(super) struct Clients {
     /// Channel that is closed to end the thread.
     stop: Option<Sender<()>>,

@@ -1,9 +1,9 @@
 //! The equivalent server with plain tokio tasks and channels, for comparison. Each session, each
 //! room and the lobby is a task.
 //!
-//! The server has the same protocol and the same limits, and its sessions write through the same
-//! `Wire`. Features that are built into actors are written by hand: a `Place` reports a panic of
-//! its session to the room, and the lobby counts the sessions.
+//! The server has the same protocol and the same limits as the server of actors. The sessions of
+//! both servers write through a `Wire`. Features that are built into actors are written by hand: a
+//! `Place` reports a panic of its session to the room, and the lobby counts the sessions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! The parts that both servers share: names, limits, and a websocket to which a session writes
 //! without waiting.
 //!
-//! A session receives lines from its room and frames from its client, and must not wait for only
-//! one of them. So lines for the client are put into a backlog. While [`Wire::hear`] waits for the
+//! A session receives lines from its room and frames from its client, and must wait for both at the
+//! same time. So lines for the client are put into a backlog. While [`Wire::hear`] waits for the
 //! client's next line, it writes as much of the backlog as the client takes. If a client does not
 //! read, its backlog grows. When it contains [`BACKLOG_MAX`] lines, the session ends.
 //!
@@ -32,8 +32,8 @@ pub(crate) const BACKLOG_MAX: usize = 256;
 pub(crate) const NAME_CHARS_MAX: usize = 32;
 /// Maximum number of rooms at the same time.
 pub(crate) const ROOMS_MAX: usize = 10_000;
-/// Maximum time in which a client can still receive lines, and the reason for the end of its
-/// session.
+/// Maximum time for a client to receive the last lines that were sent to it, and then the reason
+/// for the end of its session.
 const GRACE: Duration = Duration::from_secs(10);
 /// Size of each session's read buffer. The default of tungstenite is 128 KiB. The buffer grows for
 /// longer messages.

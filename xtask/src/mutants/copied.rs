@@ -1,4 +1,4 @@
-//! A copy of a part of the workspace that contains all mutants, so that one build is enough for all
+//! A copy of a part of the workspace. The copy contains all mutants, so one build is enough for all
 //! of them.
 
 use std::collections::HashSet;
@@ -14,13 +14,13 @@ use crate::workspace::Workspace;
 /// Environment variable with the number of the active mutant.
 pub(super) const VARIABLE: &str = "GARRICK_MUTANT";
 
-/// Package to which the module is added that tells all mutants whether they are active.
+/// Package that gets an additional module, by which each mutant finds out if it is active.
 const ASKED: &str = "garrick-core";
 
 /// Package that the tests need too. It is copied without mutants.
 const KIT: &str = "garrick-testkit";
 
-/// Source of the module that tells all mutants whether they are active.
+/// Source of the module by which each mutant finds out if it is active.
 const MODULE: &str = r#"//! The active mutant.
 use std::sync::OnceLock;
 
@@ -113,8 +113,8 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Removes files that an earlier run has written and this run has not, because cargo would find
-    /// obsolete tests in them.
+    /// Removes the files that an earlier run has written but this run has not written. Cargo would
+    /// find obsolete tests in these files.
     fn remove_others(&self, folder: &Path) -> Result<()> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;

@@ -13,8 +13,8 @@ use super::programs::{Programs, Trial};
 use crate::parallel::in_parallel;
 use crate::process::{Ended, Job};
 
-/// Bounds on preemptions, in this order. A mutant that survives with the first bound is run with
-/// the next one.
+/// Bounds on preemptions, in the order in which they are tried. A mutant that survives with the
+/// first bound is run with the next one.
 pub(super) const PREEMPTIONS: &[u32] = &[2, 3];
 
 /// Number of further runs of a test program that has failed. The mutant is killed if one of these
@@ -28,9 +28,9 @@ const ENDLESS: &str = "Model exceeded maximum number of branches";
 /// Time limit of a quick model. Slower models run after the tests.
 const QUICK: Duration = Duration::from_secs(5);
 
-/// Multiple of a model's time without a mutant. A model with a mutant counts as hanging if it takes
-/// longer than that. It may take longer than without a mutant, because it may have more orders to
-/// try.
+/// Time limit of a trial with a mutant, as a multiple of the time of the same trial without a
+/// mutant. A trial that exceeds the limit counts as hanging. A model may take longer with a mutant,
+/// because it may have more orders to try.
 const TIMES_THE_BASELINE: u32 = 3;
 
 /// The result of running a mutant.
@@ -40,7 +40,8 @@ pub(super) enum Fate {
     Killed {
         by: String,
         seconds: f64,
-        /// Bound on preemptions, for a model.
+        /// Bound on preemptions if a model has killed the mutant. `None` if a test has killed the
+        /// mutant.
         preemptions: Option<u32>,
         hung: bool,
     },
@@ -69,8 +70,7 @@ pub(super) struct Judge<'a> {
 type Baseline = HashMap<Trial, Option<Duration>>;
 
 impl Judge<'_> {
-    /// Runs all `mutants`. Returns for each of them whether it was killed or has survived, in the
-    /// same order.
+    /// Runs all `mutants`. Returns the fate of each mutant, in the order of `mutants`.
     pub(super) fn judge(&self, mutants: &[&Mutant]) -> Result<Vec<Fate>> {
         fs::create_dir_all(&self.logs)?;
         let mut fates: Vec<Option<Fate>> = vec![None; mutants.len()];
@@ -107,7 +107,8 @@ impl Judge<'_> {
         Ok(fates.into_iter().flatten().collect())
     }
 
-    /// Runs all trials without a mutant. All of them must pass.
+    /// Runs all trials without a mutant. Returns the time of each trial, or `None` for a model that
+    /// hangs. Returns an error if a trial fails, or if a test hangs.
     fn baseline(
         &self,
         mutants: &[(usize, &Mutant, Vec<Trial>)],

@@ -79,8 +79,8 @@ pub(crate) struct Options {
     write_docs: bool,
 }
 
-/// Runs the command. The exit code is a failure if a mutant survives without a reason, or if a
-/// mutant is killed although there is a reason for its survival.
+/// Runs the command. Returns the exit code for failure if a mutant survives without a reason, or if
+/// a mutant is killed although there is a reason for its survival.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let start = Instant::now();
     let plan = match Plan::load(workspace) {

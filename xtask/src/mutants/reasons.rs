@@ -232,8 +232,8 @@ const THREE_WORKERS: Reason = Reason::NotModelled(
      `runtime/sponsor/README.md` (the end) replaces the model",
 );
 
-/// Reason for mutants of the places in bounded mailboxes. Not only the orderings protect these
-/// places.
+/// Reason for mutants of the places in bounded mailboxes. On x86-64, other instructions also order
+/// the accesses to these places.
 const ROOM: Reason = Reason::NotModelled(
     "models use a fence instead of SeqCst, and this fence also orders relaxed accesses. On x86-64, \
      the locked instructions between the accesses (the unlock of the queue, the subtraction) are \

@@ -34,7 +34,8 @@ pub(super) struct Site {
     pub(super) strength: Strength,
     /// Byte range of the ordering, with its path, such as `Ordering::Acquire`.
     pub(super) ordering: Range<usize>,
-    /// Byte range of the whole call with its path, which is needed to omit a fence.
+    /// Byte range of the whole call, including the path of the function. A mutant that omits a
+    /// fence replaces this range.
     pub(super) call: Range<usize>,
 }
 
@@ -71,7 +72,8 @@ struct Call {
 }
 
 impl Finder<'_> {
-    /// Visits the tokens of `function`. They are the arguments of `call`, if there is one.
+    /// Visits `tokens`, which are in the function `function`. If there is a `call`, the tokens are
+    /// its arguments.
     fn walk(&mut self, tokens: &TokenStream, function: &str, call: Option<&Call>) {
         let trees = trees(tokens);
         let (mut index, mut orderings) = (0, 0);

@@ -1,6 +1,6 @@
 //! The weaker orderings of each memory ordering.
 
-/// An ordering that can be weakened. `Relaxed` is the weakest ordering, and cannot.
+/// An ordering that can be weakened. `Relaxed` is the weakest ordering, and cannot be weakened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
     Acquire,
@@ -48,8 +48,9 @@ impl Strength {
         }
     }
 
-    /// Returns all orderings that are weaker by one step, and also the weakest one if loom cannot
-    /// distinguish the first step.
+    /// Returns all orderings that are weaker by one step. For `SeqCst`, also returns the weakest
+    /// possibility, because loom may not distinguish `SeqCst` from the ordering that is one step
+    /// weaker.
     pub(super) fn weaker(self, access: Access) -> &'static [&'static str] {
         match (self, access) {
             (Self::Acquire | Self::Release, Access::Fence) | (_, Access::FenceForLoom) => &[NONE],
@@ -64,7 +65,7 @@ impl Strength {
 }
 
 /// Returns the name and the access of ordering number `nth` (from 0) among the arguments of
-/// `operation`. Returns `None` if that is not an atomic operation, or has fewer orderings.
+/// `operation`. Returns `None` if `operation` is not an atomic operation, or has fewer orderings.
 pub(super) fn operation(operation: &str, nth: usize) -> Option<(String, Access)> {
     let access = match (operation, nth) {
         ("load", 0) => Access::Load,

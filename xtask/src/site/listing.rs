@@ -29,8 +29,8 @@ pub(super) fn folder(path: &Path, files: &[String]) -> String {
     page(path, &list)
 }
 
-/// Returns the names of the files in a folder and in its subfolders, relative to it and sorted.
-/// Omits files that are not text.
+/// Returns the sorted names of the files in a folder and in its subfolders, relative to this
+/// folder. Omits files that are not text.
 pub(super) fn files(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = fs::read_dir(folder).with_context(|| format!("cannot list {folder:?}"))?;

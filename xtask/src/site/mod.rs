@@ -30,8 +30,9 @@ use anyhow::{Result, bail};
 use crate::process::Job;
 use crate::workspace::Workspace;
 
-/// Folders of the site and of the input of mdBook, in the target folder.
+/// Folder of the site, in the target folder.
 const SITE: &str = "site";
+/// Folder of the input of mdBook, in the target folder.
 const SOURCE: &str = "site-source";
 
 /// Folder of the reference in the site.

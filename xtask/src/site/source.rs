@@ -87,7 +87,7 @@ pub(super) fn write(workspace: &Workspace, folder: &Path, site: &Path) -> Result
 }
 
 impl Source<'_> {
-    /// Writes a page with adapted links, and remembers the files to which it links.
+    /// Writes a page with adapted links, and remembers the files to which the page links.
     fn write_chapter(&mut self, page: &Path, title: &str) -> Result<()> {
         let path = self.root.join(page);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path:?}"))?;

@@ -1,6 +1,6 @@
 //! Steps that call external tools: `cargo-deny` for licenses and duplicates of dependencies,
-//! `cargo-semver-checks` for changes that break users, and `cargo-fuzz`. The first two take minutes
-//! to install.
+//! `cargo-semver-checks` for changes that break the code of users, and `cargo-fuzz`. The first two
+//! take minutes to install.
 
 use std::fs;
 use std::path::Path;
@@ -12,9 +12,11 @@ use crate::process::{Ended, Job};
 use crate::tools;
 use crate::workspace::{Package, Workspace};
 
-/// The tools, with their versions.
+/// Name and version of the tool that checks dependencies.
 const DENY: (&str, &str) = ("cargo-deny", "0.20.2");
+/// Name and version of the tool that finds breaking changes.
 const SEMVER: (&str, &str) = ("cargo-semver-checks", "0.51.0");
+/// Name and version of the tool that runs fuzzers.
 const FUZZ: (&str, &str) = ("cargo-fuzz", "0.13.2");
 
 /// Fuzz targets: the folder of the crate, the name, and the maximum length of an input in bytes.
@@ -87,8 +89,8 @@ pub(crate) struct SemverOptions {
     packages: Vec<String>,
 }
 
-/// Compares the public libraries with those of the last release, and fails if a change breaks users
-/// although the new version number does not announce this.
+/// Compares the public libraries with those of the last release, and fails if a change breaks the
+/// code of users although the new version number does not announce such a change.
 pub(crate) fn semver(workspace: &Workspace, options: &SemverOptions) -> Result<()> {
     let Some(against) = baseline(options)? else {
         println!(

@@ -87,8 +87,9 @@ fn features(workspace: &Workspace) -> String {
     all.join(",")
 }
 
-/// Checks the code of the features in `WITHOUT`, and runs each of their scenarios briefly. Runs the
-/// comparison of simulations with madsim, which needs a flag of the compiler for all crates.
+/// Checks the code of the features in `WITHOUT`, and runs each of their scenarios briefly. Also
+/// runs the test that compares Garrick's simulation with other libraries. The flag `--cfg madsim`,
+/// with which all crates are built for this test, includes madsim in the comparison.
 pub(super) fn rivals(workspace: &Workspace) -> Result<String> {
     let features = ["-p", "garrick-rivals", "--features", "steady"];
     Job::cargo(&["clippy", "--all-targets"])

@@ -49,8 +49,8 @@ fn selections(package: &Package) -> Vec<Vec<String>> {
     all
 }
 
-/// Builds the public crates with the oldest versions of their dependencies that the manifests
-/// allow. A manifest that allows too old a version fails here.
+/// Builds the public crates with the oldest dependency versions that the manifests allow. The build
+/// fails if a manifest allows a version that is too old.
 pub(super) fn minimal(workspace: &Workspace) -> Result<String> {
     let copy = workspace.target.join("minimal");
     copy_sources(workspace, &copy)?;

@@ -32,7 +32,8 @@ const FILES: &[&str] = &[
 /// Files that a package must contain.
 const NEEDED: &[&str] = &["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// Features of the facade in the project outside of the repository. They enable all its crates.
+/// Features of the facade that the project outside of the repository enables. Together they enable
+/// all crates of the facade.
 const FEATURES: &str = r#"["cluster", "journal", "metrics", "otel", "secure", "sim", "telemetry", "tokio", "traces", "wire"]"#;
 
 /// Parts of Garrick that the programs of the README must use. A program that contains the text next

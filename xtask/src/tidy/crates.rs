@@ -52,8 +52,8 @@ const KIT: &str = "garrick-testkit";
 /// of the macros compile code that depends on it.
 const MACROS: (&str, &str) = ("garrick-macros", "garrick");
 
-/// Checks the dependencies of every member. `read` returns the text of a manifest, in which the
-/// line is found.
+/// Checks the dependencies of every member. `read` returns the text of a manifest. In this text,
+/// the check finds the line of a forbidden dependency.
 pub(crate) fn check(workspace: &Workspace, read: &super::tree::Read<'_>) -> Vec<Violation> {
     workspace
         .packages

@@ -88,8 +88,8 @@ fn check_document(document: &Path, crates: &[&str], read: &Read<'_>) -> Vec<Viol
         .collect()
 }
 
-/// Returns true if the text contains the crate's name or its folder. The backquotes distinguish
-/// `garrick` from `garrick-core`.
+/// Returns true if the text contains the crate's name or its folder in backquotes. Because of the
+/// backquotes, `garrick-core` does not count as `garrick`.
 fn mentions(text: &str, name: &str) -> bool {
     text.contains(&format!("`{name}`")) || text.contains(&format!("`crates/{name}`"))
 }

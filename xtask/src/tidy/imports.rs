@@ -1,5 +1,5 @@
-//! Rules: atomics are imported through the module that can replace them by loom's, and a crate root
-//! lists its exports.
+//! Rules: atomics are imported through the module that can replace them by the atomics of loom, and
+//! a crate root lists its exports.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;

@@ -21,8 +21,9 @@ const UNORDERED: &[&str] = &[
     "hash_table",
 ];
 
-/// Modules that may use one of these collections. The module states the reason: the collection
-/// contains plain data, which is sorted before iteration.
+/// Exceptions. Each entry consists of a package, a module, and a collection that the module may
+/// use. The module states the reason: the collection contains plain data, which is sorted before
+/// iteration.
 const SORTED: &[(&str, &str, &str)] = &[("garrick-actor", "ask::waits", "HashTable")];
 
 /// Reports collections without a fixed order in one file. Test code is exempt, because its only

@@ -36,8 +36,9 @@ const WIDTH: f64 = 760.0;
 const LEFT: f64 = 110.0;
 /// Space for the figure to the right of the longest bar.
 const RIGHT: f64 = 90.0;
-/// Height of a bar and of the gap below it.
+/// Height of a bar.
 const BAR: f64 = 14.0;
+/// Height of the gap below a bar.
 const GAP: f64 = 4.0;
 /// Height of a row's title.
 const TITLE: f64 = 26.0;

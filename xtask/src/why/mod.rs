@@ -16,9 +16,11 @@ use figures::Figures;
 
 /// Line of the README that precedes the generated part.
 const BEGIN: &str = "<!-- why: begin; `cargo xtask why` writes this -->";
-/// Folder of the measurement, in cargo's target folder, and names of the files in it.
+/// Folder of the measurement, in cargo's target folder.
 const FOLDER: &str = "why";
+/// File in this folder with the rows of the scenarios.
 const ROWS: &str = "rows.json";
+/// File in this folder with the table of latencies.
 const TAIL: &str = "tail.txt";
 /// Line of the README that follows the generated part.
 const END: &str = "<!-- why: end -->";

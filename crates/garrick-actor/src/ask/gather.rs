@@ -57,8 +57,7 @@ impl<R, F> Gatherer<R, F>
 where
     F: FnOnce(Vec<Result<R, NoReply>>),
 {
-    /// If the gatherer waits for no more answers, sends all answers to the asker and stops this
-    /// task.
+    /// If no more answers are expected, sends the answers to the asker and stops the gatherer.
     fn step(&mut self) -> Flow {
         if self.missing > 0 {
             return Flow::Continue;

@@ -135,7 +135,7 @@ impl<M: 'static> Context<'_, M> {
 }
 
 /// A function that converts an answer `R` into a message `M`, for [`Context::ask`]. A closure
-/// implements this trait if all captured values are `Copy`.
+/// implements this trait if all captured values are `Copy`, `Send` and `'static`.
 #[diagnostic::on_unimplemented(
     message = "the function that converts the answer must be `Copy`",
     label = "captures a value that is not `Copy`, or is not a function that takes the answer",

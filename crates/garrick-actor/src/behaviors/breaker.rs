@@ -213,7 +213,8 @@ enum State {
         until: Nanos,
     },
     HalfOpen {
-        /// Time at which new probes are passed if the current probes have not been answered.
+        /// Time from which the breaker passes new probes, even if the current probes have not been
+        /// answered.
         until: Nanos,
         /// Number of probes that were passed to the service since the circuit became half-open.
         out: u32,

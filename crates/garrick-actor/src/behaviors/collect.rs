@@ -329,8 +329,8 @@ where
 ///
 /// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, the
 /// system `on` runs an additional actor until `first` has answered. `second` answers the asker
-/// directly. So a question costs only one more send than two separate questions to `first` and
-/// `second`. If one of the services does not answer, the asker gets no answer.
+/// directly. So a question costs as many sends as two separate questions to `first` and `second`.
+/// If one of the services does not answer, the asker gets no answer.
 ///
 /// # Examples
 /// ```

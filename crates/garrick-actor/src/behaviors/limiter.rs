@@ -80,8 +80,8 @@ impl<M: Send + 'static> Limiter<M> {
         self
     }
 
-    /// Sets how many messages the limiter can forward without a delay after a period without
-    /// messages. The default is 1.
+    /// Sets the burst: the number of messages that the limiter forwards at once, without a delay,
+    /// if it has been idle for long enough. The default is 1.
     ///
     /// # Panics
     /// Panics if `burst` is 0.

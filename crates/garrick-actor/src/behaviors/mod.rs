@@ -40,7 +40,7 @@
 //!   too. So an asker waits forever only if an actor keeps the reply forever. To limit the time,
 //!   use a [`timeout`].
 //! - Messages that an actor sends through a door are staged, like all effects of a turn. If the
-//!   turn is undone, they are discarded.
+//!   turn is undone, these messages are discarded.
 //!
 //! # Examples
 //! This serializer protects a resource that must not be used concurrently:

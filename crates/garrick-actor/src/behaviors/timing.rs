@@ -16,8 +16,8 @@ use crate::system::handle::Handle;
 ///
 /// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, the
 /// system `on` runs an additional actor, which waits for the answer. Each question also costs two
-/// additional sends, one of which is included in the measured time. If `service` does not answer,
-/// the asker gets no answer.
+/// additional sends, which are not included in the measured time. If `service` does not answer, the
+/// asker gets no answer.
 ///
 /// # Examples
 /// ```
@@ -140,7 +140,7 @@ impl<M: Send + 'static> Actor for Delay<M> {
 /// that the answer is no longer needed. An answer that arrives after this time is dropped.
 ///
 /// The returned service is a [door](crate::behaviors#doors-and-actors). For each question, an actor
-/// is created on the system `on`, and a timer is started. Each question also costs three additional
+/// is created on the system `on`, and a timer is started. Each question also costs two additional
 /// sends.
 ///
 /// # Examples

@@ -36,7 +36,7 @@ pub(crate) trait Cancel: Send + Sync {
 #[derive(Default)]
 struct Members {
     /// The running futures and streams, with their numbers as keys. Later futures and streams have
-    /// higher numbers. Each of them adds and removes itself.
+    /// higher numbers. Each future and stream adds and removes itself.
     cells: BTreeMap<u64, Arc<dyn Cancel>>,
     /// Number that identifies the future or stream that was added last.
     last: u64,

@@ -1,8 +1,8 @@
 //! Named actors. The path of a named actor appears in every report about it.
 //!
 //! The path is stored in the wrapper of an actor with options, so paths cost nothing for actors
-//! without options. When a turn panics, the wrapper stores the path in a thread-local variable
-//! during unwinding. The code that reports the failure then reads the path from this variable.
+//! without options. When a turn panics or fails, the wrapper stores the path in a thread-local
+//! variable. The code that reports the failure then reads the path from this variable.
 
 use std::cell::RefCell;
 
@@ -11,12 +11,12 @@ use crate::failure::path::ActorPath;
 use crate::model::context::Context;
 
 thread_local! {
-    /// Type name and path of the actor whose turn has just panicked on this thread.
+    /// Type name and path of the actor whose turn has just panicked or failed on this thread.
     static FAILED: RefCell<Option<(&'static str, ActorPath)>> = const { RefCell::new(None) };
 }
 
-/// Takes the path of the actor whose turn has just panicked on this thread. Returns `None` if the
-/// actor has no path, or if its type is not `task`.
+/// Takes the path of the actor whose turn has just panicked or failed on this thread. Returns
+/// `None` if the actor has no path, or if its type is not `task`.
 pub(crate) fn take_failed(task: &str) -> Option<ActorPath> {
     let failed = FAILED.take();
     // A path left behind by a destructor belongs to another actor.

@@ -223,8 +223,8 @@ impl<M: Send + 'static> Context<'_, M> {
         stash.map_or(0, |stash| self.change(&stash, |shelf| shelf.release(count)))
     }
 
-    /// Returns the number of stashed messages, including those that this turn has stashed, but
-    /// without those that it has unstashed.
+    /// Returns the number of stashed messages. Messages that this turn has stashed are counted, and
+    /// messages that this turn has unstashed are not.
     #[must_use]
     pub fn stash_len(&self) -> usize {
         let stash = Stash::<M>::of(self.address().id());

@@ -1,9 +1,9 @@
 //! Reasons for failures, and failures without a panic.
 //!
 //! A handler that cannot continue returns [`Next::Fail`](crate::Next::Fail).
-//! [`Context::fail`](crate::Context::fail) creates this value from an error. Every turn returns a
-//! `Next` in a register, so a `Next` has no space for the error itself. A thread-local variable
-//! stores the error until the code that called the handler has processed the result.
+//! [`Context::fail`](crate::Context::fail) stores an error and returns `Next::Fail`. Every turn
+//! returns a `Next` in a register, so a `Next` has no space for the error itself. A thread-local
+//! variable stores the error until the code that called the handler has processed the result.
 
 use std::cell::RefCell;
 use std::error::Error;

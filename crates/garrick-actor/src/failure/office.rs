@@ -26,7 +26,8 @@ pub(crate) struct Office {
     system: String,
     /// Function that `Builder::on_failure` has set. `None` if reports are printed.
     reporter: Option<Reporter>,
-    /// True if the reports of supervisors are passed on. If false, they are only kept in the log.
+    /// True if failures of supervised actors are reported. If false, these failures are only added
+    /// to the log.
     reports_restarts: bool,
     log: Log,
 }
@@ -54,7 +55,8 @@ impl Office {
         }
     }
 
-    /// Returns true if the reports of supervisors are passed on, and not only kept in the log.
+    /// Returns true if failures of supervised actors are reported. If not, these failures are only
+    /// added to the log.
     pub(crate) fn reports_restarts(&self) -> bool {
         self.reports_restarts
     }
@@ -64,7 +66,7 @@ impl Office {
         self.log.after(number)
     }
 
-    /// Adds a failure to the log, but neither prints it nor passes it on.
+    /// Adds a failure to the log, but does not report it.
     pub(crate) fn keep(&self, at: Nanos, failure: &Failure) {
         self.log.add(at, failure);
     }

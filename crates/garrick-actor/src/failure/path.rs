@@ -116,7 +116,8 @@ fn next_number() -> u64 {
     *last
 }
 
-/// The numbers in the paths of actors in a simulation. An actor gets the same number in every run.
+/// Numbers for the paths of named actors in a simulation. An actor gets the same number in every
+/// run.
 #[cfg(feature = "sim")]
 pub(crate) mod simulated {
     use std::cell::Cell;

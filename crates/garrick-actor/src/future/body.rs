@@ -328,8 +328,8 @@ where
         Next::Continue
     }
 
-    /// Begins a poll during which other threads may wake the actor. Wakes those futures inside the
-    /// actor whose sleep is over.
+    /// Begins a poll during which other threads may wake the actor. If the sleep of a future inside
+    /// the actor is over, wakes this future.
     #[inline(never)]
     fn begin_with_others(&mut self, turn: &Turn<'_, Word<M>>) {
         self.shared.bell.begin();
@@ -398,8 +398,8 @@ where
     }
 
     /// Handles the completion of the future. If a wake has been sent to the task and has not
-    /// arrived yet, the task waits for it before it stops. Otherwise, the wake would be a dead
-    /// letter.
+    /// arrived yet, the task waits for the wake before it stops. If the task stopped earlier, the
+    /// wake would be a dead letter.
     #[inline(never)]
     fn finish(&mut self) -> Next {
         let next = self.linger();

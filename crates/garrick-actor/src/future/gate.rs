@@ -83,7 +83,7 @@ struct Gate<M: Send + 'static> {
     future: OnceLock<Place>,
 }
 
-/// Senders prefetch this number of bytes from the start of an actor's task. These bytes contain
+/// Number of bytes that senders prefetch from the start of an actor's task. These bytes contain
 /// most of the fields that a poll needs.
 const BODY_BYTES: usize = 192;
 

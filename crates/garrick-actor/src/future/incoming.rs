@@ -50,7 +50,7 @@ use crate::quiet;
 /// assert_eq!(sum.ask(|reply| (3, reply)).wait(), Ok(5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-/// On a [`Local`](crate::Local), neither the function nor the future need be `Send`. Only the
+/// On a [`Local`](crate::Local), neither the function nor the future needs to be `Send`. Only the
 /// messages must be `Send`:
 /// ```
 /// use std::{cell::Cell, rc::Rc};

@@ -193,8 +193,8 @@ pub(super) struct Inner<M: Send + 'static> {
     /// Waker of the receiver that is waiting for the next message. The future writes it, and the
     /// task takes it.
     pub(super) receiver: Option<Waker>,
-    /// True if messages were available, but the future received none of them because the poll had
-    /// already received the maximum number of messages.
+    /// True if the future has tried to receive one of the waiting messages after the poll had
+    /// received the maximum number of messages.
     pub(super) hungry: bool,
     /// True once the last address has been dropped.
     pub(super) closed: bool,

@@ -28,8 +28,8 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// A table that has at most this many stale entries is not swept. A sweep removes all stale entries
-/// of `line` and `heap`.
+/// Number of stale entries that a table may have without being swept. A sweep removes all stale
+/// entries of `line` and `heap`.
 const SWEPT_MIN: usize = 32;
 
 /// A key that identifies a sleep. It becomes invalid when the sleep is over or cancelled.
@@ -42,7 +42,7 @@ pub(super) struct Key {
     place: usize,
 }
 
-/// An entry of the table, which can contain one sleep.
+/// An entry of the table of sleeps. The entry contains one sleep, or is free.
 struct Sleeper {
     /// Sequence number of the sleep. 0 if this entry is free.
     number: u64,

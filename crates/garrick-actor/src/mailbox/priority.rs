@@ -1,8 +1,9 @@
 //! A priority mailbox, which is ordered by rank.
 //!
 //! When a message arrives, the actor inserts it into a heap and sends itself a `Go`. The `Go` waits
-//! behind all messages that have arrived earlier. So when the actor handles a `Go`, all of these
-//! messages are in the heap. The actor then takes out the one with the highest rank.
+//! behind all messages that have arrived earlier. So when the actor handles a `Go`, the actor has
+//! already inserted all of these messages into the heap. The actor then takes the message with the
+//! highest rank out of the heap.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

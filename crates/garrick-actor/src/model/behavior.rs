@@ -1,10 +1,10 @@
-//! Actors written as closures. Such an actor can replace its closure for the next message.
+//! Actors written as closures. Such an actor can replace its closure for the next messages.
 //!
 //! A behavior is a function that handles one message. [`BehaviorContext::becomes`] replaces the
-//! behavior for the next message. If a function does not change its captured variables, a turn that
-//! is undone has no effect at all. Changes to captured variables are not undone, just like changes
-//! to the fields of an actor. The function owns the message, so the message is dropped even if the
-//! turn fails. If the message contains a [`Reply`](crate::Reply), the asker then gets
+//! behavior, starting with the next message. If a function does not change its captured variables,
+//! a turn that is undone has no effect at all. Changes to captured variables are not undone, just
+//! like changes to the fields of an actor. The function owns the message, so the message is dropped
+//! even if the turn fails. If the message contains a [`Reply`](crate::Reply), the asker then gets
 //! [`NoReply::Dropped`](crate::NoReply::Dropped).
 
 use std::fmt;

@@ -151,7 +151,7 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.next_message()
     }
 
-    /// Forbids any more calls of [`Context::next_message`] in this turn.
+    /// Forbids further calls of [`Context::next_message`] in this turn.
     pub(crate) fn take_no_more(&self) {
         self.turn.take_no_more();
     }

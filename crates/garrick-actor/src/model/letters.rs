@@ -12,8 +12,8 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 
 impl<M: 'static> Context<'_, M> {
-    /// Drops `msg` and counts it as a dead letter, even if the turn is undone. Use this in actors
-    /// that forward messages, for a message whose receiver has stopped.
+    /// Drops `msg` and counts it as a dead letter, even if the turn is undone. Use this method in
+    /// an actor that forwards messages, if the receiver of `msg` has stopped.
     ///
     /// # Examples
     /// ```

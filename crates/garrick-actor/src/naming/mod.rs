@@ -20,9 +20,10 @@
 //! subscriber with a bounded mailbox can miss messages while the mailbox is full.
 //!
 //! Registered actors, servers and subscribers are stored as addresses, which keep the actors alive.
-//! Actors that have stopped are removed. The receptionist removes a stopped actor immediately and
-//! notifies its subscribers. The other types remove a stopped actor when they next use its address,
-//! or when their collection has doubled in size.
+//! Actors that have stopped are removed. When an actor that serves a protocol stops, the
+//! receptionist removes the actor immediately and notifies the subscribers of the protocol. The
+//! other types remove a stopped actor when they next use its address, or when their collection has
+//! doubled in size.
 
 pub(crate) mod front;
 mod sweep;

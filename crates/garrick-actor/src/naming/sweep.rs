@@ -6,8 +6,8 @@ const LEN_MIN: usize = 32;
 /// A schedule for the sweeps of a list. A sweep removes all actors that have stopped. A sweep is
 /// due when the length of the list has doubled since the last sweep.
 ///
-/// So the list never has more than twice as many entries as there were after the last sweep, or
-/// [`LEN_MIN`] entries if this is more. The amortized cost of sweeping is constant for each entry.
+/// So the list never grows beyond twice its length after the last sweep, or beyond [`LEN_MIN`]
+/// entries if that is more. The amortized cost of sweeping is constant for each entry.
 #[derive(Debug)]
 pub(super) struct Sweep {
     due_at: usize,

@@ -5,8 +5,8 @@
 //! routee with the highest number is chosen. If a routee is removed, only its keys move, and they
 //! are distributed evenly over the other routees. A new routee takes over some keys from every
 //! existing routee, about the same share from each, and no other key moves. Unlike a hash ring with
-//! virtual nodes, this needs no table and no tuning. A choice takes a few nanoseconds for each
-//! routee.
+//! virtual nodes, rendezvous hashing needs no table and no tuning. A choice takes a few nanoseconds
+//! for each routee.
 
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};

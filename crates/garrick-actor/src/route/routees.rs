@@ -21,8 +21,9 @@ struct Routee<M> {
     address: Address<M>,
     /// Number of messages that the router has sent to this routee.
     ///
-    /// If the routee has handled more messages than this, other senders have sent some of them.
-    /// This number is then raised to the number of handled messages.
+    /// If the routee also handles messages from other senders, the number of handled messages can
+    /// become greater than this number. The next send then first raises this number to the number
+    /// of handled messages.
     handed: u64,
     load: Option<Load>,
 }

@@ -152,8 +152,8 @@ impl<P, A, K, X, B> fmt::Debug for Supervised<'_, P, A, K, X, B> {
     }
 }
 
-/// A value from which a supervisor can create actors with options `X`. This is either a closure
-/// without parameters that returns an [`Actor`] or an [`AsyncActor`], or an async function.
+/// A value from which a supervisor can create actors with options `X`. The value is an async
+/// function, or a closure without parameters that returns an [`Actor`] or an [`AsyncActor`].
 #[diagnostic::on_unimplemented(
     message = "a supervisor cannot create `{Self}` again",
     label = "can be spawned only once",

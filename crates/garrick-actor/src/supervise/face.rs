@@ -283,9 +283,9 @@ pub struct Snapshot {
     pub path: ActorPath,
     /// Restart strategy of the supervisor.
     pub strategy: Strategy,
-    /// State of the supervisor. It is one of [`ChildState::Up`], [`ChildState::Stopping`] (it stops
-    /// all of its children), [`ChildState::Down`] (it waits until its parent starts it) and
-    /// [`ChildState::GivenUp`].
+    /// State of the supervisor: [`ChildState::Up`], [`ChildState::Stopping`] (the supervisor is
+    /// stopping all of its children), [`ChildState::Down`] (the supervisor waits until its parent
+    /// starts it) or [`ChildState::GivenUp`].
     pub state: ChildState,
     /// States of the supervisor's children, in the order in which the children are started.
     pub children: Vec<SnapshotOf>,

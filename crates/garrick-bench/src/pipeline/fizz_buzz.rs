@@ -22,7 +22,7 @@ enum Kind {
     Value,
 }
 
-/// Number of consecutive numbers after which the kinds of FizzBuzz names repeat.
+/// Length of the cycle in which the kinds of FizzBuzz names repeat.
 const CYCLE: u64 = 15;
 
 /// `(2^64 - 1) / 15`, which is an integer. The product of a number below 2^60 and this factor,

@@ -146,12 +146,13 @@ fn one_loop(
     (front.generated, counts)
 }
 
-/// Number of times that a thread finds too few messages in a ring before it yields its core.
+/// Number of consecutive checks that find too few messages in a ring, after which a thread yields
+/// its core instead of spinning.
 const SPINS_MAX: u32 = 1 << 10;
 
 /// Counts messages until the ring is closed and empty. The loop waits for a whole batch of
-/// messages. If it took a few messages at a time, the two threads would often pass a cache line
-/// back and forth.
+/// messages. If the loop took a few messages at a time, the two threads would often pass a cache
+/// line back and forth.
 fn log(mut messages: Consumer<Message>, batch: usize) -> Counts {
     let mut counts = Counts::default();
     let mut spins = 0;

@@ -13,12 +13,12 @@
 //! same number of messages at the end.
 //!
 //! The original of this pipeline is a lesson of the crate `steady_state`. In the original, the
-//! worker waits for each beat, and then takes about as many numbers as a full channel contains, in
-//! two halves. So the beats determine the speed and the duration of the run. For example, 30,000
-//! beats at intervals of 2 ms take one minute, in which 9.65 billion messages pass. In this
-//! version, the worker only counts the beats, and the beats limit only the duration, which is
-//! `beats * rate_ms`. The worker works whenever there are numbers, so the result is the throughput
-//! of the stages.
+//! worker waits for each beat, and then takes about as many numbers as a full channel contains,
+//! half of them at a time. So the beats determine the speed and the duration of the run. For
+//! example, 30,000 beats at intervals of 2 ms take one minute, in which 9.65 billion messages pass.
+//! In this version, the worker only counts the beats, and the beats limit only the duration, which
+//! is `beats * rate_ms`. The worker works whenever there are numbers, so the result is the
+//! throughput of the stages.
 //!
 //! [`hand_written`] performs the same work in plain loops over the same rings, with the same
 //! functions and batches. The difference between the pipeline and these loops is the cost of the

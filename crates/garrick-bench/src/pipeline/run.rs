@@ -12,9 +12,12 @@ use super::{Config, Counts, Error, Mode, Snapshot, Totals, Traffic};
 const TICK: Duration = Duration::from_millis(100);
 /// Maximum number of heartbeats that may wait for the worker.
 const BEATS_WAITING_MAX: usize = 1024;
-/// Indices of the three channels in a sample, in the order in which the channels are created.
+/// Index of the channel of the numbers, in a sample of all channels. The channels are in the order
+/// in which [`build`] creates them.
 const VALUES: usize = 0;
+/// Index of the channel of the heartbeats.
 const BEATS: usize = 1;
+/// Index of the channel of the FizzBuzz names.
 const MESSAGES: usize = 2;
 /// Number of channels.
 const CHANNELS: usize = 3;
@@ -163,8 +166,8 @@ fn snapshot(channels: &[ChannelSample], log: &GroupReader<4>, began: Instant) ->
     }
 }
 
-/// Returns the counts that the logger has published. Tries again if the logger was publishing new
-/// counts meanwhile, which the logger does only once per batch.
+/// Returns the counts that the logger has published. Tries again if the logger is publishing new
+/// counts at the same time. This is rare, because the logger publishes only once per batch.
 fn counts(log: &GroupReader<4>) -> Counts {
     loop {
         if let Ok([fizz, buzz, fizz_buzz, value]) = log.try_snapshot() {

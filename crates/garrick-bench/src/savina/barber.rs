@@ -39,11 +39,11 @@ struct Size {
     customers: u64,
     /// Number of customers that can wait at the same time.
     chairs: usize,
-    /// Limit for the cost of creating a customer: the factory draws 10 random numbers, and then a
-    /// random count of further numbers. This count is below the limit.
+    /// Limit for the cost of creating a customer. The factory draws [`COST_MIN`] random numbers,
+    /// plus a random count of numbers that is below this limit.
     make_cost: u32,
-    /// Limit for the cost of a haircut: the barber draws 10 random numbers, and then a random count
-    /// of further numbers. This count is below the limit.
+    /// Limit for the cost of a haircut. The barber draws [`COST_MIN`] random numbers, plus a random
+    /// count of numbers that is below this limit.
     cut_cost: u32,
 }
 
@@ -140,7 +140,7 @@ enum ToRoom {
     Enter(Address<ToCustomer>),
     /// Reports that the barber is free.
     Next,
-    /// Reports that all customers are done.
+    /// Reports that all customers are done. Contains the factory's counts.
     Exit(Day),
 }
 
@@ -154,7 +154,7 @@ struct Barber {
 
 /// Messages that a [`Barber`] handles.
 enum ToBarber {
-    /// Requests a haircut for this customer. When it is done, the barber notifies the room.
+    /// Requests a haircut for this customer. After the haircut, the barber notifies this room.
     Enter(Address<ToCustomer>, Address<ToRoom>),
     /// Reports that no customer is waiting.
     Sleep,

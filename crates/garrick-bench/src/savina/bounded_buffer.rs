@@ -16,8 +16,8 @@
 //! this function computes 2,500 random numbers and their logarithms. These computations take nearly
 //! all of the time.
 //!
-//! The run is correct if the producers have produced the same items as a plain loop, to the last
-//! bit. The consumers must have received exactly these items.
+//! The run is correct if each producer has produced exactly the items that a plain loop produces.
+//! The consumers must have received exactly these items.
 
 use std::collections::VecDeque;
 
@@ -80,7 +80,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Share {
     items: u64,
-    /// Sum of the bit patterns of all items, which does not depend on the order of the items.
+    /// Sum of the bit patterns of all items. The order of the items does not affect this sum.
     bits: u64,
 }
 

@@ -97,7 +97,7 @@ struct Mall {
 enum ToMall {
     /// Reports that this creature wants to meet another one.
     Meet(Color, Address<ToCreature>),
-    /// Reports that a creature has gone home, with the number of its meetings.
+    /// Reports the number of meetings of a creature that has gone home.
     Faded(u64),
 }
 

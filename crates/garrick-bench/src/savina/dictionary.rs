@@ -112,7 +112,7 @@ struct Master {
     tally: Tally,
 }
 
-/// Reports that a worker is done.
+/// Reports that a worker is done. Contains the counts of the worker's requests.
 struct Ended(Tally);
 
 /// A worker, which sends requests to the dictionary.
@@ -146,7 +146,7 @@ struct Dictionary {
 enum ToDictionary {
     Read(u32, Reply<u32>),
     Write(u32, u32, Reply<u32>),
-    /// Reports that all workers are done, with the sum of their counts.
+    /// Reports that all workers are done. Contains the sum of their counts.
     End(Tally),
 }
 

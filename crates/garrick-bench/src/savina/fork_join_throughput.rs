@@ -7,7 +7,8 @@
 //! The main thread sends the messages. With several workers, actors already run while the main
 //! thread is sending.
 //!
-//! The run is correct if the sum of each worker's results equals the sum of a plain loop.
+//! The run is correct if the sum of each worker's results equals the sum that a plain loop
+//! computes.
 
 use garrick::{Actor, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};

@@ -13,8 +13,8 @@
 //!
 //! Series i starts at 0.0025 i and has the rate 3.46 + 0.0025 i.
 //!
-//! The run is correct if the last term of each series equals the last term of a plain loop, to the
-//! last bit.
+//! The run is correct if the last term of each series is exactly the last term that a plain loop
+//! computes.
 
 use std::mem;
 
@@ -38,7 +38,8 @@ struct Size {
     series: usize,
     /// Rate of the first series.
     rate: f64,
-    /// Difference between the rates of two consecutive series, and between their start values.
+    /// Difference between the rates of two consecutive series. Their start values have the same
+    /// difference.
     increment: f64,
 }
 

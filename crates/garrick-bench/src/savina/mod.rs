@@ -13,8 +13,9 @@
 //! ```
 //!
 //! The following rules apply to all benchmarks. One repetition is one whole run of the given size.
-//! Its time begins before the first actor is created. Its wall time ends with the last report. The
-//! original's time also includes the start and the shutdown of the actor system.
+//! Its time begins before the first actor is created. With one worker, the time ends when no actor
+//! has work left. With several workers, the wall time ends with the last report. The original's
+//! time also includes the start and the shutdown of the actor system.
 //!
 //! The original's actors must each stop themselves, so the original sends every actor a stop
 //! message at the end. Here the actors stop with their system, and only actors that have to report

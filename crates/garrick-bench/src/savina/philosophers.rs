@@ -83,7 +83,8 @@ enum ToArbitrator {
     Hungry(u32, Address<ToPhilosopher>),
     /// Reports that the philosopher with this number has eaten.
     Done(u32),
-    /// Reports that the philosopher with this number is done, with its number of meals.
+    /// Reports that a philosopher is done. Contains the philosopher's number and the count of its
+    /// meals.
     Left(u32, u64),
 }
 

@@ -6,7 +6,7 @@
 //!     |_| Next, to itself, before each ping but the first, which main asks for
 //! ```
 //!
-//! The run is correct if the pinger has received all pongs, and the ponger all pings.
+//! The run is correct if the pinger has received all pongs, and the ponger has received all pings.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};

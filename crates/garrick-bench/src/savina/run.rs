@@ -28,8 +28,8 @@ const WORKERS: [usize; 2] = [1, 2];
 /// seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Channel for the reports of actors, separate from all messages. The measuring thread reads the
-/// reports.
+/// Channel by which actors send reports to the measuring thread. A report is not a message to an
+/// actor, so it is not counted as one.
 pub(super) struct Reports<R>(mpsc::Sender<R>);
 
 impl<R> Reports<R> {
@@ -70,7 +70,7 @@ pub(super) fn ours<S: Copy + 'static>(
 }
 
 /// Runs `begin`, which creates and starts the actors. Waits until they have sent `count` reports.
-/// Returns the reports, and the time since the first actor was created.
+/// Returns the reports and the measured time, which begins before `begin` is called.
 ///
 /// # Errors
 /// Returns the error of `begin`. Fails if the actors send fewer or more than `count` reports, if an

@@ -8,10 +8,10 @@
 //!
 //! Each worker draws its requests from its own random number generator. For each request, the
 //! worker first draws a number below 100, which selects the kind of request. Then the worker draws
-//! the value to search or to insert. The list is singly linked, and each request traverses the list
-//! from its head. After the last insert, the list contains about 16,000 values, so the traversals
-//! take nearly all of the time. A search stops at the first larger value. In the original
-//! benchmark, a search does not stop there.
+//! the value to search for or to insert. The list is singly linked, and each request traverses the
+//! list from its head. After the last insert, the list contains about 16,000 values, so the
+//! traversals take nearly all of the time. A search stops at the first larger value. In the
+//! original benchmark, a search does not stop there.
 //!
 //! The run is correct if the list finally contains all inserted values, sorted. All workers
 //! together must have sent as many requests of each kind as their generators draw. No worker may
@@ -155,7 +155,7 @@ struct Master {
     tally: Tally,
 }
 
-/// Reports that a worker is done.
+/// Reports that a worker is done. Contains the counts of the worker's requests.
 struct Ended(Tally);
 
 /// A worker, which sends requests to the list.
@@ -195,7 +195,7 @@ enum ToList {
     Insert(u32, Reply<bool>),
     /// Requests the length of the list.
     Len(Reply<u64>),
-    /// Reports that all workers are done, with the sum of their counts.
+    /// Reports that all workers are done. Contains the sum of their counts.
     End(Tally),
 }
 

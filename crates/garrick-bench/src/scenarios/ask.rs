@@ -86,6 +86,7 @@ pub(super) const CALL_CROWD: Scenario = Scenario {
 
 /// Number of workers that run the [`CALLED`] actors. Several threads call these actors.
 const WORKERS: usize = 2;
+/// Number of actors that are called.
 const CALLED: u64 = 16;
 
 /// A question: a number, and the reply for the number plus one.

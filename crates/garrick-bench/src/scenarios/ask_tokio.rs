@@ -1,4 +1,4 @@
-//! Questions that tokio tasks ask actors.
+//! Questions from tokio tasks to actors.
 
 use std::future::Future;
 

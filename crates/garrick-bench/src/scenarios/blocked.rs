@@ -26,7 +26,8 @@ const WORKERS: usize = 2;
 /// Time for which the blocking actor blocks.
 const BLOCK: Duration = Duration::from_millis(200);
 
-/// Measured positions of the blocking actor, in the order in which the actors get their messages.
+/// Measured positions of the blocking actor, each with its name. The actors get their messages one
+/// after another, in the order of their positions.
 const PLACES: [(&str, usize); 3] = [("first", 0), ("middle", ACTORS / 2), ("last", ACTORS - 1)];
 
 fn contenders(effort: &Effort) -> Vec<Contender> {

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use garrick_measure::{Measured, Result};
 
-/// Runs this program in a new process with the hidden subcommand `word` and its `numbers`, and
-/// returns the measurement that the process prints.
+/// Runs this program in a new process, with the hidden subcommand `word` and the arguments
+/// `numbers`. Returns the measurement that the process prints.
 pub(super) fn measured(word: &str, numbers: &[u64]) -> Result<Measured> {
     let output = Command::new(env::current_exe()?)
         .arg(word)

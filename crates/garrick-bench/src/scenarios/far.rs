@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-/// The sender. Every message that it receives allows it to send one more burst.
+/// The sender. Every credit that arrives allows the sender to send one more burst.
 struct Teller {
     to: Address<Number>,
     /// Number of bursts that have not been sent yet.
@@ -105,7 +105,8 @@ impl Actor for Teller {
     }
 }
 
-/// The receiver, which counts messages. After each burst, it allows the sender to send one more.
+/// The receiver, which counts messages. After each burst, the receiver allows the sender to send
+/// one more burst.
 struct Counter {
     teller: Address<Credit>,
     /// Number of messages that have not arrived yet.

@@ -27,8 +27,9 @@ const MESSAGES: u64 = 5_000_000;
 /// Number of messages in a quick run.
 const MESSAGES_QUICK: u64 = 500_000;
 
-/// Hidden subcommands with which this scenario starts its child processes.
+/// Hidden subcommand that measures memory while all messages are waiting.
 pub(crate) const CHILD_PEAK: &str = "measure-flood-peak";
+/// Hidden subcommand that measures memory after all messages have been handled.
 pub(crate) const CHILD_REST: &str = "measure-flood-rest";
 
 fn contenders(effort: &Effort) -> Vec<Contender> {

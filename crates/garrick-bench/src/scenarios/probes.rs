@@ -71,8 +71,8 @@ const ACTORS_QUICK: u64 = 10_000;
 
 const WORKERS: usize = 2;
 
-/// Returns the contenders of a scenario that are called `garrick`, each twice: without probes and
-/// with probes.
+/// Returns two contenders for each contender of `row` with the name `garrick`: one without probes,
+/// and one with probes.
 fn pairs(row: &Scenario, effort: &Effort) -> Vec<Contender> {
     let contenders = || {
         let all = (row.contenders)(effort).into_iter();

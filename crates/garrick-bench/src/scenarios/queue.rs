@@ -36,7 +36,7 @@ fn contenders(_: &Effort) -> Vec<Contender> {
     .collect()
 }
 
-/// Returns the contenders of a queue on one thread and on two threads.
+/// Returns two contenders for a queue: one on one thread, and one on two threads.
 fn pair<C: Parked>(contender: &'static str, queue: &'static str) -> [Contender; 2] {
     [
         Contender::fitted(contender, one_thread::<C>)

@@ -51,21 +51,23 @@ const ASKS_QUICK: u64 = 100_000;
 /// Number of operations before memory is measured for the first time.
 const WARM_UP: u64 = 100_000;
 
-/// Hidden subcommands with which this scenario starts its child processes.
+/// Hidden subcommand that measures the memory in use after cancelled timers.
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
+/// Hidden subcommand that measures the memory in use after answered questions.
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
 /// Number of operations for each byte of tolerated growth. If the memory in use has grown by at
 /// most `ops / OPS_A_BYTE` bytes, the measurement no longer waits for memory to be returned.
 const OPS_A_BYTE: u64 = 10;
 
-/// Maximum time to wait for memory to be returned. After that, all actors must stop within the same
-/// time.
+/// Maximum time to wait for memory to be returned. Also the maximum time to wait after that until
+/// the actors of the measurement have stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum time to wait for memory to be returned after a quick run. A quick run has at most
 /// [`OPS_QUICK_MAX`] operations.
 const PATIENCE_QUICK: Duration = Duration::from_secs(1);
+/// Maximum number of operations in a quick run.
 const OPS_QUICK_MAX: u64 = 500_000;
 
 /// Time between two measurements.
@@ -133,7 +135,7 @@ pub(crate) fn asks_in_this_process(asks: u64) -> Result<Measured> {
     left(&system.handle(), actors, asks, || run(asks))
 }
 
-/// Starts a system of one worker that counts its actors.
+/// Starts a system with one worker, and with probes, which count the system's actors.
 fn system() -> Result<System> {
     Ok(System::builder().workers(1).probes(true).start()?)
 }

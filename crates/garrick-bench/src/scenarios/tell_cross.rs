@@ -25,7 +25,7 @@ pub(super) const TELL_CROSS: Scenario = Scenario {
 /// side to wake up.
 const BURSTS_OPEN: u64 = 8;
 
-/// The sender. Every credit that it receives allows it to send one more burst.
+/// The sender. Every credit that arrives allows the sender to send one more burst.
 struct Teller {
     /// Actor that counts the messages. `None` until the message with its address arrives.
     to: Option<Address<u64>>,
@@ -64,9 +64,10 @@ impl Actor for Teller {
     }
 }
 
-/// The receiver, which counts messages. After each burst, it allows the sender to send one more.
+/// The receiver, which counts messages. After each burst, the receiver allows the sender to send
+/// one more burst.
 struct Counter {
-    /// The sender, which gets a credit for another burst after each burst.
+    /// Address of the sender. After each burst, the sender gets a credit for one more burst.
     teller: Address<ToTeller>,
     /// Number of messages that have not arrived yet.
     left: u64,

@@ -34,7 +34,7 @@ pub(super) struct Asks {
     oracle: Address<Question>,
     asker: Address<Msg>,
     round: Option<Ask<Outcome>>,
-    /// Number of right answers in this round to the questions of the thread that starts the rounds.
+    /// Number of right answers in this round to questions from the thread that starts the rounds.
     answered: u64,
 }
 

@@ -9,8 +9,8 @@ use super::part::{Outcome, Part, outcome, same};
 /// Capacity of each mailbox.
 const ROOM: usize = 64;
 
-/// Number of messages that an actor sends to each mailbox in one turn. It is larger than the
-/// capacity.
+/// Number of messages that an actor sends to each mailbox in one turn. This number is larger than
+/// the capacity [`ROOM`].
 const FLOOD: u64 = 300;
 
 /// Number of messages that a thread sends to the first mailbox in each round. The same thread

@@ -1,4 +1,4 @@
-//! The work of `garrick soak`: many kinds of work, which can run for any time and whose results are
+//! The work of `garrick soak`: many kinds of work. They can run for any time, and their results are
 //! checked.
 //!
 //! A soak has several parts. Each part is a kind of work with its own actors. All parts run on one

@@ -19,7 +19,8 @@ const FROM_THREAD: u64 = 200;
 pub(super) struct Spawns {
     nursery: Address<Msg>,
     round: Option<Ask<Outcome>>,
-    /// Receiver for the reports of all actors that the thread has created.
+    /// Receiver for the reports of the actors that were created in this round by the thread that
+    /// starts the rounds.
     greetings: Option<mpsc::Receiver<u64>>,
 }
 

@@ -173,8 +173,8 @@ struct Producers {
 }
 
 impl Producers {
-    /// Starts `count` threads. Each thread waits for `barrier` twice. Then it makes `each` calls of
-    /// the closure that `push` has returned.
+    /// Starts `count` threads. For each thread, `push` returns a closure. The thread waits for
+    /// `barrier` twice, and then calls its closure `each` times.
     fn start<P: Fn(u64) + Send + 'static>(
         count: u64,
         each: u64,

@@ -10,7 +10,7 @@ use crate::scenarios::fork_bomb::{at, in_child};
 /// Depths of the trees.
 const DEPTHS: [u32; 10] = [5, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 
-/// Maximum depth in a quick run. It results in 131,071 actors.
+/// Maximum depth in a quick run. A tree of this depth has 131,071 actors.
 const DEPTH_QUICK: u32 = 16;
 
 /// Minimum depth of a large tree, which takes so long to grow that it is measured only a few times.

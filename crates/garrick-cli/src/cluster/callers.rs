@@ -42,16 +42,16 @@ struct Shared {
     silence: Mutex<Silence>,
 }
 
-/// The time of the last answer of each account, and the longest time between two answers of the
-/// same account.
+/// The moment of the last answer of each account, and the longest time between two consecutive
+/// answers of one account.
 struct Silence {
     last: Vec<Instant>,
     longest: Duration,
 }
 
 impl Silence {
-    /// Returns the longest time for which an account has not answered. The time since the last
-    /// answer of each account counts, too.
+    /// Returns the longest time for which an account has not answered. The time from the last
+    /// answer of each account until now counts, too.
     fn until_now(&self) -> Duration {
         let silent = self.last.iter().map(Instant::elapsed);
         silent.fold(self.longest, Duration::max)
@@ -74,8 +74,8 @@ pub(super) struct Callers {
 pub(super) struct Calls {
     pub(super) answered: u64,
     pub(super) unanswered: u64,
-    /// Longest time between two answers of the same account. The time since the last answer of each
-    /// account counts, too.
+    /// Longest time between two consecutive answers of one account. The time from the last answer
+    /// of each account to the end counts, too.
     pub(super) silence: Duration,
     pub(super) history: History<Op, Ret>,
     /// Sum of all balances at the end, in cents. `None` if an account did not answer.

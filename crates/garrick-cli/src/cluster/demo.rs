@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     servers: Servers,
 
-    /// Number of nodes, each in a process of its own.
+    /// Number of nodes, each in a separate process.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u8).range(1..=16))]
     nodes: u8,
 
@@ -180,9 +180,9 @@ impl Run<'_> {
         self.are_ready()
     }
 
-    /// Returns the index of the node to kill, which is the node with the most shards, and the
-    /// number of its shards. Returns `None` if no other node has joined, or if the joined nodes own
-    /// no shards yet.
+    /// Chooses the node with the most shards as the node to kill. Returns the index of this node,
+    /// and the number of its shards. Returns `None` if the demonstration has several nodes but
+    /// fewer than two of them have joined, or if the joined nodes own no shards yet.
     fn victim(&self) -> Result<Option<(usize, usize)>> {
         let ready = || (0..self.members.len()).filter(|number| self.members[*number].is_ready());
         if ready().count() < self.members.len().min(2) {

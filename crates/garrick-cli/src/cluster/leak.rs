@@ -6,9 +6,10 @@ use super::member::Member;
 use super::observed::table;
 use super::usage::Usage;
 
-/// Number of bytes by which memory may grow, in addition to a quarter of its first value. A larger
-/// growth counts as a leak. Some growth is normal, because allocators keep freed memory, and
-/// threads begin to use their memory at different times.
+/// Number of bytes by which a process's memory may grow after the first count, in addition to a
+/// quarter of the memory at the first count. A larger growth counts as a leak. Some growth is
+/// normal, because allocators keep freed memory, and threads begin to use their memory at different
+/// times.
 const MEMORY_MORE: u64 = 16 << 20;
 
 /// Number of additional threads that do not count as a leak.

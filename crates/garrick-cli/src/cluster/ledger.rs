@@ -189,8 +189,8 @@ impl Owner {
         self
     }
 
-    /// Calls the account. Returns an error if the account returns a wrong balance, or does not
-    /// answer for too long.
+    /// Calls the account. Returns an error if the account returns a wrong balance, or takes too
+    /// long to answer.
     fn call(&mut self, action: Action, counts: &Counts) -> std::result::Result<(), String> {
         let (number, before) = (self.number, self.balance);
         let (ret, after) = expected(before, action);

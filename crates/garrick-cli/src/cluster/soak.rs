@@ -60,7 +60,7 @@ enum Fault {
 }
 
 impl Fault {
-    /// Chooses a fault by a random number.
+    /// Returns the fault that the random number `chance` determines.
     fn of(chance: u64) -> Self {
         let time = Duration::from_secs(1 + (chance >> 8) % DOWN_SECONDS_MAX);
         let place = (chance >> 32) as usize;
@@ -72,8 +72,8 @@ impl Fault {
     }
 }
 
-/// Number of faults of each kind so far, and number of times that a node had to be started again
-/// because it could not join.
+/// Counts of the faults so far, one count for each kind. The field `tried_again` counts how often a
+/// node had to be started again because it could not join.
 #[derive(Default)]
 struct Faults {
     killed: u64,
@@ -258,7 +258,8 @@ impl Run {
         Ok(())
     }
 
-    /// Prints the results. Returns an error if they are wrong.
+    /// Prints the results, and returns the outcome of the command: [`Ended::Wrong`] if a result is
+    /// wrong.
     fn verdict(&self, totals: &Totals) -> Ended {
         let (answered, unanswered) = (totals.answered, totals.unanswered);
         let faults = &self.faults;

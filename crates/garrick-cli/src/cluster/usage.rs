@@ -8,7 +8,7 @@ use garrick_measure::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Usage {
     /// Resident memory in bytes, without the pages of the program and its libraries. These pages
-    /// are loaded when the process first uses them, so their growth is not a leak.
+    /// are loaded when the process first uses them, so an increase of their number is not a leak.
     pub(super) memory: u64,
     pub(super) threads: u64,
     /// Number of open files. Connections count as open files.

@@ -73,7 +73,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns all reports of progress while a log of slightly more than 3 MiB is opened.
+    /// Creates a log of slightly more than 3 MiB, reads this log, and returns all reports of
+    /// progress.
     fn reports() -> Vec<Progress> {
         let folder = format!("garrick-cli-bar-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);

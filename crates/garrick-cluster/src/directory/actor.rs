@@ -26,8 +26,9 @@ use crate::placement::{News, Outcome, Record};
 /// Time between two checks of all records.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Time after the end of a membership until its records are removed. Each node waits for an
-/// additional time of up to the same length, so that not all nodes remove the records at once.
+/// Minimum time from the moment at which this node finds a record of another node invalid until
+/// this node removes the record. Each node waits for an additional time of up to the same length,
+/// so that not all nodes remove the record at once.
 const DEAD: Duration = Duration::from_secs(10);
 
 /// Maximum number of requests that wait for the first reading of the records. Further requests are
@@ -137,7 +138,7 @@ impl Directory {
         }
     }
 
-    /// Lists an actor of this node as one that offers a service.
+    /// Adds an actor of this node to the actors that offer a service.
     pub(crate) fn serve<M: Travels>(
         &mut self,
         key: &ServiceKey,
@@ -181,7 +182,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes an actor of this node from the list of a service.
+    /// Removes an actor of this node from the actors that offer a service.
     pub(crate) fn withdraw<M: Travels>(
         &mut self,
         key: &ServiceKey,
@@ -206,7 +207,7 @@ impl Directory {
         }
     }
 
-    /// Returns all actors that offer the service with a key.
+    /// Returns all actors that offer the service with the key `key`.
     pub(crate) fn find<M: Travels>(
         &mut self,
         key: &ServiceKey,
@@ -284,7 +285,7 @@ impl Directory {
         changes.change(record.text(), expected, value, cx.now(), &to);
     }
 
-    /// Updates all records of this node that are out of date.
+    /// Updates all out-of-date records of this node.
     fn settle_all(&mut self, cx: &Context<'_, ToDirectory>) {
         let mut keys = self.view.keys_of(self.node.name());
         keys.extend(self.services.keys().cloned());
@@ -366,7 +367,7 @@ impl Directory {
         }
     }
 
-    /// Removes records whose memberships ended long ago.
+    /// Removes records of other nodes that have been invalid for a long time.
     fn sweep(&mut self, cx: &Context<'_, ToDirectory>) {
         let now = cx.now();
         let own = hash(self.node.name().as_str());

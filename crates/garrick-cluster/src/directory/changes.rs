@@ -73,7 +73,7 @@ impl Changes {
     }
 
     /// Changes a record. Does nothing if an earlier change of this record has no answer yet, or if
-    /// too many changes have none. In both cases, the caller must try again later.
+    /// too many changes are unanswered. In both cases, the caller must try again later.
     pub(super) fn change(
         &mut self,
         key: Arc<str>,

@@ -224,7 +224,7 @@ impl Directory {
         self.changes.change(key, expected, value, cx.now(), &to);
     }
 
-    /// Updates all records of names that are out of date.
+    /// Updates all out-of-date records of names.
     pub(super) fn settle_names(&mut self, cx: &Context<'_, ToDirectory>) {
         let mut names = self.view.names_of(self.node.name());
         names.extend(self.names.claims.keys().cloned());

@@ -77,7 +77,8 @@ impl View {
         has_record.map(|(key, _)| key.clone()).collect()
     }
 
-    /// Returns true if a record of a node is valid, because the membership has not ended.
+    /// Returns true if the record `seen` of the node `node` is valid: the membership in which the
+    /// record was written has not ended.
     fn holds(&self, node: &NodeName, seen: &Seen) -> bool {
         let epoch = seen.served.as_ref().map(|served| served.epoch);
         let member = self.members.get(node);

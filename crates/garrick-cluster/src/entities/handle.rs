@@ -103,8 +103,8 @@ pub struct EntitiesSample {
     pub passivated: u64,
     /// True if this node runs the kind.
     pub is_hosted: bool,
-    /// Number of shards of the kind, or 0 if this node does not know the number yet. All numbers of
-    /// shards are updated once per second.
+    /// Number of shards of the kind, or 0 if this node does not know the number yet. This field and
+    /// the other counts of shards are updated once per second.
     pub shards: u32,
     /// Number of shards that this node owns.
     pub owned: u32,

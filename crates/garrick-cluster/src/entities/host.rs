@@ -112,8 +112,9 @@ impl KindOptions {
     /// effect at once only within 1.8 seconds after the node has renewed its membership. A later
     /// turn takes effect with the next renewal.
     ///
-    /// If an entity is not durable and fenced, two instances of it may have effects at the same
-    /// time. Give this option on all nodes that run the kind.
+    /// Set this option on all nodes that run the kind. Do not set it if an entity of the kind is
+    /// not a fenced durable actor: two instances of such an entity may have effects at the same
+    /// time.
     #[must_use]
     pub const fn fenced(mut self) -> Self {
         self.is_fenced = true;

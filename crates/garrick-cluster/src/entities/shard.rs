@@ -158,9 +158,9 @@ impl<M: 'static> Shard<M> {
         waits || !self.queue.is_empty() || self.behind > 0
     }
 
-    /// Records that `node` sends no more messages for the shard, although this node does not expect
-    /// it yet: `node` has already read the record of the shard with this `revision`, which this
-    /// node has not read.
+    /// Records an early announcement: `node` sends no more messages for the shard, because `node`
+    /// has read the shard's record with the revision `revision`. This node has not read this record
+    /// yet.
     pub(super) fn held_early(&mut self, node: String, revision: u64) {
         self.held.retain(|(known, _)| *known != node);
         if self.held.len() < HELD_MAX {
@@ -187,7 +187,7 @@ impl<M: 'static> Shard<M> {
         self.stop_all();
     }
 
-    /// Tells all entities to stop after the messages in their mailboxes.
+    /// Tells all entities to stop after they have handled the messages in their mailboxes.
     pub(super) fn stop_all(&mut self) {
         for entity in self.entities.values_mut() {
             if !entity.stops {

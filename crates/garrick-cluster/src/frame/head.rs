@@ -51,8 +51,8 @@ pub(crate) struct Head {
     /// Sequence number of the frame in the session. A frame without entries has the same number as
     /// the frame before it.
     pub(crate) number: u64,
-    /// Identifies the newest session of the receiver that the sender has seen. 0 if the sender has
-    /// seen none. `taken` and `orders` belong to this session.
+    /// Sequence number of the receiver's newest session that the sender has seen. 0 if the sender
+    /// has seen none. `taken` and `orders` belong to this session.
     pub(crate) seen: u64,
     /// Sequence number of the last frame that the sender confirms. The sender has handled all
     /// frames up to this one, or has reported their loss and received a confirmation of the report.

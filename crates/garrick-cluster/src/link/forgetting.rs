@@ -70,7 +70,8 @@ impl Link {
         }
     }
 
-    /// Returns true if a frame belongs to a session of the other node that began before this link.
+    /// Returns true if a frame belongs to a session that the other node began before this link
+    /// existed.
     pub(super) fn is_of_forgotten_link(&self, head: &Head) -> bool {
         let has_seen = head.seen != 0 && head.seen < self.first_session;
         // A frame that tells nothing of this node's sessions. In a session that begins now, such a
@@ -79,7 +80,7 @@ impl Link {
         has_seen || is_first && head.seen == 0 && head.number > 0
     }
 
-    /// Refuses a session of the other node that began before this link.
+    /// Refuses a session that the other node began before this link existed.
     pub(super) fn refuse_session(&mut self, head: &Head, cx: &mut Context<'_, LinkMsg>) {
         self.base.counts.add_dropped();
         if head.session == self.receiving.session() {

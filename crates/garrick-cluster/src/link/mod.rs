@@ -42,8 +42,8 @@ use watched::Watched;
 /// confirmed). Further orders wait.
 const ORDERS_MAX: usize = 1 << 14;
 
-/// Number of successive beats (periodic checks of a link) after which the other node counts as lost
-/// if it has not confirmed any frame. The other node is lost even if its own frames still arrive.
+/// The other node counts as lost if it has confirmed no frame for this number of successive beats
+/// (periodic checks of a link). This rule applies even if frames from the other node still arrive.
 const BEATS_STUCK_MAX: u32 = 20;
 
 /// The actor that exchanges frames with one other node.
@@ -168,8 +168,8 @@ impl Link {
         self.sending.order(order, name);
     }
 
-    /// Sends waiting orders (requests and reports that are repeated until they are confirmed), as
-    /// long as not too many of them are unconfirmed.
+    /// Sends waiting orders (requests and reports that are repeated until they are confirmed),
+    /// until too many orders are unconfirmed.
     fn order_waiting(&mut self) {
         while self.sending.unconfirmed() < ORDERS_MAX
             && let Some(order) = self.backlog.pop_front()
@@ -238,8 +238,8 @@ impl Link {
         frame.carried.answers.push(question);
     }
 
-    /// Adds a message or an answer to the frame. Exports its addresses, and numbers its questions.
-    /// Returns false if the message or answer is refused.
+    /// Adds a message or an answer to the frame. Exports its addresses, and assigns numbers to its
+    /// questions. Returns false if the message or answer is refused.
     fn put_body(
         &mut self,
         body: EncodedBody,

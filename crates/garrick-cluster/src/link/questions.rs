@@ -18,7 +18,7 @@ struct Period {
     /// Sequence number of the first question of the period.
     first: u64,
     began: Nanos,
-    /// Time at which the last question was sent.
+    /// Time at which the last question of the period was sent.
     last: Nanos,
     waiting: HashMap<u64, Box<dyn Question>>,
 }

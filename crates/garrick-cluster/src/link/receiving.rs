@@ -12,8 +12,8 @@ const TELL_BYTES: usize = 256 << 10;
 pub(super) struct Receiving {
     /// Sequence number of the current session of the other node, or 0 if there is none.
     session: u64,
-    /// Sequence number of the last session of the other node that was lost or refused, or 0. Frames
-    /// of this session and of earlier sessions are ignored.
+    /// Sequence number of the other node's last session that was lost or refused, or 0. Frames of
+    /// this session and of earlier sessions are ignored.
     lost_session: u64,
     /// Sequence number of the last frame that has arrived or counts as lost.
     number: u64,
@@ -82,7 +82,7 @@ impl Receiving {
         }
     }
 
-    /// Returns the number of the last session of the other node that was lost or refused, or 0.
+    /// Returns the sequence number of the other node's last session that was lost or refused, or 0.
     pub(super) fn dead(&self) -> u64 {
         self.lost_session
     }
@@ -126,7 +126,7 @@ impl Receiving {
         }
     }
 
-    /// Returns the number of the last frame from the other node that this node confirms.
+    /// Returns the sequence number of the last frame that this node confirms to the other node.
     pub(super) fn taken(&self) -> u64 {
         let reported = self.reports.front();
         reported.map_or(self.number, |(_, from)| from - 1)

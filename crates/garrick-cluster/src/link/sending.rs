@@ -57,7 +57,7 @@ struct UnderWay {
 /// The sending half of a link, which keeps sent frames until the other node has confirmed them.
 #[derive(Default)]
 pub(super) struct Sending {
-    /// Sequence number of the last frame with entries that was sent.
+    /// Sequence number of the last sent frame that contains entries.
     number: u64,
     open: Option<Frame>,
     ready: VecDeque<Frame>,
@@ -107,7 +107,7 @@ impl Frame {
 
 impl Sending {
     /// Begins another frame if a batch of `waiting` bytes does not fit into the frame that is being
-    /// filled. Adds these bytes to the bytes of the frame that count as waiting.
+    /// filled. Counts these bytes as waiting in the frame that gets the batch.
     pub(super) fn begin(&mut self, waiting: usize, name: &str) {
         let open = self.open.as_ref().map_or(0, |open| open.bytes.len());
         if open > 0 && open + waiting > FRAME_BYTES {
@@ -257,8 +257,8 @@ impl Sending {
         ready.or_else(|| self.open.take_if(|_| closes))
     }
 
-    /// Sends a frame without entries. Its head confirms received frames, and contains the number of
-    /// sent frames.
+    /// Sends a frame without entries. Its head confirms received frames, and contains the sequence
+    /// number of the last sent frame.
     pub(super) fn send_bare(&mut self, base: &Base, peer: &Peer, about: About) {
         let mut bytes = vec![0; HEAD_BYTES];
         bytes.extend_from_slice(base.name.as_str().as_bytes());
@@ -330,9 +330,9 @@ impl Sending {
         }
     }
 
-    /// Marks the frames under way with the numbers `from` to `to` as lost. Returns the number of
-    /// frames that were not marked before, the number of messages in them, and the parts of these
-    /// frames that need an action.
+    /// Marks the frames under way with the numbers `from` to `to` as lost. Returns three values
+    /// about the frames that were not marked before: the number of these frames, the number of
+    /// messages in them, and their parts that need an action.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, u64, Carried) {
         let (mut count, mut messages, mut lost) = (0, 0, Carried::default());
         let is_new = |frame: &&mut UnderWay| (from..=to).contains(&frame.number) && !frame.is_lost;

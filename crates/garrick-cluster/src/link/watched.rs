@@ -23,8 +23,8 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Adds a watch whose notice contains `token`. The watched actor can drop the notice without
-    /// calling it, and the watch is then removed later.
+    /// Adds a watch whose notice contains `token`. If the watched actor drops the notice without
+    /// calling the notice, the watch is removed later.
     pub(super) fn add(&mut self, number: u64, watch: Watch, token: Weak<()>) {
         if self.all.len() >= self.sweep_at.max(SWEEP_MIN) {
             self.all.retain(|_, (_, token)| token.strong_count() > 0);

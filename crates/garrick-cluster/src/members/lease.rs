@@ -110,11 +110,10 @@ impl Drop for Lease {
     }
 }
 
-/// State of a tenure (the time from the moment at which a node gets a shard): the node owns the
-/// shard.
+/// State of a tenure (the time in which a node owns a shard): the shard is not being handed over.
 const OPEN: u8 = 0;
-/// State of a tenure: the shard is being handed over. In this state, a lock is held while a turn
-/// that has ended is committed or undone.
+/// State of a tenure: the shard is being handed over. In this state, a turn that has ended takes
+/// effect only under the lock `deciding`, so that the tenure cannot end at the same time.
 const CLOSES: u8 = 1;
 /// State of a tenure: the node no longer owns the shard.
 const CLOSED: u8 = 2;
@@ -128,7 +127,7 @@ const CLOSED: u8 = 2;
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,
-    /// Locked while a turn is committed or undone, and while the tenure ends.
+    /// Locked while `settle` decides about a turn and commits it, and while the tenure ends.
     deciding: Mutex<()>,
 }
 
@@ -147,7 +146,8 @@ impl Tenure {
         self.stage.load(Relaxed) == OPEN && self.lease.is_valid(now)
     }
 
-    /// Returns true if the first turn of an entity may end now. Otherwise, the turn must be undone.
+    /// Returns true if the commit of an entity's first turn may be left to a journal, because this
+    /// node still owns the shard and the lease is valid. Otherwise, the turn must be undone.
     pub(crate) fn may_begin(&self, now: Nanos) -> bool {
         !self.is_over() && self.lease.is_valid(now)
     }
@@ -205,7 +205,7 @@ mod tests {
 
     use super::{Lease, Tenure, lock};
 
-    /// Runs turns that end at time 20, each of which answers a question.
+    /// An actor whose turns answer one question each, and end at time 20.
     struct Late(Arc<Tenure>);
 
     impl Actor for Late {

@@ -45,8 +45,8 @@ pub struct MemberOverview {
     /// Number of shards of all kinds that the node owns.
     pub owned: usize,
     /// Time from the last change of the member's record to the newest change of any record. The
-    /// time since the last change is longer if no record has changed recently. `None` if the times
-    /// of the changes are not known, as after [`Overview::read`].
+    /// actual silence of the member is longer if no record has changed recently. `None` if the
+    /// times of the changes are not known, as after [`Overview::read`].
     pub silent_for: Option<Duration>,
 }
 

@@ -143,8 +143,8 @@ impl Own {
         }
     }
 
-    /// Returns the fence (a number that other members increase to take over shards) for shards of a
-    /// kind, or 0 if the kind is not fenced.
+    /// Returns this node's fence for shards of a kind, or 0 if the kind is not fenced. A fence is a
+    /// number that other members increase to take over shards.
     pub(crate) fn fence_of(&self, kind: &str) -> u64 {
         let is_fenced = self.fenced.iter().any(|fenced| **fenced == *kind);
         if is_fenced { self.fence } else { 0 }
@@ -259,9 +259,9 @@ impl Own {
         }
     }
 
-    /// Handles the answer to a change of the record. Returns two values: true if the answer reports
-    /// a result (the record was changed, or the change was refused) instead of a failure, and the
-    /// effect on the membership.
+    /// Handles the answer to a change of the record. The first returned value is true if the record
+    /// was changed or the change was refused, and false if the change has failed. The second
+    /// returned value is the effect on the membership.
     pub(crate) fn answered(&mut self, beat: u64, outcome: &Outcome, now: Nanos) -> (bool, Look) {
         // Changes of earlier memberships are forgotten, and so are very old ones.
         let is_known = self.sent.iter().any(|sent| sent.beat == beat);
@@ -326,8 +326,8 @@ impl Own {
         }
     }
 
-    /// Handles the increase of this node's fence by another member, which takes over this node's
-    /// shards of fenced kinds (whose journals refuse events of earlier owners).
+    /// Handles the increase of this node's fence by another member. By the increase, this node has
+    /// lost its shards of fenced kinds (whose journals refuse events of earlier owners).
     fn fence(&mut self, fence: u64) {
         self.fence = fence;
         if let Standing::Member { fenced, .. } = &mut self.standing {

@@ -140,8 +140,8 @@ impl Standings {
         self.forget_gone(now);
     }
 
-    /// Forgets members that have been gone for a long time. If too many such members are left,
-    /// first forgets the members that have been gone for the longest time.
+    /// Forgets members that have been gone for a long time. If too many gone members are left, also
+    /// forgets those that have been gone for the longest time.
     fn forget_gone(&mut self, now: Nanos) {
         let is_old = |at: Nanos| now.saturating_sub(at) >= nanos(GONE_FOR);
         self.members
@@ -244,9 +244,9 @@ impl Standing {
         }
     }
 
-    /// Notes that the record of the member was removed. A member that leaves removes its record
-    /// itself, soon after it has renewed the record. Other members remove only the record of a
-    /// silent member.
+    /// Records that the member's record was removed. If the member was silent, other members have
+    /// removed the record, and the state becomes `Removed`. Otherwise, the member itself has
+    /// removed the record, and the state becomes `Left`.
     fn leaves(&mut self, now: Nanos) {
         let is_silent = now.saturating_sub(self.seen_at) >= nanos(FENCED_LEASE);
         self.sample.state = if is_silent {

@@ -28,8 +28,8 @@ impl Seen<Member> {
         }
     }
 
-    /// Returns the fence of the node (a number that other members increase to take over shards) for
-    /// shards of a kind, or 0 if the kind is not fenced on that node.
+    /// Returns the node's fence for shards of a kind, or 0 if the kind is not fenced on that node.
+    /// A fence is a number that other members increase to take over shards.
     pub(crate) fn fence(&self, kind: &str) -> u64 {
         let is_fenced = self.value.fenced.iter().any(|fenced| fenced == kind);
         if is_fenced { self.value.fence } else { 0 }

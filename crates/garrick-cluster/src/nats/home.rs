@@ -8,7 +8,8 @@ use tokio::sync::mpsc::{Sender, channel};
 
 use super::error::NatsError;
 
-/// The runtime on which a connection runs: a runtime of the program, or one on its own thread.
+/// The runtime on which a connection runs: a runtime of the program, or a new runtime on a new
+/// thread.
 pub(super) struct Home {
     handle: Handle,
     alive: Alive,

@@ -15,10 +15,10 @@
 //!
 //! Clocks of other machines are not used, and records on the server do not expire. While the server
 //! accepts no updates, no node can renew its record, so no record may be replaced. Therefore a
-//! candidate (a node that waits for the name) counts the time in which a record is unchanged only
-//! while its own updates succeed. To find out whether they succeed, the candidate updates a key of
-//! its own. A read would not show if updates succeed: a server without a majority can still answer
-//! reads.
+//! candidate (a node that waits for the name) measures for how long a record is unchanged, but
+//! starts again when one of its own updates fails. To find out whether updates succeed, the
+//! candidate updates a separate key. A read would not show whether updates succeed: a server
+//! without a majority can still answer reads.
 //!
 //! Only an update decides who has a name, because a read may be answered by a server that does not
 //! have the latest record.
@@ -58,7 +58,7 @@ const FORMAT: &str = "garrick 1";
 /// The record of a node, with the revision of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record {
-    /// There is no record. Contains the revision at which the record was deleted, or 0.
+    /// There is no record. Contains the revision of the deletion, or 0 if no deletion is known.
     Free { revision: u64 },
     /// A node has the name.
     Held { revision: u64, holder: Holder },
@@ -69,7 +69,7 @@ pub(super) enum Record {
 /// The content of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Holder {
-    /// Random number of the process that has joined.
+    /// Random number that identifies the process that has joined.
     pub(super) id: u128,
     /// Incarnation of the node, or 0 if it equals the revision of the record.
     pub(super) life: u64,
@@ -136,7 +136,7 @@ enum Updated {
     Unknown(String),
 }
 
-/// Replaces a record, if its revision is the given one.
+/// Replaces a record, if the record has the revision `revision`.
 async fn update(store: &Store, key: &str, content: Bytes, revision: u64) -> Updated {
     match store.update(key, content, revision).await {
         Ok(revision) => Updated::Done(revision),
@@ -216,8 +216,9 @@ pub(super) async fn claim(
     Err(Unclaimed::TimedOut(failure))
 }
 
-/// Reads a record once, and claims it if that is possible. Returns its revision if it was claimed.
-/// After a failure, the time for which the record must stay unchanged starts again.
+/// Reads the record of a name once, and claims the name if possible. Returns the revision of the
+/// record if the name was claimed. After a failure, the time for which the record must stay
+/// unchanged starts again.
 async fn look(
     store: &Store,
     node: &NodeName,

@@ -62,7 +62,7 @@ pub(super) struct Member {
     counts: Arc<Counts>,
     /// False if the server of the last connection is not supported.
     is_allowed: Arc<AtomicBool>,
-    /// True if the node is leaving.
+    /// True if the node is leaving, has left, or has lost its name.
     leaves: Arc<watch::Sender<bool>>,
     _echoes: Echoes,
     /// Receiver of a channel. The channel is closed when the node's record has been deleted, or
@@ -79,7 +79,7 @@ impl Member {
         self.life
     }
 
-    /// Returns true if the node has left, or has lost its name.
+    /// Returns true if the node is leaving, has left, or has lost its name.
     pub(super) fn has_left(&self) -> bool {
         *self.leaves.borrow()
     }
@@ -296,7 +296,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Passes frames to the node until it leaves.
+    /// Passes frames to the node until the node leaves.
     async fn receive(self, subscribed: Subscribed, mut leaves: watch::Receiver<bool>) {
         let mut subscriber = subscribed.subscriber;
         for message in subscribed.early {
@@ -367,7 +367,8 @@ struct Renewal {
 
 impl Renewal {
     /// Renews the record each second until the node leaves or has lost its name. If the node
-    /// leaves, deletes the record. At the end, drops `keeps`, for which a thread may be waiting.
+    /// leaves, deletes the record. At the end, drops `keeps`. From then on, [`Member::close`] no
+    /// longer waits for this task.
     async fn renew(mut self, mut told: watch::Receiver<bool>, keeps: SyncSender<()>) {
         let mut ticks = interval(RENEW_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

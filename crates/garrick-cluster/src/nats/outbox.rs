@@ -20,7 +20,8 @@ pub(super) enum Parcel {
         to: Subject,
         content: Bytes,
     },
-    /// A marker with a channel sender, which is dropped when all earlier frames were written.
+    /// A marker that contains a channel sender. The sender is dropped when all earlier frames were
+    /// written.
     Mark(std::sync::mpsc::SyncSender<()>),
 }
 

@@ -47,8 +47,8 @@ impl<M: Travels + Clone> Agent<M> {
         }
     }
 
-    /// Returns `count` copies of a message. Returns `None` if its `Clone` implementation panics:
-    /// then no subscriber gets the message.
+    /// Returns `count` copies of a message. Returns `None` if the `Clone` implementation of the
+    /// message panics, and counts this failure.
     fn copies(&self, message: M, count: usize) -> Option<Vec<M>> {
         let copies = || {
             let more = (1..count).map(|_| message.clone());

@@ -92,9 +92,9 @@ impl Entities {
     /// same topic on all nodes.
     ///
     /// # Errors
-    /// Returns [`TopicError::Name`] if the name does not consist of 1 to 64 ASCII letters, digits,
-    /// `-` and `_`, [`TopicError::Topics`] if this node uses 1,024 topics, and
-    /// [`TopicError::Closed`] if its system is shutting down.
+    /// Returns [`TopicError::Name`] if the name is not allowed (1 to 64 ASCII letters, digits, `-`
+    /// and `_`). Returns [`TopicError::Topics`] if this node already uses 1,024 topics, and
+    /// [`TopicError::Closed`] if the system of this node is shutting down.
     pub fn topic<M: Travels + Clone>(&self, name: &str) -> Result<Topic<M>, TopicError> {
         if !NodeName::is_allowed(name) {
             return Err(TopicError::Name { name: name.into() });

@@ -23,17 +23,18 @@ pub struct TopicSample {
     /// Number of messages that have arrived from other nodes.
     pub received: u64,
     /// Number of messages that were not sent to a node because too many bytes were waiting for that
-    /// node. A message that was not sent to several nodes counts once for each of them.
+    /// node. A message counts once for each node to which it was not sent.
     pub refused: u64,
     /// Number of messages from other nodes that were lost on their way, or were dropped because
     /// 16,384 messages of the topic waited on this node. A loss is noticed when the next message
     /// from the same node arrives.
     pub lost: u64,
-    /// Number of messages that a subscriber has missed because its mailbox was full. A message that
-    /// several subscribers have missed counts once for each of them.
+    /// Number of messages that a subscriber has missed because its mailbox was full. A message
+    /// counts once for each subscriber that has missed it.
     pub missed: u64,
-    /// Number of messages that no subscriber received because their `Clone` implementation
-    /// panicked.
+    /// Number of messages that no subscriber of this node received, because the `Clone`
+    /// implementation of the message panicked. If such a message was published on this node, other
+    /// nodes do not receive it either.
     pub failed: u64,
 }
 

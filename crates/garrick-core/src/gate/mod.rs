@@ -2,10 +2,10 @@
 //! count reaches a target. A waiting thread is woken once, when the count reaches its target.
 //!
 //! One side, the [`Mover`], counts its progress (values sent, slots freed). The other side holds a
-//! [`Watch`]. Before a thread of that side goes to sleep, it registers the count that it waits for,
-//! and a number that identifies the thread. When the mover reaches this count, the mover gets the
-//! number of the thread, and must wake the thread. So there is one wake-up per sleep instead of one
-//! per value, and no thread polls.
+//! [`Watch`]. Before a thread of that side goes to sleep, it stores two numbers: `wanted` is the
+//! count that it waits for, and `waiter` identifies the thread. When the mover reaches the wanted
+//! count, the mover gets the number of the thread, and must wake the thread. So there is one
+//! wake-up per sleep instead of one per value, and no thread polls.
 //!
 //! ```text
 //!              the mover writes                 the watching side writes
@@ -22,10 +22,11 @@
 //! least one side sees the write of the other side: either the watching side sees that its count
 //! was reached, or the mover sees `wanted`.
 //!
-//! The thread that resets `wanted` to 0, by a swap, must send one wake-up. So there is at most one
-//! wake-up for each [`Watch::arm`]. A wake-up can come too early. This happens if the mover reads a
-//! `wanted` that was reached, and the watching side stores a new `wanted` before the mover's swap.
-//! The woken thread must therefore check the count, and arm again if its target was not reached.
+//! When the mover resets `wanted` to 0, by a swap, the mover must send one wake-up. So there is at
+//! most one wake-up for each [`Watch::arm`]. A wake-up can come too early. This happens if the
+//! mover reads that `wanted` was reached, and the watching side stores a new `wanted` before the
+//! mover's swap. The woken thread must therefore check the count, and arm again if its target was
+//! not reached.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
@@ -99,7 +100,7 @@ struct Gate {
     /// side.
     closed: AtomicBool,
     /// Count that the watching side waits for, or `NOBODY`. Written by the watching side. Reset to
-    /// `NOBODY` by the mover when the count is reached.
+    /// `NOBODY` by the mover when the count is reached or the gate is closed.
     wanted: AtomicU64,
     /// Number of the thread to wake. The watching side writes this number before `wanted`. The
     /// mover reads this number after it has reset `wanted`.

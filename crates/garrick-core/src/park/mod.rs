@@ -61,8 +61,9 @@ struct Shared {
     /// NOTIFIED.
     state: AtomicU8,
 
-    /// Held by the owner from its store of PARKED until it is asleep. So when a thread has seen
-    /// PARKED and then takes the lock, the owner is already waiting on `woken`.
+    /// The owner takes this lock before it stores PARKED, and releases the lock only when it begins
+    /// to wait on `woken`. So if a thread has read PARKED and then takes the lock, the owner is
+    /// already waiting.
     lock: Mutex<()>,
 
     /// Condition variable on which the owner sleeps.

@@ -1,5 +1,5 @@
-//! Counts of the writes to each cache line, and of the threads that write it. Only under
-//! `cfg(garrick_count)`.
+//! Counts the writes to each cache line, and records which threads write the line. This module
+//! exists only under `cfg(garrick_count)`.
 //!
 //! Four things count as a write to a cache line: a write to an atomic, taking a lock, handing out
 //! an `UnsafeCell` for writing, and parking or unparking a thread. A cache line *moves* when a

@@ -336,9 +336,9 @@ impl<'a, T> Taken<'a, T> {
         Self { consumer, count: 0 }
     }
 
-    /// Returns the next contiguous slots whose values were not taken yet, among the first
-    /// `count_max` slots. These slots are full, and only this half accesses them until they are
-    /// released.
+    /// Returns the slots whose values were not taken yet, up to the point where the slots wrap.
+    /// Considers only the first `count_max` slots, beginning at `Consumer::head`. The returned
+    /// slots are full, and only this half accesses them until they are released.
     #[inline]
     pub(super) fn run(&self, count_max: usize) -> *mut [T] {
         let consumer = &*self.consumer;

@@ -7,9 +7,9 @@ use super::{
     producer::{Made, Tally},
 };
 
-/// Calls `map` with up to `max` values of `consumer`, and appends the results to `producer`. Reads
-/// the values and writes the results in place, in the slots of the two rings. Returns the number of
-/// values mapped.
+/// Calls `map` for each of the oldest values of `consumer`, at most `max` of them, and appends the
+/// results to `producer`. Reads the values and writes the results in place, in the slots of the two
+/// rings. Returns the number of values mapped.
 ///
 /// Maps fewer values if `consumer` has fewer values or `producer` has fewer free slots. The inner
 /// loop runs over plain slices, so the compiler can optimize it like a loop over two `Vec`s. Each

@@ -38,7 +38,8 @@ pub struct Producer<T> {
     /// current head may be further ahead.
     tail_max: usize,
 
-    /// Shows for which values the ring uses all its slots, and not only the first `capacity` slots.
+    /// Determines from which value on the ring uses all its slots instead of only the first
+    /// `capacity` slots.
     spread: Spread,
 }
 
@@ -252,8 +253,8 @@ impl<T> Producer<T> {
     }
 
     /// Updates `spread` after this half has read the consumer's count `head`. If the consumer has
-    /// taken all values from the time before [`spread`](Self::spread) took effect, sets `spread` to
-    /// [`Spread::Whole`].
+    /// taken all values that were pushed before [`spread`](Self::spread) took effect, sets `spread`
+    /// to [`Spread::Whole`].
     #[inline]
     fn settle(&mut self, head: usize) {
         if let Spread::From(from) = self.spread

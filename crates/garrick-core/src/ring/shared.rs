@@ -17,8 +17,8 @@ pub(super) struct Shared<T> {
     /// The end at which values are pushed. Written by the producer, read by the consumer.
     pub(super) tail: CachePadded<End>,
 
-    /// Shows for which values the ring uses all its slots, and not only the first `capacity` slots.
-    /// Written at most twice by the producer, read by the consumer.
+    /// Determines from which value on the ring uses all its slots instead of only the first
+    /// `capacity` slots. Written at most twice by the producer, read by the consumer.
     pub(super) spread: Word,
 
     /// View of the slots that `Drop` uses. Each half uses its own view instead. The slots in
@@ -70,7 +70,8 @@ impl End {
         }
     }
 
-    /// Publishes `count` to the other half, together with all accesses to the slots below `count`.
+    /// Publishes `count` to the other half. This half's accesses to the slots below `count` happen
+    /// before the other half reads `count`.
     #[inline]
     pub(super) fn publish(&self, count: usize) {
         // Release: pairs with the Acquire in `End::look`. On the tail it publishes the values

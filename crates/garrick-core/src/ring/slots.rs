@@ -27,9 +27,9 @@ pub(super) struct Slots<T> {
     /// less than the number of slots, which is a power of two. Never changes.
     mask_spread: usize,
 
-    /// First count for which the ring uses all its slots, and not only the first `capacity` slots.
-    /// Each half has its own copy. The copy is valid for the counts that the half can reach before
-    /// it reads the other half's count again.
+    /// First count for which the ring uses all its slots instead of only the first `capacity`
+    /// slots. Each half has its own copy. The copy is valid for the counts that the half can reach
+    /// before it reads the other half's count again.
     spread_from: usize,
 
     /// Cells with which loom checks the accesses to the slots.

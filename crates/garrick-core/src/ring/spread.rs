@@ -17,8 +17,8 @@
 //! change and the values after it form two separate slices, as if the values wrapped there.
 use crate::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Describes for which values a ring uses all its slots, and not only the first `capacity` slots. A
-/// count is the sequence number of a value.
+/// Determines from which value on a ring uses all its slots instead of only the first `capacity`
+/// slots. A count is the sequence number of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
     /// The ring uses only the first `capacity` slots.
@@ -43,8 +43,8 @@ pub(super) struct Word(AtomicUsize);
 
 const NO: usize = 0;
 const WHOLE: usize = 2;
-/// Bit that is set if the word contains a count. The bit is not needed for the count itself,
-/// because the count is even.
+/// Bit that is set if the word contains a count. A count in the word is even, so the count itself
+/// does not set this bit.
 const COUNT: usize = 1;
 
 impl Word {

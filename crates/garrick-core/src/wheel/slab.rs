@@ -10,7 +10,7 @@
 
 use std::iter;
 
-/// Index that means that there is no entry.
+/// Index that stands for "no entry".
 const NIL: u32 = u32::MAX;
 
 /// A key that identifies an entry of a [`Wheel`](super::Wheel). After the entry has fired or was
@@ -64,8 +64,8 @@ struct Entry<T> {
     /// Tick at which the entry is due.
     tick: u64,
 
-    /// Index of the list that holds the entry, in the lists of the wheel. [`RESERVED`] or
-    /// [`VACANT`] if the place holds no entry.
+    /// Index, in `Wheel::lists`, of the list that holds the entry. [`RESERVED`] or [`VACANT`] if
+    /// the place holds no entry.
     slot: u16,
 
     /// Generation of the place. Increases each time that the place is vacated.

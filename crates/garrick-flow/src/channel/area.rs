@@ -5,8 +5,8 @@
 //! before it can write this line again. In an area larger than the second-level caches, both cores
 //! have already evicted the line when the writer reuses it
 //! ([`Producer::spread`](garrick_core::ring::Producer::spread)). The table shows the cost of a
-//! message for each capacity of a channel and each size of the area. It was measured with two
-//! threads, messages of 8 bytes and 1 MiB of second-level cache:
+//! message for each capacity of a channel and each size of the area. The costs were measured with
+//! two threads, messages of 8 bytes and 1 MiB of second-level cache:
 //!
 //! | capacity | no extra | 256 KiB | 1 MiB | 2 MiB | 4 MiB |
 //! | --- | --- | --- | --- | --- | --- |

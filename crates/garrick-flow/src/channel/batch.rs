@@ -3,8 +3,8 @@
 //! The messages of a batch share the cost of one fence, one read of the other end's position, and
 //! one step. A batch has to stay in the second-level cache until it is read. The cache also holds
 //! the batches that the writer and the reader currently use, and the other data of these stages.
-//! The table shows the cost of a message for each batch size in bytes. It was measured with three
-//! stages and messages of 8 and 16 bytes. The core had 32 KiB of first-level and 512 KiB of
+//! The table shows the cost of a message for each batch size in bytes. The costs were measured with
+//! three stages and messages of 8 and 16 bytes. The core had 32 KiB of first-level and 512 KiB of
 //! second-level cache:
 //!
 //! | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB | 128 KiB | 256 KiB | 512 KiB |

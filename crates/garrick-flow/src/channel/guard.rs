@@ -1,5 +1,6 @@
-//! Guards for reading and writing batches in place. When a guard frees or sends slots, it moves the
-//! position in the ring, and then updates the gate, the counter that wakes waiting stages.
+//! Guards for reading and writing batches in place. When a guard frees slots or sends values, it
+//! moves the position in the ring, and then updates the gate (the counter that wakes waiting
+//! stages).
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -42,11 +43,11 @@ impl<T> Peek<'_, T> {
     }
 }
 
-/// A guard that exists during a call to [`Peek::advance`]. When the guard is dropped, it counts the
-/// freed slots, even if the call panics.
+/// A guard that exists during a call to [`Peek::advance`]. `Drop` counts the freed slots, even if
+/// the call panics.
 struct Advance<'g, 'a, T> {
     peek: &'g mut Peek<'a, T>,
-    /// Number of values in the guard before the call to `advance`.
+    /// Number of values in `peek` before the call to `advance`.
     before: usize,
 }
 

@@ -98,16 +98,17 @@ pub(crate) struct Line {
     stalls: [AtomicU64; 2],
     /// The stages that have used the two ends of the channel so far.
     users: Mutex<[Option<StageId>; 2]>,
-    /// The threads on which the ends were used last, or 0 for an end that was not used yet. Each
-    /// entry is written by its own end, and read by the other end.
+    /// For each end, the id of the thread on which the end was used last, or 0 if the end was not
+    /// used yet. Each entry is written by its own end, and read by the other end.
     threads: [AtomicU32; 2],
     /// The thread and core on which each of the two stages last went to sleep.
     rested: [LastPlace; 2],
     /// The bells (wake-up flags) of the two ends. Any thread may ring a bell. The stage that uses
     /// the end resets the bell.
     bells: [Mutex<Bell>; 2],
-    /// Wakers of ends that are used outside the graph, which are called instead of waking a stage.
-    /// An end stores its waker before it registers to be woken, and the other end takes the waker.
+    /// Wakers of ends that are used outside the graph. Such a waker is called instead of waking a
+    /// stage. An end stores its waker before it registers to be woken, and the other end takes the
+    /// waker.
     outside: [Mutex<Option<Waker>>; 2],
     /// The object that sends wake-ups to the stages.
     post: Arc<Post>,
@@ -272,7 +273,7 @@ impl Line {
         let _ = quiet::call(|| waker.map(Waker::wake));
     }
 
-    /// Locks the waker of the end on `side`, which is used outside the graph.
+    /// Locks the waker of the end on `side`. This end is used outside the graph.
     fn outside(&self, side: Side) -> MutexGuard<'_, Option<Waker>> {
         locked(&self.outside[side as usize])
     }
@@ -317,8 +318,8 @@ impl Line {
         &self.post
     }
 
-    /// Records that `stage` uses the end on `side`. If this shows a new connection between two
-    /// stages, and the connection closes a cycle, `stage` fails after its step.
+    /// Records that `stage` uses the end on `side`. If this use reveals a new connection between
+    /// two stages, and the connection closes a cycle, `stage` fails after its step.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
         let mut users = locked(&self.users);
         let before = users[side as usize].replace(stage);
@@ -335,8 +336,8 @@ impl Line {
         locked(&self.users)[side as usize] = Some(stage);
     }
 
-    /// Records that the end on `side` is used on the calling thread. Returns the thread on which
-    /// the other end was used last, if any.
+    /// Records that the end on `side` is used on the calling thread. Returns the id of the thread
+    /// on which the other end was used last, if any.
     pub(super) fn meet(&self, side: Side) -> Option<u32> {
         // Relaxed, here and below: this only determines in which memory the values are stored.
         let (mine, here) = (&self.threads[side as usize], place::thread());

@@ -1,5 +1,5 @@
 //! Counts the values that one end of a channel has sent or taken, and wakes the stage that waits
-//! for them.
+//! for this count.
 
 use std::sync::Arc;
 
@@ -53,9 +53,9 @@ impl Link {
         }
     }
 
-    /// Counts the values before `position` in the gate (the counter that the other end checks).
-    /// `position` is the current position of this end in the ring buffer. Wakes a stage that waits
-    /// for the new count.
+    /// Updates the gate (the counter that the other end checks), so that the gate counts all values
+    /// before `position`, the current position of this end in the ring buffer. Wakes a stage that
+    /// waits for the new count.
     #[inline]
     pub(super) fn move_to(&mut self, position: usize) {
         let by = position.wrapping_sub(self.seen);
@@ -96,8 +96,8 @@ impl Link {
         }
     }
 
-    /// Counts the values before `position` in the gate (the counter that the other end checks).
-    /// `position` is the last position of this end in the ring buffer. Then closes the gate.
+    /// Updates the gate (the counter that the other end checks), so that the gate counts all values
+    /// before `position`, the last position of this end in the ring buffer. Then closes the gate.
     pub(super) fn close(&mut self, position: usize) {
         self.move_to(position);
         if let Some(waiter) = self.mover.close() {

@@ -1,5 +1,5 @@
 //! Channels. Each channel consists of a ring and two gates. A gate counts the values that one end
-//! has sent or taken, and the other end watches it.
+//! has sent or taken, and the other end watches this gate.
 //!
 //! ```text
 //!   Sender   -- ring::Producer ==== slots ====> ring::Consumer --   Receiver

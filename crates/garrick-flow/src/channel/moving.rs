@@ -28,8 +28,8 @@ impl<T> Half for ring::Consumer<T> {
     }
 }
 
-/// A half of a ring that is in use. Even during a panic, `Drop` adds the number of values that the
-/// half has published or taken to the gate (the counter that the other end checks).
+/// A half of a ring that is in use. Even during a panic, `Drop` updates the gate (the counter that
+/// the other end checks), so that the gate counts all values that the half has published or taken.
 pub(super) struct Moving<'a, H: Half> {
     /// The sending or receiving half of the ring.
     ring: &'a mut H,

@@ -147,8 +147,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns true if the values cycle through all allocated slots of the ring, of which there may
-    /// be more than the capacity.
+    /// Returns true if the values cycle through all allocated slots of the ring. The ring may have
+    /// more slots than its capacity.
     #[cfg(test)]
     pub(super) fn is_spread(&self) -> bool {
         self.ring.is_spread()

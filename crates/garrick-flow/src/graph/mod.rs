@@ -352,8 +352,8 @@ impl Graph {
     ///   [`feedback`](Self::feedback).
     /// - A stage declares an end of a channel that another graph has created. An `AsyncSender` or
     ///   `AsyncReceiver` of another graph is allowed.
-    /// - A channel is marked as feedback. But according to the ends that the stages declare, the
-    ///   channel does not lead back to an earlier stage.
+    /// - A channel is marked as feedback, but the ends that the stages declare do not show that the
+    ///   channel leads back to an earlier stage.
     /// - A thread cannot be started: its core does not exist, its stack size is not allowed, or the
     ///   operating system returns an error.
     ///

@@ -95,8 +95,8 @@ impl Drop for Failures {
 }
 
 impl Clone for Failures {
-    /// Copies the failures. Only the new copy prints them, unless the program reads them from that
-    /// copy.
+    /// Copies the failures. From now on, only the new copy prints the failures, and only if the
+    /// program does not read the failures from this copy.
     fn clone(&self) -> Self {
         let are_seen = self.are_seen.swap(true, Relaxed);
         Self {

@@ -72,7 +72,7 @@ pub struct ChannelSample {
     pub capacity: u64,
     /// Number of messages sent since the channel was created.
     pub sent: u64,
-    /// Number of messages taken since the channel was created, which is never more than `sent`.
+    /// Number of messages taken since the channel was created. Never more than `sent`.
     pub taken: u64,
     /// The sending stage, as an index into [`Sample::stages`].
     ///

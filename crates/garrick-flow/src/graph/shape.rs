@@ -31,7 +31,7 @@ pub(super) struct Shape {
 /// contains a feedback channel.
 pub(super) struct Looped {
     pub(super) all: Loops,
-    /// Index of the loop that each stage is in, if any.
+    /// For each stage, the index of the loop that the stage is in, if any.
     pub(super) of_stage: Vec<Option<usize>>,
 }
 

@@ -50,7 +50,7 @@ pub struct Team<'a> {
 }
 
 impl<'a> Team<'a> {
-    /// Returns the last team of `graph`, which has at least one.
+    /// Returns the last team of `graph`. The graph must have at least one team.
     pub(super) fn last_of(graph: &'a mut Graph) -> Self {
         Self { graph }
     }

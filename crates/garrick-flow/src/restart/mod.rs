@@ -195,7 +195,8 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         self
     }
 
-    /// Prepares the next start of the stage. Panics if the policy allows no more restarts.
+    /// Prepares the next start of the stage, after a panic with the message `words`. Panics if the
+    /// policy allows no more restarts.
     #[cold]
     fn recover(&mut self, words: String, cx: &mut Cx<'_>) -> Wait {
         let now = cx.now();

@@ -81,7 +81,7 @@ pub trait Stage: Send + 'static {
     /// Declares the channel ends that the stage has. The default implementation declares none.
     ///
     /// The graph calls this method before the first step. [`Graph::start`](crate::Graph::start)
-    /// uses the declared ends to detect unintended cycles of stages, which contain no
+    /// uses the declared ends to detect unintended cycles: cycles of stages without a
     /// [feedback](crate::Graph::feedback) channel. If there is such a cycle, `start` returns an
     /// error. An end that is not declared is detected when the stage uses it. If the stages then
     /// form an unintended cycle, the stage fails. A closure cannot declare its ends. Use

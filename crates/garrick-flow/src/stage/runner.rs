@@ -78,7 +78,7 @@ pub(crate) struct Runner<S: Stage> {
     /// The parts of the graph that this runner uses. `None` after the graph was notified of the end
     /// of the stage.
     env: Option<Env>,
-    /// The condition for the next step, which the last step returned.
+    /// The condition that the last step returned for the next step.
     wait: Wait,
     /// The last vote of the stage, or [`Paper::NotAsked`] before the first vote.
     vote: Paper,

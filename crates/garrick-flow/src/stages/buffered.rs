@@ -11,7 +11,8 @@ pub struct Buffered<In, Out, F> {
     pub(super) output: Sender<Out>,
     pub(super) each: F,
     pub(super) buffer: Buffer<In>,
-    /// Number of values in the input, and of free slots in the output, at which the stage is woken.
+    /// The stage is woken when the input has at least `wanted` values, and the output has at least
+    /// `wanted` free slots.
     pub(super) wanted: usize,
 }
 

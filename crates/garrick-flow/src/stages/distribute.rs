@@ -11,7 +11,8 @@ pub struct Distribute<T> {
     outputs: Senders<T>,
     /// Index of the output that is tried first in the next step.
     next: usize,
-    /// Number of values in the input, and of free slots in one output, at which the stage is woken.
+    /// The stage is woken when the input has at least `wanted` values, and at least one output has
+    /// `wanted` free slots.
     wanted: usize,
 }
 

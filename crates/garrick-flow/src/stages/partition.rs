@@ -18,7 +18,7 @@ pub struct Partition<T, F> {
     /// Number of free slots that each output channel will have after the plan is carried out. The
     /// vector is a field so that its memory is reused.
     room: Vec<usize>,
-    /// Number of free slots in a full output at which the stage is woken.
+    /// Number of slots of a full output that must become free before the stage is woken.
     wanted: usize,
 }
 
@@ -78,7 +78,7 @@ impl<T, F> Partition<T, F> {
 
     /// Plans which output channel each of the next values goes to, for at most one batch. If a
     /// value goes to a full output channel, the plan ends before this value, and the method returns
-    /// the channel's index.
+    /// the index of the full channel.
     fn plan<K: Hash>(&mut self) -> Option<usize>
     where
         F: FnMut(&T) -> K,

@@ -14,7 +14,7 @@ use crate::{AsyncSender, Cx, Sender, Stage, Wait, Wiring};
 pub struct FromStream<S: Stream> {
     output: Sender<S::Item>,
     stream: Pin<Box<S>>,
-    /// Waker for the stream, which makes this stage take a step.
+    /// Waker that the stream calls to make this stage take a step.
     waker: Waker,
     /// Number of free slots at which the stage is woken.
     wanted: usize,
@@ -65,8 +65,8 @@ impl<S: Stream> FromStream<S> {
     }
 
     /// Sends the values that the stream has ready, but at most a batch. Returns the number of
-    /// values sent, and the result of the last poll. The result is `Ready(false)` if the stream has
-    /// ended, and `Pending` if the stage must wait for the stream.
+    /// values sent, and the state of the stream: `Ready(false)` if the stream has ended, `Pending`
+    /// if the stage must wait for the stream, and otherwise `Ready(true)`.
     fn send(&mut self) -> (usize, Poll<bool>) {
         let mut cx = Context::from_waker(&self.waker);
         let mut poke = self.output.poke(self.output.batch());
@@ -112,7 +112,7 @@ pub struct FromAsync<F> {
     future: Pin<Box<F>>,
     /// The channel to which the future sends.
     line: Arc<Line>,
-    /// Waker for the future, which makes this stage take a step.
+    /// Waker that the future calls to make this stage take a step.
     waker: Waker,
 }
 

@@ -53,7 +53,7 @@ pub struct StageDriver<'a, S> {
     graph: &'a Graph,
     /// The stage, or `None` after it has ended.
     stage: Option<S>,
-    /// The condition for the next step, which the last step returned.
+    /// The condition that the last step returned for the next step.
     wait: Wait,
     /// The stage's current vote and its restarts.
     desk: Desk,

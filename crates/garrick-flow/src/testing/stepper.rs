@@ -60,7 +60,7 @@ pub struct Stepper {
 /// The rule by which a [`Stepper`] chooses the next stage.
 enum Order {
     /// Round-robin. The next stage is the first due stage whose id is at least the contained
-    /// number.
+    /// number. If there is no such stage, the next stage is the first due stage.
     Turns(usize),
     /// Random. The contained value is the state of the random number generator.
     Chance(u64),

@@ -1,4 +1,4 @@
-//! A simple model of a log, with which a log is compared.
+//! A simple model of a log. The tests compare each log with this model.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Expected {
     pub(crate) newest: u64,
     /// Events that can be read, by number.
     pub(crate) events: BTreeMap<u64, Written>,
-    /// The two newest saved states, by number.
+    /// The two newest saved states, each by the number of the event after which it was saved.
     pub(crate) saved: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -79,7 +79,7 @@ impl Expected {
 /// Kind (tag and version) of all saved states in these tests.
 pub const KIND_OF_STATES: EventKind = EventKind { tag: 9, version: 4 };
 
-/// Reads the events of a journal, page by page.
+/// Reads the events of a journal by repeated calls of [`Log::read`].
 pub(crate) fn read_all(log: &dyn Log, journal: JournalId, from: u64) -> Vec<(u64, Written)> {
     let (mut all, mut next, mut group) = (Vec::new(), from, Group::new());
     loop {

@@ -12,8 +12,8 @@ use super::model::{Expected, KIND_OF_STATES, Written, append, start};
 /// Names of the journals.
 const NAMES: [&str; 3] = ["a", "b/1", "c"];
 
-/// Number of random sequences. The number is small, because each operation of a log waits for the
-/// disk.
+/// Number of random sequences of operations. The number is small, because each operation of a log
+/// waits for the disk.
 const CASES: u32 = 24;
 
 /// An event of a group.

@@ -2,7 +2,8 @@
 //!
 //! Each field is serialized separately, in the wire format of postcard, which is specified and
 //! stable. An encoding contains no names, and no index of the variant, because the tag of the event
-//! identifies the variant. A tuple or a struct with the same fields has the same encoding.
+//! identifies the variant. So variants, structs and tuples with the same fields have the same
+//! encoding.
 
 use std::fmt;
 
@@ -93,13 +94,13 @@ impl<'a> Fields<'a> {
     /// Decodes the next field.
     ///
     /// # Errors
-    /// Returns an error if the bytes do not begin with an encoding of the type.
+    /// Returns an error if the remaining bytes do not begin with an encoding of `T`.
     pub fn next<T: DeserializeOwned>(&mut self, field: &str) -> Result<T, BoxError> {
         let taken = self.take();
         taken.map_err(|error| self.wrong(format_args!("the field `{field}`: {error}")))
     }
 
-    /// Returns the value that was decoded.
+    /// Ends the decoding, and returns the decoded value `value`.
     ///
     /// # Errors
     /// Returns an error if some bytes were not decoded.

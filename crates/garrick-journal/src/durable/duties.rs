@@ -27,10 +27,10 @@ pub(super) const KEY_BYTES_MAX: usize = 255;
 pub struct Due {
     /// Key with which the effect or reminder was requested.
     pub key: String,
-    /// Number of the event that has requested the effect or reminder. All repetitions of a request
-    /// have the same number, and no other request of the entity has this number. So a service
-    /// outside of the process can recognize repetitions by the name of the entity together with
-    /// this number.
+    /// Sequence number of the event that has requested the effect or reminder. All repetitions of a
+    /// request have the same number, and no other request of the entity has this number. So a
+    /// service outside of the process can recognize repetitions by the name of the entity together
+    /// with this number.
     pub number: u64,
     /// Time of a reminder. `None` for an effect.
     pub at: Option<SystemTime>,
@@ -54,7 +54,7 @@ pub(super) enum Change {
     /// the answer.
     Took(String, Taken),
     /// Changes nothing. After an entity has appended this change, the log refuses events of writers
-    /// that have not read it.
+    /// that have not read this change.
     Fence,
 }
 

@@ -1,4 +1,4 @@
-//! Entities: actors of the runtime that each implement one durable actor.
+//! Entities. An entity is an actor of the runtime, and runs the code of one durable actor.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -104,8 +104,8 @@ impl<A: DurableActor> Entity<A> {
     /// by the number of syncs of the disk.
     ///
     /// If the events cannot be written, all of these decisions are undone. If a decision fails,
-    /// only that decision is undone, and the actor fails when the events of the other decisions are
-    /// durable.
+    /// only that decision is undone, and the actor fails when the events of the earlier decisions
+    /// are durable.
     ///
     /// An actor with a receive timeout handles only one message at a time.
     ///
@@ -132,8 +132,8 @@ impl<A: DurableActor> Entity<A> {
     /// events of writers that have not read the fence. A durable fence also proves that the state
     /// that this entity has read was up to date.
     ///
-    /// Use this for logs that several processes share. If another writer appends later, the next
-    /// turn with events is undone, and this entity fails and reads its state again.
+    /// Use this method for logs that several processes share. If another writer appends later, the
+    /// next turn with events is undone, and this entity fails and reads its state again.
     #[must_use]
     pub fn fenced(mut self) -> Self {
         self.is_fenced = true;
@@ -194,8 +194,8 @@ impl<A: DurableActor> Entity<A> {
         Ok(())
     }
 
-    /// Sends this entity the message for the oldest unconfirmed letter (durable message to another
-    /// entity) to the receiver `to`, if there is one.
+    /// Sends this entity the message for its oldest unconfirmed letter to the entity `to`, if there
+    /// is such a letter. A letter is a durable message to another entity.
     fn tell_letter(
         &self,
         duties: &Duties,
@@ -354,8 +354,9 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Calls the actor's `decide` for a message. If the decision was not discarded and did not
-    /// fail, also returns the events that the decision has recorded, if any.
+    /// Calls the actor's `decide` for a message, and returns the outcome. If the decision has
+    /// neither failed nor been discarded, also returns the events that the decision has recorded,
+    /// if any.
     fn decide(
         &mut self,
         msg: A::Msg,

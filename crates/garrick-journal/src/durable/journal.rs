@@ -49,8 +49,8 @@ impl Drop for Writer {
 /// The journals of durable actors, in one log. Clones are handles to the same log.
 ///
 /// The events of all actors whose turns end while the disk is busy are written together, with one
-/// sync. So if many turns share a sync, it adds little to the cost of each turn. A single turn
-/// still waits for a whole sync.
+/// sync. So if many turns share a sync, the sync adds little to the cost of each turn. A single
+/// turn still waits for a whole sync.
 ///
 /// The oldest files of the log are removed when their events are covered by saved states, or when
 /// only a few of their events are still needed. The needed events are copied first.
@@ -94,7 +94,8 @@ impl Journal {
         Ok((Self::new(system, Mutex::new(log))?, opened))
     }
 
-    /// Uses a log that is already open. Pass a [`SegmentLog`](crate::SegmentLog) in a mutex.
+    /// Creates a journal that uses the open log `log`. Pass a [`SegmentLog`](crate::SegmentLog) in
+    /// a mutex.
     ///
     /// # Errors
     /// Returns [`JournalError::Closed`] if the system is shutting down.
@@ -120,7 +121,8 @@ impl Journal {
 
     /// Removes and returns the notices, oldest first. A notice is an error that has lost no data: a
     /// saved state could not be written, read or removed, or a compaction has failed. At most 64
-    /// notices are kept. If a group is being written, this method waits for its end.
+    /// notices are kept. If a group is being written, this method may wait until the group is
+    /// written.
     #[must_use]
     pub fn take_notices(&self) -> Vec<JournalError> {
         self.core.log().take_notices()

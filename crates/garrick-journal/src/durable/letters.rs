@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::stored::BoxError;
 use crate::event::EventKind;
 
-/// A message to another durable actor, which is sent repeatedly until the receiver has confirmed
-/// it. [`Decide::post`](super::Decide::post) records the letter.
+/// A message to another durable actor. The letter is sent repeatedly until the receiver has
+/// confirmed it. [`Decide::post`](super::Decide::post) records the letter.
 /// [`DurableActor::letter`](super::DurableActor::letter) converts the letter into a message to the
 /// sender itself. When the sender handles that message, it sends the content to the receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub struct Letter {
     pub from: String,
     /// Name of the receiver, as passed to [`Decide::post`](super::Decide::post).
     pub to: String,
-    /// Number of the letter, which is greater than those of all earlier letters of the sender.
+    /// Number that identifies the letter among the letters of the sender. Later letters have
+    /// greater numbers.
     pub number: u64,
     /// The content that the receiver handles.
     pub body: Vec<u8>,
@@ -170,7 +171,7 @@ impl Taken {
     }
 }
 
-/// Appends a length in 4 bytes, and the bytes.
+/// Appends to `bytes` the length of `part` in 4 bytes, and then `part` itself.
 pub(super) fn put_bytes(part: &[u8], bytes: &mut Vec<u8>) {
     bytes.extend((part.len() as u32).to_le_bytes());
     bytes.extend(part);

@@ -14,7 +14,7 @@ use super::shared::Core;
 use crate::error::{JournalError, describe};
 use crate::segments::{Opened, Options, Progress};
 
-/// The state of a journal that a [`Monitor`] shows.
+/// The state of a journal, as shown by a [`Monitor`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JournalState {

@@ -139,7 +139,7 @@ impl Encoded {
 
 /// The state of a journal after an event, to be saved when the event is durable.
 pub(super) struct State {
-    /// Number of the event.
+    /// Sequence number of the event.
     pub(super) number: u64,
     pub(super) kind: EventKind,
     pub(super) bytes: Vec<u8>,
@@ -147,7 +147,7 @@ pub(super) struct State {
 
 /// The events of a turn.
 pub(super) struct Batch {
-    /// Number of the first event.
+    /// Sequence number of the first event.
     pub(super) first: u64,
     pub(super) events: Encoded,
     pub(super) state: Option<Box<State>>,
@@ -168,7 +168,7 @@ impl Batch {
         self.events.size() + state
     }
 
-    /// Returns the number of the last event.
+    /// Returns the sequence number of the last event.
     fn last(&self) -> u64 {
         self.first + self.events.len() as u64 - 1
     }
@@ -185,7 +185,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the number of the last event.
+    /// Returns the sequence number of the last event.
     pub(super) fn last(&self) -> u64 {
         self.batch.last()
     }

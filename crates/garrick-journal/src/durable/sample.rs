@@ -45,7 +45,8 @@ pub struct JournalSample {
     pub written: u64,
     /// Total time of writing and syncing groups, including the group that is being written.
     pub writing: Duration,
-    /// Time of the slowest group so far, including the group that is being written.
+    /// Longest time of writing and syncing one group so far, including the group that is being
+    /// written.
     pub longest: Duration,
     /// Number of entities that exist now.
     pub entities: usize,
@@ -55,7 +56,8 @@ pub struct JournalSample {
     pub size: u64,
     /// Number of compactions that have removed files.
     pub compactions: u64,
-    /// Number of bytes that compactions have copied because the events in them were still needed.
+    /// Number of bytes that compactions have copied. These bytes belong to events that were still
+    /// needed.
     pub copied: u64,
     /// Number of states of entities that were saved.
     pub saved: u64,
@@ -63,8 +65,8 @@ pub struct JournalSample {
     pub notices: u64,
     /// True if the log is broken, so that nothing can be written until it is opened again.
     pub is_broken: bool,
-    /// Number of times that an entity has read its state: after its start, and after a turn that
-    /// was undone.
+    /// Total number of times that entities have read their states. An entity reads its state after
+    /// its start, and after a turn that was undone.
     pub recoveries: u64,
     /// Number of events that entities have read to compute their states.
     pub recovered: u64,

@@ -1,4 +1,4 @@
-//! The shared part of a journal: the log, and the turns that wait for it.
+//! The shared part of a journal: the log, and the turns that wait until their events are written.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -74,10 +74,11 @@ impl Core {
         lock(&self.figures.names).remove(name);
     }
 
-    /// Writes some groups of waiting turns. The turns that end meanwhile form the next group.
-    /// Returns true if turns are still waiting, so that the caller must call this method again.
+    /// Writes at most [`GROUPS_MAX`] groups of waiting turns. The turns that end meanwhile form the
+    /// next group. Returns true if turns are still waiting, so that the caller must call this
+    /// method again.
     ///
-    /// Returns after some time even if turns are waiting, because the caller may occupy a worker.
+    /// The number of groups is limited, because the caller may occupy a worker.
     #[must_use]
     pub(super) fn write_some(&self, work: &mut Work) -> bool {
         let Work { group, turns } = work;
@@ -130,8 +131,9 @@ impl Core {
         done.unwrap_or(Err(JournalError::Broken))
     }
 
-    /// Commits turns whose events are durable, and then saves their states. Undoes the turns whose
-    /// events were refused.
+    /// Commits the turns whose events are durable, and undoes the turns whose events were refused.
+    /// Then saves the states that the committed turns have encoded, if any, and lets the log remove
+    /// events that are no longer needed.
     fn commit(&self, turns: &mut Vec<Waiting>, refused: &[Refused]) {
         let mut states = Vec::new();
         for mut turn in turns.drain(..) {

@@ -172,7 +172,8 @@ impl<S> Loaded<S> {
     }
 }
 
-/// Calls code of the program. Returns the text of its error or of its panic.
+/// Calls `f`, which is code of the program. If `f` returns an error or panics, returns the text of
+/// the error or of the panic.
 fn guard<R>(f: impl FnOnce() -> Result<R, BoxError>) -> Result<R, String> {
     match panic::catch_unwind(AssertUnwindSafe(f)) {
         Ok(done) => done.map_err(|error| error.to_string()),

@@ -1,4 +1,4 @@
-//! Measurement of how long turns wait for their groups.
+//! Measurement of how long turns wait until their events are written.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ pub(super) struct Waits {
     /// Number of turns that were appended to the queue so far.
     appended: u64,
     taken: u64,
-    /// Entries for the first turn, and for the first turn that was appended after each call of
-    /// `take`. An entry contains the index of the turn among all turns so far, and the time at
-    /// which the turn was appended. The turns up to the next entry were appended later than this
-    /// time.
+    /// Entries for some turns: for the very first turn, and for each turn that was the first one
+    /// appended after a call of `take`. An entry contains the index of its turn among all turns so
+    /// far, and the time at which this turn was appended. The following turns, up to the next
+    /// entry, were not appended before this time.
     marks: VecDeque<(u64, Nanos)>,
     /// True if a turn was appended since turns were last taken.
     is_marked: bool,

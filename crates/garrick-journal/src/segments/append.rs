@@ -83,7 +83,7 @@ impl SegmentLog {
         })
     }
 
-    /// Returns the number of the last segment, and its length.
+    /// Returns the sequence number of the last segment, and the length of this segment.
     fn end(&self) -> (u32, u32) {
         let last = self.segments.last_key_value();
         let (number, segment) = last.expect("a segment was added before");
@@ -118,7 +118,8 @@ impl SegmentLog {
     }
 }
 
-/// A group that is being written. Dropping it before [`Writer::commit`] leaves the log unchanged.
+/// A group that is being written. Dropping the `Writer` before [`Writer::commit`] leaves the log
+/// unchanged.
 pub(super) struct Writer<'l> {
     log: &'l mut SegmentLog,
     /// Number of the segment to which the group is written.
@@ -165,7 +166,7 @@ impl Writer<'_> {
     /// Adds a new event.
     ///
     /// # Errors
-    /// Returns [`JournalError::Conflict`] if the event does not follow the newest one of its
+    /// Returns [`JournalError::Conflict`] if the event does not follow the newest event of its
     /// journal.
     pub(super) fn event(&mut self, id: JournalId, event: Event<'_>) -> Result<(), JournalError> {
         self.name(id);

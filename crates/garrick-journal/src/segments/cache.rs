@@ -1,8 +1,8 @@
-//! A cache of the parts of segments that were read last.
+//! A cache of the most recently read parts of segments.
 //!
-//! The events of journals that are written at the same time are next to each other. When the actors
-//! of these journals start one after another, each part of a segment is read only once for all of
-//! them.
+//! If events are appended to several journals at the same time, the events are next to each other
+//! in a segment. When the actors of these journals start one after another, each part of the
+//! segment is read only once for all these actors.
 
 use hashbrown::HashMap;
 
@@ -65,8 +65,9 @@ impl Cache {
         Ok(())
     }
 
-    /// Makes room for the part `key`, by removing the part that was used least recently if the
-    /// cache is full. Returns a buffer for the new part.
+    /// Makes room for the part `key`, and returns a buffer for its bytes. If the cache already
+    /// contains this part, removes the old bytes. Otherwise, if the cache is full, removes the part
+    /// that was used least recently.
     fn take_oldest(&mut self, key: (u32, u32)) -> Vec<u8> {
         let mut key = key;
         if self.parts.len() >= PARTS_MAX && !self.parts.contains_key(&key) {

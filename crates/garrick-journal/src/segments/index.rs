@@ -21,7 +21,7 @@ pub(super) struct Place {
     pub(super) at: u32,
 }
 
-/// Data about a journal that is kept in memory: its name, and the places of its events.
+/// Data about a journal, kept in memory: the name of the journal, and the places of its events.
 #[derive(Debug)]
 pub(super) struct Journal {
     pub(super) name: Arc<str>,
@@ -47,7 +47,7 @@ impl Journal {
         }
     }
 
-    /// Returns the number of the oldest event that is kept, or of the next event if no event is
+    /// Returns the sequence number of the oldest kept event, or of the next event if no event is
     /// kept.
     pub(super) fn oldest(&self) -> u64 {
         self.newest + 1 - self.places.len() as u64
@@ -59,8 +59,9 @@ impl Journal {
         self.places.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// Returns the number of the last event that is covered by the older of the two kept snapshots,
-    /// or 0. The events up to this number are not needed.
+    /// Returns the sequence number of the last event that the older of the two kept snapshots
+    /// covers. Returns 0 if there are fewer than two snapshots. The events up to this number are
+    /// not needed.
     pub(super) fn horizon(&self) -> u64 {
         let covered = self.snapshots.len().checked_sub(SNAPSHOTS_KEPT);
         covered.map_or(0, |at| self.snapshots[at])
@@ -130,7 +131,7 @@ impl Index {
         self.journals.iter().map(|(id, journal)| (*id, journal))
     }
 
-    /// Returns the place of an event, if it is kept.
+    /// Returns the place of an event, if the event is kept.
     pub(super) fn place_of(&self, id: JournalId, number: u64) -> Option<Place> {
         let journal = self.journals.get(&id)?;
         let index = number.checked_sub(journal.oldest())?;

@@ -182,7 +182,7 @@ pub struct SegmentLog {
     compact_at: usize,
     /// Counters of compactions and of snapshots since the log was opened.
     tended: Tended,
-    /// Parts of segments that were read last.
+    /// The most recently read parts of segments.
     cache: Cache,
     /// Bytes of the next group.
     buffer: Vec<u8>,
@@ -211,13 +211,14 @@ impl SegmentLog {
         self.index.find(name)
     }
 
-    /// Returns the number of the newest event of a journal, or 0 if it has none.
+    /// Returns the sequence number of the newest event of a journal, or 0 if the journal has no
+    /// event.
     #[must_use]
     pub fn newest(&self, journal: JournalId) -> u64 {
         self.index.get(journal).map_or(0, |journal| journal.newest)
     }
 
-    /// Returns the number of the oldest event of a journal that can be read. If no event can be
+    /// Returns the sequence number of the oldest readable event of a journal. If no event can be
     /// read, returns the number of the next event.
     #[must_use]
     pub fn oldest(&self, journal: JournalId) -> u64 {

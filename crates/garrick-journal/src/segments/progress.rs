@@ -45,7 +45,7 @@ pub(super) struct Reader {
     /// Function that receives the progress, if one was set.
     report: Option<Report>,
     progress: Progress,
-    /// Number of read bytes that the last report contained.
+    /// Number of bytes that had been read at the time of the last report.
     reported: u64,
 }
 

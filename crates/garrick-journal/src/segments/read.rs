@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::frame::{Frame, decode, size_of};
 use crate::group::JournalId;
 
-/// Maximum number of bytes that are read at a time, except for a longer event.
+/// Maximum number of bytes that are read at a time. A longer event is read as a whole.
 const WINDOW_BYTES: u64 = 256 << 10;
 
 /// Maximum distance between the beginnings of two events of a journal that are read together.
@@ -59,16 +59,18 @@ impl Window {
 }
 
 impl SegmentLog {
-    /// Passes each event of a journal whose number is at least `from` to `each`, oldest first. Does
-    /// nothing if there are no such events. The events before [`SegmentLog::oldest`] cannot be
-    /// read, because a snapshot or an event with the whole state covers them.
+    /// Calls `each` with each event that is in the journal `journal` and has a number of at least
+    /// `from`, oldest first. Does nothing if there are no such events. The events before
+    /// [`SegmentLog::oldest`] cannot be read, because a snapshot or an event with the whole state
+    /// covers them.
     ///
     /// Needs at most 256 KiB of memory, or the size of one event if that is larger. The log also
-    /// caches up to 4 MiB of the data that were read last.
+    /// caches up to 4 MiB of the most recently read data.
     ///
     /// # Errors
-    /// Returns [`JournalError::Damaged`] if an event is not as it was written, or an I/O error. In
-    /// both cases, `each` has been called for all events before the event that could not be read.
+    /// Returns [`JournalError::Damaged`] if an event differs from what was written, or an I/O
+    /// error. In both cases, `each` has been called for all events before the event that could not
+    /// be read.
     pub fn read(
         &mut self,
         journal: JournalId,

@@ -22,8 +22,8 @@ pub(super) struct Scanned {
 }
 
 impl Scanned {
-    /// Returns a copy of the last complete group, as the first group of the next segment. Returns
-    /// nothing if there is no group.
+    /// Returns a copy of the last complete group, encoded as the first group of the next segment.
+    /// Returns an empty vector if there is no complete group.
     pub(super) fn copy(&self, bytes: &[u8]) -> Vec<u8> {
         let frames = self.last..self.end.saturating_sub(commit_bytes());
         let mut copy = bytes.get(frames).unwrap_or_default().to_vec();

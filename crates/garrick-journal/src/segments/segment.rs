@@ -11,7 +11,7 @@ use crate::error::JournalError;
 /// Suffix of the names of segments.
 const SUFFIX: &str = ".log";
 
-/// Maximum number of open files of segments. It may be exceeded for a moment.
+/// Maximum number of open files of segments. This limit may be exceeded for a moment.
 pub(super) const OPEN_MAX: usize = 64;
 
 /// A segment: one of the files of a log.

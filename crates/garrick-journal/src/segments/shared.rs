@@ -23,8 +23,9 @@ const SEGMENTS_MANY: usize = 8;
 /// Number of further segments after which the log is compacted again.
 const SEGMENTS_MORE: usize = 4;
 
-/// Maximum number of needed events of a segment that are copied so that the segment can be removed.
-/// A segment with more needed events is copied only if at least half of the log is not needed.
+/// Number of needed events up to which a compaction always removes the oldest segment. The needed
+/// events are copied first. If the oldest segment has more needed events, it is removed only if at
+/// least half of the log is not needed.
 const COPIED_MAX: u64 = 1_000;
 
 /// Locks the log. If a thread has panicked while it used the log, marks the log as broken.

@@ -16,11 +16,11 @@ pub(super) enum Fate {
 
 /// Returns what is known about a transaction whose commit has failed.
 ///
-/// A commit writes frames to the log of SQLite, the last one with a mark, then syncs the log, and
-/// then adds the frames to the index in memory. An error while the frames are written leaves no
-/// mark. After a later error, the mark may be there: the next opening may find it. In particular,
-/// after a failed sync it is not known what is durable. SQLite itself would write and sync again,
-/// as if the failed sync had lost nothing.
+/// A commit writes frames to SQLite's write-ahead log, then syncs this log, and then adds the
+/// frames to the index in memory. The last frame has a mark, which ends the transaction. An error
+/// while the frames are written leaves no mark. After a later error, the log may contain the mark,
+/// and the next opening may find it. In particular, after a failed sync it is not known what is
+/// durable. SQLite itself would write and sync again, as if the failed sync had lost nothing.
 pub(super) fn fate_of_commit(error: &Error) -> Fate {
     let failed_write = match error.sqlite_error() {
         Some(error) if error.code == ErrorCode::DiskFull => true,

@@ -15,14 +15,14 @@ use crate::group::JournalId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Number of the journal in the open log.
+    /// Number that identifies the journal in the open log.
     pub journal: JournalId,
     /// Name of the journal.
     pub name: String,
-    /// Number of the oldest event that can be read. If no event can be read, the number of the next
-    /// event.
+    /// Sequence number of the oldest event that can be read. If no event can be read, the number of
+    /// the next event.
     pub oldest: u64,
-    /// Number of the newest event.
+    /// Sequence number of the newest event.
     pub newest: u64,
 }
 
@@ -66,12 +66,13 @@ impl SqliteLog {
         Ok(Some(listed))
     }
 
-    /// Passes each event of a journal whose number is at least `from` to `each`, oldest first.
+    /// Calls `each` with each event that is in the journal `journal` and has a number of at least
+    /// `from`, oldest first.
     ///
     /// # Errors
-    /// Returns [`JournalError::DamagedRow`] if an event is not as it was written or is missing, and
-    /// [`JournalError::Engine`] for any error of SQLite. In both cases, `each` has been called for
-    /// the earlier events.
+    /// Returns [`JournalError::DamagedRow`] if an event is missing or differs from what was
+    /// written, and [`JournalError::Engine`] for any error of SQLite. In both cases, `each` has
+    /// been called for the earlier events.
     pub fn read_each(
         &self,
         journal: JournalId,
@@ -113,7 +114,7 @@ impl SqliteLog {
     /// Lets SQLite check the structure of the whole database.
     ///
     /// # Errors
-    /// Returns [`JournalError::DamagedRow`] with the first finding of SQLite, and
+    /// Returns [`JournalError::DamagedRow`] with the first problem that SQLite has found, and
     /// [`JournalError::Engine`] for any error of SQLite.
     pub fn check(&self) -> Result<(), JournalError> {
         let Some(reader) = self.reader(true) else {

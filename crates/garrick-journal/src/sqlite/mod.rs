@@ -39,8 +39,8 @@ use write::Writer;
 /// feature `sqlite`.
 ///
 /// Each group is one transaction and one sync. Reading does not wait for the sync. The tables are
-/// `journals`, `events` and `snapshots`. Other programs may read them while the log is open, and
-/// must not write them.
+/// `journals`, `events` and `snapshots`. While the log is open, other programs may read these
+/// tables, but must not change them.
 ///
 /// The files next to the database with the suffixes `-wal` and `-shm` belong to the database. The
 /// file with the suffix `-lock` contains the id of the process that has opened the log.

@@ -29,7 +29,7 @@ pub(super) struct Names {
 pub(super) struct Stored {
     pub(super) id: u64,
     name: Arc<str>,
-    /// Number of the newest event.
+    /// Sequence number of the newest event.
     pub(super) newest: u64,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn damaged(
 /// Returns the journal of a row with the columns `id`, `name`, `newest` and `checksum`.
 ///
 /// # Errors
-/// Returns [`JournalError::DamagedRow`] if the row is not as it was written, and any error of
+/// Returns [`JournalError::DamagedRow`] if the row differs from what was written, and any error of
 /// SQLite.
 fn stored(row: &Row<'_>, file: &str) -> Result<Stored, JournalError> {
     let failed = |error| engine("read", file, error);

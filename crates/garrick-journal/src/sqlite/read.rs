@@ -25,8 +25,9 @@ const FEW_BYTES: u64 = 64 << 10;
 pub(super) const SAVED: &str = "SELECT number, tag, version, 1, payload, checksum FROM snapshots
      WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC";
 
-/// Returns the number of the last event of a journal, or of its last saved state if that number is
-/// greater. Returns 0 if the journal has neither.
+/// Returns the greater of two event numbers: the number of the last event in the table of events,
+/// and the number of the event after which the last saved state was saved. A missing event or state
+/// counts as 0.
 fn last(connection: &Connection, journal: u64) -> Sqlite<u64> {
     connection
         .prepare_cached(
@@ -36,7 +37,8 @@ fn last(connection: &Connection, journal: u64) -> Sqlite<u64> {
         .query_row([journal], |row| row.get(0))
 }
 
-/// Returns the number of the oldest event of a journal.
+/// Returns the sequence number of the oldest event of a journal, or `None` if the database contains
+/// no event of the journal.
 pub(super) fn oldest(connection: &Connection, journal: u64) -> Sqlite<Option<u64>> {
     connection
         .prepare_cached("SELECT min(number) FROM events WHERE journal = ?1")?
@@ -89,8 +91,8 @@ impl SqliteLog {
         }))
     }
 
-    /// Returns the number of the newest event of a journal, or 0 if it has no row yet. Must be the
-    /// first read of a transaction.
+    /// Returns the sequence number of the newest event of a journal, or 0 if the journal has no row
+    /// yet. Must be the first read of a transaction.
     pub(super) fn newest(&self, connection: &Connection, id: u64) -> Result<u64, JournalError> {
         let file = &self.place.name;
         // First: another thread may store the row after it was looked for.
@@ -138,8 +140,8 @@ impl SqliteLog {
         }
     }
 
-    /// Passes each event of a journal whose number is at least `from` to `each`, oldest first,
-    /// until `each` returns false.
+    /// Calls `each` with each event that is in the journal `journal` and has a number of at least
+    /// `from`, oldest first. Stops when `each` returns false.
     pub(super) fn read_while(
         &self,
         journal: JournalId,

@@ -29,7 +29,7 @@ pub(super) struct Writer {
 
 /// State of a journal that has events in the group that is being appended.
 enum Part {
-    /// Number of the newest event of the journal so far.
+    /// Sequence number of the newest event of the journal so far.
     Newest(u64),
     /// The journal is refused: its events are not appended.
     Refused,

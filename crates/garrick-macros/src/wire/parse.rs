@@ -21,7 +21,7 @@ pub(super) struct Message {
     /// Name by which other nodes know the type, if given.
     pub(super) name: Option<String>,
     pub(super) version: u16,
-    /// Type of the context that the attribute names, if given.
+    /// Type of the context, if the attribute names a type.
     pub(super) context: Option<Type>,
     pub(super) body: Body,
 }

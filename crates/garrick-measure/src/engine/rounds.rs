@@ -26,7 +26,8 @@ struct UnderWay {
     began: Moment,
     /// Number of rounds: the maximum over all contenders of the set.
     rounds: usize,
-    /// Index of the round and index of the contender, for the trial that is running or comes next.
+    /// The trial that is running or comes next: the index of its round, and the index of its
+    /// contender.
     at: (usize, usize),
     /// Measurement of a contender, kept until the yardstick (an atomic addition) has been measured
     /// again.

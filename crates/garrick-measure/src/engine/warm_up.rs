@@ -20,8 +20,9 @@ const OPS_FIRST: u64 = 1024;
 /// because cold caches slow down the first trial.
 const GROWTH_MAX: f64 = 16.0;
 
-/// The warm-up ends when a trial takes more than the planned duration of a final trial divided by
-/// this number. The final number of operations is then computed from the last warm-up trial.
+/// Divisor of the planned duration of a trial after the warm-up. The warm-up of a contender ends
+/// when one of its trials takes longer than the quotient. The final number of operations is then
+/// computed from this trial.
 const GROWTH_ENOUGH: f64 = 4.0;
 
 /// Maximum share of a row's measuring time that trials of the yardstick (an atomic addition) may

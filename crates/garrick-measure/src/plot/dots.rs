@@ -7,8 +7,9 @@ use super::Metric;
 use super::scale::{self, Scale};
 use super::svg::{Anchor, COLORS, Canvas, width};
 
-/// Position of the first row, and distance between rows.
+/// Vertical position of the upper edge of the first row.
 const TOP: f64 = 44.0;
+/// Height of a row.
 const STEP: f64 = 26.0;
 
 /// Width of the area that contains the dots.

@@ -7,10 +7,13 @@ use super::Metric;
 use super::scale::{self, Scale};
 use super::svg::{Anchor, COLORS, Canvas, width};
 
-/// Edges of the area between the axes.
+/// Horizontal position of the left edge of the area between the axes.
 const LEFT: f64 = 72.0;
+/// Horizontal position of the right edge.
 const RIGHT: f64 = 620.0;
+/// Vertical position of the upper edge.
 const TOP: f64 = 44.0;
+/// Vertical position of the lower edge.
 const BOTTOM: f64 = 340.0;
 
 /// Distance between the lines of the legend.

@@ -15,11 +15,13 @@ const TICKS: f64 = 5.0;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
     log: bool,
-    /// Values at the two ends of the axis.
+    /// Value at the beginning of the axis.
     from: f64,
+    /// Value at the end of the axis.
     to: f64,
-    /// Positions of the two ends of the axis.
+    /// Position of the beginning of the axis.
     begin: f64,
+    /// Position of the end of the axis.
     end: f64,
 }
 

@@ -2,11 +2,13 @@
 
 use std::fmt::{Display, Write};
 
-/// Colors of series in light mode and in dark mode: the colors of Okabe and Ito that are clearly
-/// visible in each mode.
+/// Colors of the series in light mode: those colors of Okabe and Ito that are clearly visible on a
+/// light background.
 const SERIES_LIGHT: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
+/// Colors of the series in dark mode: those colors of Okabe and Ito that are clearly visible on a
+/// dark background.
 const SERIES_DARK: [&str; 7] = [
     "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#ffffff",
 ];

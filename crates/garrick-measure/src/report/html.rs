@@ -15,8 +15,8 @@ impl Report {
     /// Returns the report as the text of an HTML page with pictures and tables. If `comparison` is
     /// not `None`, the page also shows the comparison.
     ///
-    /// The page is light or dark, depending on the reader's system. It contains no scripts, and its
-    /// content security policy forbids all requests.
+    /// The page is light or dark, depending on the reader's system. The page contains no scripts,
+    /// and its content security policy forbids all requests.
     pub fn html(&self, title: &str, comparison: Option<&Comparison>) -> String {
         let columns = columns(&self.rows);
         let plots = self.plots();

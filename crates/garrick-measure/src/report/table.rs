@@ -120,8 +120,8 @@ pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
 }
 
 /// Returns the reasons to doubt figures. Each entry consists of a text that names the affected
-/// rows, and of the reason. Each kind of reason appears once per scenario, with the text of the
-/// first affected row.
+/// rows, and of the reason. Each kind of reason has one entry per scenario, which contains the
+/// reason of the first affected row.
 pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     let mut kinds: Vec<(&Row, &str, usize)> = Vec::new();
     for row in rows {
@@ -147,7 +147,7 @@ pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     kinds.into_iter().map(said).collect()
 }
 
-/// Returns the kind of a reason to doubt, which is its text before the colon.
+/// Returns the kind of a reason to doubt: the text before the reason's colon.
 fn kind(doubt: &str) -> &str {
     doubt.split_once(':').map_or(doubt, |(kind, _)| kind)
 }

@@ -30,7 +30,7 @@ pub struct Beside {
     pub lines: Vec<Line>,
     /// Notes that are needed to understand the lines.
     pub note: String,
-    /// Results besides the comparison with published figures, one sentence per entry.
+    /// Results in addition to the comparison with published figures, one sentence per entry.
     pub findings: Vec<String>,
 }
 

@@ -66,8 +66,8 @@ pub struct Suite {
     /// Notes that are needed to understand the lines, for example what is counted, and how figures
     /// were converted.
     pub note: &'static str,
-    /// Returns results that follow from the rows, besides the comparison with published figures.
-    /// Each entry is one sentence.
+    /// Returns results that follow from the rows, in addition to the comparison with published
+    /// figures. Each entry is one sentence.
     pub findings: fn(Rows<'_>) -> Vec<String>,
 }
 

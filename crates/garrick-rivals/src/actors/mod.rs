@@ -63,7 +63,7 @@ const BOUND: usize = 1024;
 /// Maximum number of messages that may wait in unbounded mailboxes at once.
 const FLOOD_MAX: u64 = 1 << 18;
 
-/// Returns those contenders of a `garrick bench` scenario that are called `garrick`.
+/// Returns the contenders with the name `garrick` of a `garrick bench` scenario.
 fn ours(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
     let all = garrick_bench::contenders(scenario, effort, point);
     all.into_iter()

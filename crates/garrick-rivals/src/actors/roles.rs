@@ -229,7 +229,7 @@ pub(super) enum Growth<F: Framework> {
         customer: F::Address<Tree<F>>,
         depth: u32,
     },
-    /// Report that a child is done, with the number of actors in the child's subtree.
+    /// Report that a child is done. Contains the number of actors in the child's subtree.
     Answer(u64),
 }
 

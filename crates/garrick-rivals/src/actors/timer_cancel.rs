@@ -59,8 +59,8 @@ fn sleeps(ops: u64) -> Result<Measured> {
     })
 }
 
-/// Measures delayed messages of ractor. Each of them is a tokio task, which is aborted to cancel
-/// the message.
+/// Measures delayed messages of ractor. Each delayed message is a tokio task, which is aborted to
+/// cancel the message.
 fn ractor(ops: u64) -> Result<Measured> {
     Ractor::run(1, async move {
         let (counter, _done) = Counter::new(1);

@@ -116,8 +116,8 @@ fn burst(name: &'static str, children: usize, run: impl FnOnce(usize, Arc<Atomic
     }
 }
 
-/// Measures bursts of sleeps of all given sizes: for an async actor, for a tokio task, and for a
-/// tokio task without a budget.
+/// Measures three bursts for each of `sizes`: one in an async actor, one in a tokio task, and one
+/// in a tokio task without a budget. A size is the number of sleeps in a burst.
 pub(super) fn measure(sizes: &[usize]) -> Vec<Burst> {
     let of_size = |children: &usize| {
         [

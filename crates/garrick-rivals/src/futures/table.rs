@@ -1,6 +1,5 @@
 //! The tables of the study: three tables as in the original benchmark, and a table of bursts of
-//! sleeps. In the original benchmark, the table of rounds has no column for the CPU time. Here, it
-//! has one.
+//! sleeps. Unlike in the original benchmark, the table of rounds has a column for the CPU time.
 
 use std::time::Duration;
 

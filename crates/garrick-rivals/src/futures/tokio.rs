@@ -47,7 +47,7 @@ impl Ends {
     }
 }
 
-/// An actor whose `poll` is written by hand, and handles completed tasks before new tasks.
+/// An actor with a hand-written `poll`, which handles completed tasks before new tasks.
 struct FutureActor<T> {
     ends: Ends,
     flying: FuturesUnordered<T>,

@@ -35,8 +35,8 @@ impl Drop for Place {
     }
 }
 
-/// Measures the disk that contains `folder`. Returns how many times per second it can write and
-/// sync.
+/// Measures the disk that contains `folder`. Returns the number of times per second that one thread
+/// has written 4 KiB and synced.
 pub(super) fn raw(folder: &Path, lasts: Duration) -> io::Result<f64> {
     let path = folder.join("raw");
     let file = File::create(&path)?;

@@ -18,7 +18,8 @@ use tokio::sync::{mpsc as mailbox, oneshot};
 use super::engines::{Engine, Event};
 use super::run::{Fault, Outcome, PAYLOAD, Plan, Run};
 
-/// A request to an entity: to record an event, and to answer with the number of its events.
+/// A request to an entity to record an event, and then to answer with the count of the entity's
+/// events.
 struct Command {
     reply: oneshot::Sender<u64>,
 }

@@ -48,8 +48,8 @@ pub(super) const QUICK: Sizes = Sizes {
 /// A measurement of a contender, and the measurements of the raw disk before and after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
-    /// Number of writes and syncs per second on the raw disk, measured before and after the
-    /// contender.
+    /// Rates of the raw disk before and after the contender's run. A rate is the number of times
+    /// per second that one thread has written and synced.
     pub(super) raw: [f64; 2],
     pub(super) outcome: Outcome,
 }

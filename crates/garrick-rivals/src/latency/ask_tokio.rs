@@ -1,4 +1,4 @@
-//! Benchmark of questions that tokio tasks ask actors.
+//! Benchmark of questions from tokio tasks to actors.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Benchmark of questions that plain threads ask actors.
+//! Benchmark of questions from plain threads to actors.
 
 use std::time::Duration;
 

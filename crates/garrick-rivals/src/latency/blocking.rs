@@ -1,4 +1,4 @@
-//! Lateness of messages while many actors block in the way that their library recommends.
+//! Lateness of messages while many actors block by the method that their library recommends.
 
 use std::time::Duration;
 

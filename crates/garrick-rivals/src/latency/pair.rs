@@ -49,7 +49,8 @@ struct Plan {
     workers: usize,
     /// Time for which an actor works in each turn.
     grain: Duration,
-    /// Number of turns of the pair, or number of values that are sent through the chain.
+    /// For a pair of actors, the number of turns. For a chain, the number of values that are sent
+    /// through the chain.
     values: u64,
 }
 

@@ -123,7 +123,7 @@ fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     growers
 }
 
-/// Runs the rounds of all contenders alternately. A first round of each contender is not counted.
+/// Runs the rounds of all contenders alternately. The first round of each contender is not counted.
 fn measure(sbcl: &mut Sbcl, sizes: Sizes) -> Result<Vec<Row>> {
     let (names, mut growers): (Vec<String>, Vec<Grower>) = growers(sizes).into_iter().unzip();
     let row = |name| Row {

@@ -54,7 +54,7 @@ pub(crate) const FOUR_PRODUCERS: Scenario = Scenario {
     contenders: |_: &Effort| contenders(Work::Threads { producers: 4 }),
 };
 
-/// Number of values that are offered together, and then taken together, when one thread does both.
+/// Number of values in a batch, if one thread alternately offers a batch and takes the batch.
 const BATCH: u64 = 4096;
 
 /// Maximum number of values that threads offer in a repetition. All of them may wait at the same

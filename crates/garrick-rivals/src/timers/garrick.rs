@@ -79,8 +79,8 @@ fn tell(told: &Sender<Vec<Duration>>, late: Vec<Duration>) {
     told.send(late).expect("the receiver has not been dropped");
 }
 
-/// Starts the additional load of the plan, starts a sleeper by `begin`, and waits for the sleeper's
-/// report.
+/// Starts the additional load of the plan, and calls `begin`, which starts a sleeper. Returns the
+/// sleeper's report.
 fn run(system: &System, plan: Plan, begin: impl FnOnce(Sender<Vec<Duration>>)) -> Vec<Duration> {
     let (told, heard) = mpsc::channel();
     match plan.load {

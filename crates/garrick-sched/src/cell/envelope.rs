@@ -1,11 +1,11 @@
 //! Envelopes: blocks that carry one or more messages to one cell.
 //!
 //! An envelope holds messages of one type side by side. So one block carries all messages that a
-//! turn sends to the same foreign cell, and a local cell reads many messages from contiguous
-//! memory. One thread writes an envelope and pushes it to an inbox. After that, only the owner of
-//! the cell reads it. The exception is a visitor: another thread that handles messages of the
-//! owner's cells while the owner is in a long turn (`runtime/sponsor/README.md`, rescue). A visitor
-//! reads messages while the owner appends others.
+//! turn sends to one cell of another worker. A cell that gets many messages from its own worker
+//! reads them from contiguous memory. One thread writes an envelope and pushes it to an inbox.
+//! After that, only the owner of the cell reads it. The exception is a visitor: another thread that
+//! handles messages of the owner's cells while the owner is in a long turn
+//! (`runtime/sponsor/README.md`, rescue). A visitor reads messages while the owner appends others.
 
 use std::fmt;
 use std::mem::size_of;
@@ -31,7 +31,8 @@ pub(crate) enum Kind {
     /// Requests a turn in which the task handles no message (a nudge). The request waits in order
     /// with the messages.
     Nudge,
-    /// Contains a watcher to notify when the task has ended.
+    /// Contains a watcher to notify when the task has ended, or a request for the state of the
+    /// task.
     Watch,
     /// Contains the trail (trace context) of the message in the next envelope. Does not count as a
     /// message.

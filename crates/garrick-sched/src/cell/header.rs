@@ -26,8 +26,9 @@ pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 /// worker as an untyped pointer, and the panic message. Returns true if the task continues.
 pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 
-/// Function that forwards a message to a task, like [`DoorTable::pass`]. The second argument is the
-/// worker of the current turn. It is untyped because its type belongs to a layer above.
+/// Function by which a door forwards a message to a task during a turn. The message and the result
+/// are passed as in [`DoorTable::pass`]. The second argument points to the worker of the current
+/// turn. The pointer is untyped because the type of the worker belongs to a layer above.
 pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 
 /// Functions of a door: a cell whose address leads to a function instead of a task. There is one
@@ -54,10 +55,10 @@ pub(crate) struct DoorTable {
     /// Registers a function to call when the receiver behind the door has ended. The pointer to
     /// this function is untyped because its type belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
-    /// Writes the capacity of the mailbox behind the door through the given pointer. The pointer is
-    /// untyped because its type belongs to a layer above.
+    /// Finds the interface of the bounded mailbox behind the door, and writes it through the given
+    /// pointer. The pointer is untyped because its type belongs to a layer above.
     pub(crate) gauged: unsafe fn(CellPtr, NonNull<()>),
-    /// Reads the state of the task behind the door, and writes the result through the given
+    /// Requests the state of the task behind the door, and writes the result through the given
     /// pointer. The pointer is untyped because its type belongs to a layer above.
     pub(crate) look: unsafe fn(CellPtr, NonNull<()>),
     /// Finds the value that the door was made from, and writes it through the given pointer. The
@@ -103,8 +104,8 @@ pub(crate) struct Table {
     pub(crate) internal: bool,
     /// True if the first activation begins with a call of the task's start function.
     pub(crate) starts: bool,
-    /// True if the mailbox is bounded. The table of the dropped task has the same value, because
-    /// senders read the field until the block is freed.
+    /// True if the mailbox is bounded. The table [`dead`](Self::dead), which replaces this table,
+    /// has the same value, because senders read the field until the block is freed.
     pub(crate) bounded: bool,
     /// Functions of the door (a function behind an address). `None` if the cell is not a door.
     pub(crate) door: Option<&'static DoorTable>,
@@ -232,8 +233,8 @@ impl Header {
         }
     }
 
-    /// Writes the header into a block in a loom model, which uses loom's atomics. Before the call,
-    /// the block contains no atomics.
+    /// Writes the header into a block. This variant is for loom models. The header contains atomics
+    /// of loom, and the block contains no atomics before the call.
     ///
     /// # Safety
     /// The caller owns the block, which must be large enough and aligned.
@@ -283,7 +284,8 @@ impl Header {
         self.state().home()
     }
 
-    /// Returns the home (the owner) of a block, which may be free or may be freed during the call.
+    /// Returns the home (the owner) of a block. The block may be free, or may be freed during the
+    /// call.
     ///
     /// # Safety
     /// The block belongs to the pool for cells. Its state word is always accessed as an atomic, and
@@ -481,8 +483,8 @@ impl fmt::Debug for TaskId {
     }
 }
 
-/// A pointer to a cell that is not freed yet. Code may have such a pointer only as long as the cell
-/// cannot be freed. There are three such cases: the code has a reference to the cell, the code has
+/// A pointer to a cell that is not freed yet. Code may have such a pointer only while the cell
+/// cannot be freed. This is so in three cases: the code has a reference to the cell, the code has
 /// the token of the cell (the right to notify its owner), or the cell is scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]

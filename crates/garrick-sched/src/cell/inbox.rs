@@ -188,8 +188,8 @@ impl Header {
             .is_ok()
     }
 
-    /// Takes all envelopes, newest first, and gives the token (the right to notify the owner) back
-    /// (README, steps 2 and 4). Only an owner that has the token calls this.
+    /// Takes all envelopes, newest first, and gives back the token, which is the right to notify
+    /// the owner (README, steps 2 and 4). Only an owner that has the token calls this.
     pub(crate) fn take_and_idle(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`;
         // publishes the home to the next thread that takes the token.
@@ -205,9 +205,9 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Gives the token (the right to notify the owner) back, marks the inbox as RESTING (empty, in
-    /// a cell that other threads visit), and returns true. Does nothing and returns false if an
-    /// envelope has come after the caller took all envelopes. Called by a thread that is not the
+    /// Gives back the token (the right to notify the owner), marks the inbox as RESTING (empty, in
+    /// a cell that other threads visit), and returns true. If an envelope has come since the caller
+    /// took all envelopes, does nothing and returns false. Called by a thread that is not the
     /// owner, but has the token.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {

@@ -131,9 +131,10 @@ impl Header {
         })
     }
 
-    /// Removes from the local mailbox the messages and nudges (requests for a turn) that a visitor
-    /// has handled. If the visitor has handled the last envelope of the snapshot, returns this
-    /// envelope, which the caller must free. Only the owner calls this.
+    /// Corrects the local mailbox after another thread (a visitor) has handled messages and nudges
+    /// (requests for a turn): removes what was handled. If the visitor has handled the last
+    /// envelope of the snapshot, returns this envelope, which the caller must free. Only the owner
+    /// calls this.
     pub(crate) fn mend(&self, mail: &Mail) -> Option<*mut Envelope> {
         let tail = self.mailbox_tail();
         if mail.last.is_null() {

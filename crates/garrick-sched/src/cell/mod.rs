@@ -1,7 +1,7 @@
 //! The owner-biased cell: the header of one actor, and the protocol by which threads share it.
 //!
 //! The `README.md` in this folder explains the terms, the words and their bits, the steps, and why
-//! the races are harmless. The code refers to its steps by number.
+//! the races are harmless. The code refers to these steps by number.
 //!
 //! No code in this module allocates memory, parks a thread or runs an actor. The module contains
 //! only the transitions of the state, so that the loom models test exactly the code that runs in

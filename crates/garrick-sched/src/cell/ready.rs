@@ -1,5 +1,5 @@
 //! The ready stack of a worker: the cells whose token (right to notify the worker) another thread
-//! has taken. A thread that runs the worker *sits on its seat*.
+//! has taken. A thread *sits on the seat* of a worker while it runs the worker.
 //!
 //! A ready stack is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is
 //! the thread that runs the worker, takes the whole stack. The same word also records whether there
@@ -52,7 +52,7 @@ pub(crate) enum Notice {
     /// The pusher need not do anything, because a thread runs the worker or soon will.
     Taken,
     /// The thread that runs the worker does not check the stack now, but other threads may take
-    /// envelopes from it. The pusher may have to wake one of them.
+    /// envelopes from it. The pusher may have to wake one of these threads.
     Lent,
     /// No thread was running the worker. The pusher now has the right to run it. The pusher must do
     /// so, or must pass this right to another thread.
@@ -114,7 +114,7 @@ impl Ready {
         self.head.load(Acquire) == PARKED
     }
 
-    /// Pushes the envelope that carries a cell's token (README, step 2). If no thread runs the
+    /// Pushes the envelope that carries a cell's token (README, step 1). If no thread runs the
     /// worker, the caller gets the right to run it. If a thread watches the stack, the caller gets
     /// this right only if `keeps` is true. Otherwise the watching thread will run the worker.
     ///
@@ -228,7 +228,7 @@ impl Ready {
         head != PARKED && !is_watched(head)
     }
 
-    /// Returns true if threads other than the one that runs the worker (the sitter) may take
+    /// Returns true if the stack has the mark LENT: threads that do not run the worker may take
     /// envelopes.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
@@ -236,8 +236,8 @@ impl Ready {
         is_lent(self.head.load(Relaxed))
     }
 
-    /// Returns true if there are envelopes that threads other than the one that runs the worker may
-    /// take.
+    /// Returns true if the stack contains envelopes and has the mark LENT, so that threads that do
+    /// not run the worker may take the envelopes.
     pub(crate) fn has_lent(&self) -> bool {
         // Relaxed: `take_lent` looks again with Acquire; a fence orders it against sleep.
         let head = self.head.load(Relaxed);

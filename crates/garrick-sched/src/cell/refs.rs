@@ -2,19 +2,20 @@
 //!
 //! The method is based on Choi, Shull and Torrellas, "Biased Reference Counting" (PACT 2018). The
 //! owner counts without atomics. Garrick combines the two counts in a different way, because a cell
-//! can change its owner, and because only the owner frees it:
+//! can change its owner, and because only the owner frees a cell that is not closed:
 //!
 //! - No reference belongs to a certain count. The number of references is `local_refs +
 //!   shared_refs`, regardless of which threads counted them.
-//! - The shared count never goes below zero. If a foreign thread drops a reference while the shared
-//!   count is zero, it sends a [`Kind::Release`](super::Kind) envelope to the owner. The same
-//!   atomic step also wakes the owner.
+//! - The shared count never goes below zero. If a thread other than the owner drops a reference
+//!   while the shared count is zero, the thread sends a [`Kind::Release`](super::Kind) envelope to
+//!   the owner. The same atomic step also wakes the owner.
 //! - While there are references, the local count is at least one. When the local count reaches
 //!   zero, the owner moves one reference from the shared count to the local count. So the last
 //!   reference is always dropped by the owner or sent to the owner.
-//! - While other threads visit a cell (`runtime/sponsor/README.md`, rescue), the addresses that its
-//!   turns create are in the shared count. If the owner drops some of these addresses, the local
-//!   count goes below zero. The owner corrects the local count when the visit is over.
+//! - While other threads visit a cell (`runtime/sponsor/README.md`, rescue), the shared count
+//!   includes the addresses that the turns of the cell create. If the owner drops some of these
+//!   addresses, the local count goes below zero. The owner corrects the local count when the visit
+//!   is over.
 //! - A closed cell is an *orphan*. All references to it are in the shared count, which has a mark.
 //!   The thread that drops the last reference frees the block.
 

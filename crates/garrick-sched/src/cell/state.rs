@@ -202,12 +202,14 @@ impl fmt::Debug for State {
     }
 }
 
-/// The transitions of a cell's state, which only the owner makes. In loom models, the transitions
-/// do not check the state, because each load adds a point at which loom may switch threads.
+/// The transitions of a cell's state. Only the owner makes these transitions. In loom models, the
+/// transitions do not check the state, because each load adds a point at which loom may switch
+/// threads.
 impl Header {
-    /// Returns the state word. The load is relaxed. A foreign thread uses only the part `home`, and
-    /// only the thread that wrote `home` last can read its own number there (README, invariant 1).
-    /// The exception is a visitor, which uses more, and adds fences ([`Header::snapshot`]).
+    /// Returns the state word. The load is relaxed. A thread other than the owner uses only the
+    /// part `home` of the word, and never reads the number of its own worker there (README,
+    /// invariant 1). The exception is a visitor, which uses the whole word, and adds fences
+    /// ([`Header::snapshot`]).
     #[inline]
     pub(crate) fn state(&self) -> State {
         State(self.state.load(Relaxed))
@@ -221,7 +223,8 @@ impl Header {
         self.state.store(state, Relaxed);
     }
 
-    /// Panics in debug builds if `is_right` returns false for the cell's state.
+    /// Panics in debug builds if `is_right` returns false for the cell's state. The panic message
+    /// begins with `said`.
     #[inline(always)]
     fn check(&self, is_right: impl FnOnce(State) -> bool, said: &str) {
         debug_assert!(

@@ -36,8 +36,8 @@ impl Hooks {
         home
     }
 
-    /// Returns false. Only in a simulation, messages to tasks of the same worker are sent like
-    /// messages to other workers.
+    /// Returns false: messages to tasks of the same worker need not take the path of messages to
+    /// other workers. In a simulation, the result is true.
     #[inline(always)]
     pub(crate) fn send_out(self) -> bool {
         false

@@ -23,12 +23,12 @@ thread_values! {
     /// Task whose turn runs now. It is the parent of each task that is created in this turn.
     static PARENT: Cell<TaskName> = Cell::new(TaskName::OUTSIDE);
     static CHILDREN: Cell<u32> = Cell::new(0);
-    /// For each root (the parent of tasks that were created outside of tasks), the number of its
-    /// children.
+    /// Number of children of each root. A root is the parent of the tasks that code outside of
+    /// tasks has created on one sponsor.
     static ROOTS: RefCell<BTreeMap<TaskName, u32>> = RefCell::new(BTreeMap::new());
     /// True while a simulated node is closing and has no tasks left.
     static IS_EMPTY: Cell<bool> = Cell::new(false);
-    /// True if the current turn fails when it commits.
+    /// True if the current turn must panic instead of committing.
     static FAILS: Cell<bool> = Cell::new(false);
     /// True if a turn of the current step was undone.
     static UNDONE: Cell<bool> = Cell::new(false);
@@ -181,10 +181,10 @@ impl Hooks {
         }
     }
 
-    /// In a step of the simulation, takes over a chain (a list of envelopes) that a commit
-    /// delivers, together with a reference to the receiving cell, and returns true. Outside of
-    /// steps, or if the cell is a door or closed, does nothing and returns false. The caller must
-    /// then push the chain to the inbox of the cell.
+    /// In a step of the simulation, takes over a chain (a list of envelopes) and a reference to the
+    /// receiving cell, and returns true. Called by a commit that delivers the chain. Outside of
+    /// steps, or if the cell is a door or is closed, does nothing and returns false. The caller
+    /// must then push the chain to the inbox of the cell.
     #[inline]
     pub(crate) fn takes(self, cell: CellPtr, chain: Chain) -> bool {
         let takes = self.are_active && STEPS.get() && !cell.is_door() && !cell.inbox_is_closed();
@@ -231,7 +231,7 @@ fn record(event: Event) {
     EVENTS.with(|events| events.borrow_mut().push(event));
 }
 
-/// A guard that exists as long as a simulation runs on this thread. Dropping it ends the
+/// A guard that exists as long as a simulation runs on this thread. Dropping the guard ends the
 /// simulation.
 pub(crate) struct Running(());
 
@@ -263,7 +263,7 @@ impl Running {
         IS_EMPTY.set(is_empty);
     }
 
-    /// Moves the events that were recorded to the empty list `empty`, oldest first.
+    /// Moves all recorded events, oldest first, to `empty`, which must be an empty list.
     pub(crate) fn take_events(&self, empty: &mut Vec<Event>) {
         debug_assert!(empty.is_empty(), "no event is lost");
         EVENTS.with(|events| mem::swap(&mut *events.borrow_mut(), empty));
@@ -274,7 +274,7 @@ impl Running {
         EVENTS.with(|events| !events.borrow().is_empty())
     }
 
-    /// Begins a step. If `fails` is true, the turn of the step fails when it commits.
+    /// Begins a step. If `fails` is true, the turn of the step panics instead of committing.
     pub(crate) fn begin_step(&self, fails: bool) {
         FAILS.set(fails);
         UNDONE.set(false);

@@ -12,8 +12,9 @@
 //! - Panics are not caught, because a panic in a model is an error.
 //! - There is no clock, and no thread spins.
 //! - Counts and hints that order nothing are not modelled (`prim::unmodelled`, `Lane::change`).
-//! - A worker gives away all its cells except one, and claims cells every second time. So models
-//!   with two cells test the giving and the claiming.
+//! - While another worker is idle, a worker gives away all its ready cells except the one that it
+//!   runs next. After every second activation, a worker with other ready cells claims a cell from
+//!   the shared queue. So models with two cells test the giving and the claiming.
 
 mod asks;
 mod away;
@@ -49,10 +50,10 @@ thread_local! {
 /// Runs a model with at most `preemptions` preemptions, or with fewer if the environment variable
 /// `LOOM_MAX_PREEMPTIONS` is a lower number. Checks after each run that all blocks are free.
 ///
-/// The model is run twice: first with the main thread before the spawned threads, then after them.
-/// Either run alone may miss some orders, because loom remembers only the last access to each
-/// atomic. If a thread reads an atomic and then writes it, loom forgets an earlier read of another
-/// thread.
+/// The model is run twice: first with the main thread before the spawned threads, and then with the
+/// main thread after them. Either run alone may miss some orders, because loom remembers only the
+/// last access to each atomic. If a thread reads an atomic and then writes it, loom forgets an
+/// earlier read of another thread.
 fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     check_in_orders(&[false, true], preemptions, model);
 }
@@ -77,7 +78,7 @@ fn check_in_orders(orders: &[bool], preemptions: usize, model: impl Fn() + Sync 
     }
 }
 
-/// Runs a model of two threads.
+/// Runs a model with at most 2 preemptions ([`check_with`]).
 fn check(model: impl Fn() + Sync + Send + 'static) {
     check_with(2, model);
 }

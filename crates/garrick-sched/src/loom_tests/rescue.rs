@@ -1,5 +1,5 @@
 //! Loom models of a worker in a long turn. During this turn, another worker visits the cells of the
-//! first worker: it handles their messages.
+//! first worker, which means that it handles the messages of these cells.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// A function that a `Meddler` calls in its turn. Returns true if the `Meddler` stops after this
-/// turn.
+/// A function that a `Meddler` calls in its turn. If the function returns true, the `Meddler` stops
+/// after this turn.
 type Meddle = fn(Address<u32>, &Turn<'_, ()>) -> bool;
 
 /// Task that uses the address of another task, in a turn that counts as long.

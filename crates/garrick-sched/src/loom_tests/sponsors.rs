@@ -168,7 +168,7 @@ fn loom_a_cell_is_given_away_and_claimed_while_others_clone_and_drop_references(
     });
 }
 
-/// Task that sends a message to `player` and moves it to the sponsor of `to`. Then this task stops.
+/// Task that moves `player` to the sponsor of `to`, sends a message to `player`, and stops.
 struct Mover {
     player: Address<u32>,
     to: Handle,
@@ -490,8 +490,8 @@ impl Task for Passes {
     }
 }
 
-/// Runs a worker that has only short turns. Its task sends messages to a cell of a second worker,
-/// which no thread runs.
+/// Runs a worker that has only short turns. A task of this worker sends messages to a cell of a
+/// second worker. No thread runs the second worker.
 ///
 /// At the same time, another thread sends messages to a cell of the second worker: to the same
 /// cell, or to another cell. If `ends` is true, the sending task is dropped at the end. Returns the

@@ -21,8 +21,8 @@ mod registered {
     }
 
     /// Records the name of a task when it is created. The name stays after the task has ended,
-    /// until another task is created at the same address. A name must not change while a table
-    /// contains it.
+    /// until another task is created at the same address. While a hash table contains the id of a
+    /// task, the name of the task must not change, because the hash of the id depends on the name.
     pub(crate) fn set(address: usize, name: u64) {
         NAMES.with(|names| names.borrow_mut().insert(address, name));
     }

@@ -21,7 +21,8 @@ use std::sync::PoisonError;
 use self::reclaim::Reclaim;
 use crate::cell::{CellPtr, Envelope, Header, Home, Kind};
 
-/// Largest size of a cell (with its header) up to which there is a size class for every 8 bytes.
+/// Size limit in bytes. For cells of up to this size (including the header), there is a size class
+/// for every 8 bytes.
 const FINE_BYTES: usize = 256;
 const FINE_CLASSES: usize = FINE_BYTES / 8 + 1;
 /// Largest size of a cell. Above `FINE_BYTES`, there is a size class for every power of two. A task
@@ -588,8 +589,8 @@ pub struct Audit {
     pub envelopes: u64,
 }
 
-/// Returns the numbers of cells and envelopes in use, including the spare blocks of running
-/// threads.
+/// Returns the numbers of cells and envelopes in use. Spare blocks that running threads keep in
+/// their own lists count as in use.
 pub(crate) fn blocks_in_use() -> Audit {
     if UNPOOLED {
         let blocks = unpooled::blocks();

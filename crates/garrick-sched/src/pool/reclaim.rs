@@ -66,9 +66,9 @@ pub(crate) fn time_left() -> Option<Duration> {
     }
 }
 
-/// If the current period of observation is over, gives the memory that was not used for
-/// [`UNUSED_FOR`] back to the operating system. Works step by step. `is_wanted` returns true if the
-/// thread has other work. In this case, stops early.
+/// Gives unused memory back to the operating system, if the current period of observation is over.
+/// Memory is unused if no thread has used it for [`UNUSED_FOR`]. Works step by step, and stops
+/// early if `is_wanted` returns true, which means that the thread has other work.
 pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;
@@ -213,8 +213,9 @@ impl Sweep {
         self.done.push(list);
     }
 
-    /// Adds to `kept` each block in `list` whose slab is in use. Returns the batches that became
-    /// full, and the remaining kept blocks, which are not a full batch yet.
+    /// Keeps each block of `list` that belongs to a slab in use: adds the block to `kept`. Removes
+    /// all other blocks of `list`. Returns the batches that became full, and the remaining kept
+    /// blocks, which are not a full batch yet.
     fn sort(&mut self, list: List, mut kept: List) -> (Vec<List>, List) {
         let (mut full, mut block) = (Vec::new(), list.head);
         while !block.is_null() {
@@ -272,7 +273,7 @@ impl Depot {
     }
 
     /// Stops a search that is still counting the free blocks of this size class, because a thread
-    /// needs one of them. Gives the blocks of the search back to the depot.
+    /// needs one of these blocks. Gives the blocks of the search back to the depot.
     fn break_off(&mut self, class: usize) {
         if let Stage::Sweeping(sweep) = &mut self.reclaim.stage
             && sweep.class == class
@@ -286,10 +287,10 @@ impl Depot {
         }
     }
 
-    /// Finds the first size class, from `class` on, that may have an unused slab, and begins to
-    /// search it. If there is none, ends the search. Then begins another period of observation if
-    /// slabs were given back, or if much memory has come to the depot. `given` is the number of
-    /// slabs that were given back so far.
+    /// Finds the first size class, from `class` on, that may have an unused slab. Begins to search
+    /// the unused blocks of this size class. If there is no such size class, ends the search, and
+    /// begins another period of observation if slabs were given back or much memory has come to the
+    /// depot. `given` is the number of slabs that were given back so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);

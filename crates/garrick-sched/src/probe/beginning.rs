@@ -1,4 +1,4 @@
-//! The time at which a timed activation began, which other threads can read.
+//! The time at which a timed activation began, in a form that other threads can read.
 
 use crate::world::Nanos;
 

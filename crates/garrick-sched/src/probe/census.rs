@@ -82,7 +82,7 @@ impl Censuses {
     }
 }
 
-/// The data for censuses (counts of waiting messages), which only the worker accesses.
+/// The data for censuses (counts of waiting messages). Only the worker accesses this data.
 pub(super) struct Tally {
     counts: RefCell<Counts>,
 }

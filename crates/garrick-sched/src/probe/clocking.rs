@@ -10,8 +10,9 @@ use crate::world::Nanos;
 pub(super) const GAP_SHARE: u64 = 8;
 /// Maximum number of turns in a gap: a group of turns of which one is measured.
 pub(super) const GAP_MAX: u64 = 256;
-/// Threshold for the time between two measured turns, in nanoseconds. After a longer time, every
-/// turn is measured again at first, and then fewer and fewer turns.
+/// Threshold for the time between two measured turns, in nanoseconds. If at least this time has
+/// passed, the length of the gaps (groups of turns of which one is measured) starts again at 1: at
+/// first every turn is measured, and then fewer and fewer turns.
 const LONG: Nanos = 50_000;
 /// Divisor, in nanoseconds. If at least [`LONG`] nanoseconds have passed between two measured
 /// turns, this time divided by `SHARE_OF` is the new value of [`Clocking::share`]. The value is
@@ -46,9 +47,9 @@ impl TimeBy {
     }
 }
 
-/// Selects the turns that are measured, apart from those that are measured because of an allowance.
-/// The turns of a worker are divided into *gaps*. One turn of each gap, at a random position, is
-/// measured, and represents all turns of the gap.
+/// Selects turns for measurement, after the allowance of a kind of task is used up. (Until then,
+/// every turn of the kind is measured.) The turns of a worker are divided into *gaps*. One turn of
+/// each gap, at a random position, is measured, and represents all turns of the gap.
 ///
 /// After the worker has slept or paused, a gap has a length of 1. The gaps become longer as the
 /// number of turns since then grows. If a long time ([`LONG`]) has passed between two measured
@@ -64,11 +65,11 @@ pub(super) struct Clocking {
     /// Number of turns after which the gap (the group of turns of which one is measured) becomes
     /// longer by one.
     share: Cell<u64>,
-    /// Number of turns in this gap, one of which is measured.
+    /// Number of turns in the current gap, one of which is measured.
     gap: Cell<u64>,
     /// Number of turns before the next turn to measure.
     left: Cell<u64>,
-    /// Number of turns that come after the measured turn in this gap. (A gap is a group of turns of
+    /// Number of turns that come after the measured turn in its gap. (A gap is a group of turns of
     /// which one is measured.)
     after: Cell<u64>,
     /// Time at which the last measured turn ended. `None` if the worker has slept or paused since

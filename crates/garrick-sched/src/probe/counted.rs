@@ -1,4 +1,4 @@
-//! The counters of one worker, which other threads read.
+//! The counters of one worker, for readers on other threads.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -67,9 +67,9 @@ pub(super) struct LaneReader {
 }
 
 impl LaneReader {
-    /// Returns the counts of the worker, including its current sleep up to `now`, if it sleeps. The
-    /// counts in `rare` are returned as 0 if each attempt to read them failed, because the worker
-    /// was just publishing them.
+    /// Returns the counts of the worker, including its current sleep up to `now`, if it sleeps. If
+    /// every attempt to read the counts in `rare` fails, because the worker is just publishing
+    /// them, returns 0 for these counts.
     pub(super) fn worker(&self, now: Nanos) -> WorkerSample {
         let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {

@@ -18,9 +18,9 @@ use crate::world::Nanos;
 /// since that reading. Otherwise, the clock is read again.
 pub(crate) struct Gauge {
     clocking: Clocking,
-    /// Total duration of the measured activations that have ended. `clocking` gets times that are
-    /// counted from this sum instead of the times of the clock. So `clocking` does not count the
-    /// time between measured activations.
+    /// Total duration of the measured activations that have ended. The times that `clocking` gets
+    /// are based on this sum, not on the clock. So `clocking` does not count the time between
+    /// measured activations.
     inside: Cell<Nanos>,
     activation: Cell<Option<Activation>>,
     found: RefCell<Found>,

@@ -35,7 +35,7 @@ struct Books {
     ledger: Ledger,
     /// The current activation. `None` if it is not timed.
     activation: Cell<Option<Activation>>,
-    /// The data for censuses (counts of waiting messages), which only the worker accesses.
+    /// The data for censuses (counts of waiting messages). Only the worker accesses this data.
     tally: Tally,
     /// The gauge that measures the turns of each kind of message.
     gauge: Gauge,
@@ -168,8 +168,8 @@ impl Lane {
         }
     }
 
-    /// Subtracts one from the count of activations since the last timed one, because the last
-    /// activation did not take place: there was no cell to run.
+    /// Subtracts one from the count of activations since the last timed one, because the activation
+    /// that was counted last did not take place: there was no cell to run.
     pub(crate) fn skip(&self) {
         if let Some(books) = &self.books {
             books.ledger.skip();
@@ -234,8 +234,9 @@ impl Lane {
         books.is_some_and(|books| books.counted.has_seen_long.load(Relaxed))
     }
 
-    /// Counts a long activation that was not timed, if there was one. Returns true if another
-    /// activation was chosen for timing because of it.
+    /// If an activation since the last timed one was long, counts the work since then, chooses
+    /// another activation for timing, and returns true. Otherwise returns false. Also returns false
+    /// while the worker sleeps or runs a timed activation, because the work is then counted later.
     pub(crate) fn looks(&self, progress: Progress, now: impl FnOnce() -> Nanos) -> bool {
         let Some(books) = &self.books else {
             return false;
@@ -344,7 +345,7 @@ impl Lane {
     }
 
     /// Records the end of a time in which the worker ran no cells. [`Lane::pauses`] has recorded
-    /// its beginning. `picks` is the number of activations so far.
+    /// the beginning of this time. `picks` is the number of activations so far.
     pub(crate) fn resumes(&self, picks: u32, now: impl FnOnce() -> Nanos) {
         if let Some(books) = &self.books {
             books.ledger.wakes(now(), picks);
@@ -371,8 +372,8 @@ impl Lane {
         self.rare.borrow().values()[SINCE] != 0
     }
 
-    /// Records the end of the sleep and returns the time. `picks` is the number of activations so
-    /// far. Returns `None` if the worker was not sleeping.
+    /// Records the end of the sleep, and returns the current time. `picks` is the number of
+    /// activations so far. Returns `None` if the worker was not sleeping.
     pub(crate) fn wakes(&self, picks: u32, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         if !self.is_parked() {
             return None;
@@ -390,9 +391,10 @@ impl Lane {
         Some(now)
     }
 
-    /// Returns the time at which another thread first saw a long activation that a guest has run
-    /// for this worker while the worker slept. A guest is a thread that waits for an answer.
-    /// `picks` is the number of activations so far.
+    /// Checks if a guest has run a long activation of this worker while the worker slept. A guest
+    /// is a thread that waits for an answer. Returns the time at which another thread first saw
+    /// this activation, or `None` if there was no such activation. `picks` is the number of
+    /// activations so far.
     ///
     /// The activations that guests have run are not counted before the worker wakes.
     #[inline]
@@ -454,9 +456,9 @@ impl Books {
     }
 
     /// Returns the number of slow turns of a timed activation. If the activation has several turns,
-    /// and other threads have seen the activation running at least twice, counts the turns that
-    /// these threads have seen running for at least [`SLOW_TURN`]. Otherwise uses the average
-    /// duration of the turns: counts all of them, or none.
+    /// and other threads have noticed it at least twice, counts the turns that these threads have
+    /// seen running for at least [`SLOW_TURN`]. Otherwise uses the average duration of the turns:
+    /// counts all of them, or none.
     fn slow_turns(&self, timed: &Timed, picks: u32) -> u64 {
         let turns = timed.turns.max(1);
         let seen = self.sights().take(picks.wrapping_sub(1), picks);
@@ -497,9 +499,9 @@ impl Books {
         self.counted.sights()
     }
 
-    /// Takes the records of the activations that other threads have seen running and that have
-    /// numbers after `since` and up to `to`. Stores these records in `seen`, and returns the
-    /// activations. Also counts that the worker has noticed a long activation.
+    /// Takes the records that other threads have made of the activations with numbers after `since`
+    /// and up to `to`. Stores these records in `seen`, and returns the activations. Also increments
+    /// `surprises`, because the worker has noticed a long activation.
     fn sighted(&self, seen: &RefCell<Vec<Sight>>, since: u32, to: u32) -> Vec<Sighted> {
         let counted = &*self.counted;
         let surprises = counted.surprises.load(Relaxed);

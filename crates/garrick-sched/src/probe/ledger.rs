@@ -1,9 +1,9 @@
 //! The account of a worker: the work of each kind of task, estimated from timed activations.
 //!
-//! The worker times some of its activations, which are chosen at random. It counts nothing in the
-//! others. The activations from one timed activation to the next are a *gap*. The worker knows
-//! three totals of each gap exactly: its time, and its numbers of turns and activations. These
-//! totals are divided among the kinds:
+//! The worker times some of its activations, which are chosen at random. The worker counts nothing
+//! in the other activations. The activations from one timed activation to the next are a *gap*. The
+//! worker knows three totals of each gap exactly: its time, and its numbers of turns and
+//! activations. These totals are divided among the kinds:
 //!
 //! ```text
 //!   . . . . . T . . . T . . . . . . . . T . .    T is timed, and represents a number of
@@ -55,9 +55,9 @@ const LONG: Nanos = 60_000;
 /// as long. If the excess time is shorter, the other thread may have seen quick activations. A gap
 /// consists of the activations from one timed activation to the next.
 const SEEN: Nanos = 1_000_000;
-/// Upper limit of the time that is not counted for any kind of task yet (the pool). Time that a
-/// timed activation represents, but that the pool could not provide yet, is owed to the kind of the
-/// activation. The time that is owed to all kinds has the same limit.
+/// Upper limit of the time that is not counted for any kind of task yet (the pool). If a timed
+/// activation represents more time than the pool contains, the missing time is owed to the kind of
+/// task. The total time that is owed to all kinds has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
 /// Half-life of timed work. When a full pool of uncounted time is divided among the kinds of tasks,
 /// work of this age has half the weight of new work.
@@ -245,7 +245,7 @@ impl Ledger {
     }
 
     /// Subtracts one from the number of activations in the open gap (the activations since the last
-    /// timed one), because the last activation did not take place.
+    /// timed one), because the activation that was counted last did not take place.
     pub(super) fn skip(&self) {
         let since = self.since.get();
         self.since.set(Point {
@@ -417,7 +417,7 @@ impl Ledger {
         self.budget.set(budget.min(BUDGET_MAX as i64));
     }
 
-    /// Updates the mean duration of an activation by the duration `each`. If `each` is more than
+    /// Updates the mean duration of an activation with the duration `each`. If `each` is more than
     /// twice the mean, uses twice the mean instead of `each`.
     fn learn(&self, each: f64) {
         let mean = self.mean.get();

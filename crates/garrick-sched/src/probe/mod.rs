@@ -74,8 +74,8 @@ use messages::Measured;
 /// The counters of a sponsor, as returned by [`Handle::sample`](crate::Handle::sample). All counts
 /// are 0 when the sponsor starts.
 ///
-/// *Waiting messages.* If [`Builder::probes`](crate::Builder::probes) was set, the time that some
-/// messages wait is measured. About every 4 ms, a thread measures one of the messages that it sends
+/// *Waiting messages.* If [`Builder::probes`](crate::Builder::probes) was set, the waiting time of
+/// some messages is measured. About every 4 ms, a thread measures one of the messages that it sends
 /// outside of turns, and a worker measures all messages that one of its turns sends. After a
 /// measured turn that has sent many messages, the worker measures nothing for a longer time. Some
 /// messages are never measured: those sent in batches, by durable actors, by timers, or in turns

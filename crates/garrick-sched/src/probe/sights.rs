@@ -1,9 +1,9 @@
-//! The activations of one worker that another thread has seen.
+//! The activations of one worker that other threads have seen.
 //!
-//! This thread, the *lookout*, glances at each worker of a sponsor about once a millisecond. The
-//! lookout reads which activation runs, and writes no data that a worker reads in its activations.
-//! So the lookout sees every activation that takes longer than the time between two glances, and
-//! costs the worker nothing.
+//! One of these threads, the *lookout*, glances at each worker of a sponsor about once a
+//! millisecond. The lookout reads which activation runs, and writes no data that a worker reads in
+//! its activations. So the lookout sees every activation that takes longer than the time between
+//! two glances, and costs the worker nothing.
 
 use std::collections::VecDeque;
 

@@ -11,8 +11,8 @@ use crate::world::Nanos;
 /// Maximum number of tasks in each list of a sample.
 pub(super) const LISTED: usize = 20;
 
-/// Maximum number of tasks of a worker whose running times are counted at the same time. A task
-/// that uses more than 1/64 of the counted time is always among these tasks.
+/// Maximum number of tasks for which a worker counts running times at the same time. A task that
+/// uses more than 1/64 of the counted time is always among these tasks.
 const FOLLOWED: usize = 64;
 
 /// An entry of a list: a task, and the amount by which the list is sorted (a time or a number of
@@ -114,8 +114,8 @@ pub(super) struct Busiest {
 }
 
 impl Busiest {
-    /// Begins to add up the running times of `task`, which runs now, unless they are already
-    /// counted. Returns true if the caller must pass the label of the task to [`Busiest::name`].
+    /// Begins to add up the running times of `task`, unless these times are already counted. `task`
+    /// runs now. Returns true if the caller must pass the label of the task to [`Busiest::name`].
     ///
     /// If a task replaces another task in the list, the label of the new task is not requested yet.
     /// The label is requested when the new task runs again, if it is still in the list. Without

@@ -330,8 +330,8 @@ unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>, why: NoReply) {
     unsafe { Written::<R>::new(target, Err(why)) }.publish();
 }
 
-/// Guard of an answer that is stored in its slot but not yet published. Dropping it changes the
-/// answer to [`NoReply::Dropped`].
+/// Guard of an answer that is stored in its slot but not yet published. Dropping the guard changes
+/// the answer to [`NoReply::Dropped`].
 struct Written<R: 'static> {
     slot: NonNull<Slot<Answer<R>>>,
 }

@@ -9,7 +9,8 @@ use garrick_core::prim::{Arc as Shared, thread};
 
 use super::slot::{Left, Slot};
 
-/// A slot for the models, which checks that it is freed exactly once, after all other accesses.
+/// A slot for the models. The models check that the slot is freed exactly once, after all other
+/// accesses.
 struct Block {
     slot: Slot<Box<u32>>,
     /// Number of times that the slot was freed. The atomic is not a loom atomic, so that it orders

@@ -335,8 +335,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// If this address leads to a door, returns the value from which the door was made, if the door
-    /// provides it ([`Door::origin`](crate::Door)). Returns `None` for a task.
+    /// Returns the value from which the door behind this address was made, if the door provides
+    /// this value ([`Door::origin`](crate::Door)). Returns `None` for a task.
     #[doc(hidden)]
     pub fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         let mut found: Option<Arc<dyn Any + Send + Sync>> = None;
@@ -570,8 +570,8 @@ impl<M> Drop for Address<M> {
     }
 }
 
-/// Frees a cell of this worker whose last local reference was dropped, if no other reference is
-/// left and the cell is neither scheduled nor running.
+/// Called when the last local reference to a cell of this worker was dropped. Frees the cell if
+/// there are no other references, and the cell is neither scheduled nor running.
 #[cold]
 #[inline(never)]
 fn release_last(cell: CellPtr) {

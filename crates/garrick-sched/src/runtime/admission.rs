@@ -220,7 +220,7 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Returns the [`Room`] of the mailbox, which limits the number of waiting messages. Returns
+    /// Returns the [`Room`] of the mailbox. The room limits the number of waiting messages. Returns
     /// `None` if senders never have to wait for a place in the mailbox.
     #[doc(hidden)]
     pub fn room(&self) -> Option<Arc<Room>> {

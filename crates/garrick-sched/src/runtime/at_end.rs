@@ -6,9 +6,9 @@ use crate::quiet;
 use crate::runtime::stage::Given;
 use crate::runtime::turn::Turn;
 
-/// An action that runs at the end of a turn. The worker of the turn calls either `committed` or
-/// `undone`, and calls this method only once. Messages that the method sends are not part of the
-/// turn. A panic of the method is caught.
+/// An action that runs at the end of a turn. The worker of the turn makes exactly one call:
+/// `committed` if the turn commits, otherwise `undone`. Messages that are sent in this call are not
+/// part of the turn. A panic in this call is caught.
 pub trait AtEnd: Send + 'static {
     /// Called when the turn has committed.
     fn committed(&self);

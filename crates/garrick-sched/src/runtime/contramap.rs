@@ -30,7 +30,7 @@ where
 {
     type Message = N;
 
-    /// Takes a place in a bounded mailbox first, and converts the message afterwards. The reason is
+    /// If the mailbox is bounded, takes a place first, and then converts the message. The reason is
     /// that a converted message cannot be returned to the sender.
     fn pass(&self, message: N, _: &Address<N>) -> Result<(), SendError<N>> {
         let Some(room) = self.to.any_room() else {

@@ -179,10 +179,10 @@ pub(crate) fn flush_spare_blocks() {
     let _ = POOL.try_with(Pool::flush);
 }
 
-/// Guard that sets which worker this thread runs now, or that it runs none. Dropping the guard
-/// restores the previous worker. While the guard exists, [`resting`] returns `None`. The reason is
-/// that the worker that owns this thread might run a turn now, or that the thread might have left
-/// this worker during a turn.
+/// Guard that records which worker this thread runs now, or that the thread runs no worker.
+/// Dropping the guard restores the previous worker. While the guard exists, [`resting`] returns
+/// `None`. The reason is that the worker that owns this thread might run a turn now, or that the
+/// thread might have left this worker during a turn.
 pub(crate) struct Entered {
     before: (*const Worker, *const Worker, Home),
 }

@@ -67,7 +67,7 @@ impl Trail {
     }
 
     /// If this trail is a departure (the record of a sending time), sets its time to now, and
-    /// returns the number of messages that were sent with it. Otherwise returns `None`.
+    /// returns the number of messages that carry this trail. Otherwise returns `None`.
     pub(crate) fn depart(&self) -> Option<u64> {
         let Departure(time) = self.value()?;
         let _ = time.set(Instant::now());

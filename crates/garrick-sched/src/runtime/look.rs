@@ -126,7 +126,7 @@ pub enum Looking {
     Seen(Seen),
     /// The task has ended.
     Ended,
-    /// There is no task that could be asked, or the calling thread is in a turn, which must not
-    /// wait.
+    /// There is no task that could be asked, or the calling thread is in a turn. A turn must not
+    /// wait for the answer.
     Unknown,
 }

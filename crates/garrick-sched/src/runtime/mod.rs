@@ -2,9 +2,9 @@
 //! its cell.
 //!
 //! A worker runs the turns of cells, a turn stages its effects at the worker, and the drop of an
-//! address on any thread may create work for a worker. For this reason, the modules of the second
-//! group below depend on each other. All other modules use only modules that are declared above
-//! them. Read the modules in this order:
+//! address on any thread may create work for a worker. For this reason, the modules of the group
+//! from `address` to `worker` below depend on each other. All other modules use only modules that
+//! are declared above them. Read the modules in this order:
 //! - `task` and `turn` are the interface for users of the crate, and `births` spawns tasks.
 //! - `address` has the addresses of cells.
 //! - `send` sends messages from a worker, and `pass` sends messages to doors.
@@ -12,7 +12,7 @@
 //! - `stage` keeps the effects of a turn before it commits.
 //! - `run` runs one activation.
 //! - `worker` has the main loop and the order of the cells.
-//! - `sponsor` has the threads, and how they sleep and stop.
+//! - `sponsor` has the threads, and the code by which the threads sleep and stop.
 
 pub(crate) mod block;
 pub(crate) mod look;

@@ -48,8 +48,8 @@ thread_values! {
     static DEPTH: Cell<u32> = Cell::new(0);
     /// True while there are messages in `WAITING`, which this thread must still pass to doors.
     static ANY_WAITS: Cell<bool> = Cell::new(false);
-    /// Messages that this thread, which is not a worker, handles after the outermost door has
-    /// returned.
+    /// Messages that this thread passes to doors after the outermost door has returned. Used only
+    /// while the thread runs no worker.
     static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
 }
 
@@ -97,7 +97,8 @@ pub(crate) unsafe fn pass_in_turn<M: 'static>(
     }
 }
 
-/// Sends a message to a door, whose function the calling thread runs.
+/// Sends a message to a door: runs the function of the door on the calling thread. Defers the
+/// message if too many calls of door functions are already nested.
 ///
 /// # Safety
 /// The cell is a door for messages `M`, and the caller has a reference to it.

@@ -8,7 +8,8 @@
 //!    Its cell stays scheduled, but is in no run queue. So the cell is not run, given away, freed
 //!    or closed, and new messages wait in its mailbox. The turn is counted, so that the sponsor
 //!    does not end before the decision.
-//! 2. The function of the turn gets the [`Pending`], with a reference to the cell.
+//! 2. The function that the turn has passed to [`Turn::commit_later`] gets the [`Pending`], with a
+//!    reference to the cell.
 //! 3. Any thread decides. It writes the decision, and then sends a WAKE note to the cell. The push
 //!    of the note (release) and its removal from the inbox (acquire) ensure that the owner sees the
 //!    decision.
@@ -38,7 +39,8 @@ pub(crate) enum Decision {
     Undo(String),
 }
 
-/// Memory for the decision about a turn, which one thread writes and the worker of the turn reads.
+/// Shared memory for the decision about a turn. One thread writes the decision, and the worker of
+/// the turn reads it.
 #[derive(Clone, Default)]
 pub(crate) struct Decided(Arc<Mutex<Option<Decision>>>);
 

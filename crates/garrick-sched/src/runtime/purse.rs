@@ -133,7 +133,7 @@ impl Purse {
         self.left.set(last.left);
     }
 
-    /// Takes a place in a mailbox back from a message that is not sent.
+    /// Takes back the place of a message that is not sent.
     pub(crate) fn put_back(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -233,8 +233,8 @@ impl Purse {
         }
     }
 
-    /// Panics in debug builds if taken places are recorded when a turn begins, because no message
-    /// would keep the rooms of these places (the semaphores of mailboxes) alive.
+    /// Panics in debug builds if places of a turn are still recorded after the turn. No message
+    /// would keep the rooms (the semaphores of mailboxes) of these places alive.
     #[inline]
     pub(crate) fn check_settled(&self) {
         debug_assert!(

@@ -213,8 +213,8 @@ fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message, busy: bool
     finish_turn(cell, worker, flow)
 }
 
-/// Ends a turn that may leave its commit to a later decision. Returns `None` if there is no later
-/// decision, so that the caller must commit or undo the whole turn now.
+/// Ends a turn that may leave its commit to a later decision. Returns `None` if the caller must
+/// commit or undo the whole turn now.
 fn ends_later(cell: CellPtr, worker: &Worker, flow: Flow) -> Option<Next> {
     let is_undone = flow == Flow::Undo;
     let is_later = if !is_undone {
@@ -251,8 +251,8 @@ fn finish_unusual(worker: &Worker, flow: Flow) -> Next {
     Next::Over
 }
 
-/// Stops the task of a cell, because a turn of the task has requested this. `busy` must be true if
-/// the cell was marked as scheduled during the turn.
+/// Stops the task of a cell, because a turn of the task has returned [`Flow::Stop`]. `busy` must be
+/// true if the cell was marked as scheduled during the turn.
 #[cold]
 fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     if worker.visit_stops() {

@@ -220,8 +220,8 @@ impl Worker {
         cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.state().is_stopped()
     }
 
-    /// Stages the sending of a note (an envelope without messages) to a cell. The note stays in
-    /// order with the messages to this cell.
+    /// Stages the sending of a note (an envelope without messages) to a cell. The cell gets the
+    /// note and the messages of this turn in the order of sending.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         if self.reaches(cell) {
             self.schedule(cell);

@@ -30,12 +30,12 @@ const CHAINS_SEARCHED: usize = 4;
 /// are rare.
 const KEPT_MAX: usize = 4096;
 
-/// Position of the end of a local mailbox before the turn appended a message to it.
+/// Record of the end of a local mailbox, made before the turn appended messages to the mailbox.
 struct Appended {
     cell: CellPtr,
-    /// Last envelope that the mailbox had before the turn, or null.
+    /// Last envelope of the mailbox when the record was made, or null if the mailbox was empty.
     tail: *mut Envelope,
-    /// Number of free slots that the envelope `tail` had before the turn.
+    /// Number of free slots in the envelope `tail` when the record was made.
     free: u32,
 }
 
@@ -68,8 +68,8 @@ struct Outgoing {
 /// and the asking task must get a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// Task, or door (function behind an address), that has asked the question. A task is kept
-    /// alive by the staged answer, and a door by [`Stage`].
+    /// Task, or door (function behind an address), that has asked the question. The staged answer
+    /// keeps a task alive. [`Stage`] keeps a door alive.
     pub(crate) cell: CellPtr,
     /// Sends a refusal to the asker. Consumes a reference to the asker.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
@@ -87,8 +87,8 @@ pub(crate) struct Given {
     pub(crate) refuse: unsafe fn(NonNull<()>),
 }
 
-/// Staged effects of a turn that has left its worker. They are kept as separate chains (lists of
-/// envelopes), so that no thread sees them before the turn commits.
+/// Staged effects of a turn that has left its worker. The messages are kept as separate chains
+/// (lists of envelopes), so that no thread sees the messages before the turn commits.
 pub(crate) struct Carried {
     outgoing: Vec<Outgoing>,
     later: Vec<Later>,
@@ -113,15 +113,16 @@ pub(crate) struct Stage {
     /// word, a message can be written to the cell's last envelope without a new entry.
     covered: Cell<State>,
     outgoing: RefCell<Vec<Outgoing>>,
-    /// Receiver of the last used chain (a list of staged envelopes), or null. `out_envelope` is the
-    /// newest envelope of this chain, to which further messages to the same cell are written.
+    /// Receiver of the chain (list of staged envelopes) to which the turn last added a message, or
+    /// null. `out_envelope` is the newest envelope of this chain. Further messages to the same cell
+    /// are written to that envelope.
     out_cell: Cell<*const Header>,
     out_envelope: Cell<*mut Envelope>,
     later: RefCell<Vec<Later>>,
     /// Timers that the turn has cancelled.
     cancelled: RefCell<Vec<Timer>>,
-    /// Messages of cancelled or replaced timers. They are kept here until all timers of the turn
-    /// were set and cancelled.
+    /// Messages that must not be sent, because their timers were cancelled or set again. A commit
+    /// drops these messages after it has cancelled and set all timers of the turn.
     unsent: RefCell<Vec<Timed>>,
     /// Sequence number of the last turn that has registered a watch on its own task. The watch
     /// cancels the timers of the task when the task ends.
@@ -189,7 +190,7 @@ impl Stage {
         self.covered.get()
     }
 
-    /// Records the current end of a mailbox, unless this turn has already recorded the end of this
+    /// Records the current end of a mailbox, unless the newest record already belongs to this
     /// mailbox. The mailbox belongs to a scheduled cell of this worker.
     fn cover(&self, cell: CellPtr) {
         if self.covered.get() != cell.state() {
@@ -378,7 +379,7 @@ impl Stage {
     }
 
     /// Keeps `timed`, a message that a timer must not send. Does nothing if `timed` is `None`. The
-    /// message is dropped after the timers of the turn were set and cancelled.
+    /// commit drops the message after it has cancelled and set all timers of the turn.
     pub(crate) fn keep_unsent(&self, timed: Option<Timed>) {
         if let Some(timed) = timed {
             self.unsent.borrow_mut().push(timed);
@@ -418,8 +419,9 @@ impl Stage {
         self.cancelled.borrow_mut().clear();
     }
 
-    /// Commits the appended messages. Passes each chain (list of staged envelopes), with its
-    /// reference to the receiver, to `deliver`, in the order of sending.
+    /// Commits the appended messages. Then calls `deliver` with each chain (list of staged
+    /// envelopes) and its receiver, in the order of sending. `deliver` gets the chain's reference
+    /// to the receiver.
     pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
         self.forget_appended();
         self.out_cell.set(ptr::null());
@@ -509,8 +511,8 @@ impl Stage {
         (carried, Cut(appended))
     }
 
-    /// Stages again those effects that were set aside when their turn left its worker. They then
-    /// belong to turn number `turn`, which must have no staged effects.
+    /// Restores the effects that [`Stage::carry`] has set aside: stages them for turn number
+    /// `turn`. Before the call, this turn must have no staged effects.
     pub(crate) fn restore(&self, turn: u64, carried: Carried) {
         let Carried {
             outgoing,
@@ -562,8 +564,8 @@ fn trim<T>(list: &mut Vec<T>) {
     }
 }
 
-/// Takes all values out of a list and passes them to `f`, which may add values to the list. The
-/// list keeps its allocation, unless `f` has added values.
+/// Takes all values out of a list, and calls `f` with each value. `f` may add values to the list.
+/// The list keeps its allocation, unless `f` has added values.
 fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
     if list.borrow().is_empty() {
         return;
@@ -577,7 +579,8 @@ fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
     }
 }
 
-/// Appends a message to the mailbox of a scheduled cell of this worker. This cannot be undone.
+/// Appends a message to the mailbox of a scheduled cell of this worker. Makes no record by which
+/// the message could be removed again.
 pub(crate) fn append_for_good<M>(pool: &Pool, cell: CellPtr, message: M) {
     let tail = cell.mailbox_tail();
     if tail.is_null() {
@@ -649,8 +652,8 @@ fn free_slots(tail: *mut Envelope) -> u32 {
     unsafe { tail.as_ref() }.map_or(0, Envelope::free)
 }
 
-/// Cuts a mailbox back to `entry.tail`, which was the last envelope of the mailbox before the turn.
-/// Calls `undone` with each envelope that was removed.
+/// Removes the envelopes after `entry.tail` from a mailbox. `entry.tail` was the last envelope of
+/// the mailbox when `entry` was recorded. Calls `undone` with each removed envelope.
 fn cut_back(entry: &Appended, undone: &mut impl FnMut(CellPtr, *mut Envelope)) {
     let newest = entry.cell.mailbox_tail();
     if newest == entry.tail {

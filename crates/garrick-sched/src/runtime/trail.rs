@@ -59,7 +59,8 @@ pub(crate) fn come_from_outside() -> bool {
     OUTSIDE.get().is_some()
 }
 
-/// Returns the trail (trace context) of a message that this thread sends outside of turns now.
+/// Returns the trail (trace context) for a message that this thread is about to send outside of a
+/// turn.
 pub(crate) fn outside() -> Option<Trail> {
     OUTSIDE.get().and_then(|trail| trail())
 }

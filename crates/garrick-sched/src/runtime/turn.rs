@@ -289,8 +289,8 @@ impl<M: 'static> Turn<'_, M> {
         away::blocking(self.worker, f)
     }
 
-    /// Returns the trail (a value such as a trace context) of this turn: the one that came with the
-    /// message, or the one that was set during the turn.
+    /// Returns the trail (a value such as a trace context) of this turn. If no trail was set during
+    /// the turn, returns the trail that came with the message.
     #[doc(hidden)]
     #[must_use]
     pub fn trail(&self) -> Option<Trail> {
@@ -298,8 +298,8 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Sets the trail (a value such as a trace context) of this turn. The trail travels with the
-    /// messages that the turn sends from now on. The trail does not travel with messages of timers,
-    /// and not to other nodes. Must not be called in a turn of a task with
+    /// messages that the turn sends from now on. The trail does not travel with the messages of
+    /// timers or to other nodes. Must not be called in a turn of a task with
     /// [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
     #[doc(hidden)]
     pub fn set_trail(&self, trail: Trail) {
@@ -393,7 +393,8 @@ impl<M: 'static> Turn<'_, M> {
         Turn::new(self.worker, front.cell())
     }
 
-    /// Moves the task `to` to another sponsor and sends it `message`, which the task handles there.
+    /// Moves a task to the sponsor `sponsor`, and sends `message` to the task. `to` is the address
+    /// of the task. The task handles the message on the new sponsor.
     ///
     /// Messages that were sent to the task earlier are handled on its old sponsor. If the new
     /// sponsor has stopped, the task does not move, but still handles the message. A task that

@@ -139,7 +139,8 @@ impl Watchers {
         sweep_at: SWEEP_MIN,
     };
 
-    /// Adds a watcher, and returns the cancelled watchers that were removed.
+    /// Adds a watcher. If the list has become long, removes the cancelled watchers and returns
+    /// them.
     fn add(&mut self, watcher: Watcher) -> Vec<Watcher> {
         let mut gone = Vec::new();
         if self.list.len() >= self.sweep_at {
@@ -170,8 +171,8 @@ fn shard(cell: CellPtr) -> MutexGuard<'static, Register> {
     WATCHERS.of(cell.0.addr().get())
 }
 
-/// Registers a watcher of a task. Returns cancelled watchers that were removed. The caller must
-/// drop them where foreign code may run.
+/// Registers a watcher of a task. Returns cancelled watchers of the task, if any were removed. The
+/// caller must drop these watchers at a point where foreign code may run.
 #[must_use]
 pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     let mut shard = shard(cell);

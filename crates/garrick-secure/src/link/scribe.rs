@@ -20,7 +20,8 @@ use crate::options::Options;
 use crate::writer::Write;
 
 /// Number of encrypted bytes after which a batch is written, even if more payloads are waiting. If
-/// the buffer for encrypted bytes has a larger capacity after a write, it is freed.
+/// the buffer for encrypted bytes has a larger capacity than this number after a write, the buffer
+/// is freed.
 const BATCH_BYTES: usize = 64 * 1024;
 
 /// Number of encrypted bytes after which the scribe lets other actors run.

@@ -21,7 +21,7 @@ pub(super) struct Fill {
     /// Buffer to which the source appends the bytes that it reads. The source reads at most as many
     /// bytes as the buffer has room for.
     pub(super) buffer: BytesMut,
-    /// Minimum number of bytes to read, unless the stream ends before.
+    /// Minimum number of bytes to read, unless the stream ends first.
     pub(super) least: usize,
     pub(super) to: Address<buffer::Msg>,
 }

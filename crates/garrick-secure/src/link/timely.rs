@@ -9,8 +9,8 @@ use garrick_actor::AsyncContext;
 
 use crate::error::{Error, Wait};
 
-/// Returns the result of `future`, or an error if it is not ready within `limit`. If the future is
-/// ready at once, no timer is set.
+/// Returns the result of `future`, or an error if the future is not ready within `limit`. If the
+/// future is ready at once, no timer is set.
 pub(super) async fn timely<M: Send + 'static, R>(
     cx: &AsyncContext<M>,
     wait: Wait,

@@ -1,5 +1,5 @@
 //! The choices that a run can take now. Messages arrive in any order, or in the order of their
-//! times.
+//! arrival times.
 
 mod outages;
 mod times;
@@ -27,16 +27,16 @@ pub(crate) enum Mode {
     /// All choices, without faults. Crashed nodes may start again at once, and partitions may heal
     /// at once.
     Calm,
-    /// All choices that a list of moves can contain: messages may arrive later than their times,
-    /// and outages may end earlier.
+    /// All choices that a list of moves can contain: messages may arrive late, and outages may end
+    /// early.
     Following,
 }
 
 /// The choices that can be taken now.
 ///
-/// If messages have no times, these are all choices of the simulation. If messages have times,
-/// these are the choices whose time has come. If there are no such choices, time passes until there
-/// are. In both cases, messages that a partition holds back are left out.
+/// If messages have no arrival times, these are all choices of the simulation. If messages have
+/// arrival times, these are the choices whose time has come. If there are no such choices, time
+/// passes until there are. In both cases, messages that a partition holds back are left out.
 pub(crate) struct Schedule {
     /// Times of the messages. `None` if any order is possible.
     times: Option<Times>,
@@ -105,8 +105,8 @@ impl Schedule {
         true
     }
 
-    /// If messages have times, lets time pass until `time`, even if messages could arrive earlier.
-    /// Fires the timers that are due.
+    /// If messages have arrival times, lets time pass until `time`, even if a message could arrive
+    /// before. Fires the timers that are due.
     pub(crate) fn wait_until(
         &mut self,
         sim: &mut Sim,

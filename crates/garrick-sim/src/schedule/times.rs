@@ -22,7 +22,7 @@ pub(super) struct Times {
     delay: Range<Nanos>,
     /// The messages of each pair of a sender and a receiver.
     pairs: HashMap<Choice, Pair>,
-    /// For each task, the number of its node in the simulation.
+    /// For each task, the number that identifies its node in the simulation.
     nodes: HashMap<TaskName, usize>,
     /// The stages of pipelines. They wake each other without a delay.
     stages: HashSet<TaskName>,
@@ -110,8 +110,8 @@ impl Times {
         }
     }
 
-    /// Returns the time of a choice. A choice without a recorded time can be taken at once, unless
-    /// its receiver is busy.
+    /// Returns the earliest time at which a choice can be taken. A choice without a recorded time
+    /// can be taken at once, unless its receiver is busy.
     pub(super) fn time_of(&self, choice: Choice) -> Nanos {
         let first = self.pairs.get(&choice).and_then(|pair| pair.due.front());
         let busy = receiver_of(choice).and_then(|task| self.busy.get(&task));

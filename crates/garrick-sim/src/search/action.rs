@@ -10,9 +10,9 @@ use std::hash::Hash;
 /// order, so a single action stands for "the oldest message of this pair". This action occurs once
 /// for each message.
 pub trait Action: Copy + Eq + Ord + Hash + Debug + 'static {
-    /// Returns the number of the task that the action changes. Swapping two successive actions that
-    /// change different tasks has no effect on the results. Returns `None` if the action may change
-    /// everything, for example if it advances the clock.
+    /// Returns a number that identifies the task changed by the action. Swapping two successive
+    /// actions that change different tasks has no effect on the results. Returns `None` if the
+    /// action may change everything, for example if it advances the clock.
     fn changes(&self) -> Option<u64>;
 
     /// Returns the chain of the action. Actions of one chain happen in a fixed order, for example

@@ -4,7 +4,7 @@
 //! random priority when it is enabled, and the enabled action of the highest priority is always the
 //! next. Then the enabled actions that race with the chosen action, because they change the same
 //! task, get new random priorities. So the partial orders of the steps are sampled more evenly than
-//! by a [walk](super::Walk): a partial order does not become more probable because it contains many
+//! by a [walk](super::Walk): a partial order does not become more probable by containing many
 //! orders.
 //!
 //! A priority is a hash of the chain of the action and a random number that belongs to the task of

@@ -1,9 +1,9 @@
 //! Uniform random walk: each step is one of the enabled actions, with equal probabilities.
 //!
-//! A walk needs no knowledge of the system, and can find any bug. But a bug that needs `k`
-//! particular choices among `n` each has a probability of only `n^-k`. Yuan, Yang and Gu, "Partial
-//! order aware concurrency sampling" (CAV 2018) compare the walk with [`Pct`](super::Pct) and
-//! [`Pos`](super::Pos).
+//! A walk needs no knowledge of the system, and can find any bug. But if a bug needs `k` particular
+//! choices, each among `n` actions, a walk finds the bug with a probability of only `n^-k`. Yuan,
+//! Yang and Gu, "Partial order aware concurrency sampling" (CAV 2018) compare the walk with
+//! [`Pct`](super::Pct) and [`Pos`](super::Pos).
 
 use super::action::{Action, Strategy};
 use super::rng::Rng;

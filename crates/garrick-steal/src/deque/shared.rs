@@ -46,8 +46,8 @@ struct StealSide<T> {
     /// is equal to `head`. Written under the lock, read by any thread at any time.
     done: AtomicUsize,
 
-    /// The slots. The owner replaces the buffer under the lock, and thieves read it under the lock.
-    /// The owner has its own copy of the pointer.
+    /// Pointer to the slots. The owner replaces this pointer under the lock, and thieves read this
+    /// pointer under the lock. The owner has its own copy.
     buffer: UnsafeCell<Buffer<T>>,
 
     /// The pair of fences, which never changes. Read by thieves. The owner has its own copy.

@@ -17,8 +17,8 @@ use super::{
 /// have to wait.
 const THEFT_MAX: usize = 1024;
 
-/// A handle that takes the oldest values of a deque. All threads except the owner of the [`Worker`]
-/// are *thieves*, and use such handles. Each thief has its own clone.
+/// A handle that takes the oldest values of a deque. The threads that use such handles are called
+/// *thieves*, in contrast to the owner of the [`Worker`]. Each thief has its own clone.
 ///
 /// Each theft costs a fence, or a `membarrier(2)`, which also interrupts the owner. This cost is
 /// wasted if the owner pops the last value during the theft. So a thief should take many values in

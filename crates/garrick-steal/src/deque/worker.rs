@@ -317,8 +317,8 @@ impl<T> Worker<T> {
         value
     }
 
-    /// Waits until no claim is open. Then takes the value at the position `tail`, if no thief has
-    /// taken it.
+    /// Takes the steal lock, so that no thief is claiming values. Then takes the value at the
+    /// position `tail`, if no thief has taken this value.
     fn pop_under_lock(&self, tail: usize) -> Option<T> {
         let guard = self.shared.lock();
         let is_ours = guard.head() != tail.wrapping_add(1);

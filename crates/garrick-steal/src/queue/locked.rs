@@ -1,7 +1,7 @@
-//! A locked queue: a ring under a mutex, which can be bounded.
+//! A locked queue: a ring under a mutex. The queue can be bounded.
 //!
-//! The locked queue is the simplest of the queues, and the baseline for the others. If it is
-//! bounded, senders wait while it is full.
+//! The locked queue is the simplest of the three queues, and the baseline for the other two. If a
+//! locked queue is bounded, senders wait while the queue is full.
 //!
 //! ```text
 //!     senders --lock--> [ VecDeque | who sleeps ] <--lock-- receiver

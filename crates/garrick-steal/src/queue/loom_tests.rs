@@ -1,5 +1,5 @@
-//! Loom models of the two lock-free queues, which use the queues through their traits. Under loom,
-//! a chunk has only one or two slots, and the banker's queue passes back each empty node
+//! Loom models of the two lock-free queues. The models use each queue through its traits. Under
+//! loom, a chunk has only one or two slots, and the banker's queue passes back each empty node
 //! separately. So a few pushes reach all code paths.
 
 use garrick_core::prim::{
@@ -23,10 +23,10 @@ fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Lets the threads that were just spawned run first. loom remembers only the last access to each
-/// atomic. If this thread reads an atomic before a pusher reads and then exchanges it, loom does
-/// not try the order in which the exchange comes first. If the pusher runs first, loom tries all
-/// orders.
+/// Lets the threads that were just spawned run first. Loom remembers only the last access to each
+/// atomic. Suppose that this thread reads an atomic, and then a pusher reads and exchanges the same
+/// atomic. Loom then does not try the order in which the exchange precedes the read by this thread.
+/// If the pusher runs first, loom tries all orders.
 fn let_pushers_begin() {
     thread::yield_now();
 }

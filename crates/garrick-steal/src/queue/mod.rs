@@ -1,4 +1,4 @@
-//! Three queues with many senders and one receiver, which implement the same pair of traits.
+//! Three queues with many senders and one receiver. All three implement the same pair of traits.
 //!
 //! | queue | algorithm | push | pop | best for |
 //! | --- | --- | --- | --- | --- |

@@ -1,4 +1,4 @@
-//! Tests of all three queues, which use the queues through their traits.
+//! Tests of all three queues. Most tests use each queue through its traits.
 
 use std::collections::VecDeque;
 use std::sync::{
@@ -14,7 +14,7 @@ use super::*;
 
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Number of values, which is large enough to fill several chunks of each length class.
+/// Number of values in a test: enough to fill several chunks of each length class.
 const MANY: usize = 5_000;
 
 /// A value that counts its drops.

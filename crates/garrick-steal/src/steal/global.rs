@@ -98,7 +98,7 @@ impl<T> Global<T> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves room for up to `count` values of a worker, which must then call
+    /// Reserves room for up to `count` values of a worker. The worker must then call
     /// [`push_reserved`](Self::push_reserved). Returns the number of values for which room was
     /// reserved.
     pub(super) fn reserve(&self, count: usize) -> usize {

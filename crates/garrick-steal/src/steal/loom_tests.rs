@@ -37,9 +37,9 @@ fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
 ///
 /// Loom runs this thread until it must wait, and then tries other orders of conflicting accesses.
 /// Loom remembers only the last access to each word. If the spawned thread reads a word and then
-/// writes it, loom forgets an earlier read by this thread. So loom never tries the orders in which
-/// this thread reads later. If one thread of a model reads a counter and another thread increments
-/// it, the model must be run in both ways.
+/// writes to the word, loom forgets an earlier read by this thread. So loom never tries the orders
+/// in which the read by this thread comes after the write. If one thread of a model reads a counter
+/// and another thread increments it, the model must be run in both ways.
 fn beside<A: 'static, B: 'static>(
     is_swapped: bool,
     first: impl FnOnce() -> A + 'static,
@@ -356,9 +356,9 @@ fn empty_is_not_said_while_a_value_comes_from_outside() {
     }
 }
 
-/// Tests a channel that is never empty, while all values move from the global queue to a worker's
-/// deque at once. The thread that checks the channel is not a worker, and takes no lock if it sees
-/// no value. So this thread must notice the move by the counters of the queue.
+/// Tests a channel that is never empty, while a worker takes all values from the global queue in
+/// one batch. The thread that checks the channel is not a worker, and takes no lock if it sees no
+/// value. So this thread must notice the move by the counters of the queue.
 #[test]
 fn empty_is_not_said_while_values_move() {
     for is_swapped in [false, true] {

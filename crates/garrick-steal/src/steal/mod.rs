@@ -124,7 +124,7 @@ use stats::Tally;
 /// The capacity of the global queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capacity {
-    /// The global queue holds at most the contained number of values, which must be at least 1. A
+    /// The global queue holds at most the contained number of values. This number must not be 0. A
     /// worker cannot send while its own deque and the global queue are both full.
     Bounded(usize),
     /// The global queue has no limit.

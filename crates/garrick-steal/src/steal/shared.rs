@@ -16,15 +16,16 @@
 //! A mark never has the same value twice.
 //!
 //! A value that is *moved* between two places is in neither place for a while. So a worker that
-//! moves a batch makes its mark odd before it takes the batch, and even again when the batch is in
-//! the new place. A value that is *sent* is first pushed, and then the mark changes. If a check
-//! happens in between, the send has not returned yet, so the send counts as later than the check.
+//! moves a batch makes its mark an odd number before it takes the batch. When the batch is in the
+//! new place, the worker makes the mark an even number again. A value that is *sent* is first
+//! pushed, and then the mark changes. If a check happens in between, the send has not returned yet,
+//! so the send counts as later than the check.
 //!
 //! **Close.** A send pushes the value to the deque, passes a light fence, and checks if the channel
 //! is closed. A close marks the channel as closed, passes a heavy fence, and then marks it as
 //! *settled*. So either each thread that sees that the channel is settled also sees the value, or
 //! the sender sees the close. In the second case, the sender takes the value back. If a thief has
-//! already taken the value, it counts as received.
+//! already taken the value, the value counts as received.
 use crossbeam_utils::CachePadded;
 use garrick_core::fence::Asymmetric;
 use garrick_core::prim::{
@@ -45,7 +46,7 @@ use crate::deque::Stealer;
 
 pub(super) struct Shared<T> {
     /// The waiting receivers, and the flag that is set when the channel is closed. Every send reads
-    /// this field, so the field has its own cache line, which rarely changes.
+    /// this field, but the field rarely changes. So the field has its own cache line.
     pub(super) bell: CachePadded<Bell>,
 
     /// The senders that are waiting for room in the global queue.
@@ -170,8 +171,8 @@ impl<T> Shared<T> {
     /// Checks all deques and the global queue one after another. Returns true if one of them has a
     /// value.
     ///
-    /// Suppose that the caller has passed a fence that pairs with the fence of a sender. Then the
-    /// check does not miss a value that this sender sent before its fence.
+    /// If the caller has passed a fence that pairs with a sender's fence, the check does not miss a
+    /// value that this sender sent before its fence.
     pub(super) fn has_work(&self) -> bool {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }

@@ -36,8 +36,8 @@ pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// Number that the worker's `Mark` has counted in addition to the sent values: the moves of
-    /// batches, and the values that the worker took back because the channel was closed.
+    /// Number of events that the worker's `Mark` has counted, but that are not sent values: moves
+    /// of batches, and values that the worker took back because the channel was closed.
     pub(super) other_comings: Counter,
 }
 

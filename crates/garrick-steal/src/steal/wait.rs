@@ -97,9 +97,10 @@ impl Waiter {
         received
     }
 
-    /// Alternately searches for a value and sleeps. A search may miss a value that is being moved
-    /// between two queues. This does no harm, because the thread that moves the value wakes a
-    /// waiting receiver. On return, `call` tells whether this thread was woken for a value.
+    /// Alternates between searching for a value and sleeping, until it receives a value, the
+    /// channel is closed and empty, or `deadline` has passed. A search may miss a value that is
+    /// being moved between two queues. This does no harm, because the thread that moves the value
+    /// wakes a waiting receiver. On return, `call` tells whether this thread was woken for a value.
     fn search<T>(
         &mut self,
         hunter: &mut impl Hunter<T>,

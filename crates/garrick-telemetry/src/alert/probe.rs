@@ -9,7 +9,8 @@ use crate::snapshot::{
 /// journals; members, links or kinds of entities of clusters; or the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// The threshold applies to each item that has the checked value, of any kind.
+    /// The threshold applies to items of all kinds, if they have the value that the threshold
+    /// checks.
     Anything,
     /// The threshold applies only to nodes: stages of pipelines, and groups of actors.
     Nodes,
@@ -90,12 +91,12 @@ pub enum Probe {
     /// not restarted. For a sponsor, the value is
     /// [`SponsorStatus::lost`](crate::SponsorStatus::lost).
     Lost,
-    /// Number of times that the most often restarted actor of a group was restarted in the
+    /// Largest number of restarts that a single actor of a group had in the
     /// [window](crate::Settings::window).
     RestartsOfOne,
-    /// Number of groups of turns whose writes have failed since the last successful write of an
-    /// open journal: the [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of
-    /// the journal.
+    /// Number of groups of turns of a journal that could not be written since the last successful
+    /// write: the [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of the
+    /// journal. 0 if an I/O error has broken the log of the journal.
     FailingGroups,
     /// 1 if a journal could not be opened, or if an I/O error has broken its log. Otherwise 0.
     Broken,

@@ -17,8 +17,8 @@ const HELD: Duration = Duration::from_secs(2);
 /// Default limit for the number of messages in one mailbox. More messages cause a warning.
 const LONG_MAILBOX: f64 = 10_000.0;
 
-/// Time in seconds. A turn that holds its worker for longer than this time causes a warning, and is
-/// exported as a metric.
+/// Time in seconds for which a turn may hold its worker. A turn that holds its worker for longer
+/// causes a warning, and is exported as a metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
 /// Default limit for the number of restarts of one actor in the window. An actor with more restarts
@@ -27,17 +27,18 @@ pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 /// than 5 s, the supervisor does not give up.
 const CRASH_LOOP: f64 = 4.5;
 
-/// Time in seconds. A full channel causes a warning if its receiver takes no message for longer
-/// than this time. Receivers that collect messages usually pause for a shorter time.
+/// Time in seconds for which the receiver of a full channel may take no message. If the receiver
+/// pauses for longer, the channel causes a warning. Receivers that collect messages usually pause
+/// for a shorter time.
 const STALLED_SECONDS: f64 = 5.0;
 
-/// Time in seconds. A turn that waits for the disk for longer than this time causes a warning. A
-/// working disk writes many groups of turns in this time.
+/// Time in seconds for which a turn may wait for the disk. A turn that waits for longer causes a
+/// warning. A working disk writes many groups of turns in this time.
 const OLDEST_WAIT_SECONDS: f64 = 5.0;
 
-/// Time in seconds after which a member of a cluster that does not renew its membership causes a
-/// warning. Members renew their memberships each second, and are removed after 5 s without a
-/// renewal.
+/// Time in seconds for which a member of a cluster may fail to renew its membership. After this
+/// time, the member causes a warning. Members renew their memberships each second, and are removed
+/// after 5 s without a renewal.
 const SILENT_SECONDS: f64 = 3.0;
 
 /// Remaining time in seconds below which a lease causes a warning. If a node renews its lease in

@@ -75,7 +75,8 @@ mod tests {
         ASSETS.iter().map(move |asset| (asset.path, text(asset)))
     }
 
-    /// Returns, for each `mark` in the text, the word between the mark and the next quote.
+    /// Returns one word for each occurrence of `mark` in `text`: the word between this occurrence
+    /// and the next quote.
     fn quoted<'a>(text: &'a str, mark: &str) -> Vec<&'a str> {
         let parts = text.split(mark).skip(1);
         parts.filter_map(|part| part.split('"').next()).collect()

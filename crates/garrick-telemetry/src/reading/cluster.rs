@@ -30,7 +30,7 @@ pub struct MemberReading {
     pub own: Option<OwnMemberReading>,
 }
 
-/// Values of a node's own membership, which other nodes do not know. Part of a [`MemberReading`].
+/// Values about a node's membership that only the node itself knows. Part of a [`MemberReading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OwnMemberReading {
     /// Time until the lease of the node ends, in nanoseconds. 0 if the lease has ended, or if the

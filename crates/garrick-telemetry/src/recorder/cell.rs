@@ -1,4 +1,4 @@
-//! The values of series, which threads change by atomic operations, without locks.
+//! The values of series. Threads change these values by atomic operations, without locks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

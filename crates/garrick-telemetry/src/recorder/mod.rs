@@ -35,7 +35,7 @@ const SERIES_MAX: usize = 1000;
 /// Maximum number of limits of a histogram's buckets.
 const LIMITS_MAX: usize = 64;
 
-/// A recorder for the crate [`metrics`](https://docs.rs/metrics), which stores the metrics that the
+/// A recorder for the crate [`metrics`](https://docs.rs/metrics). Stores the metrics that the
 /// program itself records. Clones of a recorder share their metrics.
 ///
 /// After [`install`](Self::install), the macros `counter!`, `gauge!` and `histogram!` of the crate

@@ -7,10 +7,10 @@ use super::exposition::{Counts, Exposition, Format, Type};
 
 use super::trouble;
 
-/// Name of the histogram of batch sizes, which is exported only to Prometheus.
+/// Name of the histogram of batch sizes. This histogram is exported only to Prometheus.
 const BATCHES: &str = "garrick_channel_batch_messages";
 
-/// Name of the histogram of the durations of turns, which is exported only to Prometheus.
+/// Name of the histogram of the durations of turns. This histogram is exported only to Prometheus.
 const TURNS: &str = "garrick_node_turn_seconds";
 const WAITS: &str = "garrick_node_wait_seconds";
 const SPONSOR_WAITS: &str = "garrick_sponsor_wait_seconds";

@@ -119,7 +119,7 @@ struct Watched {
     tracks: Tracks,
     /// Past counts of the journals of the source.
     journals: Journals,
-    /// Past counts of the cluster links, and of the kinds of entities, that the source reports.
+    /// Past counts of the cluster links and the kinds of entities that the source reports.
     clusters: Clusters,
 }
 

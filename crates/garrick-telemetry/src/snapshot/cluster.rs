@@ -77,7 +77,7 @@ pub struct MemberStatus {
     pub own: Option<OwnMember>,
 }
 
-/// Values of a node's own membership, which other nodes do not know. Totals count from the start of
+/// Values about a node's membership that only the node itself knows. Totals count from the start of
 /// the node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OwnMember {

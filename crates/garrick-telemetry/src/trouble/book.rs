@@ -35,7 +35,8 @@ const MILLISECOND: Nanos = 1_000_000;
 #[derive(Debug)]
 struct Counted {
     at: Nanos,
-    /// The number of the source, and the identifier of the group, that the failed actor belongs to.
+    /// The source and the group that the failed actor belongs to: the number of the source, and the
+    /// identifier of the group.
     group: (u64, String),
     path: Option<String>,
     effect: Effect,
@@ -46,7 +47,7 @@ struct Counted {
 pub(crate) struct Losses {
     /// Number of actors that failed and were not restarted.
     pub(crate) lost: u64,
-    /// Number of restarts of the actor with the most restarts.
+    /// Largest number of restarts of a single actor.
     pub(crate) restarts_of_one: u64,
 }
 

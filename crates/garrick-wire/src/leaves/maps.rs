@@ -1,4 +1,4 @@
-//! Maps and sets. They are encoded as the number of items, followed by the items.
+//! Maps and sets, which are encoded as the number of items, followed by the items.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};

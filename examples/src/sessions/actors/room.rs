@@ -37,7 +37,8 @@ pub(crate) struct Room {
     id: RoomId,
     lobby: Address<ToLobby>,
     members: BTreeMap<u64, Member>,
-    /// Number of the next place. It only increases, so no place has the number of an earlier one.
+    /// Number of the next place. This number only increases, so no place has the number of an
+    /// earlier place.
     next_number: u64,
     closing: bool,
 }

@@ -3,7 +3,7 @@
 
 use super::Logic;
 
-/// Tests that should notice an action that is not called, or the wrong one.
+/// Tests that should notice that an action is not called, or that a wrong action is called.
 const AT_END: &[&str] = &["at_end"];
 
 /// Tests that should notice a bounded mailbox that accepts too much, or too little.

@@ -24,8 +24,8 @@ pub(super) struct Logic {
     /// Text that is replaced.
     pub(super) find: &'static str,
     /// Replacement. `MUTANT` stands for "this mutant is active", `ORIGINAL` for the replaced text.
-    /// While the mutant is not active, the replacement must do nothing else. For example, an
-    /// additional load could provide the order that another mutant removes.
+    /// While the mutant is not active, the replacement must do exactly what the replaced text does.
+    /// For example, an additional load could provide the order that another mutant removes.
     pub(super) put: &'static str,
     /// Test programs that should notice the mutant, besides the models of the module. `lib` stands
     /// for the unit tests of the module. Any other entry is the name of a file in `tests/`,

@@ -2,7 +2,8 @@
 
 use super::Logic;
 
-/// Tests that should notice a message that is lost, kept or dropped twice.
+/// Tests that should notice a message that is lost, that is never dropped, or that is dropped
+/// twice.
 const TASKS: &[&str] = &[
     "asks",
     "destructors",

@@ -7,7 +7,7 @@
 //!
 //! All messages to an outlet pass through a separate task. So sending to an outlet is an effect of
 //! the sender's turn. The task receives the messages of a turn when the turn commits. It never
-//! receives messages of a turn that is undone. The capacity is limited as for any bounded mailbox.
+//! receives messages of a turn that is undone. An outlet has a capacity, like a bounded mailbox.
 //! The place of a message becomes free when the reader has taken the message.
 
 mod front;

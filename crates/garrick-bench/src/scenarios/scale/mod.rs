@@ -38,7 +38,7 @@ fn sized(
     sizes.map(contender).collect()
 }
 
-/// A counter for events of any kind, which is shared by its clones.
+/// A counter for events of any kind. All clones of a counter share one count.
 #[derive(Clone, Default)]
 struct Tally(Arc<AtomicU64>);
 

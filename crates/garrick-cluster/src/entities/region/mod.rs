@@ -399,8 +399,8 @@ impl<M: Travels> Region<M> {
         self.settle(number, cx);
     }
 
-    /// Takes those steps for a shard that are possible now: announces that this node sends no more
-    /// messages, stops entities, and passes on waiting messages.
+    /// Takes the next steps for a shard, as far as they are possible now: announces that this node
+    /// sends no more messages, stops entities, and passes on waiting messages.
     fn settle(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         match &mut shard.place {
@@ -450,7 +450,7 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Schedules a check of all shards, after `time` at the latest.
+    /// Schedules a check of unsettled shards and idle entities, after `time` at the latest.
     fn look_within(&mut self, time: Duration, cx: &Context<'_, RegionMsg<M>>) {
         let at = cx.now().saturating_add(nanos(time));
         if self.looks_at.is_none_or(|known| at < known) {

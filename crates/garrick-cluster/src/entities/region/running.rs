@@ -14,9 +14,9 @@ use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
 use crate::members::PlacerMsg;
 
-/// Number of extra entries that `Region::idle` (the list of entities that may become idle) can
-/// have, beyond two entries for each running entity. If the list has more entries, those of ended
-/// entities are removed.
+/// `Region::idle` (the list of entities that may become idle) can have two entries for each running
+/// entity, and this number of additional entries. If the list has more entries, the entries of
+/// ended entities are removed.
 const IDLE_MIN: usize = 1_024;
 
 /// Removes and returns the messages of a queue that have waited for too long.
@@ -125,7 +125,8 @@ impl<M: Travels> Region<M> {
         });
     }
 
-    /// Handles the end of an entity. Creates it again if messages wait for it.
+    /// Handles the end of an entity. If messages wait for the entity, creates the entity again,
+    /// unless this node has lost or given away the shard.
     pub(super) fn ended(
         &mut self,
         number: u32,

@@ -109,7 +109,7 @@ pub(crate) struct Placer {
     placement: Arc<dyn Placement>,
     sample: Arc<Mutex<MembersSample>>,
     standings: Arc<Mutex<Standings>>,
-    /// True if the owners of shards have changed since they were last counted.
+    /// True if the owners of shards may have changed since the shards were last counted.
     counts_again: bool,
     own: Own,
     view: View,
@@ -418,9 +418,9 @@ impl Placer {
         }
     }
 
-    /// Adds a kind to the record of this node if the node runs the kind and has a region for it (an
-    /// actor that passes on messages to entities). So a node gets no shards before its region can
-    /// take messages.
+    /// Adds a kind to the record of this node, if the node runs the kind and has a region for the
+    /// kind. (A region is an actor that passes on messages to entities.) So a node gets no shards
+    /// before its region can take messages.
     fn host_if_used(&mut self, kind: Arc<str>) {
         if self.used.contains_key(&kind)
             && let Some(agenda) = self.agendas.get(&kind)

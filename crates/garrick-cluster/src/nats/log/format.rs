@@ -4,15 +4,23 @@
 //! | --- | --- |
 //! | `gEv1` | 4 |
 //! | CRC-32C of the following bytes | 4 |
-//! | number of the writer, and of its group | 8, 8 |
-//! | sequence number of the message before it in the journal | 8 |
-//! | number of the newest event, with this batch | 8 |
-//! | number of the newest whole event, and the sequence number of a message before it | 8, 8 |
+//! | number of the writer, number of the group | 8, 8 |
+//! | sequence number of the message before this one in the journal | 8 |
+//! | number of the newest event, including this batch | 8 |
+//! | number of the newest whole event, sequence number of a message before this event | 8, 8 |
 //! | number of events | 4 |
 //! | each event: tag, version, 1 if it is whole, length, payload | 2, 2, 1, 4, ... |
 //!
-//! A saved state consists of `gSt1`, the checksum, the writer, the event number and the covered
-//! sequence number of this state and of the one before, the tag, the version, and the state itself.
+//! | part of a saved state | bytes |
+//! | --- | --- |
+//! | `gSt1` | 4 |
+//! | CRC-32C of the following bytes | 4 |
+//! | number of the writer, number of the group | 8, 8 |
+//! | this state: number of its event, sequence number up to which it covers all messages | 8, 8 |
+//! | the state before it: the same two numbers | 8, 8 |
+//! | tag, version | 2, 2 |
+//! | the state itself | ... |
+//!
 //! All numbers are little-endian. A batch without events is a *fence*: its only effect is that
 //! earlier attempts of other writers fail.
 
@@ -33,7 +41,8 @@ pub(super) const STATE_BYTES: usize = 60;
 /// Length of an event without its payload, in bytes.
 pub(super) const EVENT_BYTES: usize = 9;
 
-/// Identity of a message: the random number of the writer, and the number of the group.
+/// Identity of a message: a random number that identifies the writer, and a sequence number that
+/// the writer has given to the group, the fence or the saved state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageOf {
     pub(super) writer: u64,
@@ -105,7 +114,7 @@ impl Head {
     }
 }
 
-/// Returns a buffer for a batch that begins with space for the head.
+/// Returns a buffer for a batch. The buffer begins with space for the head.
 pub(super) fn empty_batch() -> Vec<u8> {
     vec![0; HEAD_BYTES]
 }

@@ -54,7 +54,8 @@ pub(super) struct SavedStates {
 }
 
 impl Journals {
-    /// Returns the number of the journal with the given name.
+    /// Returns the number of the journal with the given name. A journal that has no number gets the
+    /// next number.
     pub(super) fn number(&mut self, name: &str) -> JournalId {
         if let Some(number) = self.names.get(name) {
             return JournalId::new(*number);

@@ -72,9 +72,9 @@ const GRACE: Duration = Duration::from_secs(15);
 pub struct NatsLog {
     home: Home,
     store: Store,
-    /// Random number of this writer.
+    /// Random number that identifies this writer.
     writer: u64,
-    /// Number that this writer has given to its last message.
+    /// Sequence number that this writer has given to its last group, fence or saved state.
     group: AtomicU64,
     /// Time limit of a call.
     answer_within: Duration,

@@ -10,8 +10,8 @@ use super::store::engine;
 use super::subject::Kind;
 use crate::nats::publish::Published;
 
-/// Number of new messages of a journal after which the messages before its newest whole event (an
-/// event that contains the whole state) are removed.
+/// Number of new messages of a journal after which old messages of the journal are removed. Old
+/// messages are those before the newest whole event (an event that contains the whole state).
 const PURGE_EVERY: u32 = 64;
 
 /// Number of attempts to save a state if other writers save states at the same time.
@@ -131,8 +131,8 @@ impl NatsLog {
         }
     }
 
-    /// Marks the messages before the newest whole event (an event that contains the whole state)
-    /// for removal, if enough messages were added since the last removal.
+    /// If enough messages were added to a journal since the last marking, marks old messages for
+    /// removal: those before the newest whole event (an event that contains the whole state).
     pub(super) fn mark_replaced(&self, journal: JournalId, known: &mut Known) {
         if known.whole.covers > 0 && known.unpurged >= PURGE_EVERY {
             known.unpurged = 0;

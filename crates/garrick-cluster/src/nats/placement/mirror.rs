@@ -50,8 +50,8 @@ pub(super) struct Mirror {
     exact: Option<u64>,
     /// Last revision at which a record may have been deleted without a report of the deletion.
     forgotten: u64,
-    /// Changes by this node that the server has not reported yet: the revision of each, and whether
-    /// the record exists after it.
+    /// Changes by this node that the watch has not reported yet, by the keys of the records. For
+    /// each change: its revision, and true if the record exists after the change.
     own: HashMap<Arc<str>, (u64, bool)>,
     /// Revision of the last change by this node. Reads wait until the copy includes this change. So
     /// reads do not return an outdated state if the watch stops working while changes by this node
@@ -163,7 +163,8 @@ impl Mirror {
         self.own.retain(|_, (revision, _)| *revision > exact);
     }
 
-    /// Notes a change by this node, which the watch must report.
+    /// Records a change that this node has made. Later reads wait until the watch has reported the
+    /// change.
     pub(super) fn changed(&mut self, key: &Arc<str>, revision: u64, is_there: bool) {
         self.own_last = self.own_last.max(revision);
         if revision <= self.exact.unwrap_or(0) {

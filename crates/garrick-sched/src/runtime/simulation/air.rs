@@ -35,8 +35,8 @@ pub enum Choice {
     ),
 }
 
-/// Number of pairs of a sender and a receiver that are always kept, even if no messages are on
-/// their way.
+/// Number of empty sender-receiver pairs that are kept in any case. An empty pair has no
+/// undelivered messages.
 const EMPTY_MAX: usize = 64;
 
 /// Value of an index field that refers to nothing.
@@ -74,8 +74,9 @@ pub(super) struct Entry {
     takes_more: bool,
 }
 
-/// A pair of a sender and a receiver, with the messages on their way (flights). A pair without
-/// flights is kept for a while, because the sender will probably send more messages.
+/// A pair of a sender and a receiver, with the undelivered messages from this sender to this
+/// receiver (flights). A pair without flights is kept for a while, because the sender will probably
+/// send more messages.
 struct Pair {
     from: TaskName,
     /// Node of the sender, or `NONE`.
@@ -98,8 +99,8 @@ struct Pair {
     choice: u32,
 }
 
-/// Effect of a choice: a task starts, the oldest message of a sender-receiver pair is delivered, or
-/// an event that the caller has offered happens.
+/// Effect of a choice: the start of a task, the delivery of the oldest message of a sender-receiver
+/// pair, or an event that the caller has offered.
 #[derive(Clone, Copy)]
 enum Target {
     Start(u32),
@@ -167,8 +168,8 @@ pub(super) struct Taken {
     pub(super) pair: u32,
     /// Envelope to deliver, or null if the task starts.
     pub(super) envelope: *mut Envelope,
-    /// True if the task has no further undelivered messages, so that a reference to the task must
-    /// be dropped.
+    /// True if the task has no further undelivered messages. In this case, a reference to the task
+    /// must be dropped.
     pub(super) is_last: bool,
 }
 
@@ -179,8 +180,8 @@ pub(super) struct Dropped {
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,
-    /// True if the task has no further undelivered messages, so that a reference to the task must
-    /// be dropped.
+    /// True if the task has no further undelivered messages. In this case, a reference to the task
+    /// must be dropped.
     pub(super) is_last: bool,
 }
 
@@ -188,16 +189,15 @@ pub(super) struct Dropped {
 #[derive(Default)]
 pub(super) struct Air {
     tasks: Slab<Entry>,
-    /// Tasks by the addresses of their cells.
+    /// Index of each task, by the address of the task's cell.
     cells: HashMap<usize, u32, ByNumber>,
     pairs: Slab<Pair>,
-    /// Pairs of a sender and a receiver, by the name of the sender and the index of the receiver.
+    /// Index of each sender-receiver pair, by the name of the sender and the index of the receiver.
     by_ends: HashMap<(u64, u32), u32, ByNumber>,
     /// Number of sender-receiver pairs without undelivered messages.
     empty: usize,
     choices: Vec<Choice>,
-    /// For each choice: the task that starts, or the pair whose oldest message is delivered. A
-    /// choice has the same index here and in `choices`.
+    /// Effect of each choice. A choice has the same index here and in `choices`.
     targets: Vec<Target>,
     /// Indices in `choices` of the events that the caller has offered, by the number of the event.
     /// `NONE` for each event that is not offered.
@@ -243,9 +243,8 @@ impl Air {
         })
     }
 
-    /// Takes the message that choice number `at` delivers, removes the sender-receiver pair of this
-    /// message, and returns all messages of the pair. Returns `None` if the choice is not a
-    /// delivery.
+    /// Removes the sender-receiver pair from which choice number `at` delivers a message. Returns
+    /// all undelivered messages of the pair. Returns `None` if the choice is not a delivery.
     pub(super) fn drop_pair_at(&mut self, at: usize) -> Option<Dropped> {
         match self.targets[at] {
             Target::Pair(pair) => self.drop_pair(pair),

@@ -8,7 +8,8 @@ use crate::cell::{CellPtr, Envelope};
 use crate::names::TaskName;
 use crate::runtime::worker::{Arrival, Worker};
 
-/// Adds the messages that have arrived at one node to the undelivered messages.
+/// Handles everything that has arrived at one node. Records the arrived messages in `air` as
+/// undelivered messages.
 pub(super) fn add_arrivals(
     worker: &Worker,
     node: u32,
@@ -29,11 +30,11 @@ pub(super) fn add_arrivals(
     prompts.run(worker);
 }
 
-/// Cells of one node that must run as soon as all messages that have arrived at the node were
-/// recorded.
+/// Cells of one node that must run after all arrivals at the node have been recorded.
 pub(super) struct Prompts {
     node: u32,
-    /// Tasks that handle each message immediately, each with the envelope to handle.
+    /// Cells of tasks that handle every message immediately, with the envelopes that they must
+    /// handle.
     prompt: Vec<(CellPtr, *mut Envelope)>,
     /// Cells that were scheduled without a message, because their tasks have recovered or moved.
     idle: Vec<CellPtr>,
@@ -48,9 +49,10 @@ impl Prompts {
         }
     }
 
-    /// Records an arrival for the task with this index. An envelope becomes an undelivered message,
-    /// unless the task handles each message at once. If there is no envelope, a new task can start
-    /// as a later step. In all other cases, the cell runs when all arrivals are recorded.
+    /// Records an arrival for the task with index `index`. An envelope becomes an undelivered
+    /// message, unless the task handles each message at once. If there is no envelope, a new task
+    /// can start as a later step. In all other cases, the cell runs after all arrivals have been
+    /// recorded.
     pub(super) fn add(
         &mut self,
         worker: &Worker,

@@ -9,8 +9,8 @@ use crate::parcel;
 use crate::pool::Pool;
 use crate::quiet;
 
-/// A function that returns an envelope with a copy of the message in another envelope, such as
-/// [`copy_of`].
+/// A function that copies the message in an envelope, and returns a new envelope with the copy. The
+/// function is an instance of [`copy_of`].
 type Copier = unsafe fn(&Pool, *mut Envelope) -> Option<*mut Envelope>;
 
 /// Types of messages that can be copied.

@@ -349,8 +349,8 @@ impl Simulation {
         self.strangers
     }
 
-    /// Adds to the choices all messages that code outside of tasks has sent since the last step,
-    /// and all tasks that this code has spawned.
+    /// Adds choices for the work that code outside of tasks has created since the last step: for
+    /// the messages that this code has sent, and for the tasks that it has spawned.
     ///
     /// # Panics
     /// Panics if called by a task, like all methods that run foreign code.
@@ -453,8 +453,8 @@ impl Simulation {
     }
 
     /// Closes a node as in a crash: its tasks are dropped. Messages to these tasks vanish, and so
-    /// do messages that their destructors send. `sent` determines what happens to the messages that
-    /// the node has sent to other nodes.
+    /// do messages that destructors of the tasks and of the vanished messages send. `sent`
+    /// determines what happens to the messages that the node has sent to other nodes.
     ///
     /// # Panics
     /// Panics if called by a task.
@@ -534,9 +534,10 @@ impl Simulation {
         panic!("destructors or notices of watches cause each other without end");
     }
 
-    /// Takes the next cell that has got a WAKE note (a request for an activation) while its last
-    /// turn waits for a decision about its commit. Finishes this turn, if the decision was made.
-    /// Returns false if there is no such cell. `sender` is the code that has caused the decision.
+    /// Takes the next cell that got a WAKE note (a request for an activation) while the last turn
+    /// of the cell was waiting for a decision about its commit. Finishes this turn, if the decision
+    /// was made. Returns false if there is no such cell. `sender` is the code that has caused the
+    /// decision.
     fn finish_decided(&mut self, sender: Sender) -> bool {
         let woken = |here: &'_ Here| here.worker().later.next_woken();
         let Some(cell) = self.nodes.iter().flatten().find_map(woken) else {
@@ -600,7 +601,7 @@ impl Simulation {
         self.handled = events;
     }
 
-    /// Records the messages that the commit of a step has sent.
+    /// Records the messages in `chain`, which the commit of a step has sent to `cell`.
     fn take_sent(&mut self, cell: CellPtr, chain: Chain, sender: Sender) {
         let index = self.air.index_of(cell);
         let node = index.map_or(NONE, |index| self.air.task(index).node);

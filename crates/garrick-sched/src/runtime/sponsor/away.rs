@@ -102,8 +102,8 @@ impl Away {
     }
 
     /// Counts a turn that is about to leave its worker in order to block. If there are too few
-    /// spare threads, returns the number of a spare thread, which the caller must start. Returns an
-    /// error if the turn must not leave its worker.
+    /// spare threads, returns the index of a new spare thread, and the caller must start this
+    /// thread. Returns an error if the turn must not leave its worker.
     fn count(&self) -> Result<Option<usize>, Stays> {
         let mut spares = self.spares();
         let away = self.turns.load(Relaxed);

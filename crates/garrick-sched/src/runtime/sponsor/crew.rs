@@ -82,7 +82,8 @@ pub(super) struct Seat {
     wanted_back: AtomicUsize,
 }
 
-/// Ticket of a thread that has left its worker in the middle of a turn and waits to run it again.
+/// Ticket of a thread that has left its worker in the middle of a turn, and waits until it may run
+/// this worker again.
 struct Ticket {
     thread: Thread,
     /// True as soon as the thread with the ticket may run the worker again.
@@ -112,7 +113,7 @@ impl Ticket {
     }
 }
 
-/// Place where a thread of the crew (a group of threads) waits for a worker to run.
+/// Place where a thread of the crew (a group of threads) waits until it gets a worker.
 #[derive(Default)]
 struct Berth {
     /// Handle that wakes the thread. `None` while there is no thread.
@@ -122,15 +123,15 @@ struct Berth {
 /// Handle that wakes a thread of the crew (a group of threads).
 struct Bell {
     thread: Thread,
-    /// Waker for a thread that sleeps in a driver. It is in an `Arc`, because cloning and dropping
-    /// a waker is foreign code, which must not run under the lock.
+    /// Waker for a thread that sleeps in a driver. It is in an `Arc`, because cloning or dropping a
+    /// waker runs foreign code, which must not run under the lock.
     waker: Option<Arc<Waker>>,
 }
 
 #[derive(Default)]
 struct Lists {
-    /// Numbers of the threads that wait for a worker to run. The last thread in the list gets the
-    /// next worker.
+    /// Numbers of the threads that wait until they get a worker. The last thread in the list gets
+    /// the next worker.
     idle: Vec<usize>,
     /// Workers that were given to waiting threads, by the number of the thread. An entry is removed
     /// when its thread has noticed the worker.
@@ -143,9 +144,9 @@ struct Lists {
     watch: Option<usize>,
     /// Workers that wait for a thread to run them, oldest first.
     waiting: VecDeque<usize>,
-    /// Tickets of threads that have left a worker in the middle of a turn and want to run it again.
-    /// Each ticket is stored with the index of the worker in the crew. The oldest ticket is the
-    /// first.
+    /// Tickets of threads that have left a worker in the middle of a turn and want to run this
+    /// worker again. Each ticket is stored with the index of the worker in the crew. The oldest
+    /// ticket is the first.
     returning: VecDeque<(usize, Arc<Ticket>)>,
     /// Number of closed workers, which no thread will run any more.
     over: usize,
@@ -344,8 +345,8 @@ impl Crew {
         self.wake(watch);
     }
 
-    /// Returns true if a thread that has left a worker in the middle of a turn wants to run it
-    /// again.
+    /// Returns true if a thread that has left worker `seat` in the middle of a turn wants to run
+    /// this worker again.
     pub(crate) fn is_wanted_back(&self, seat: usize) -> bool {
         // Relaxed: a hint; the lock orders the tickets, and fences order it against sleep.
         self.seats[seat].wanted_back.load(Relaxed) > 0
@@ -376,7 +377,7 @@ impl Crew {
     }
 
     /// Removes and returns the oldest ticket for worker `seat`. The thread with the ticket has left
-    /// the worker in the middle of a turn, and wants to run it again.
+    /// the worker in the middle of a turn, and wants to run the worker again.
     fn take_ticket(&self, lists: &mut Lists, seat: usize) -> Option<Arc<Ticket>> {
         if !self.is_wanted_back(seat) {
             return None;
@@ -403,9 +404,10 @@ impl Crew {
 }
 
 impl Serve for Crew {
-    /// Gives worker `seat` to a thread that has left it in the middle of a turn and wants it back,
-    /// or otherwise to an idle thread. If no thread is idle, the next thread that becomes idle gets
-    /// the worker. The caller must have the right to run the worker, but must not run it.
+    /// Gives worker `seat` to another thread. If a thread has left this worker in the middle of a
+    /// turn and wants the worker back, that thread gets it. Otherwise, an idle thread gets the
+    /// worker. If no thread is idle, the next thread that becomes idle gets the worker. The caller
+    /// must have the right to run the worker, but must not run it.
     fn hand_over(&self, seat: usize) {
         let (hand, watch) = {
             let mut lists = self.lists();

@@ -39,8 +39,8 @@ impl OwnGate {
         gate.open(sponsor);
     }
 
-    /// Closes the gate permanently, so that it refuses messages from other threads, because a
-    /// shutdown begins.
+    /// Closes the gate permanently, because a shutdown begins. After that, the gate refuses
+    /// messages from other threads.
     pub(super) fn close(&self) {
         self.gate().close();
     }

@@ -78,9 +78,9 @@ impl Worker {
         is_much
     }
 
-    /// Returns true if recent turns took less time than a message to another worker (fine turns),
-    /// and this worker has no new ready cells. New cells have not exchanged messages with other
-    /// cells yet.
+    /// Returns true if recent turns took less time than a message to another worker takes (fine
+    /// turns), and this worker has no new ready cells. New cells have not exchanged messages with
+    /// other cells yet.
     pub(super) fn is_fine(&self) -> bool {
         self.pace.is_fine() && self.born.is_empty()
     }
@@ -152,7 +152,8 @@ impl Worker {
         }
     }
 
-    /// Gives away the cells that would wait longest on this worker.
+    /// Gives away at most `count` cells from the end of the run queue `old`. These cells would wait
+    /// longest on this worker.
     fn give_newest(&self, count: usize) {
         let mut kept = Vec::new();
         let given = self.take_to_give(count, &mut kept, || self.old.pop_newest().copied());

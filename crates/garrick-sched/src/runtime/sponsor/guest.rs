@@ -120,8 +120,8 @@ pub(crate) struct VisitTimes {
     /// time in which an asker runs the worker. A tick ends when the lookout thread checks the
     /// workers.
     skipped: Cell<u8>,
-    /// True if an asker has run the worker (visited it) again in the tick of the last counted
-    /// visit.
+    /// True if there was another visit (an asker has run the worker) after the last counted visit,
+    /// in the same tick.
     is_dense: Cell<bool>,
     /// Selects the visits (times in which an asker runs the worker) whose duration is measured.
     untimed: Skips,
@@ -158,7 +158,8 @@ impl VisitTimes {
     }
 
     /// Returns true if a waiting asker (a guest) runs this worker and will probably leave soon. In
-    /// this case, the guest handles waiting work earlier than a thread that must first be woken.
+    /// this case, it is not useful to wake another thread for waiting work: the guest handles this
+    /// work sooner.
     pub(super) fn is_short(&self) -> bool {
         self.is_short.get()
     }
@@ -437,9 +438,9 @@ pub(crate) fn send_and_run<M: 'static>(
     }
 }
 
-/// Counts the work that guests (askers that ran the worker) have done on a worker, if this work is
-/// not counted yet and no thread runs the worker. Calls no foreign code: due timers are left to the
-/// next thread.
+/// Counts the work that guests (askers that ran the worker) have done on worker `home` and that is
+/// not counted yet. Does nothing if a thread runs the worker. Calls no foreign code: due timers are
+/// left to the next thread.
 pub(super) fn count_visits(home: Home) {
     let counts = |remote| {
         let mut guest = Guest::take(remote)?;
@@ -452,8 +453,8 @@ pub(super) fn count_visits(home: Home) {
 }
 
 impl Worker {
-    /// Returns true if the work of the visit that now begins (an asker runs this worker) must be
-    /// counted by kind of task.
+    /// Returns true if the work of a visit must be counted by kind of task. Called when the visit
+    /// begins: an asker is about to run this worker.
     fn counts_visit(&self) -> bool {
         // Fibonacci hashing: Knuth, The Art of Computer Programming, volume 3, 6.4.
         let random = self.turn().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;

@@ -70,13 +70,13 @@ pub(super) enum Next {
     /// already taken that worker, which still counts as idle.
     Go(usize),
     /// The thread hands its worker over to another thread, which has left the worker in the middle
-    /// of a turn and wants it back.
+    /// of a turn and wants the worker back.
     Yield,
     /// The thread closes the worker, which no message can reach any more.
     Close,
 }
 
-/// Situation of a thread before it began to run a worker.
+/// Situation of a thread before it begins to run a worker.
 #[derive(Clone, Copy)]
 pub(super) enum Came {
     /// The thread was idle, and no thread was running the worker.
@@ -125,7 +125,7 @@ impl Hand {
     }
 
     /// Leaves a worker that has no work, and waits until this thread gets a worker to run. Returns
-    /// the index of that worker, which may be the same one. Returns `None` if all workers of the
+    /// the index of that worker, which may be `seat` again. Returns `None` if all workers of the
     /// crew are closed. The caller must be counted as awake.
     pub(super) fn rest(&self, seat: usize, spin: &mut Spin) -> Option<usize> {
         let worker = self.crew.worker(seat);
@@ -421,8 +421,8 @@ impl Worker {
         self.shared.place_of(self.index).1
     }
 
-    /// Returns true if a thread that has left this worker in the middle of a turn wants to run it
-    /// again.
+    /// Returns true if a thread that has left this worker in the middle of a turn wants to run the
+    /// worker again.
     #[inline]
     pub(crate) fn is_wanted_back(&self, signal: Signal) -> bool {
         signal.calls_back() && self.crew.is_wanted_back(self.seat())
@@ -588,8 +588,8 @@ impl super::Shared {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 
-    /// Does the same as `end_if_drained`, but calls `is_parked` to check if no thread runs a
-    /// worker.
+    /// Does the same as `end_if_drained`, but calls `is_parked` for each worker, to check that no
+    /// thread runs this worker.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
         if !self.signal().is_draining() {
             return false;

@@ -1,6 +1,6 @@
-//! The lookout: a thread that regularly reads what the workers of a sponsor with probes are
-//! running. So long activations are noticed while they run, and are still known after their end
-//! (`probe/sights.rs`). The thread also determines how often the waiting time of messages is
+//! The lookout: a thread that regularly reads which tasks the workers run, if the sponsor has
+//! probes. As a result, a long activation is noticed while it runs, and is still known after its
+//! end (`probe/sights.rs`). The thread also determines how often the waiting time of messages is
 //! measured (`runtime/departure.rs`).
 
 use std::ptr::NonNull;

@@ -30,8 +30,8 @@ pub(super) struct Looks {
     next: Cell<Option<Nanos>>,
     /// Plan by which the time `next` was computed.
     plan: Cell<Plan>,
-    /// Number of activations of each worker at the last check. `None` if no thread was running the
-    /// worker.
+    /// Number of activations that each worker had begun at the last check. `None` if the worker was
+    /// not in an activation at that time.
     picks: RefCell<Vec<Option<u32>>>,
 }
 
@@ -180,7 +180,7 @@ impl Crew {
     }
 
     /// Returns the number of activations that a worker has begun. Returns `None` if no thread runs
-    /// the worker, or if it is not in an activation.
+    /// the worker, or if the worker is not in an activation.
     fn picks(&self, number: usize) -> Option<u32> {
         if !self.remote(number).ready.is_sat_on() {
             return None;
@@ -317,7 +317,7 @@ impl Hand {
     }
 
     /// Takes a worker that no thread runs, and removes this thread from the list of idle threads.
-    /// Returns `None` if threads run all workers.
+    /// Returns `None` if there is no such worker.
     fn take_parked(&self) -> Option<usize> {
         let crew = &self.crew;
         let seat = (0..crew.seats.len()).find(|&seat| crew.retake(seat, Ready::sit))?;

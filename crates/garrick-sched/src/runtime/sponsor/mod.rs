@@ -143,8 +143,8 @@ pub(crate) struct Shared {
     /// Clock of the real world. `None` if the sponsor has another [`World`], whose clock is foreign
     /// code.
     clock: Option<RealWorld>,
-    /// Latest time that the clock of the sponsor's [`World`] has returned. Not used in the real
-    /// world.
+    /// Latest time that the clock of the sponsor's [`World`] has returned. Not used with the clock
+    /// of the real world.
     latest: unmodelled::AtomicU64,
     /// True after a panic of the world's clock was reported.
     clock_failed: unmodelled::AtomicBool,
@@ -254,7 +254,8 @@ impl Shared {
         Signal(self.signal.load(Relaxed))
     }
 
-    /// Sets a flag that stops the sponsor, and wakes all workers.
+    /// Sets the flag `mark`, which is [`Signal::DRAIN`] or [`Signal::STOP`]. Then wakes all
+    /// workers.
     fn raise(&self, mark: u32) {
         // Release: pairs with the fences(Acquire) in `wind_up` and `end_if_drained`; newborns were
         // refused before.
@@ -280,8 +281,8 @@ impl Shared {
         self.admits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the sponsor refuse tasks that other threads spawn. If there is a gate, makes it also
-    /// refuse messages from threads that do not belong to the sponsor.
+    /// Makes the sponsor refuse tasks that other threads spawn. If there is a gate, closes the
+    /// gate, so that it refuses messages from threads that do not belong to the sponsor.
     fn refuse_strangers(&self) {
         *self.admits.write().unwrap_or_else(PoisonError::into_inner) = false;
         if let Some(gate) = &self.gate {
@@ -346,8 +347,8 @@ impl Shared {
     }
 
     /// Changes the number of threads that have left a worker in the middle of a turn and want to
-    /// run it again. Adds the calling thread if `calls` is true. Subtracts the calling thread if
-    /// `calls` is false, because this thread runs the worker again.
+    /// run this worker again. Adds the calling thread if `calls` is true. Subtracts the calling
+    /// thread if `calls` is false, because this thread runs the worker again.
     fn calls_back(&self, calls: bool) {
         // Relaxed: a hint to look at the seat; `Crew::take_back` orders what follows.
         if calls {

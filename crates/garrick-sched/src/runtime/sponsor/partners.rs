@@ -11,8 +11,8 @@ use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// Number of consecutive moves of a thread between the same two workers after which the thread
-/// brings the two cells together on one worker.
+/// Number of consecutive moves of a thread between the same two workers, after which the thread
+/// moves a cell from one worker to the other. The cell and its partner then belong to one worker.
 const GOES: u32 = if cfg!(garrick_loom) { 2 } else { 8 };
 
 /// Record of a thread's moves: the two workers between which it moves back and forth, and the

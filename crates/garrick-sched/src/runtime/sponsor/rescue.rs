@@ -57,8 +57,7 @@ pub(crate) struct Recalled {
     /// Number of cells that other workers have run again while the tokens of these cells (the
     /// rights to notify the owner) were on the way to the owner.
     pub(crate) resumed: usize,
-    /// Entries of the run queues that were lent, but whose cells no other worker has run. Oldest
-    /// first.
+    /// Run queue entries that were lent, but whose cells no other worker has run. Oldest first.
     pub(crate) entries: Vec<Entry>,
     /// Cells that were in a run queue and that other workers have run, with the snapshots of their
     /// mailboxes.
@@ -178,7 +177,8 @@ impl Queues {
         }
     }
 
-    /// Adds the run queue entries of the turns that have ended since the last read.
+    /// Adds the run queue entries of the turns that have ended since the queues were last read. The
+    /// queues were read when this value was created, and by each call of this method.
     fn extend(&mut self) {
         let later = Self::of(self.worker);
         self.old.extend(later.old);
@@ -299,9 +299,9 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Adds to `visit` the work that an earlier visitor (another worker that ran the lent cell) has
-    /// left, if the owner recalled the cell during that visit. The earlier work comes first.
-    /// Returns `None` if only the owner can do this work.
+    /// If the owner recalled the lent cell during an earlier visit, lets `visit` continue with the
+    /// work that the earlier visitor (the worker that ran the cell) has left. The earlier work
+    /// comes first. Returns `None` if only the owner can do this work.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {

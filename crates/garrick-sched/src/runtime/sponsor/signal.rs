@@ -7,8 +7,8 @@ pub(crate) struct Signal(pub(super) u32);
 
 impl Signal {
     /// The number to add to the word so that the second count increases by 1. The second count is
-    /// the number of threads that have left a worker in the middle of a turn and want to run it
-    /// again.
+    /// the number of threads that have left a worker in the middle of a turn and want to run this
+    /// worker again.
     pub(super) const CALLS_BACK: u32 = 1 << 13;
     /// Mask of the first count: the number of idle workers.
     pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;
@@ -24,8 +24,8 @@ impl Signal {
     /// Set when the sponsor must stop now.
     pub(super) const STOP: u32 = 1 << 31;
 
-    /// Maximum values of the two counts: the number of idle workers, and the number of blocking
-    /// turns that may be away from their workers.
+    /// Maximum values of the first and the second count. The limits for workers and for blocking
+    /// turns must not exceed these values.
     pub(super) const COUNTS_MAX: (usize, usize) = (
         Self::IDLE as usize,
         (Self::CENSUS / Self::CALLS_BACK) as usize - 1,
@@ -58,8 +58,8 @@ impl Signal {
         self.0 & Self::IDLE
     }
 
-    /// Returns true if a thread that has left a worker in the middle of a turn wants to run it
-    /// again.
+    /// Returns true if a thread that has left a worker in the middle of a turn wants to run this
+    /// worker again.
     pub(crate) fn calls_back(self) -> bool {
         self.0 & (Self::CENSUS - Self::CALLS_BACK) != 0
     }

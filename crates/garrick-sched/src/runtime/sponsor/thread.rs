@@ -379,9 +379,8 @@ impl LeftInModel {
         hand.open(seat, Box::new(worker));
     }
 
-    /// Starts worker `seat`. If no thread runs worker `next`, takes it, and moves this thread to
-    /// it. Then hands over to another thread the worker that this thread still has the right to
-    /// run.
+    /// Starts worker `seat`. If no thread runs worker `next`, takes that worker, and moves this
+    /// thread to it. At the end, another thread gets the worker that this thread then owns.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {
@@ -423,7 +422,7 @@ impl LeftInModel {
         unsafe { self.0.crew.worker(seat).as_ref() }.run_ready(Signal::is_stopping);
     }
 
-    /// Hands over to another thread a worker that the calling thread owns.
+    /// Gives worker `seat`, which the calling thread owns, to another thread.
     pub(crate) fn hands_over(&self, seat: usize) {
         let crew = &self.0.crew;
         // SAFETY: the seat is the caller's.

@@ -1,15 +1,16 @@
 //! Timers that any thread can cancel at any time.
 //!
-//! A timer that is set only once gets a place in the wheel of its worker as soon as it is created.
-//! This is before the commit of the turn that sets the timer. The handle of the timer identifies
-//! this place. If the timer fires and is cancelled at the same time, the lock of the wheel
-//! determines which comes first.
+//! A one-shot timer sends a single message. Its place in the timing wheel of its worker is reserved
+//! when the timer is created, and therefore before the commit of the turn that sets the timer. The
+//! handle of the timer identifies this place. If the timer fires and is cancelled at the same time,
+//! the lock of the wheel determines which comes first.
 //!
 //! A repeating timer may be in the wheel of a different worker each time, because its task may
-//! move. So its handles and its message share a small state, which has a lock.
+//! move. So all handles of the timer share a small state, which has a lock.
 //!
-//! Locks are taken in this order: first the state of a repeating timer, then the register of owners
-//! or the wheel. No foreign code runs under these locks.
+//! Locks are taken in this order: first the lock of a repeating timer's state, and then the lock of
+//! a wheel, or of the register of timers by owner (`owners.rs`). No foreign code runs under these
+//! locks.
 
 use std::fmt;
 use std::sync::PoisonError;
@@ -37,8 +38,8 @@ enum Kind {
 }
 
 impl Timer {
-    /// Creates a timer that the current turn can set once. Its place is in the wheel of the turn's
-    /// worker.
+    /// Creates a one-shot timer, which the current turn can set once. Reserves a place for the
+    /// timer in `wheel`, the wheel of the turn's worker.
     pub(crate) fn once(wheel: &'static SharedWheel) -> Self {
         Self(Kind::Once(Once {
             key: wheel.with(|wheel| wheel.reserve()),
@@ -100,9 +101,9 @@ impl Timer {
     }
 
     /// Inserts the message of the timer into a wheel. If there is an `owner`, the timer is
-    /// cancelled when the owner ends. Returns a message that must not be sent, if there is one.
-    /// This is the new message if the timer was cancelled, and otherwise the previous message of
-    /// the timer.
+    /// cancelled when the owner ends. Returns a message that must not be sent, if there is one. The
+    /// returned message is the new message if the timer was cancelled, or if a one-shot timer was
+    /// already set. Otherwise, it is the previous message of a repeating timer.
     pub(super) fn set(
         self,
         wheel: &'static SharedWheel,
@@ -137,7 +138,7 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// Place in a worker's wheel, for a timer that is set only once.
+/// Place in a worker's wheel, for a single message of a timer.
 #[derive(Clone, Copy)]
 struct Once {
     wheel: &'static SharedWheel,

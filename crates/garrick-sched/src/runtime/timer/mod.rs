@@ -55,7 +55,7 @@ pub(crate) struct Timed {
     envelope: *mut Envelope,
     /// True if the message belongs to a [`Timer`].
     can_be_cancelled: bool,
-    /// Entry in the register of the owner's timers, for a timer that is set once and has an owner.
+    /// Entry in the register of the owner's timers, for a one-shot timer with an owner.
     membership: Option<Membership>,
 }
 
@@ -169,9 +169,9 @@ unsafe impl Send for SharedWheel {}
 // SAFETY: as above; the lock sees to the rest.
 unsafe impl Sync for SharedWheel {}
 
-/// Timing wheels, by the number of the worker. A wheel is created for the first worker with its
-/// number. The wheel stays after the worker has stopped, because there may still be handles to its
-/// timers.
+/// Timing wheels, by the number of the worker. The wheel for a number is created when the first
+/// worker with this number starts. The wheel stays after the worker has stopped, because there may
+/// still be handles to timers in the wheel.
 #[cfg(not(garrick_loom))]
 static WHEELS: [std::sync::OnceLock<Box<SharedWheel>>; WORKERS_MAX + 1] =
     [const { std::sync::OnceLock::new() }; WORKERS_MAX + 1];
@@ -304,7 +304,7 @@ impl Timers {
         wants
     }
 
-    /// Returns true if the last read of the clock was long ago.
+    /// Returns true if the last read of the clock was more than `NEGLECT_MAX` before `now`.
     pub(crate) fn are_neglected_at(&self, now: Nanos) -> bool {
         now.saturating_sub(self.looked.get()) > NEGLECT_MAX
     }

@@ -174,9 +174,9 @@ impl Worker {
         }
     }
 
-    /// Stages again the effects of a part of a turn. These effects were taken back when the turn
-    /// left its worker. The rest of the turn has a new turn number. Entries that are already in the
-    /// run queues stay there.
+    /// Restores the staged effects that [`Worker::set_aside`] has taken back. The rest of the turn
+    /// has a new turn number. So if the turn is undone, entries that are already in the run queues
+    /// stay there.
     pub(super) fn stage_again(&self, part: Part) {
         let Part { carried, newborns } = part;
         self.begin_pause();

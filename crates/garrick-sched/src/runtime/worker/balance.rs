@@ -6,11 +6,11 @@
 //!   time.
 //! - [`Kept`]: while another worker is idle, a worker keeps one cell in addition to the cell that
 //!   it runs next. The kept cell is given away if the two cells send each other no messages.
-//! - [`Patience`]: cells whose turns take less time than a message to another worker are given only
-//!   to a worker that has been idle for a long time.
+//! - [`Patience`]: cells whose turns take less time than a message to another worker takes are
+//!   given only to a worker that has been idle for a long time.
 //! - [`Pace`]: about once a millisecond, a worker measures how long its cells wait for each other.
-//!   If they wait longer than the average of all workers, the worker gives some away. An activation
-//!   handles fewer messages if the messages take a long time.
+//!   If its cells wait longer than the cells of the average worker, the worker gives some of them
+//!   away. An activation handles fewer messages if the messages take a long time.
 
 use std::cell::Cell;
 
@@ -145,7 +145,8 @@ impl Kept {
     }
 
     /// Returns true if the worker should now give away the additional cell that it keeps. `turn` is
-    /// the number of the current turn. `woke` is the number of the last turn that has woken a cell.
+    /// the sequence number of the current turn. `woke` is the sequence number of the last turn that
+    /// has woken a cell.
     pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);

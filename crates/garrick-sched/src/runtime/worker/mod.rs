@@ -82,14 +82,14 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Sequence number of a search for unused memory. For each search, workers move their spare
-    /// blocks to the depot (the free blocks that all threads share). This is the last search for
-    /// which this worker has done so.
+    /// Workers move their spare memory blocks to the depot (the free blocks that all threads share)
+    /// for each search for unused memory. This field is the sequence number of the last search for
+    /// which this worker has moved its blocks.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
-    /// Second owner of the sponsor's shared state, for threads that run this worker while they wait
-    /// for an answer (guests).
+    /// Second reference to the sponsor's shared state, for threads that run this worker while they
+    /// wait for an answer (guests).
     pub(crate) hold: Arc<Hold>,
     /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,

@@ -165,8 +165,8 @@ impl Later {
         self.asked.set(asked);
     }
 
-    /// Returns true if the current turn has earlier parts: messages that it has handled before the
-    /// current one.
+    /// Returns true if the current turn has handled other messages before the current message. Each
+    /// of these messages is an earlier part of the turn.
     pub(crate) fn has_parts(&self) -> bool {
         self.with_asked(|asked| !asked.parts.is_empty())
     }
@@ -214,8 +214,9 @@ impl Later {
 }
 
 impl Worker {
-    /// Ends a turn of `cell` that may have requested a later decision. Returns false if the turn
-    /// commits now. If `stops` is true, the task stops after the commit.
+    /// Ends a turn of `cell` that may have requested a later decision. Returns true if the turn now
+    /// waits for this decision. Otherwise, the caller must commit the turn. If `stops` is true, the
+    /// task stops after the commit.
     pub(crate) fn ends_later(&self, cell: CellPtr, stops: bool) -> bool {
         // While the effects of the turn are still staged. A panic discards the request.
         self.shared.hooks.fail_if_chosen();
@@ -239,9 +240,9 @@ impl Worker {
         true
     }
 
-    /// Undoes the last part of a turn of `cell`, because the handler has requested this. Returns
-    /// true if the commit of the earlier parts is decided later. Otherwise, commits these parts and
-    /// returns false.
+    /// Undoes the last part of a turn of `cell`, because the handler has returned `Flow::Undo`.
+    /// Returns true if the commit of the earlier parts is decided later. Otherwise, commits these
+    /// parts and returns false.
     pub(crate) fn undo_last_part(&self, cell: CellPtr) -> bool {
         let asked = self.later.take_asked();
         self.undo();
@@ -333,8 +334,8 @@ impl Worker {
         part
     }
 
-    /// Keeps the parts of a turn, with their effects, until their commit is decided (steps 1 and
-    /// 2).
+    /// Stores the parts of a turn until their commit is decided, and passes the right to decide to
+    /// `request` (`runtime/pending.rs`, steps 1 and 2).
     fn await_decision(
         &self,
         cell: CellPtr,
@@ -362,7 +363,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Finishes all turns whose commit was decided in the meantime (step 4). Calls foreign code.
+    /// Finishes all turns whose commit was decided in the meantime (`runtime/pending.rs`, step 4).
+    /// Calls foreign code.
     pub(super) fn finish_decided(&self) {
         while let Some(cell) = self.later.next_woken() {
             self.finish_one(cell);

@@ -11,8 +11,8 @@ impl Worker {
         self.backlog() + usize::from(self.in_hand.get().is_some())
     }
 
-    /// Takes out of the inboxes everything that other threads have sent to cells of this worker
-    /// (`cell/README.md`, step 2).
+    /// Empties the inboxes of all cells of this worker to which other threads have sent, and
+    /// handles the contents (`cell/README.md`, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let (mut carrier, was_lent) = self.remote.ready.take();
@@ -58,9 +58,9 @@ impl Worker {
         }
     }
 
-    /// Calls `long`, which may take a long time, between two activations. First puts back into a
-    /// run queue the entry that is about to run, so that other workers can run its cell in the
-    /// meantime. After the call, no cells are lent to other workers.
+    /// Calls `long`, which may take a long time, between two activations. If an entry is about to
+    /// run, puts it back into a run queue during the call, so that other workers can run its cell
+    /// in the meantime. After the call, no cells are lent to other workers.
     pub(crate) fn with_hand_empty(&self, long: impl FnOnce()) {
         // A task that has recovered just now may have counted as running, so cells may be lent.
         // The recall removes the entries that were in front of the lent ones, and must not remove

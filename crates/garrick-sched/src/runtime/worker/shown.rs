@@ -154,8 +154,8 @@ impl Shown {
     }
 
     /// Returns the activation that runs now, for other threads. Returns `None` if none runs, or if
-    /// the sponsor does not count the work of each kind of task. `turn` is the number of the
-    /// current turn.
+    /// the sponsor does not count the work of each kind of task. `turn` is the sequence number of
+    /// the current turn.
     ///
     /// The words are read one after another, so a result may combine the values of two activations.
     /// If two calls at different times return the same result, the result is correct.

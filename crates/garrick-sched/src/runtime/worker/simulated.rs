@@ -65,8 +65,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Pushes a chain (a list of envelopes), which a commit has sent, to the inbox of its receiver.
-    /// Does so outside of a step.
+    /// Pushes a chain (a list of envelopes) to the inbox of its receiver, outside of a step. A
+    /// commit has sent the chain.
     pub(crate) fn push_sent(&self, cell: CellPtr, chain: Chain) {
         let _entered = Entered::new(self);
         self.push_staged(cell, chain);

@@ -94,7 +94,7 @@ impl Worker {
         }
     }
 
-    /// Cancels the timers that the turn has cancelled, and sets the timers that it has set.
+    /// Carries out what the turn has staged for timers: first cancels timers, and then sets timers.
     /// `running` is the cell of the turn, if a turn has just ended.
     pub(super) fn commit_timers(&self, running: Option<CellPtr>) {
         // First: a timer that is in both lists must not lie in the wheel for a moment, because

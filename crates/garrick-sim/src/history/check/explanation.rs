@@ -11,8 +11,8 @@ use crate::history::record::Call;
 /// Maximum number of operations in the drawing.
 const ROWS_MAX: usize = 16;
 
-/// Number of the last operations of the prefix that the drawing always shows. These operations
-/// explain the state after the prefix.
+/// The drawing always shows this number of operations from the end of the prefix, which is the
+/// order that the search has found. These operations explain the state after the prefix.
 const LAST_PLACED: usize = 3;
 
 /// Maximum number of characters of a value in the text.
@@ -20,10 +20,11 @@ const VALUE_CHARS_MAX: usize = 200;
 
 /// An explanation of why a history is not linearizable.
 ///
-/// The search orders the operations one after another. The explanation describes the longest order
-/// that the search has found. This order is called the prefix. One [`operation`](Self::operation)
-/// cannot be added to the prefix. The prefix contains all operations that returned before this
-/// operation returned. [`Display`](fmt::Display) prints the whole explanation.
+/// The search orders the operations one after another. The explanation describes the order with
+/// which the search has got furthest in the history. This order is called the prefix. One
+/// [`operation`](Self::operation) cannot be added to the prefix. The prefix contains all operations
+/// that returned before this operation returned. [`Display`](fmt::Display) prints the whole
+/// explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     prefix: Vec<Call>,
@@ -61,20 +62,21 @@ impl Explanation {
         }
     }
 
-    /// Returns the longest linearizable prefix of the history, in a valid order. If the history was
-    /// split into parts, the prefix contains operations of one part only.
+    /// Returns the prefix: the order of operations with which the search has got furthest in the
+    /// history. If the history was split into parts, the prefix contains operations of one part
+    /// only.
     #[must_use]
     pub fn prefix(&self) -> &[Call] {
         &self.prefix
     }
 
-    /// Returns the operation that cannot be added to the prefix.
+    /// Returns the operation that cannot be added to the [`prefix`](Self::prefix).
     #[must_use]
     pub fn operation(&self) -> Call {
         self.operation
     }
 
-    /// Returns the state after the prefix.
+    /// Returns the state of the object after the operations of the [`prefix`](Self::prefix).
     #[must_use]
     pub fn state(&self) -> &str {
         &self.state
@@ -130,8 +132,8 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Returns the rows of the drawing. If there are too many rows, the operations that come first in
-/// the prefix are left out.
+/// Returns the rows of the drawing. If there are too many rows, leaves out operations that are not
+/// in the prefix, and operations at the beginning of the prefix.
 fn rows<M: Model>(part: &Part<'_, M>, dead_end: &DeadEnd<M::State>) -> Vec<Row> {
     let mut places = vec![None; part.len()];
     for (index, number) in dead_end.prefix.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The operations that the search has not put into its order yet, and the candidates among them:
 //! those that may come next.
 //!
-//! An operation may come next if no other remaining operation returned before it was invoked. The
+//! An operation may come next if it was invoked before any other remaining operation returned. The
 //! candidates are in the order of their invocations. Operations that have returned and pending
 //! operations are in separate lists. A pending operation is put into the order only if an order
 //! without this operation has failed.
@@ -66,8 +66,8 @@ impl Remaining {
         self.events.first().and_then(invocation)
     }
 
-    /// Returns the first operation after the given one that has returned and may come next in the
-    /// order.
+    /// Returns the operation that was invoked next after the operation `number`, if that operation
+    /// may come next in the order. Considers only remaining operations that have returned.
     pub(super) fn after(&self, number: usize) -> Option<usize> {
         self.events.after(2 * number).and_then(invocation)
     }
@@ -77,7 +77,8 @@ impl Remaining {
         self.pending_from(self.pending.first())
     }
 
-    /// Returns the first pending operation after the given one that may come next in the order.
+    /// Returns the first pending operation that was invoked after the operation `number` and may
+    /// come next in the order.
     pub(super) fn pending_after(&self, number: usize) -> Option<usize> {
         self.pending_from(self.pending.after(number - self.returned))
     }
@@ -104,9 +105,10 @@ impl Remaining {
         }
     }
 
-    /// Returns the first candidate among the pending operations, starting with the given one. Of
-    /// equal operations, only the one that was invoked first is a candidate. This rule misses no
-    /// order, because swapping equal operations changes nothing.
+    /// Returns the first of the pending operations that may come next in the order, beginning the
+    /// search with the operation `pending`. Of equal operations, only the one that was invoked
+    /// first may come next. This rule misses no order, because swapping equal operations changes
+    /// nothing.
     fn pending_from(&self, mut pending: Option<usize>) -> Option<usize> {
         pending?;
         let deadline = self

@@ -237,10 +237,12 @@ impl<'a, M: Model> Search<'a, M> {
         order
     }
 
-    /// Returns a measure of progress, which compares two moments of the search. First, the earliest
-    /// return of an operation that is not in the order: later is better. Second, the number of
-    /// returned operations in the order: more are better. Third, the number of pending operations
-    /// in the order: fewer are better, because they need not be in the order.
+    /// Returns the progress of the search, so that two moments of the search can be compared. The
+    /// result has three parts, the most important part first:
+    /// - The earliest return of an operation that is not in the order. A later return is better.
+    /// - The number of returned operations in the order. A greater number is better.
+    /// - The number of pending operations in the order. A smaller number is better, because pending
+    ///   operations need not be in the order.
     fn rank(&self) -> (Option<usize>, usize, Reverse<usize>) {
         let blocked = self.remaining.first_to_return();
         let time = blocked.and_then(|number| self.part.operation(number).ended());

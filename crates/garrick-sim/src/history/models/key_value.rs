@@ -47,7 +47,7 @@ pub enum Ret<V> {
     Swapped(bool),
 }
 
-/// The model of a map from keys to values that is empty at first. Each key is checked separately.
+/// The model of an initially empty map from keys to values. Each key is checked separately.
 ///
 /// # Examples
 /// ```

@@ -159,7 +159,8 @@ fn copy<Op: Clone, Ret>(
     copy
 }
 
-/// A random operation: what it is, when it begins, how long it lasts, and how it ends.
+/// Random numbers that determine an operation: its arguments, its result, the time at which it
+/// begins, its duration, and the way in which it ends.
 pub(super) type Entry = (u64, u64, u8, u8, u8);
 
 /// Returns a history of operations whose results are random too.

@@ -4,8 +4,8 @@
 use super::order::{Order, commute};
 use crate::search::action::Action;
 
-/// Steps that are possible before the step `first`. The last of these steps raced with `first`. The
-/// paper calls the sequence "notdep(e, E).e'".
+/// Steps that are possible before the step `first`. The last of these steps raced with `first`.
+/// Abdulla et al. (2014) call the sequence "notdep(e, E).e'".
 #[derive(Debug)]
 pub(super) struct Sequence<'a, A> {
     order: &'a Order<A>,

@@ -90,9 +90,10 @@ impl Tail {
         self.is_full() && !self.is_closed()
     }
 
-    /// Returns true if the index might wrap, because very many threads have found no free slot in
-    /// the chunk. The limit is half of the range of the index. Each thread calls this method before
-    /// it adds again, so the other half remains for threads that have not checked yet.
+    /// Returns true if the index has passed half of its range, so that the index might soon wrap.
+    /// This happens only if very many threads have found no free slot in the chunk. Each thread
+    /// calls this method before it adds again, so the other half of the range remains for threads
+    /// that have not checked yet.
     pub(super) fn is_overrun(self) -> bool {
         self.index() > INDEX_MAX
     }

@@ -20,8 +20,8 @@ use read::{Failure, Reader};
 #[derive(Debug)]
 pub struct Serde<T>(pub T);
 
-/// Passes the bytes that postcard writes to an encoder. Stores the error of the encoder, because
-/// the errors of postcard cannot contain it.
+/// The output of postcard: passes each written byte on to an encoder. Stores an error of the
+/// encoder, because the errors of postcard cannot contain another error.
 struct Output<'e, 'a, C: ?Sized> {
     out: &'e mut Encoder<'a, C>,
     error: &'e mut Option<WireError>,

@@ -177,7 +177,7 @@ impl<C: ?Sized> Items<'_, '_, '_, C> {
         seed.deserialize(&mut *self.reader).map(Some)
     }
 
-    /// Returns an error if the type has not read all items.
+    /// Returns an error if the deserialized type has left items unread.
     fn end(self) -> Result<(), Failure> {
         match self.left {
             0 => Ok(()),
