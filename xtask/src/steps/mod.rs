@@ -4,13 +4,14 @@
 //! Each step gets the workspace, prints its progress, and returns a short summary of what it has
 //! checked or measured.
 
+mod select;
+
 mod audit;
 mod check;
 mod features;
 mod measure;
 mod package;
 mod sample;
-mod select;
 mod sizes;
 mod verify;
 mod wire;

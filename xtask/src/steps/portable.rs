@@ -5,8 +5,8 @@
 
 use anyhow::{Result, bail};
 
-use super::select::{self, Selected};
-use super::verify::{self, StressTests};
+use super::select::{self, Selected, StressTests};
+use super::verify;
 use crate::parallel;
 use crate::process::{Ended, Job};
 use crate::workspace::Workspace;
@@ -69,8 +69,8 @@ pub(super) fn portable(workspace: &Workspace) -> Result<String> {
     };
     let stress = StressTests::of(workspace)?;
     let (libraries, programs) = (optimized(&stress.libraries), optimized(&stress.programs));
-    let stress = stress.run(libraries, programs, |job| job)?;
-    let simulated = verify::simulated(workspace)?;
+    let stress = verify::run_stress(&stress, libraries, programs, |job| job)?;
+    let simulated = select::simulated(workspace)?;
     let simulated = verify::simulations_with(&simulated, optimized(&simulated))?;
     let flags = format!("--cfg garrick_loom {FLAG}");
     let models = verify::loom_with(workspace, "portable-loom", &flags)?;

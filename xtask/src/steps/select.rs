@@ -6,12 +6,19 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use cargo_metadata::TargetKind;
 
-use super::{FEATURES, verify};
+use super::FEATURES;
 use crate::process::{Executable, Job};
+use crate::tidy;
 use crate::workspace::{Kind, Package, Target, Workspace};
+
+/// Word that marks a test as a stress test if it is part of the test's path.
+pub(super) const STRESS: &str = "stress";
+
+/// Call by which a test program gets the number of seeds of its simulations.
+pub(super) const SEEDS: &str = "seeds(\"GARRICK_";
 
 /// Features of the benchmarks.
 const OPTIMIZED: &str = "garrick-cluster/nats-journal";
@@ -24,13 +31,53 @@ pub(super) fn of_members(command: &str) -> Job {
     Job::cargo(&[command, "--workspace", "--exclude", env!("CARGO_PKG_NAME")]).arguments(FEATURES)
 }
 
+/// The stress tests.
+pub(super) struct StressTests<'a> {
+    /// Libraries with unit tests that are stress tests.
+    pub(super) libraries: Vec<Selected<'a>>,
+    /// Test programs that contain stress tests.
+    pub(super) programs: Vec<Selected<'a>>,
+}
+
+impl<'a> StressTests<'a> {
+    pub(super) fn of(workspace: &'a Workspace) -> Result<Self> {
+        let of_kind = |kind| tidy::targets_that_mention(workspace, &[kind], STRESS);
+        let (libraries, programs) = (of_kind(Kind::Lib), of_kind(Kind::Test));
+        if libraries.is_empty() || programs.is_empty() {
+            bail!(
+                "there are no stress tests in libraries, or none in test programs: the name of a \
+                 stress test or of its module must contain `{STRESS}`"
+            );
+        }
+        Ok(Self {
+            libraries,
+            programs,
+        })
+    }
+}
+
+/// Returns the programs with simulations of clusters and journals.
+pub(super) fn simulated(workspace: &Workspace) -> Result<Vec<Selected<'_>>> {
+    let programs = tidy::targets_that_mention(workspace, &[Kind::Lib, Kind::Test], SEEDS);
+    if let Some((package, _)) = programs.iter().find(|(_, of)| of.kind == Kind::Lib) {
+        bail!(
+            "a unit test of {} calls `{SEEDS}..`: only programs in folders `tests` can",
+            package.name
+        );
+    }
+    if programs.is_empty() {
+        bail!("no test program calls `{SEEDS}..`");
+    }
+    Ok(programs)
+}
+
 /// Returns a command of cargo for the packages whose programs the steps of `ci` build with
 /// optimization: stress tests, simulations and benchmarks. Far fewer libraries are built than for
 /// all members.
 pub(super) fn of_optimized(workspace: &Workspace, command: &str) -> Result<Job> {
-    let stress = verify::StressTests::of(workspace)?.programs;
+    let stress = StressTests::of(workspace)?.programs;
     let benches = workspace.targets(Kind::Bench).collect();
-    let targets = [stress, verify::simulated(workspace)?, benches].concat();
+    let targets = [stress, simulated(workspace)?, benches].concat();
     let job = of_packages(Job::cargo(&[command]), &targets);
     Ok(job.arguments(&["--features", OPTIMIZED]).optimized())
 }

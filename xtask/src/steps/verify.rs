@@ -5,18 +5,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::select::{Selected, build_tests, of_members, of_optimized, of_packages};
+use super::select::{
+    SEEDS, STRESS, Selected, StressTests, build_tests, of_members, of_optimized, of_packages,
+    simulated,
+};
 use crate::parallel;
 use crate::process::Job;
 use crate::tidy;
 use crate::tools;
-use crate::workspace::{Kind, Workspace};
-
-/// Word that marks a test as a stress test if it is part of the test's path.
-const STRESS: &str = "stress";
-
-/// Call by which a test program gets the number of seeds of its simulations.
-const SEEDS: &str = "seeds(\"GARRICK_";
+use crate::workspace::Workspace;
 
 /// Word that marks a test as a loom test if it is part of the test's path.
 const LOOM: &str = "loom";
@@ -136,69 +133,29 @@ pub(super) fn stress(workspace: &Workspace) -> Result<String> {
     let stress = StressTests::of(workspace)?;
     let libraries = of_packages(Job::cargo(&["test"]), &stress.libraries);
     let programs = of_optimized(workspace, "test")?;
-    stress.run(libraries.optimized(), programs, |job| job)
+    run_stress(&stress, libraries.optimized(), programs, |job| job)
 }
 
-/// The stress tests.
-pub(super) struct StressTests<'a> {
-    /// Libraries with unit tests that are stress tests.
-    pub(super) libraries: Vec<Selected<'a>>,
-    /// Test programs that contain stress tests.
-    pub(super) programs: Vec<Selected<'a>>,
-}
-
-impl<'a> StressTests<'a> {
-    pub(super) fn of(workspace: &'a Workspace) -> Result<Self> {
-        let of_kind = |kind| tidy::targets_that_mention(workspace, &[kind], STRESS);
-        let (libraries, programs) = (of_kind(Kind::Lib), of_kind(Kind::Test));
-        if libraries.is_empty() || programs.is_empty() {
-            bail!(
-                "there are no stress tests in libraries, or none in test programs: the name of a \
-                 stress test or of its module must contain `{STRESS}`"
-            );
-        }
-        Ok(Self {
-            libraries,
-            programs,
-        })
-    }
-
-    /// Builds the stress tests by two commands `cargo test`, one for libraries and one for test
-    /// programs. A single command would also build the unit tests of all packages that have such a
-    /// test program. Then runs the tests. `prepare` can add to the command of each program.
-    pub(super) fn run(
-        &self,
-        libraries: Job,
-        programs: Job,
-        prepare: impl Fn(Job) -> Job + Sync,
-    ) -> Result<String> {
-        let libraries = build_tests(libraries, &self.libraries)?;
-        let programs = build_tests(programs, &self.programs)?;
-        let all = [libraries, programs].concat();
-        let passed = parallel::run_tests(&all, |job| prepare(job).arguments(&[STRESS]))?;
-        Ok(summary(&passed))
-    }
+/// Builds the stress tests by two commands `cargo test`, one for libraries and one for test
+/// programs. A single command would also build the unit tests of all packages that have such a
+/// test program. Then runs the tests. `prepare` can add to the command of each program.
+pub(super) fn run_stress(
+    stress: &StressTests<'_>,
+    libraries: Job,
+    programs: Job,
+    prepare: impl Fn(Job) -> Job + Sync,
+) -> Result<String> {
+    let libraries = build_tests(libraries, &stress.libraries)?;
+    let programs = build_tests(programs, &stress.programs)?;
+    let all = [libraries, programs].concat();
+    let passed = parallel::run_tests(&all, |job| prepare(job).arguments(&[STRESS]))?;
+    Ok(summary(&passed))
 }
 
 /// Runs the programs with simulations of clusters and journals again with optimization, and with
 /// more seeds than the step `test`: see `seeds` of `garrick-testkit`.
 pub(super) fn simulations(workspace: &Workspace) -> Result<String> {
     simulations_with(&simulated(workspace)?, of_optimized(workspace, "test")?)
-}
-
-/// Returns the programs with simulations of clusters and journals.
-pub(super) fn simulated(workspace: &Workspace) -> Result<Vec<Selected<'_>>> {
-    let programs = tidy::targets_that_mention(workspace, &[Kind::Lib, Kind::Test], SEEDS);
-    if let Some((package, _)) = programs.iter().find(|(_, of)| of.kind == Kind::Lib) {
-        bail!(
-            "a unit test of {} calls `{SEEDS}..`: only programs in folders `tests` can",
-            package.name
-        );
-    }
-    if programs.is_empty() {
-        bail!("no test program calls `{SEEDS}..`");
-    }
-    Ok(programs)
 }
 
 /// Builds the programs with simulations by `job`, a command `cargo test`. Runs them.
@@ -340,7 +297,7 @@ pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
     };
     let stress = StressTests::of(workspace)?;
     let (libraries, programs) = (build(&stress.libraries), build(&stress.programs));
-    stress.run(libraries, programs, |job| {
+    run_stress(&stress, libraries, programs, |job| {
         job.environment("ASAN_OPTIONS", "detect_leaks=1")
     })
 }
