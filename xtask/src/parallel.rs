@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::process::{Ended, Executable, Job, Watched, tests_passed};
 
-/// Time limit of a test program. Several programs run at the same time, and some compile code or
+/// Default time limit of a test program. Several programs run at the same time, and some compile code or
 /// start browsers. So the limit is many times the usual time of a program.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
@@ -122,20 +122,17 @@ fn run(program: &Executable, job: &Job) -> Result<usize, String> {
     // One call, so that the outputs of two programs do not mix.
     let seconds = watched.time.as_secs_f64();
     print!("{name}: {seconds:.1} s\n{}", watched.output);
-    outcome(&name, &watched)
+    outcome(&name, &watched, job.seconds_max())
 }
 
 /// Returns the number of tests that passed, or what is wrong with the program.
-fn outcome(name: &str, watched: &Watched) -> Result<usize, String> {
+fn outcome(name: &str, watched: &Watched, seconds_max: u64) -> Result<usize, String> {
     let passed: Vec<usize> = watched.output.lines().filter_map(tests_passed).collect();
     match watched.ended {
         Ended::Passed if passed.is_empty() => Err(format!("{name}: no test harness ended")),
         Ended::Passed => Ok(passed.iter().sum()),
         Ended::Failed => Err(name.to_owned()),
-        Ended::Hung => {
-            let limit = LIMIT.as_secs();
-            Err(format!("{name}: did not end within {limit} s"))
-        }
+        Ended::Hung => Err(format!("{name}: did not end within {seconds_max} s")),
     }
 }
 
@@ -183,6 +180,7 @@ mod tests {
                     output,
                     time,
                 },
+                900,
             )
         };
         let line = "test result: ok. 3 passed; 0 failed; 0 ignored\n";

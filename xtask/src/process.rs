@@ -139,6 +139,11 @@ impl Job {
         self
     }
 
+    /// Returns the time limit of the command in seconds.
+    pub(crate) fn seconds_max(&self) -> u64 {
+        self.limit.as_secs()
+    }
+
     /// Runs the command, and shows its output.
     pub(crate) fn run(&self) -> Result<()> {
         self.announce();
@@ -231,7 +236,7 @@ impl Job {
         }
         command
             .arg(format!("--kill-after={KILL_AFTER_S}"))
-            .arg(self.limit.as_secs().to_string())
+            .arg(self.seconds_max().to_string())
             .arg(&self.program)
             .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -249,7 +254,7 @@ impl Job {
         // A process that was killed because it did not end on request has a signal instead of an
         // exit code.
         if status.code().is_none_or(|code| code == TIMED_OUT) {
-            bail!("`{self}` did not end within {} s", self.limit.as_secs());
+            bail!("`{self}` did not end within {} s", self.seconds_max());
         }
         bail!("`{self}` failed: {status}");
     }

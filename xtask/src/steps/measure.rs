@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use cargo_metadata::TargetKind;
 
-use super::select::{of_members, of_optimized};
+use super::select::{of_members, of_simulations_and_benches};
 use crate::process::{Executable, Job};
 use crate::workspace::{Kind, Workspace};
 
@@ -50,7 +50,8 @@ fn programs() -> Result<Vec<Executable>> {
 pub(super) fn benches(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {
-        let build = of_optimized(workspace, "bench")?.arguments(&["--bench", "*", "--no-run"]);
+        let build = of_simulations_and_benches(workspace, "bench")?
+            .arguments(&["--bench", "*", "--no-run"]);
         benches = of_kind(build.build()?, &TargetKind::Bench);
         run_each(workspace, &benches, BENCH_LIMIT, |job| {
             job.arguments(&["--bench", QUICK])

@@ -49,7 +49,7 @@ pub(crate) struct Step {
 
 /// The stages of `ci`, one after another. The steps of a stage run at the same time, the longest
 /// first. A step alone often uses only one core, for example while it links or runs doctests. The
-/// step `test` runs many programs at the same time by itself.
+/// step `test` keeps all cores busy alone, because it builds and runs many programs.
 pub(crate) const CI: &[&[Step]] = &[
     &[CLIPPY, TIDY, FMT, TOOLS],
     &[TEST],

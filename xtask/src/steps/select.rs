@@ -1,8 +1,9 @@
 //! Builds of selected programs.
 //!
 //! The packages in a command of cargo decide which features a library gets, and cargo builds a
-//! library again for each set of features. So the steps of `ci` that use a profile build their
-//! programs for the same packages, with the same features: then they share all libraries.
+//! library again for each set of features. So several steps of `ci` build their programs for the
+//! same packages, with the same features: then they share all libraries. The stress tests are built
+//! for their own packages, because other packages enable the hooks of simulations in the scheduler.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,7 @@ pub(super) const STRESS: &str = "stress";
 pub(super) const SEEDS: &str = "seeds(\"GARRICK_";
 
 /// Features of the benchmarks.
-const OPTIMIZED: &str = "garrick-cluster/nats-journal";
+const OF_BENCHES: &str = "garrick-cluster/nats-journal";
 
 /// A target with its package.
 pub(super) type Selected<'a> = (&'a Package, &'a Target);
@@ -71,15 +72,13 @@ pub(super) fn simulated(workspace: &Workspace) -> Result<Vec<Selected<'_>>> {
     Ok(programs)
 }
 
-/// Returns a command of cargo for the packages whose programs the steps of `ci` build with
-/// optimization: stress tests, simulations and benchmarks. Far fewer libraries are built than for
-/// all members.
-pub(super) fn of_optimized(workspace: &Workspace, command: &str) -> Result<Job> {
-    let stress = StressTests::of(workspace)?.programs;
+/// Returns an optimized command of cargo for the packages with simulations or benchmarks. Far fewer
+/// libraries are built than for all members.
+pub(super) fn of_simulations_and_benches(workspace: &Workspace, command: &str) -> Result<Job> {
     let benches = workspace.targets(Kind::Bench).collect();
-    let targets = [stress, simulated(workspace)?, benches].concat();
+    let targets = [simulated(workspace)?, benches].concat();
     let job = of_packages(Job::cargo(&[command]), &targets);
-    Ok(job.arguments(&["--features", OPTIMIZED]).optimized())
+    Ok(job.arguments(&["--features", OF_BENCHES]).optimized())
 }
 
 /// Returns the command `job` for the packages of `targets`.
@@ -92,12 +91,19 @@ pub(super) fn of_packages(job: Job, targets: &[Selected<'_>]) -> Job {
 
 /// Builds the tests of `targets` by `job`, a command `cargo test` for their packages, or for all
 /// members. Returns the test programs.
+///
+/// # Errors
+/// Returns an error if the build fails, or a target has no test program.
 pub(super) fn build_tests(job: Job, targets: &[Selected<'_>]) -> Result<Vec<Executable>> {
     let flags: BTreeSet<Vec<&str>> = targets.iter().map(|(_, target)| flags(target)).collect();
     let job = flags.iter().fold(job, |job, flags| job.arguments(flags));
     let mut programs = job.arguments(&["--no-run"]).build()?;
     // Other packages may have targets with the same names.
     programs.retain(|program| targets.iter().any(|selected| is_test_of(program, selected)));
+    let is_built = |selected| programs.iter().any(|program| is_test_of(program, selected));
+    if let Some((package, target)) = targets.iter().find(|selected| !is_built(selected)) {
+        bail!("{} of {} was not built", target.name, package.name);
+    }
     Ok(programs)
 }
 
@@ -116,7 +122,7 @@ fn flags(target: &Target) -> Vec<&str> {
 /// Returns true if `program` contains the tests of the target.
 fn is_test_of(program: &Executable, (package, target): &Selected<'_>) -> bool {
     let is_kind = |kind: &TargetKind| match target.kind {
-        Kind::Lib => *kind == TargetKind::Lib,
+        Kind::Lib => matches!(kind, TargetKind::Lib | TargetKind::ProcMacro),
         Kind::Bin => *kind == TargetKind::Bin,
         Kind::Test => *kind == TargetKind::Test,
         Kind::Example => *kind == TargetKind::Example,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::select::{
-    SEEDS, STRESS, Selected, StressTests, build_tests, of_members, of_optimized, of_packages,
-    simulated,
+    SEEDS, STRESS, Selected, StressTests, build_tests, of_members, of_packages,
+    of_simulations_and_benches, simulated,
 };
 use crate::parallel;
 use crate::process::Job;
@@ -41,6 +41,10 @@ const CLUSTER_SECONDS: &str = "60";
 
 /// Time limit for the build of `garrick cluster soak`, and for its start and end.
 const SOAK_BUILT_WITHIN: Duration = Duration::from_secs(30 * 60);
+
+/// Time limit of a program with stress tests or simulations. Environment variables can request more
+/// seeds, or a longer time, than usual.
+const LIMIT_OF_SEEDS: Duration = Duration::from_secs(45 * 60);
 
 /// Number of times that the processes of each test are killed in the step `journal`.
 const JOURNAL_KILLS: &str = "10000";
@@ -131,9 +135,9 @@ pub(super) fn doctest(_: &Workspace) -> Result<String> {
 /// allows.
 pub(super) fn stress(workspace: &Workspace) -> Result<String> {
     let stress = StressTests::of(workspace)?;
-    let libraries = of_packages(Job::cargo(&["test"]), &stress.libraries);
-    let programs = of_optimized(workspace, "test")?;
-    run_stress(&stress, libraries.optimized(), programs, |job| job)
+    let build = |targets: &[Selected<'_>]| of_packages(Job::cargo(&["test"]), targets).optimized();
+    let (libraries, programs) = (build(&stress.libraries), build(&stress.programs));
+    run_stress(&stress, libraries, programs, |job| job)
 }
 
 /// Builds the stress tests by two commands `cargo test`, one for libraries and one for test
@@ -148,20 +152,23 @@ pub(super) fn run_stress(
     let libraries = build_tests(libraries, &stress.libraries)?;
     let programs = build_tests(programs, &stress.programs)?;
     let all = [libraries, programs].concat();
-    let passed = parallel::run_tests(&all, |job| prepare(job).arguments(&[STRESS]))?;
+    let passed = parallel::run_tests(&all, |job| {
+        prepare(job).limit(LIMIT_OF_SEEDS).arguments(&[STRESS])
+    })?;
     Ok(summary(&passed))
 }
 
 /// Runs the programs with simulations of clusters and journals again with optimization, and with
 /// more seeds than the step `test`: see `seeds` of `garrick-testkit`.
 pub(super) fn simulations(workspace: &Workspace) -> Result<String> {
-    simulations_with(&simulated(workspace)?, of_optimized(workspace, "test")?)
+    let build = of_simulations_and_benches(workspace, "test")?;
+    simulations_with(&simulated(workspace)?, build)
 }
 
 /// Builds the programs with simulations by `job`, a command `cargo test`. Runs them.
 pub(super) fn simulations_with(programs: &[Selected<'_>], job: Job) -> Result<String> {
     let built = build_tests(job, programs)?;
-    let passed = parallel::run_tests(&built, |job| job)?;
+    let passed = parallel::run_tests(&built, |job| job.limit(LIMIT_OF_SEEDS))?;
     if !each_ran(&passed, programs.len()) {
         bail!("a program that calls `{SEEDS}..` ran no test");
     }

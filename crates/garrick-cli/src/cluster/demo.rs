@@ -36,8 +36,9 @@ pub(crate) struct Arguments {
     nodes: u8,
 
     /// Time between two kills of a process, such as 5s or 500ms. With 0s, no process is killed. The
-    /// node with the most shards is killed, unless no other node has joined. After about 6 s, other
-    /// nodes take over the shards of the killed node.
+    /// node with the most shards is killed. If the demonstration has several nodes, none is killed
+    /// while fewer than two of them have joined. After about 6 s, other nodes take over the shards
+    /// of the killed node.
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
     kill_every: Duration,
 
