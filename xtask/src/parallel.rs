@@ -10,8 +10,8 @@ use anyhow::{Result, bail};
 
 use crate::process::{Ended, Executable, Job, Watched, tests_passed};
 
-/// Default time limit of a test program. Several programs run at the same time, and some compile code or
-/// start browsers. So the limit is many times the usual time of a program.
+/// Default time limit of a test program. Several programs run at the same time, and some compile
+/// code or start browsers. So the limit is many times the usual time of a program.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Names of test programs that start first, because they take longest.

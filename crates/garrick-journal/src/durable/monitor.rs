@@ -145,7 +145,7 @@ impl Monitor {
         self.show(Seen::Open(Arc::clone(core.figures()), Arc::downgrade(core)));
     }
 
-    /// Returns the number of journals that this monitor has shown so far.
+    /// Returns the number of times that a journal was attached to this monitor.
     #[cfg(feature = "telemetry")]
     pub(super) fn openings(&self) -> u64 {
         // Relaxed: a number that is a little old belongs to the numbers before it.

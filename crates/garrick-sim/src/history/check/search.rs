@@ -249,8 +249,8 @@ impl<'a, M: Model> Search<'a, M> {
         (time, self.below.len(), Reverse(self.pending_placed))
     }
 
-    /// Returns the present configuration, or `None` if all operations that have returned are in the
-    /// order.
+    /// Returns the configuration at which the search is stuck. Returns `None` if the order that the
+    /// search has built contains all completed operations.
     fn dead_end(&self) -> Option<DeadEnd<M::State>> {
         Some(DeadEnd {
             prefix: self.order(),

@@ -1,9 +1,13 @@
 //! The configurations that a search has visited (Lowe 2017).
 //!
-//! A configuration consists of the operations that are already in the order, and of the state after
-//! them. A search need not visit a configuration twice. It also need not visit a configuration A if
-//! it has visited a configuration B that differs from A only because B lacks some of A's pending
-//! operations. Each sequence of steps that can follow A can also follow B.
+//! A configuration consists of the operations that the search has put into the order, and of the
+//! state after them. An operation is *pending* if its call has not returned. The order may contain
+//! pending operations, but need not.
+//!
+//! A search need not visit a configuration twice. Suppose that two configurations A and B have the
+//! same state, and that B contains the same operations as A, except for some pending ones. If the
+//! search has visited B, it need not visit A, because each sequence of steps that can follow A can
+//! also follow B.
 //!
 //! The search may skip A even while it still explores B. Proof: suppose that a correct order
 //! exists, but the search ends without an order. Then the search has explored all configurations
