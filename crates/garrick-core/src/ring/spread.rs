@@ -13,8 +13,9 @@
 //! value whose number is a multiple of `capacity`. From this value on, value number `n` is in slot
 //! `n % slots`. Two values that are in the ring at the same time never share a slot. Their numbers
 //! differ by less than the capacity, so they differ modulo the capacity. The number of slots is a
-//! multiple of the capacity, so the slots of the two values differ, too. The values before the
-//! change and the values after it form two separate slices, as if the values wrapped there.
+//! multiple of the capacity, so the number of a slot equals the number of its value modulo the
+//! capacity. So the slots of the two values differ, too. The values before the spread and the
+//! values after it form two separate slices, as if the ring wrapped at the spread.
 use crate::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Determines from which value on a ring uses all its slots instead of only the first `capacity`

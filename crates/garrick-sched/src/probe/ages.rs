@@ -131,8 +131,8 @@ mod tests {
     static TABLE: Table = Table::of_messages::<u8>(nothing_to_drop);
     const TASK: TaskId = TaskId(1);
 
-    /// Records, in a census, a mailbox whose messages have the numbers from `first` to just below
-    /// `end`. Returns the age of its oldest message.
+    /// Does a census (a search of all mailboxes) in which the mailbox of `TASK` contains the messages
+    /// with the numbers `first..end`. Returns the age of the oldest message in the mailbox.
     fn census(ages: &mut Ages, now: Nanos, first: usize, end: usize) -> Nanos {
         ages.begin(now);
         let age = ages.age_of(TASK, &TABLE, first);

@@ -168,7 +168,8 @@ enum Stays {
 /// Permission for an activation to leave its worker when it blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
-    /// The activation asks for permission when it blocks, because its task does not usually block.
+    /// The activation has not asked to leave its worker. Its task does not usually block, so the
+    /// activation asks only when the task does block.
     Unasked,
     /// The activation is already counted among those that have left their workers.
     Counted,
