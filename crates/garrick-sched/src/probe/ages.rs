@@ -131,8 +131,9 @@ mod tests {
     static TABLE: Table = Table::of_messages::<u8>(nothing_to_drop);
     const TASK: TaskId = TaskId(1);
 
-    /// Does a census (a search of all mailboxes) in which the mailbox of `TASK` contains the messages
-    /// with the numbers `first..end`. Returns the age of the oldest message in the mailbox.
+    /// Does a census (a search of all mailboxes) in which the mailbox of `TASK` contains the
+    /// messages with the numbers `first..end`. Returns the age of the oldest message in the
+    /// mailbox.
     fn census(ages: &mut Ages, now: Nanos, first: usize, end: usize) -> Nanos {
         ages.begin(now);
         let age = ages.age_of(TASK, &TABLE, first);
