@@ -114,8 +114,8 @@ pub struct EntitiesSample {
     pub handing_over: u32,
     /// Number of shards that any node is handing over.
     pub moving: u32,
-    /// Number of messages that wait on this node, for an owner of their shard or for the end of an
-    /// entity that stops.
+    /// Number of messages on this node that wait until their shard has an owner, or until a
+    /// stopping entity has ended.
     pub waiting: usize,
     /// Number of messages that were dropped because this node did not own their shard. This kind of
     /// loss happens only if the sender could not know the owner. The number also includes messages

@@ -11,7 +11,7 @@ pub(super) struct Numbered<'a> {
     pub(super) number: Option<Number>,
     /// True if the attribute has an error, so that a missing number is not reported as well.
     pub(super) is_wrong: bool,
-    /// Name of the field or variant for error messages.
+    /// Name of the field or variant, used in error messages.
     pub(super) name: String,
     /// Tokens at whose position errors are reported.
     pub(super) at: &'a dyn quote::ToTokens,

@@ -66,7 +66,7 @@ fn counts_sum<E: Engine>(engine: &mut E, plan: &Plan) -> Result<u64, Fault> {
     Ok(counts(engine, plan)?.into_iter().sum())
 }
 
-/// Handles the commands of an entity until the client of this entity or the writer has ended.
+/// Handles the commands of an entity until the writer, or the client of this entity, has ended.
 async fn answer(
     entity: u64,
     mut count: u64,

@@ -13,7 +13,7 @@ use super::{check, spawn};
 use crate::runtime::room::{Place, Room};
 use crate::waker::waker_of_thread;
 
-/// A value that is accessed only by the thread that has the only place of a mailbox.
+/// A value that is accessed only by the thread that holds the only place of a mailbox.
 pub(super) struct Guarded(UnsafeCell<u32>);
 
 // SAFETY: loom checks that one thread after the other touches it.

@@ -682,9 +682,9 @@ impl Ledger {
         self.due.set(picks.wrapping_add(self.draw(gap)));
     }
 
-    /// Returns a random number of activations, from the current one to the next timed one. The mean
-    /// is `gap`, and the maximum is [`LONGEST`] times the mean. The distribution is geometric, so
-    /// another draw at any time does not bias the selection.
+    /// Chooses at random after how many more activations the next one is timed. Returns this
+    /// number. The mean is `gap`, and the maximum is [`LONGEST`] times the mean. The distribution
+    /// is geometric below the maximum, so another draw at any time does not bias the selection.
     fn draw(&self, gap: u64) -> u32 {
         // Marsaglia's xorshift64 (2003).
         let mut x = self.random.get();

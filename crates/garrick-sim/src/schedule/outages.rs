@@ -158,7 +158,7 @@ impl Outages {
             .filter(move |time| *time > now)
     }
 
-    /// Crashes the node at an index. `has_times` is false if the node may start again at any time.
+    /// Crashes the node at an index. If `has_times` is false, the node may start again at any step.
     pub(super) fn crash(&mut self, sim: &mut Sim, node: usize, step: u32, has_times: bool) {
         let Some(index) = index_of_crash(sim, node) else {
             return;
@@ -181,7 +181,7 @@ impl Outages {
         sim.restart(node);
     }
 
-    /// Begins a partition. `has_times` is false if the partition may heal at any time.
+    /// Begins a partition. If `has_times` is false, the partition may heal at any step.
     pub(super) fn cut(&mut self, sim: &mut Sim, index: usize, step: u32, has_times: bool) {
         let (now, seed) = (sim.clock.now(), sim.seed());
         let Some(partition) = sim.faults_mut().partitions.get_mut(index) else {

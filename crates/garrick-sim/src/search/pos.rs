@@ -43,7 +43,7 @@ impl Hasher for Fold {
 /// A strategy that chooses the enabled action with the highest random priority, and gives new
 /// random priorities to the actions that race with it.
 ///
-/// The first run depends on the seed of [`Pos::new`], the second one on the seed after it, and so
+/// The first run uses the seed of [`Pos::new`], the second run uses the next seed, and so
 /// on.
 #[derive(Clone, Debug)]
 pub struct Pos {

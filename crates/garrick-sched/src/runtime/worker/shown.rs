@@ -88,7 +88,7 @@ impl Shown {
         }
     }
 
-    /// Records that no cell runs. Only the owner calls this.
+    /// Records that this worker runs no cell. Only the owner calls this.
     #[inline(always)]
     pub(super) fn name_none(&self) {
         self.set(ptr::null_mut());
