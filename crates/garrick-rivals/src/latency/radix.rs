@@ -32,7 +32,7 @@ struct Plan {
 struct Stage<F: Peer> {
     /// Index of the bit that the stage checks.
     bit: u32,
-    /// Values whose bit is 1, in order of arrival.
+    /// Values in which the bit number `bit` is 1, in order of arrival.
     ones: Vec<u64>,
     /// Number of values that have not arrived yet.
     left: u64,

@@ -175,8 +175,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Creates a cell that has not run yet, for the worker `home`. The cell has one reference,
-    /// which the owner has counted.
+    /// Creates a cell that has not run yet, for the worker `home`. The cell begins with one
+    /// reference, in the local count.
     pub(crate) fn newborn(table: &'static Table, home: Home) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),

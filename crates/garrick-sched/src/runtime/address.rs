@@ -49,8 +49,8 @@ impl<M> fmt::Display for SendError<M> {
 
 impl<M> std::error::Error for SendError<M> {}
 
-/// The address of a task that receives messages of type `M`. An address has 8 bytes. Its type
-/// contains the type of the messages, but not the type of the task.
+/// The address of a task that receives messages of type `M`. An address is 8 bytes long. Its
+/// type contains the type of the messages, but not the type of the task.
 ///
 /// A clone of an address can send the same messages to the same task. Two addresses are equal if
 /// they lead to the same task ([`Address::id`]). When the last address of a task is dropped, no

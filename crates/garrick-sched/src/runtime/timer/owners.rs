@@ -17,7 +17,7 @@ use crate::runtime::shards::Shards;
 /// Maximum capacity with which an empty list of a task's timers keeps its allocation.
 const ROOM_MIN: usize = 16;
 
-/// Timers of the tasks in one shard of the register. Each shard has a lock of its own.
+/// A shard of the register: the timers of some of the tasks. Each shard has its own lock.
 #[derive(Default)]
 struct Register {
     /// Timers of each task, with their serial numbers.

@@ -221,8 +221,8 @@ pub(crate) struct Pace {
     /// if the worker has slept after that.
     turns: Cell<u64>,
     looked: Cell<Option<Nanos>>,
-    /// Number of activations at the last measurement of their duration. `counted` is the time of
-    /// this measurement.
+    /// Total number of activations when the average duration of an activation was last measured.
+    /// `counted` is the moment of this measurement.
     activations: Cell<u32>,
     counted: Cell<Nanos>,
     /// Number of turns until the next read of the clock.
