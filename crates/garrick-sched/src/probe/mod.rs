@@ -14,10 +14,11 @@
 //!                        another thread looks which activation each worker runs (sights)
 //! ```
 //!
-//! The activations to time are chosen at random, so periodic patterns do not distort the result.
-//! The time that timing takes is limited. As long as activations are rare, all are timed, so rare
-//! work is counted exactly. An activation that takes more than a few milliseconds counts with its
-//! own time, even if it was not timed. A worker never counts more time than has passed.
+//! A worker times some of its activations, which are chosen at random, so periodic patterns do not
+//! distort the result. The cost of timing is limited. As long as activations are rare, all are
+//! timed, so rare work is counted exactly. If an activation that was not chosen takes more than a
+//! few milliseconds, the thread that observes the workers sees it, and its own time is counted. A
+//! worker never counts more time than has passed.
 //!
 //! If the messages of a task have kinds, turns of its timed activations are also measured one by
 //! one, and counted by kind of message ([`Gauge`](gauge::Gauge)). This costs nothing in untimed
