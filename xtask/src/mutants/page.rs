@@ -66,8 +66,8 @@ pub(super) fn write(plan: &Plan, verdicts: &Verdicts) -> String {
     let mut page = INTRODUCTION.to_owned();
     let _ = writeln!(
         page,
-        "\nThis page is written by `cargo xtask mutants --write-docs`. Bounds on the preemptions in a model: {}.\n",
-        bounds.join(", then ")
+        "\nThis page is written by `cargo xtask mutants --write-docs`. Each model runs with at most {} preemptions.\n",
+        bounds.join(", and then with at most ")
     );
     let _ = writeln!(page, "| part | mutants | {} |", WORDS.join(" | "));
     let _ = writeln!(page, "| --- |{}", " ---: |".repeat(WORDS.len() + 1));
