@@ -213,7 +213,7 @@ impl Package {
 }
 
 impl Kind {
-    fn from_metadata(kinds: &[TargetKind]) -> Self {
+    pub(crate) fn from_metadata(kinds: &[TargetKind]) -> Self {
         match kinds.first() {
             Some(TargetKind::Bin) => Self::Bin,
             Some(TargetKind::Test) => Self::Test,

@@ -5,7 +5,7 @@
 
 use anyhow::{Result, bail};
 
-use super::select::{self, Selected, StressTests};
+use super::select;
 use super::verify;
 use crate::parallel;
 use crate::process::{Ended, Job};
@@ -64,14 +64,11 @@ pub(super) fn portable(workspace: &Workspace) -> Result<String> {
         job.environment(verify::TOOLS_VARIABLE, "1")
     })?;
     let passed: usize = passed.iter().sum();
-    let optimized = |targets: &[Selected<'_>]| {
-        select::of_packages(portable_test(workspace).optimized(), targets)
-    };
-    let stress = StressTests::of(workspace)?;
-    let (libraries, programs) = (optimized(&stress.libraries), optimized(&stress.programs));
-    let stress = verify::run_stress(&stress, libraries, programs, |job| job)?;
+    let optimized = || portable_test(workspace).optimized();
+    let stress = verify::run_stress(workspace, optimized, |job| job)?;
     let simulated = select::simulated(workspace)?;
-    let simulated = verify::simulations_with(&simulated, optimized(&simulated))?;
+    let build = select::of_packages(optimized(), &simulated);
+    let simulated = verify::simulations_with(&simulated, build)?;
     let flags = format!("--cfg garrick_loom {FLAG}");
     let models = verify::loom_with(workspace, "portable-loom", &flags)?;
     Ok(format!(

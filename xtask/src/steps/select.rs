@@ -2,21 +2,16 @@
 //!
 //! The packages in a command of cargo decide which features a library gets, and cargo builds a
 //! library again for each set of features. So several steps of `ci` build their programs for the
-//! same packages, with the same features: then they share all libraries. The stress tests are built
-//! for their own packages, because other packages enable the hooks of simulations in the scheduler.
+//! same packages, with the same features: then they share all libraries.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use cargo_metadata::TargetKind;
 
 use super::FEATURES;
 use crate::process::{Executable, Job};
 use crate::tidy;
 use crate::workspace::{Kind, Package, Target, Workspace};
-
-/// Word that marks a test as a stress test if it is part of the test's path.
-pub(super) const STRESS: &str = "stress";
 
 /// Call by which a test program gets the number of seeds of its simulations.
 pub(super) const SEEDS: &str = "seeds(\"GARRICK_";
@@ -30,31 +25,6 @@ pub(super) type Selected<'a> = (&'a Package, &'a Target);
 /// Returns a command of cargo for all members except this program, with the features of the checks.
 pub(super) fn of_members(command: &str) -> Job {
     Job::cargo(&[command, "--workspace", "--exclude", env!("CARGO_PKG_NAME")]).arguments(FEATURES)
-}
-
-/// The stress tests.
-pub(super) struct StressTests<'a> {
-    /// Libraries with unit tests that are stress tests.
-    pub(super) libraries: Vec<Selected<'a>>,
-    /// Test programs that contain stress tests.
-    pub(super) programs: Vec<Selected<'a>>,
-}
-
-impl<'a> StressTests<'a> {
-    pub(super) fn of(workspace: &'a Workspace) -> Result<Self> {
-        let of_kind = |kind| tidy::targets_that_mention(workspace, &[kind], STRESS);
-        let (libraries, programs) = (of_kind(Kind::Lib), of_kind(Kind::Test));
-        if libraries.is_empty() || programs.is_empty() {
-            bail!(
-                "there are no stress tests in libraries, or none in test programs: the name of a \
-                 stress test or of its module must contain `{STRESS}`"
-            );
-        }
-        Ok(Self {
-            libraries,
-            programs,
-        })
-    }
 }
 
 /// Returns the programs with simulations of clusters and journals.
@@ -121,23 +91,17 @@ fn flags(target: &Target) -> Vec<&str> {
 
 /// Returns true if `program` contains the tests of the target.
 fn is_test_of(program: &Executable, (package, target): &Selected<'_>) -> bool {
-    let is_kind = |kind: &TargetKind| match target.kind {
-        Kind::Lib => matches!(kind, TargetKind::Lib | TargetKind::ProcMacro),
-        Kind::Bin => *kind == TargetKind::Bin,
-        Kind::Test => *kind == TargetKind::Test,
-        Kind::Example => *kind == TargetKind::Example,
-        Kind::Bench => *kind == TargetKind::Bench,
-        Kind::Build => false,
-    };
     program.is_test
         && program.package == package.name
         && program.name == target.name
-        && program.kind.iter().any(is_kind)
+        && Kind::from_metadata(&program.kind) == target.kind
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+
+    use cargo_metadata::TargetKind;
 
     use super::*;
 

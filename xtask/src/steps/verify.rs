@@ -6,14 +6,16 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::select::{
-    SEEDS, STRESS, Selected, StressTests, build_tests, of_members, of_packages,
-    of_simulations_and_benches, simulated,
+    SEEDS, Selected, build_tests, of_members, of_packages, of_simulations_and_benches, simulated,
 };
 use crate::parallel;
 use crate::process::Job;
 use crate::tidy;
 use crate::tools;
-use crate::workspace::Workspace;
+use crate::workspace::{Kind, Workspace};
+
+/// Word that marks a test as a stress test if it is part of the test's path.
+const STRESS: &str = "stress";
 
 /// Word that marks a test as a loom test if it is part of the test's path.
 const LOOM: &str = "loom";
@@ -134,25 +136,32 @@ pub(super) fn doctest(_: &Workspace) -> Result<String> {
 /// Runs the stress tests again with optimization, so that the compiler reorders as much as the code
 /// allows.
 pub(super) fn stress(workspace: &Workspace) -> Result<String> {
-    let stress = StressTests::of(workspace)?;
-    let build = |targets: &[Selected<'_>]| of_packages(Job::cargo(&["test"]), targets).optimized();
-    let (libraries, programs) = (build(&stress.libraries), build(&stress.programs));
-    run_stress(&stress, libraries, programs, |job| job)
+    run_stress(workspace, || Job::cargo(&["test"]).optimized(), |job| job)
 }
 
-/// Builds the stress tests by two commands `cargo test`, one for libraries and one for test
-/// programs. A single command would also build the unit tests of all packages that have such a
-/// test program. Then runs the tests. `prepare` can add to the command of each program.
+/// Builds the stress tests by two commands `cargo test` that `call` returns, one for libraries and
+/// one for test programs. A single command would also build the unit tests of all packages that
+/// have such a test program. Then runs the tests. `prepare` can add to the command of each program.
+///
+/// The tests are built for their own packages, because other packages enable the hooks of
+/// simulations in the scheduler.
 pub(super) fn run_stress(
-    stress: &StressTests<'_>,
-    libraries: Job,
-    programs: Job,
+    workspace: &Workspace,
+    call: impl Fn() -> Job,
     prepare: impl Fn(Job) -> Job + Sync,
 ) -> Result<String> {
-    let libraries = build_tests(libraries, &stress.libraries)?;
-    let programs = build_tests(programs, &stress.programs)?;
-    let all = [libraries, programs].concat();
-    let passed = parallel::run_tests(&all, |job| {
+    let mut built = Vec::new();
+    for kind in [Kind::Lib, Kind::Test] {
+        let targets = tidy::targets_that_mention(workspace, &[kind], STRESS);
+        if targets.is_empty() {
+            bail!(
+                "there are no stress tests in libraries, or none in test programs: the name of a \
+                 stress test or of its module must contain `{STRESS}`"
+            );
+        }
+        built.extend(build_tests(of_packages(call(), &targets), &targets)?);
+    }
+    let passed = parallel::run_tests(&built, |job| {
         prepare(job).limit(LIMIT_OF_SEEDS).arguments(&[STRESS])
     })?;
     Ok(summary(&passed))
@@ -291,8 +300,8 @@ pub(crate) fn cluster(workspace: &Workspace, options: &ClusterOptions) -> Result
 
 /// Runs the stress tests under AddressSanitizer and LeakSanitizer.
 pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
-    let build = |targets: &[Selected<'_>]| {
-        of_packages(Job::cargo(&["test", "--target", SANITIZED_TARGET]), targets)
+    let call = || {
+        Job::cargo(&["test", "--target", SANITIZED_TARGET])
             .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
             // The sanitizer flag is unstable. This variable enables it in the stable compiler.
             .environment("RUSTC_BOOTSTRAP", "1")
@@ -302,9 +311,7 @@ pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
                 "-Zsanitizer=address -Cforce-frame-pointers=yes --cfg garrick_no_pool",
             )
     };
-    let stress = StressTests::of(workspace)?;
-    let (libraries, programs) = (build(&stress.libraries), build(&stress.programs));
-    run_stress(&stress, libraries, programs, |job| {
+    run_stress(workspace, call, |job| {
         job.environment("ASAN_OPTIONS", "detect_leaks=1")
     })
 }
