@@ -553,8 +553,11 @@ fn threads_share_a_pool_whose_workers_fail_now_and_then() {
             scope.spawn(run_all);
         }
     });
-    assert_eq!(system.failures(), 30);
+    // A task is dropped while its turn unwinds, before the failure is counted. So the threads may
+    // have all answers although the last failure is not counted yet.
+    let handle = system.handle();
     system.shutdown();
+    assert_eq!(handle.failures(), 30);
 }
 
 #[test]
