@@ -14,6 +14,9 @@ use crate::process::{Ended, Executable, Job, Watched, tests_passed};
 /// code or start browsers. So the limit is many times the usual time of a program.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
 
+/// Maximum number of lines that a summary contains of the output of a failed test or program.
+const LINES_MAX: usize = 8;
+
 /// Names of test programs that start first, because they take longest.
 const LONG: &[&str] = &["dashboard", "nats", "actor_macro_errors", "bench", "top"];
 
@@ -112,6 +115,32 @@ fn job(program: &Executable, libraries: &Path) -> Job {
         .limit(LIMIT)
 }
 
+/// Returns the names of the failed tests in the output of a test program, with the first lines that
+/// each of them printed. Returns the last lines of the output if the program crashed, or hung, so
+/// that the harness named no test. A summary with these lines tells what failed although the output is long.
+fn complaints(output: &str) -> String {
+    let mut found = Vec::new();
+    let mut left = 0;
+    for line in output.lines() {
+        let heading = line.strip_prefix("---- ");
+        if let Some(test) = heading.and_then(|line| line.strip_suffix(" stdout ----")) {
+            found.push(format!("\n    {test}"));
+            left = LINES_MAX;
+        } else if line == "stack backtrace:" || line.starts_with("note: ") {
+            left = 0;
+        } else if left > 0 && !line.is_empty() {
+            found.push(format!("\n      {line}"));
+            left -= 1;
+        }
+    }
+    if found.is_empty() {
+        let lines: Vec<&str> = output.lines().collect();
+        let last = &lines[lines.len().saturating_sub(LINES_MAX)..];
+        found = last.iter().map(|line| format!("\n    {line}")).collect();
+    }
+    found.concat()
+}
+
 /// Runs a test program, and prints its output. Returns the number of tests that passed, or what is
 /// wrong with the program.
 fn run(program: &Executable, job: &Job) -> Result<usize, String> {
@@ -131,8 +160,11 @@ fn outcome(name: &str, watched: &Watched, seconds_max: u64) -> Result<usize, Str
     match watched.ended {
         Ended::Passed if passed.is_empty() => Err(format!("{name}: no test harness ended")),
         Ended::Passed => Ok(passed.iter().sum()),
-        Ended::Failed => Err(name.to_owned()),
-        Ended::Hung => Err(format!("{name}: did not end within {seconds_max} s")),
+        Ended::Failed => Err(format!("{name}{}", complaints(&watched.output))),
+        Ended::Hung => Err(format!(
+            "{name}: did not end within {seconds_max} s{}",
+            complaints(&watched.output)
+        )),
     }
 }
 
@@ -188,6 +220,34 @@ mod tests {
         assert_eq!(all_passed(vec![passed(), passed()]).unwrap(), [3, 3]);
         let hung = all_passed(vec![passed(), ended(Ended::Hung, "")]).unwrap_err();
         assert!(hung.to_string().contains("did not end within 900 s"));
+    }
+
+    #[test]
+    fn the_summary_contains_what_a_failed_test_printed_first() {
+        let output = "test it::fails ... FAILED\n\nfailures:\n\n---- it::fails stdout ----\n\n\
+                      thread 'it::fails' (7) panicked at tests/it.rs:5:9:\nassertion failed\n\
+                      stack backtrace:\n   0: main\n\n\nfailures:\n    it::fails\n";
+        let watched = Watched {
+            ended: Ended::Failed,
+            output: output.to_owned(),
+            time: Duration::from_secs(1),
+        };
+        assert_eq!(
+            outcome("it of parts", &watched, 900).unwrap_err(),
+            "it of parts\n    it::fails\n      thread 'it::fails' (7) panicked at tests/it.rs:5:9:\
+             \n      assertion failed"
+        );
+    }
+
+    #[test]
+    fn the_summary_contains_the_last_lines_of_a_program_that_crashed() {
+        let watched = Watched {
+            ended: Ended::Failed,
+            output: "running 2 tests\ntest a ... ok\nfatal: out of memory\n".to_owned(),
+            time: Duration::from_secs(1),
+        };
+        let error = outcome("it of parts", &watched, 900).unwrap_err();
+        assert!(error.ends_with("\n    fatal: out of memory"), "{error}");
     }
 
     #[test]
