@@ -116,8 +116,9 @@ fn job(program: &Executable, libraries: &Path) -> Job {
 }
 
 /// Returns the names of the failed tests in the output of a test program, with the first lines that
-/// each of them printed. Returns the last lines of the output if the program crashed, or hung, so
-/// that the harness named no test. A summary with these lines tells what failed although the output is long.
+/// each of them printed. Returns the last lines of the output if the harness named no test, because
+/// the program crashed or hung. A summary with these lines tells what failed although the output is
+/// long.
 fn complaints(output: &str) -> String {
     let mut found = Vec::new();
     let mut left = 0;
