@@ -18,7 +18,18 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 const LINES_MAX: usize = 8;
 
 /// Names of test programs that start first, because they take longest.
-const LONG: &[&str] = &["dashboard", "nats", "actor_macro_errors", "bench", "top"];
+const LONG: &[&str] = &[
+    "dashboard",
+    "nats",
+    "soundness",
+    "journals",
+    "garrick_top",
+    "entities",
+    "directory",
+    "planted",
+    "actor_macro_errors",
+    "xtask",
+];
 
 /// Calls `work` for each item, `jobs` at a time, and returns all results, or the first error.
 pub(crate) fn in_parallel<T: Sync, R: Send>(
@@ -51,12 +62,12 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs test programs, as many at a time as the machine has cores. `prepare` can add arguments and
-/// environment variables to the command of a program. Prints the output of each program when it has
+/// Runs test programs: one more at a time than the machine has cores. `prepare` can add arguments
+/// and environment variables to the command of a program. Prints the output of each program when it has
 /// ended. Returns the number of tests that passed, for each program.
 ///
-/// Cargo runs one program after another, and many tests wait for processes, browsers or compilers.
-/// While the only running program waits, a core is idle.
+/// Cargo runs one program after another, and many tests wait for timers, processes, browsers or
+/// compilers. While the only running program waits, a core is idle.
 ///
 /// # Errors
 ///
@@ -69,7 +80,7 @@ pub(crate) fn run_tests(
 ) -> Result<Vec<usize>> {
     let libraries = libraries()?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let outcomes = in_parallel(&in_order(programs), cores, |program| {
+    let outcomes = in_parallel(&in_order(programs), cores + 1, |program| {
         Ok(run(program, &prepare(job(program, &libraries))))
     })?;
     all_passed(outcomes)

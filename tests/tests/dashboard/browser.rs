@@ -202,7 +202,11 @@ impl Page {
             .block_on(self.browser().execute_async(script, Vec::new()));
         if let Err(error) = seen {
             let told = self.log("browser");
-            panic!("never came true: {expression}: {error}; the browser says {told:#?}");
+            let shown = self.text("document.body.innerText.slice(0, 4000)");
+            panic!(
+                "never came true: {expression}: {error}; the browser says {told:#?}; the page \
+                 shows:\n{shown}"
+            );
         }
     }
 

@@ -83,7 +83,7 @@ pub enum TopicError {
     },
     /// This node already uses 1,024 topics.
     Topics,
-    /// The node has left, or its system is shutting down.
+    /// The system of this node is shutting down.
     Closed,
 }
 
@@ -211,7 +211,7 @@ impl fmt::Display for TopicError {
                 f,
                 "this node uses {TOPICS_MAX} topics already, which is the maximum"
             ),
-            Self::Closed => f.write_str("the node has left, or its system is shutting down"),
+            Self::Closed => f.write_str("the system of this node is shutting down"),
         }
     }
 }
