@@ -63,8 +63,8 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
 }
 
 /// Runs test programs: one more at a time than the machine has cores. `prepare` can add arguments
-/// and environment variables to the command of a program. Prints the output of each program when it has
-/// ended. Returns the number of tests that passed, for each program.
+/// and environment variables to the command of a program. Prints the output of each program when it
+/// has ended. Returns the number of tests that passed, for each program.
 ///
 /// Cargo runs one program after another, and many tests wait for timers, processes, browsers or
 /// compilers. While the only running program waits, a core is idle.
