@@ -104,3 +104,29 @@ fn timers_of_an_undone_turn_keep_nothing() {
     let stand = stand();
     stand.keeps_nothing(|| Flow::Undo, drop);
 }
+
+#[test]
+fn timers_to_a_stopped_task_keep_nothing() {
+    // The tests share the depot of blocks.
+    let _alone = alone();
+    let here = Sponsor::builder().here().unwrap();
+    let gone = here.spawn(does(|(), _| Flow::Stop));
+    gone.send(()).unwrap();
+    here.run();
+    let doer = here.spawn(does(move |flow: fn() -> Flow, turn: &Turn<'_, _>| {
+        for _ in 0..TIMERS {
+            turn.start_own_timer(Duration::from_secs(1), &gone, ())
+                .unwrap_err();
+        }
+        flow()
+    }));
+    let round = |flow: fn() -> Flow| {
+        doer.send(flow).unwrap();
+        here.run();
+    };
+    round(|| Flow::Undo);
+    for flow in [|| Flow::Continue, || Flow::Undo] as [fn() -> Flow; 2] {
+        let kept = measure(|| round(flow)).bytes_current;
+        assert!(kept < KEPT_MAX, "{kept} bytes are kept");
+    }
+}

@@ -159,13 +159,27 @@ impl<M: 'static> Turn<'_, M> {
         to: &Address<N>,
         message: N,
     ) -> Result<(), SendError<N>> {
+        if to.is_stopped() {
+            return Err(SendError(message));
+        }
+        self.stage_own_timer(timer, deadline, to, message);
+        Ok(())
+    }
+
+    /// Stages the message of a timer that the task of this turn owns.
+    fn stage_own_timer<N: 'static>(
+        &self,
+        timer: &Timer,
+        deadline: Nanos,
+        to: &Address<N>,
+        message: N,
+    ) {
         let address = self.address();
         let owner = address.id();
-        self.send_later(deadline, to, message, Some((timer, Some(owner))))?;
+        self.stage_later(deadline, to, message, Some((timer, Some(owner))));
         if !owners::knows(owner) && self.worker.stage.watches_timers(self.worker.turn()) {
             address.watch(move |_| owners::forget(owner));
         }
-        Ok(())
     }
 
     /// Creates a timer, and sets it like [`Turn::set_own_timer`]. The timer fires after `delay`.
@@ -179,19 +193,21 @@ impl<M: 'static> Turn<'_, M> {
         to: &Address<N>,
         message: N,
     ) -> Result<Timer, SendError<N>> {
+        // Before the timer has a place in the wheel: a door may panic here, and a place of an undone
+        // turn is freed only if the timer has a message.
+        if to.is_stopped() {
+            return Err(SendError(message));
+        }
         let timer = self.timer();
         let deadline = self.now().saturating_add(nanos(delay));
-        match self.set_own_timer(&timer, deadline, to, message) {
-            Ok(()) => Ok(timer),
-            Err(error) => {
-                timer.cancel();
-                Err(error)
-            }
-        }
+        self.stage_own_timer(&timer, deadline, to, message);
+        Ok(timer)
     }
 
-    /// Stages a message that is sent at `deadline`. The message may belong to a timer. If the timer
-    /// has an owner, the timer is cancelled when the owner ends.
+    /// Stages a message that is sent at `deadline`, as [`Turn::stage_later`] does.
+    ///
+    /// # Errors
+    /// Returns the message if the receiving task is known to have stopped.
     fn send_later<N: 'static>(
         &self,
         deadline: Nanos,
@@ -202,6 +218,19 @@ impl<M: 'static> Turn<'_, M> {
         if to.is_stopped() {
             return Err(SendError(message));
         }
+        self.stage_later(deadline, to, message, timer);
+        Ok(())
+    }
+
+    /// Stages a message that is sent at `deadline`. The message may belong to a timer. If the timer
+    /// has an owner, the timer is cancelled when the owner ends.
+    fn stage_later<N: 'static>(
+        &self,
+        deadline: Nanos,
+        to: &Address<N>,
+        message: N,
+        timer: Option<(&Timer, Option<TaskId>)>,
+    ) {
         let worker = self.worker;
         worker.count_reference(to.cell());
         let envelope = parcel::alone(&worker.pool, message);
@@ -210,7 +239,6 @@ impl<M: 'static> Turn<'_, M> {
             later = later.by(timer, owner);
         }
         worker.stage.send_later(later);
-        Ok(())
     }
 
     /// Watches another task. When the other task ends, `convert` creates a message from the
