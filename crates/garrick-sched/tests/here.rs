@@ -464,3 +464,25 @@ fn a_place_that_is_given_back_in_a_turn_that_is_undone_wakes_who_waits() {
         });
     }
 }
+
+#[test]
+fn tasks_that_are_always_ready_do_not_keep_a_thread_that_is_done() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let spins = here.spawn(does(|(), turn: &Turn<'_, _>| {
+            turn.send(&turn.address(), ()).unwrap();
+            Flow::Continue
+        }));
+        spins.send(()).unwrap();
+        let doubles = here.spawn(does(|(n, reply): (u32, Reply<u32>), _| {
+            reply.send(2 * n);
+            Flow::Continue
+        }));
+        assert_eq!(here.block_on(doubles.ask(|reply| (21, reply))), Ok(42));
+        let looks = Cell::new(0);
+        here.run_until(|| {
+            looks.set(looks.get() + 1);
+            looks.get() == 3
+        });
+    });
+}

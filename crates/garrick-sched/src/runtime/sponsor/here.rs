@@ -14,6 +14,11 @@ use super::{Handle, Shared};
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
 
+/// Maximum number of activations before [`Here::run_until`] looks again whether it is done. So tasks
+/// that always have messages do not keep it running. A look costs about as much as several
+/// activations.
+const STRETCH: u32 = 512;
+
 /// Index of the only worker of a [`Here`].
 const SEAT: usize = 0;
 
@@ -127,7 +132,7 @@ impl Here {
         let _awake = Awake::new();
         let mut spin = Spin::new(1);
         loop {
-            self.worker().run_ready(|_| false);
+            self.worker().run_at_most(STRETCH);
             if running.pause(&done) {
                 return;
             }

@@ -289,6 +289,18 @@ impl Worker {
 
     /// Runs cells until there are no ready cells or `until` returns true.
     pub(crate) fn run_ready(&self, until: impl Fn(Signal) -> bool) {
+        self.run_stretch(until, || false);
+    }
+
+    /// Runs cells until there are no ready cells, or until about `max` activations have run.
+    pub(crate) fn run_at_most(&self, max: u32) {
+        let first = self.shown.picks();
+        self.run_stretch(|_| false, || self.shown.picks().wrapping_sub(first) >= max);
+    }
+
+    /// Runs cells until there are no ready cells, `until` returns true, or `is_over` returns true
+    /// after an activation.
+    fn run_stretch(&self, until: impl Fn(Signal) -> bool, is_over: impl Fn() -> bool) {
         let _entered = Entered::new(self);
         // A single landing pad for all turns, so that a turn itself pays nothing for it.
         let run_cells = if self.lane.counts() {
@@ -296,7 +308,7 @@ impl Worker {
         } else {
             Self::run_cells::<PLAIN>
         };
-        while let Err(panic) = quiet::call(|| run_cells(self, &until)) {
+        while let Err(panic) = quiet::call(|| run_cells(self, &until, &is_over)) {
             self.survive(panic);
         }
         self.stop_running();
@@ -350,9 +362,14 @@ impl Worker {
         false
     }
 
-    /// Runs cells until there are no ready cells or `until` returns true. `WAY` is [`SHOWN`] for
-    /// sponsors that count the work of each kind of task, and otherwise [`PLAIN`].
-    fn run_cells<const WAY: Way>(&self, until: &impl Fn(Signal) -> bool) {
+    /// Runs cells until there are no ready cells, `until` returns true, or `is_over` returns true
+    /// after an activation. `WAY` is [`SHOWN`] for sponsors that count the work of each kind of
+    /// task, and otherwise [`PLAIN`].
+    fn run_cells<const WAY: Way>(
+        &self,
+        until: &impl Fn(Signal) -> bool,
+        is_over: &impl Fn() -> bool,
+    ) {
         if WAY == SHOWN && self.is_armed() {
             match self.run_armed(self.shown.count_pick(), until) {
                 Step::Ran => {}
@@ -362,6 +379,7 @@ impl Worker {
         }
         loop {
             match self.step::<WAY>(until) {
+                Step::Ran if is_over() => return,
                 Step::Ran => {}
                 Step::Nothing => return self.has_nothing(),
                 Step::Stopped => return self.lane.skip(),
