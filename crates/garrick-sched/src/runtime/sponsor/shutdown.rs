@@ -27,8 +27,16 @@ impl Worker {
             // about turns come there, too.
             self.take_ready();
         }
-        if self.has_cells_elsewhere() {
+        if self.visited.get() > 0 {
             // A cell that runs on another thread cannot be closed. It comes back here.
+            return false;
+        }
+        if self.away.get() > 0 {
+            // A turn that blocks may wait for an answer of another task of this worker. The right
+            // to decide about a turn may lie in another task, too. So the other cells are closed
+            // now, which drops the replies and the rights. The cell of the turn is scheduled and in
+            // no run queue, so it is not closed. Its turn comes back here, or is decided.
+            self.close_all();
             return false;
         }
         if !self.closes.replace(true) {
