@@ -4,8 +4,8 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use garrick_sched::{Address, Ended, Flow, Pending, Spawns, Sponsor, Task, Turn, WhenFull};
-use garrick_testkit::{ByHand, HANGS_AFTER};
+use garrick_sched::{Address, Ended, Flow, Pending, Reply, Spawns, Sponsor, Task, Turn, WhenFull};
+use garrick_testkit::{ByHand, HANGS_AFTER, ends, silence_panics, wait};
 
 struct Forwards(Address<u32>);
 
@@ -317,4 +317,168 @@ fn a_bounded_mailbox_has_room_for_the_messages_that_a_turn_has_taken() {
         batch.hears(numbers);
     }
     batch.sponsor.shutdown();
+}
+
+/// The end of a turn of [`Lends`].
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Commit,
+    Undo,
+    Panic,
+}
+
+/// The event in the last part of a turn of [`Lends`] that sends [`Lent::Number`] to the task.
+#[derive(Clone, Copy, Debug)]
+enum Comes {
+    /// The turn blocks, and another thread sends the number meanwhile.
+    WhileItBlocks,
+    /// The turn is undone, and the destructor of a message that it has sent sends the number.
+    FromADestructor,
+}
+
+/// A message for [`Lends`].
+enum Lent {
+    /// Begins a turn with two parts. If the flag is true, the commit of the turn is decided later.
+    Begin(bool, Comes, End),
+    /// The message of the last part.
+    Part,
+    /// A number to report.
+    Number(u32),
+}
+
+/// A message whose destructor sends [`Lent::Number`].
+struct SendsWhenDropped(Address<Lent>);
+
+impl Drop for SendsWhenDropped {
+    fn drop(&mut self) {
+        let _ = self.0.send(Lent::Number(1));
+    }
+}
+
+/// A task that drops its messages.
+struct Drops;
+
+impl Task for Drops {
+    type Message = SendsWhenDropped;
+
+    fn receive(&mut self, dropped: SendsWhenDropped, _: &Turn<'_, SendsWhenDropped>) -> Flow {
+        drop(dropped);
+        Flow::Continue
+    }
+}
+
+/// A task that answers questions.
+struct Answers;
+
+impl Task for Answers {
+    type Message = Reply<()>;
+
+    fn receive(&mut self, reply: Reply<()>, _: &Turn<'_, Reply<()>>) -> Flow {
+        reply.send(());
+        Flow::Continue
+    }
+}
+
+/// A task that handles a message from its mailbox and a message that it has kept in one turn.
+struct Lends {
+    answers: Address<Reply<()>>,
+    drops: Address<SendsWhenDropped>,
+    turns: Sender<Pending>,
+    numbers: Sender<u32>,
+    recovered: Sender<String>,
+}
+
+impl Task for Lends {
+    type Message = Lent;
+    const COMMITS_LATER: bool = true;
+    const RECOVERS: bool = true;
+
+    fn receive(&mut self, lent: Lent, turn: &Turn<'_, Lent>) -> Flow {
+        let (is_later, comes, end) = match lent {
+            Lent::Begin(is_later, comes, end) => (is_later, comes, end),
+            Lent::Part => return Flow::Continue,
+            Lent::Number(number) => {
+                self.numbers.send(number).unwrap();
+                return Flow::Continue;
+            }
+        };
+        turn.lend([Lent::Part].into());
+        if is_later {
+            let turns = self.turns.clone();
+            turn.commit_later(move |pending| turns.send(pending).unwrap());
+        }
+        assert!(matches!(turn.next_message(), Some(Lent::Part)));
+        assert!(turn.take_back().is_empty());
+        match comes {
+            Comes::WhileItBlocks => {
+                let (me, answers) = (turn.address(), self.answers.clone());
+                turn.blocking(move || {
+                    assert!(me.send(Lent::Number(1)).is_ok());
+                    // After the answer, the worker has seen the message before it.
+                    answers.ask(|reply| reply).wait().unwrap();
+                });
+            }
+            Comes::FromADestructor => {
+                let sends = SendsWhenDropped(turn.address());
+                assert!(turn.send(&self.drops, sends).is_ok());
+            }
+        }
+        match end {
+            End::Commit => Flow::Continue,
+            End::Undo => Flow::Undo,
+            End::Panic => panic!("panics in its last part"),
+        }
+    }
+
+    fn recover(&mut self, said: &str, _: &Turn<'_, Lent>) -> Flow {
+        self.recovered.send(said.to_owned()).unwrap();
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_message_that_comes_in_the_last_part_of_a_lone_turn_is_handled_once_and_after_the_decision() {
+    silence_panics();
+    let ways = [
+        (Comes::WhileItBlocks, End::Commit),
+        (Comes::WhileItBlocks, End::Undo),
+        (Comes::WhileItBlocks, End::Panic),
+        (Comes::FromADestructor, End::Undo),
+        (Comes::FromADestructor, End::Panic),
+    ];
+    for ((comes, end), is_later) in ways.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+        ends(move || {
+            let sponsor = Sponsor::pool(1).unwrap();
+            let handle = sponsor.handle();
+            let ((turn, turns), (tells, numbers), (recovers, recovered)) =
+                (channel(), channel(), channel());
+            let answers = handle.spawn(Answers).unwrap();
+            let lends = Lends {
+                answers: answers.clone(),
+                drops: handle.spawn(Drops).unwrap(),
+                turns: turn,
+                numbers: tells,
+                recovered: recovers,
+            };
+            let lends = handle.spawn(lends).unwrap();
+            assert!(lends.send(Lent::Begin(is_later, comes, end)).is_ok());
+            if is_later {
+                let pending = wait(&turns);
+                for _ in 0..4 {
+                    answers.ask(|reply| reply).wait().unwrap();
+                }
+                assert!(numbers.try_recv().is_err(), "it waits for the decision");
+                pending.commit();
+            }
+            if matches!(end, End::Panic) {
+                assert_eq!(wait(&recovered), "panics in its last part");
+            }
+            assert_eq!(wait(&numbers), 1);
+            assert!(lends.send(Lent::Number(2)).is_ok());
+            assert_eq!(wait(&numbers), 2);
+            drop(lends);
+            sponsor.shutdown();
+            assert!(numbers.try_recv().is_err(), "each number comes once");
+        });
+    }
 }

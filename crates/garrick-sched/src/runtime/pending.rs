@@ -18,8 +18,9 @@
 //!
 //! A turn can have parts. [`Turn::next_message`] sets aside the effects of the message that the
 //! turn has just handled, and takes the next message. One decision applies to all parts. If the
-//! last part panics or is discarded, it is undone before step 1. After a panic, the task fails in
-//! step 4.
+//! last part panics or is discarded, it is undone before step 1. From this undo on, the cell is
+//! scheduled and in no run queue, because destructors may send to it. After a panic, the task fails
+//! in step 4.
 //!
 //! [`Turn::next_message`]: crate::Turn::next_message
 

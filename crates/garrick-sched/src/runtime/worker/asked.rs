@@ -80,6 +80,12 @@ impl Asked {
         }
     }
 
+    /// Returns true if an earlier part of the turn has made a request for a later decision. So the
+    /// turn waits for a decision even if its current part is undone.
+    pub(super) fn is_asked_before(&self) -> bool {
+        matches!(&self.wish, Wish::By(_, part) if *part < self.parts.len())
+    }
+
     /// Removes and returns the request for a later decision, if the current part of the turn has
     /// made this request. Called when the current part is undone.
     pub(super) fn take_own_request(&mut self) -> Option<Request> {

@@ -96,13 +96,7 @@ impl Worker {
         // Step 1: the cells that the turn has scheduled are unscheduled.
         let entries = self.unschedule(turn);
         if self.in_line.replace(false) {
-            // The turn has been away before. Since it came back it has put nothing after its cell.
-            let entry = self.old.pop_newest();
-            debug_assert!(
-                entry.is_some_and(|entry| entry.cell() == cell),
-                "a cell in line is the last"
-            );
-            cell.unschedule();
+            self.leave_line(cell);
         }
         let was_scheduled = cell.state().is_scheduled();
         let mut firsts = Vec::new();
@@ -136,6 +130,18 @@ impl Worker {
         }
         let part = Part { carried, newborns };
         (part, cut, was_scheduled)
+    }
+
+    /// Takes `cell` out of the run queue, which has got it in [`Worker::resume`]. The caller must
+    /// have unscheduled the cells that the turn has scheduled.
+    pub(super) fn leave_line(&self, cell: CellPtr) {
+        // Since the turn came back, it has put nothing after its cell.
+        let entry = self.old.pop_newest();
+        debug_assert!(
+            entry.is_some_and(|entry| entry.cell() == cell),
+            "a cell in line is the last"
+        );
+        cell.unschedule();
     }
 
     /// Prepares the continuation of a turn that was away from its worker in order to block. The

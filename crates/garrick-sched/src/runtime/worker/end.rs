@@ -260,7 +260,8 @@ impl Worker {
             // a bug in Garrick, which must be visible, and the tasks of this worker continue.
             return self.report_as("a worker", panic, false);
         };
-        let is_at_mailbox = self.undo();
+        let undecided = self.later.is_asked_before().then_some(cell);
+        let is_at_mailbox = self.undo_keeping(undecided);
         self.let_others();
         let has_parts = self.later.has_parts();
         if !has_parts {

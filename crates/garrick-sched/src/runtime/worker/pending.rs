@@ -171,6 +171,11 @@ impl Later {
         self.with_asked(|asked| !asked.parts.is_empty())
     }
 
+    /// Returns true if an earlier part of the current turn has left the commit to a later decision.
+    pub(super) fn is_asked_before(&self) -> bool {
+        self.with_asked(|asked| asked.is_asked_before())
+    }
+
     /// Discards the request by which the current turn leaves its commit to a later decision,
     /// because the whole turn is undone. The destructor of the request is foreign code.
     pub(crate) fn forget(&self) {
@@ -245,7 +250,7 @@ impl Worker {
     /// parts and returns false.
     pub(crate) fn undo_last_part(&self, cell: CellPtr) -> bool {
         let asked = self.later.take_asked();
-        self.undo();
+        self.undo_keeping(asked.is_asked_before().then_some(cell));
         self.keep_parts(cell, asked, After::GoOn)
     }
 
@@ -267,8 +272,11 @@ impl Worker {
             self.commit_parts(cell, asked.parts);
             return false;
         };
-        // Nobody looks after the cell until its turn is decided.
-        cell.keep_scheduled();
+        // Nobody looks after the cell until its turn is decided. It is scheduled since the undo.
+        debug_assert!(
+            cell.state().is_scheduled(),
+            "an undecided cell is scheduled"
+        );
         self.stop_running();
         self.away.set(self.away.get() + 1);
         self.await_decision(cell, asked.parts, None, after, request);
@@ -325,9 +333,14 @@ impl Worker {
     fn end_part(&self, cell: CellPtr) -> Part {
         // A part that fails is undone here, before its effects are set aside.
         self.shared.hooks.fail_if_chosen();
+        let was_in_line = self.in_line.get();
         let (part, cut, _) = self.set_aside(cell);
         self.begin_pause();
         cut.end();
+        if was_in_line {
+            // The mailbox got messages while the turn was away. They wait for the next activation.
+            self.schedule(cell);
+        }
         // Wakers are foreign code. What they send belongs to no turn.
         self.stage.purse.wake_waiting();
         self.commit();

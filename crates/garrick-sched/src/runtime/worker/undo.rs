@@ -24,6 +24,15 @@ impl Worker {
     /// queue.
     #[cold]
     pub(crate) fn undo(&self) -> bool {
+        self.undo_keeping(None)
+    }
+
+    /// Undoes the effects of the turn, as [`Worker::undo`] does. If there is a cell `undecided`, it
+    /// is the running cell, and earlier parts of its turn wait for a decision. Then the cell stays
+    /// scheduled and is in no run queue. So the destructors of messages only add messages to its
+    /// mailbox.
+    #[cold]
+    pub(crate) fn undo_keeping(&self, undecided: Option<CellPtr>) -> bool {
         self.send_from_home();
         self.shared.hooks.undone();
         let (mut envelopes, mut chains) = (Vec::new(), Vec::new());
@@ -42,6 +51,12 @@ impl Worker {
         let running = self.shown.get();
         let in_line = self.in_line.replace(false);
         let is_at_mailbox = running.is_some_and(|cell| cell.state().is_scheduled()) && !in_line;
+        if let Some(cell) = undecided {
+            if in_line {
+                self.leave_line(cell);
+            }
+            cell.keep_scheduled();
+        }
         self.begin_pause();
         cut.end();
         let owed = self.stage.take_owed(turn);
