@@ -70,6 +70,28 @@ fn a_rest_is_a_stall_of_the_end_that_waits() -> Result {
     Ok(())
 }
 
+#[test]
+fn a_rest_is_one_stall_even_if_several_conditions_name_the_channel() -> Result {
+    let mut graph = Graph::new();
+    let (tx, rx) = graph.channel::<u8>(8)?;
+    let (mut full, _full_in) = graph.bundle::<u8>(2, 8)?;
+    full[1].push_slice(&[0; 4]);
+    let input = Wait::readable(&rx, 1).or(Wait::readable(&rx, 8));
+    let one = input.and(Wait::free(&full[1], 8));
+    let wait = one.or(Wait::all_free(&full, 8));
+    graph.stage("waits", move |_: &mut Cx<'_>| wait);
+    let mut stepper = Stepper::new(graph);
+    stepper.step();
+    let channels = stepper.totals().channels;
+    let stalls = channels
+        .iter()
+        .map(|one| (one.receiver_stalls, one.sender_stalls));
+    let stalls: Vec<_> = stalls.collect();
+    assert_eq!(stalls, [(1, 0), (0, 0), (0, 1)]);
+    drop((tx, full));
+    Ok(())
+}
+
 /// Waits until `seen` returns true. The arguments of `seen` are how often the middle stage has
 /// waited for its input, and how often for its output.
 fn until(monitor: &Monitor, seen: impl Fn(u64, u64) -> bool) {

@@ -8,6 +8,9 @@ use garrick_flow::{CONDITIONS_MAX, CapacityError, Cx, Graph, Slots, Wait, stages
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
+/// Time limit for a test, which is long enough for any graph that ends at all.
+const SOON: Duration = Duration::from_secs(30);
+
 /// Creates a stage that does nothing but wait.
 fn waiting(wait: Wait) -> impl FnMut(&mut Cx<'_>) -> Wait + Send + 'static {
     move |_| wait
@@ -158,6 +161,108 @@ fn timers_wake_stages() -> Result {
     assert!(report.failures().is_empty(), "{report:?}");
     assert_eq!(report.channels()[0].taken, 5);
     Ok(())
+}
+
+/// Adds a stage that ends after `wait` to `graph`, and starts the graph. Calls `change` while the
+/// stage sleeps, and checks that the stage is woken.
+fn wakes(mut graph: Graph, wait: Wait, change: impl FnOnce()) -> Result {
+    let mut has_waited = false;
+    graph.stage("waits", move |_: &mut Cx<'_>| {
+        if std::mem::replace(&mut has_waited, true) {
+            return Wait::done();
+        }
+        wait
+    });
+    let running = graph.start()?;
+    while running.totals().stages[0].rests == 0 {
+        std::thread::yield_now();
+    }
+    change();
+    let report = running.join_timeout(SOON)?;
+    assert!(report.failures().is_empty(), "{report:?}");
+    Ok(())
+}
+
+#[test]
+fn the_smallest_count_that_is_missing_wakes_a_receiver() -> Result {
+    // A larger count does not replace a smaller one, in either order.
+    for is_first in [true, false] {
+        let mut graph = Graph::new();
+        let (mut tx, rx) = graph.channel::<u8>(64)?;
+        let (few, many) = (Wait::readable(&rx, 1), Wait::readable(&rx, 64));
+        let few = few.and(Wait::until(0));
+        let wait = if is_first { few.or(many) } else { many.or(few) };
+        wakes(graph, wait, || tx.try_push(1).unwrap())?;
+    }
+    // A count that is already reached does not replace a larger one.
+    for is_first in [true, false] {
+        let mut graph = Graph::new();
+        let (mut tx, rx) = graph.channel::<u8>(64)?;
+        let (mut full, _full_in) = graph.channel::<u8>(1)?;
+        full.try_push(1)?;
+        tx.try_push(1)?;
+        let few = Wait::readable(&rx, 1).and(Wait::free(&full, 1));
+        let many = Wait::readable(&rx, 64);
+        let wait = if is_first { few.or(many) } else { many.or(few) };
+        wakes(graph, wait, || assert_eq!(tx.push_slice(&[2; 63]), 63))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_smallest_count_that_is_missing_wakes_a_sender() -> Result {
+    for is_first in [true, false] {
+        let mut graph = Graph::new();
+        let (mut tx, mut rx) = graph.channel::<u8>(64)?;
+        tx.push_slice(&[1; 64]);
+        let (few, many) = (Wait::free(&tx, 1), Wait::free(&tx, 64));
+        let wait = if is_first { few.or(many) } else { many.or(few) };
+        wakes(graph, wait, || assert_eq!(rx.try_pop(), Some(1)))?;
+    }
+    for is_first in [true, false] {
+        let mut graph = Graph::new();
+        let (mut tx, mut rx) = graph.channel::<u8>(64)?;
+        let (_empty, empty_in) = graph.channel::<u8>(1)?;
+        tx.push_slice(&[1; 63]);
+        let few = Wait::free(&tx, 1).and(Wait::readable(&empty_in, 1));
+        let many = Wait::free(&tx, 64);
+        let wait = if is_first { few.or(many) } else { many.or(few) };
+        wakes(graph, wait, || assert_eq!(rx.pop_each(63, drop), 63))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_bundle_and_one_of_its_channels_wake_a_stage() -> Result {
+    for (of_all, of_one) in [(1, 8), (8, 1)] {
+        for is_first in [true, false] {
+            let mut graph = Graph::new();
+            let (mut senders, receivers) = graph.bundle::<u8>(3, 8)?;
+            let all = Wait::any_readable(&receivers, of_all);
+            let one = Wait::readable(&receivers[1], of_one);
+            let wait = if is_first { one.or(all) } else { all.or(one) };
+            wakes(graph, wait, || senders[1].try_push(1).unwrap())?;
+        }
+    }
+    // The other channels of the bundle are not affected.
+    let mut graph = Graph::new();
+    let (mut senders, receivers) = graph.bundle::<u8>(3, 8)?;
+    let wait = Wait::any_readable(&receivers, 2).or(Wait::readable(&receivers[1], 1));
+    wakes(graph, wait, || {
+        assert_eq!(senders[2].push_slice(&[1, 2]), 2);
+    })
+}
+
+#[test]
+fn a_stage_that_was_woken_too_early_waits_for_the_next_count() -> Result {
+    let mut graph = Graph::new();
+    let (mut tx, rx) = graph.channel::<u8>(8)?;
+    let (_other, other_in) = graph.channel::<u8>(1)?;
+    let few = Wait::readable(&rx, 1).and(Wait::readable(&other_in, 1));
+    let wait = few.or(Wait::readable(&rx, 8));
+    wakes(graph, wait, || {
+        (0..8).for_each(|value| tx.try_push(value).unwrap());
+    })
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::any::type_name;
 use std::fmt;
+use std::iter;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -234,22 +235,35 @@ impl Line {
         self.post.graph()
     }
 
-    /// Registers the stage `waiter`, which is on `side`, to be woken when `count` values can be
-    /// taken or `count` slots can be filled. The caller must check the condition again after this
-    /// call.
-    pub(crate) fn arm(&self, side: Side, count: u64, waiter: StageId) {
-        let (moving, target) = match side {
-            Side::Receiver => (&self.sent, self.taken.count() + count),
+    /// Registers the stage `waiter`, which is on `side`. The stage is woken when the smallest of
+    /// `counts` that is not reached yet is reached, so that so many values can be taken or so many
+    /// slots can be filled. If all of `counts` are reached, only the close of the channel wakes the
+    /// stage. Replaces an earlier registration of the end, so pass all counts in one call. The
+    /// caller must check the condition again after this call.
+    ///
+    /// The protocol has these steps:
+    ///
+    /// 1. The stage reads how far the other end has moved, and chooses the smallest target beyond
+    ///    this position.
+    /// 2. The stage stores this target in the gate.
+    /// 3. The stage checks its conditions again.
+    ///
+    /// If the other end reaches the target between steps 1 and 2, it does not wake the stage, but
+    /// the check in step 3 sees the new position. If the stage must wait nevertheless, because it
+    /// needs another condition or a larger count, the stored target is already reached. So the next
+    /// move of the other end wakes the stage, and the stage registers again. A later target cannot
+    /// be reached without such a move.
+    pub(crate) fn arm(&self, side: Side, counts: impl Iterator<Item = u64>, waiter: StageId) {
+        let (moving, standing, free) = match side {
+            Side::Receiver => (&self.sent, &self.taken, 0),
             // The number of free slots is `taken + capacity - sent`; a target below 0 is reached.
-            Side::Sender => (
-                &self.taken,
-                (self.sent.count() + count).saturating_sub(self.capacity),
-            ),
+            Side::Sender => (&self.taken, &self.sent, self.capacity),
         };
         self.rested[side as usize].set_here();
-        // If the target is already reached, only the close of the channel must wake the waiter.
-        let reached = moving.count() >= target;
-        moving.arm(if reached { CLOSE_ONLY } else { target }, waiter);
+        let (reached, standing) = (moving.count(), standing.count());
+        let targets = counts.map(|count| (standing + count).saturating_sub(free));
+        let next = targets.filter(|target| *target > reached).min();
+        moving.arm(next.unwrap_or(CLOSE_ONLY), waiter);
     }
 
     /// Registers `waker`, for an end outside the graph, to be woken when one value can be taken or
@@ -258,7 +272,7 @@ impl Line {
     pub(super) fn arm_outside(&self, side: Side, waker: Waker) {
         // Drop the earlier waker only after the lock is released: the destructor may run user code.
         let before = self.outside(side).replace(waker);
-        self.arm(side, 1, OUTSIDE);
+        self.arm(side, iter::once(1), OUTSIDE);
         quiet::drop(before);
     }
 

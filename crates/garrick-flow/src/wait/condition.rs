@@ -66,15 +66,48 @@ impl Condition {
         if met { Met::Yes } else { Met::No }
     }
 
-    pub(super) fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
-        match *self {
-            Self::Ends { side, count, .. } => {
-                let lines = self.lines(lines).iter();
-                lines.for_each(|line| line.arm(side, count, stage));
-            }
-            Self::Rung { side, channel } => lines[channel as usize].arm_bell(side, stage),
-            Self::After(_) | Self::Until(_) => {}
+    /// Registers `stage` to be woken by the bell of this condition. The channel ends of a condition
+    /// on counts are registered by [`End::arm`](super::end::End::arm).
+    pub(super) fn arm_bell(&self, lines: &[Arc<Line>], stage: StageId) {
+        if let Self::Rung { side, channel } = *self {
+            lines[channel as usize].arm_bell(side, stage);
         }
+    }
+
+    /// Returns the count that the condition waits for at the end on side `at` of the channel with the
+    /// index `channel`. Returns `None` if the condition does not refer to this end.
+    #[inline]
+    pub(super) fn count_at(&self, at: Side, channel: u32) -> Option<u64> {
+        match *self {
+            Self::Ends {
+                side,
+                first,
+                len,
+                count,
+                ..
+            } => (side == at && (first..first + len).contains(&channel)).then_some(count),
+            Self::Rung { .. } | Self::After(_) | Self::Until(_) => None,
+        }
+    }
+
+    /// Returns true if there is a channel end that both conditions refer to.
+    #[inline]
+    pub(super) fn shares_ends_with(&self, other: &Self) -> bool {
+        let (
+            Self::Ends {
+                side, first, len, ..
+            },
+            Self::Ends {
+                side: other_side,
+                first: other_first,
+                len: other_len,
+                ..
+            },
+        ) = (*self, *other)
+        else {
+            return false;
+        };
+        side == other_side && first < other_first + other_len && other_first < first + len
     }
 
     /// Returns true if this condition refers to channels and is not met, and if `is_inside` returns
@@ -105,17 +138,6 @@ impl Condition {
         })
     }
 
-    /// Increments the stall counter of each channel of this condition that is not ready, because a
-    /// stage goes to sleep with this condition.
-    pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
-        if let Self::Ends { side, count, .. } = *self {
-            let lines = self.lines(lines).iter();
-            lines
-                .filter(|line| line.look(side, count) == Met::No)
-                .for_each(|line| line.stalled(side));
-        }
-    }
-
     /// Returns the earlier of two times: `earliest`, and the time that the condition waits for, if
     /// any.
     pub(super) fn sooner(&self, earliest: Option<Nanos>) -> Option<Nanos> {
@@ -126,7 +148,7 @@ impl Condition {
     }
 
     /// Returns the channels of an [`Ends`](Self::Ends) condition.
-    fn lines<'a>(&self, lines: &'a [Arc<Line>]) -> &'a [Arc<Line>] {
+    pub(super) fn lines<'a>(&self, lines: &'a [Arc<Line>]) -> &'a [Arc<Line>] {
         match *self {
             Self::Ends { first, len, .. } => &lines[first as usize..][..len as usize],
             _ => &[],

@@ -6,6 +6,7 @@
 //! consecutive indices, so one condition can refer to all of them.
 
 mod condition;
+mod end;
 mod terms;
 
 mod describe;
@@ -17,6 +18,7 @@ use garrick_sched::{Nanos, nanos};
 
 use condition::Condition;
 pub(crate) use condition::Lack;
+use end::End;
 use terms::Terms;
 
 use crate::channel::{Line, Met, Receiver, Receivers, Sender, Senders, Side};
@@ -336,19 +338,19 @@ impl Wait {
     /// must check again whether the next step is due.
     pub(crate) fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
         if let Kind::For(terms) = &self.0 {
-            terms
-                .used()
-                .iter()
-                .for_each(|condition| condition.arm(lines, stage));
+            let conditions = terms.used();
+            End::each(conditions, lines, |end| end.arm(stage));
+            let conditions = conditions.iter();
+            conditions.for_each(|condition| condition.arm_bell(lines, stage));
         }
     }
 
-    /// Increments the stall counter of each channel that keeps the stage waiting, because the stage
-    /// goes to sleep with this `Wait`.
+    /// Increments the stall counter of each channel end that keeps the stage waiting, because the
+    /// stage goes to sleep with this `Wait`. Increments a counter only once, even if several
+    /// conditions refer to the end.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {
-            let conditions = terms.used().iter();
-            conditions.for_each(|condition| condition.count_stalls(lines));
+            End::each(terms.used(), lines, |end| end.count_stall());
         }
     }
 
