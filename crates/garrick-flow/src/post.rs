@@ -82,11 +82,14 @@ pub(crate) struct Post {
     ballot: Ballot,
     /// Known connections between stages, as edges from the sending to the receiving stage.
     wires: Mutex<Wires>,
-    /// True if a stage must fail because it has closed a cycle. Written by the thread of this
-    /// stage, in a step.
+    /// True while `refused` is not empty. Written by the threads of the stages in `refused`, in a
+    /// step or a destructor, while they hold the lock of `refused`. Read by all stages after each
+    /// step.
     is_refused: AtomicBool,
-    /// The first stage that has closed a cycle, and the error message.
-    refused: Mutex<Option<(StageId, String)>>,
+    /// Stages that must fail, because each of them has closed a cycle, with their error messages. A
+    /// stage has at most one entry, which it removes after its step. The entry of a stage that has
+    /// closed a cycle in its destructor stays.
+    refused: Mutex<Vec<(StageId, String)>>,
     /// Detects wake-ups of simulated stages by threads outside of the simulation.
     #[cfg(feature = "sim")]
     simulated: Simulated,
@@ -162,23 +165,30 @@ impl Post {
         if let Some(cycle) = wires.cycle_by(from, to) {
             let words = wires::refusal(&wires.names_of(&cycle));
             drop(wires);
-            locked(&self.refused).get_or_insert((stage, words));
-            // Relaxed: the stage that has to fail checks the flag on this thread.
+            let mut refused = locked(&self.refused);
+            // A step that closes several cycles fails because of the first one.
+            if refused.iter().all(|(by, _)| *by != stage) {
+                refused.push((stage, words));
+            }
+            // Relaxed: the stage that has to fail checks the flag on this thread. If another thread
+            // writes the flag later, it holds the lock, and so sees the new entry.
             self.is_refused.store(true, Relaxed);
         } else {
             wires.add(from, to);
         }
     }
 
-    /// Returns the reason why `stage` must fail, if its last step has closed a cycle.
+    /// Removes and returns the reason why `stage` must fail, if its last step has closed a cycle.
     #[inline]
-    pub(crate) fn refusal_of(&self, stage: StageId) -> Option<String> {
+    pub(crate) fn take_refusal_of(&self, stage: StageId) -> Option<String> {
         if !self.is_refused.load(Relaxed) {
             return None;
         }
-        let refused = locked(&self.refused);
-        let (by, words) = refused.as_ref()?;
-        (*by == stage).then(|| words.clone())
+        let mut refused = locked(&self.refused);
+        let index = refused.iter().position(|(by, _)| *by == stage)?;
+        let (_, words) = refused.swap_remove(index);
+        self.is_refused.store(!refused.is_empty(), Relaxed);
+        Some(words)
     }
 
     /// Stores the addresses of the stages when the graph starts, and makes each stage take its

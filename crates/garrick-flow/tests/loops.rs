@@ -147,6 +147,28 @@ fn a_cycle_of_closures_fails_once_it_is_seen() -> Result {
 }
 
 #[test]
+fn each_cycle_of_closures_fails_once_it_is_seen() -> Result {
+    let mut graph = Graph::new();
+    for pair in 0..3 {
+        let (mut there, there_in) = graph.channel(4)?;
+        let (back, back_in) = graph.channel(4)?;
+        there.push_slice(&[1]);
+        graph.stage(format!("a {pair}"), silent(back_in, there));
+        graph.stage(format!("b {pair}"), silent(there_in, back));
+    }
+    let report = join(graph.start()?);
+    let mut cycles = Vec::new();
+    for failure in report.failures() {
+        assert!(failure.message.contains("form a cycle"), "{report:?}");
+        // The names end with the number of the pair.
+        cycles.extend(failure.stage.chars().last());
+    }
+    cycles.sort_unstable();
+    assert_eq!(cycles, ['0', '1', '2'], "one of each pair: {report:?}");
+    Ok(())
+}
+
+#[test]
 fn a_channel_that_does_not_lead_back_is_no_feedback() -> Result {
     let mut graph = Graph::new();
     let (numbers, input) = graph.channel(Slots::of(4).named("numbers"))?;

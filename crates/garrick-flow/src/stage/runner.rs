@@ -177,7 +177,7 @@ impl<S: Stage> Runner<S> {
                 wait
             })
         });
-        let step = match env.post.refusal_of(env.id) {
+        let step = match env.post.take_refusal_of(env.id) {
             Some(words) => Err(words),
             None => step,
         };
