@@ -266,6 +266,40 @@ fn a_stage_that_was_woken_too_early_waits_for_the_next_count() -> Result {
 }
 
 #[test]
+fn a_stage_with_two_counts_misses_no_value_of_another_thread() -> Result {
+    const VALUES: u64 = 20_000;
+    let mut graph = Graph::new();
+    let (tx, mut rx) = graph.channel::<u64>(8)?;
+    let (mut acks, mut acks_in) = graph.channel::<u64>(1)?;
+    graph.source("numbers", stages::produce(tx, 0..VALUES));
+    // The stage takes no value while its output is full, unless there are many of them. So the
+    // smaller count is often reached, but not enough.
+    graph.stage("reads", move |_: &mut Cx<'_>| {
+        if rx.is_finished() {
+            return Wait::done();
+        }
+        let least = if acks.free() > 0 { 1 } else { 8 };
+        if rx.readable() >= least || rx.is_closed() {
+            let last = rx.try_pop();
+            let _ = last.map(|value| acks.try_push(value));
+        }
+        let few = Wait::readable(&rx, 1).and(Wait::free(&acks, 1));
+        few.or(Wait::readable(&rx, 8))
+    });
+    graph.stage("acks", move |_: &mut Cx<'_>| {
+        acks_in.pop_each(1, drop);
+        if acks_in.is_finished() {
+            return Wait::done();
+        }
+        Wait::readable(&acks_in, 1)
+    });
+    let report = graph.start()?.join_timeout(SOON)?;
+    assert!(report.failures().is_empty(), "{report:?}");
+    assert_eq!(report.channels()[0].taken, VALUES);
+    Ok(())
+}
+
+#[test]
 fn batches_are_half_a_channel_and_fit_the_cache() -> Result {
     let mut graph = Graph::new();
     assert_eq!(graph.channel::<u64>(16)?.0.batch(), 8);
