@@ -343,6 +343,175 @@ fn a_damaged_snapshot_is_replaced_by_an_older_one() {
     assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
 }
 
+/// Name of the file with the state of the journal `a` after the event `number`.
+fn saved(number: u64) -> String {
+    format!("0000000000000001-{number:020}.snapshot")
+}
+
+/// Creates a log with the events up to 30 in several segments, and with states after these events.
+/// Removes the events that the older state covers.
+fn compacted(kit: &mut Kit, states: &[u64]) -> Disk {
+    let disk = kit.disk();
+    let mut log = open(&disk).unwrap();
+    let journal = log.journal("a").unwrap();
+    for last in [10, 20, 30] {
+        append(&mut log, last);
+        drop(log);
+        log = open(&disk).unwrap();
+    }
+    for number in states {
+        log.save(journal, *number, KIND, &[*number as u8]).unwrap();
+    }
+    assert!(log.compact(u64::MAX).unwrap().segments > 0);
+    disk
+}
+
+/// Opens a log, and returns it with the number of the newest snapshot of the journal `a`.
+fn open_saved(disk: &Disk) -> (SegmentLog, u64) {
+    let mut log = open(disk).unwrap();
+    let journal = log.find("a").unwrap();
+    let number = log.snapshot(journal).unwrap().unwrap().number;
+    (log, number)
+}
+
+#[test]
+fn a_log_opens_after_one_of_its_snapshots_was_set_apart() {
+    let mut kit = Kit::new();
+    let disk = compacted(&mut kit, &[10, 20]);
+    disk.replace(&saved(20), b"nonsense").unwrap();
+    // The process ends before it saves another state.
+    for _ in 0..3 {
+        let (mut log, number) = open_saved(&disk);
+        assert_eq!(number, 10);
+        assert_eq!(numbers(&mut log), (11..=30).collect::<Vec<_>>());
+    }
+    // The next states are kept as always.
+    let (mut log, _) = open_saved(&disk);
+    let journal = log.find("a").unwrap();
+    log.save(journal, 24, KIND, b"24").unwrap();
+    assert_eq!(log.oldest(journal), 11);
+    log.save(journal, 28, KIND, b"28").unwrap();
+    assert_eq!(log.oldest(journal), 25);
+    drop(log);
+    assert_eq!(numbers(&mut open_saved(&disk).0), [25, 26, 27, 28, 29, 30]);
+}
+
+#[test]
+fn a_log_opens_without_its_older_snapshot() {
+    let mut kit = Kit::new();
+    let disk = compacted(&mut kit, &[10, 20]);
+    disk.remove(&saved(10)).unwrap();
+    let (mut log, number) = open_saved(&disk);
+    assert_eq!(number, 20);
+    assert_eq!(numbers(&mut log), (21..=30).collect::<Vec<_>>());
+    drop(log);
+    // If no state can be read, only this journal has an error.
+    disk.replace(&saved(20), b"nonsense").unwrap();
+    let mut log = open(&disk).unwrap();
+    let journal = log.find("a").unwrap();
+    let error = log.snapshot(journal).unwrap_err();
+    assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn a_damaged_snapshot_after_the_last_event_does_not_hide_the_older_one() {
+    let mut kit = Kit::new();
+    let disk = compacted(&mut kit, &[10]);
+    let mut log = open(&disk).unwrap();
+    let journal = log.find("a").unwrap();
+    append(&mut log, 32);
+    log.save(journal, 32, KIND, b"32").unwrap();
+    assert!(log.compact(u64::MAX).unwrap().segments > 0);
+    drop(log);
+    disk.replace(&saved(40), b"nonsense").unwrap();
+    disk.remove(&saved(32)).unwrap();
+    for _ in 0..2 {
+        let (mut log, number) = open_saved(&disk);
+        assert_eq!(number, 10);
+        assert_eq!(numbers(&mut log), (11..=32).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn copies_of_the_oldest_events_do_not_stand_for_all_events() {
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    let mut log = open(&disk).unwrap();
+    let journal = log.journal("a").unwrap();
+    for last in [4, 10] {
+        append(&mut log, last);
+        drop(log);
+        log = open(&disk).unwrap();
+    }
+    // The copies of the events 1 to 4 get into the segment of the event 11.
+    append(&mut log, 12);
+    assert_eq!(log.compact(4).unwrap().segments, 1);
+    append(&mut log, 30);
+    for number in [10, 20] {
+        log.save(journal, number, KIND, &[number as u8]).unwrap();
+    }
+    assert_eq!(log.compact(0).unwrap().segments, 1);
+    drop(log);
+    disk.replace(&saved(20), b"nonsense").unwrap();
+    for _ in 0..2 {
+        let (mut log, number) = open_saved(&disk);
+        assert_eq!(number, 10);
+        assert_eq!(numbers(&mut log), (11..=30).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn one_snapshot_and_all_events_keep_all_events() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    let mut log = open(&disk).unwrap();
+    let journal = log.journal("a").unwrap();
+    log.save(journal, 4, KIND, b"four").unwrap();
+    drop(log);
+    let (mut log, number) = open_saved(&disk);
+    assert_eq!((number, log.oldest(journal)), (4, 1));
+    assert_eq!(numbers(&mut log), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn events_that_no_snapshot_covers_are_missing() {
+    let early = compacted(&mut Kit::new(), &[4, 6]).read(&saved(4)).unwrap();
+    let mut kit = Kit::new();
+    let disk = compacted(&mut kit, &[10, 20]);
+    for number in [10, 20] {
+        disk.remove(&saved(number)).unwrap();
+    }
+    disk.replace(&saved(4), &early).unwrap();
+    let error = open(&disk).unwrap_err().to_string();
+    assert!(
+        error.ends_with("the event 5 of the journal \"a\" is missing"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_snapshot_that_should_have_been_removed_is_removed_at_the_opening() {
+    let mut kit = Kit::new();
+    let disk = compacted(&mut kit, &[10, 20]);
+    let oldest = disk.read(&saved(10)).unwrap();
+    let mut log = open(&disk).unwrap();
+    let journal = log.find("a").unwrap();
+    log.save(journal, 28, KIND, b"28").unwrap();
+    drop(log);
+    // The removal was not durable.
+    disk.replace(&saved(10), &oldest).unwrap();
+    let mut log = open(&disk).unwrap();
+    assert!(!disk.list().unwrap().contains(&saved(10)));
+    assert!(log.compact(u64::MAX).unwrap().segments > 0);
+    drop(log);
+    disk.replace(&saved(28), b"nonsense").unwrap();
+    for _ in 0..2 {
+        let (mut log, number) = open_saved(&disk);
+        assert_eq!(number, 20);
+        assert_eq!(numbers(&mut log), (21..=30).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn events_with_wrong_numbers_are_refused() {
     let mut kit = Kit::new();

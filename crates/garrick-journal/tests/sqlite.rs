@@ -346,6 +346,26 @@ fn an_older_state_stands_for_a_damaged_one() {
 }
 
 #[test]
+fn a_log_with_a_damaged_state_opens_again() {
+    let place = Place::new();
+    let mut log = place.open();
+    let account = start(&log, "account/42").journal;
+    append(&log, account, 1..=6);
+    for number in [3, 5] {
+        log.save(account, number, KIND, b"state").unwrap();
+    }
+    let damage = "UPDATE snapshots SET payload = x'00' WHERE number = 5";
+    assert_eq!(place.other().execute(damage, []).unwrap(), 1);
+    for _ in 0..3 {
+        let found = start(&log, "account/42");
+        assert_eq!((found.oldest, found.snapshot.unwrap().number), (4, 3));
+        assert_eq!(read(&log, found.journal).unwrap(), 3);
+        drop(log);
+        log = place.open();
+    }
+}
+
+#[test]
 fn the_write_ahead_log_does_not_grow_for_ever() {
     let place = Place::new();
     let log = place.open();

@@ -10,7 +10,7 @@ use hashbrown::{HashMap, HashSet};
 use super::cache::Cache;
 use super::counted::{Counted, DiskCounts};
 use super::header::{HEADER_BYTES, Header};
-use super::index::{Index, Journal, Place};
+use super::index::{Index, Journal, Place, SNAPSHOTS_KEPT};
 use super::progress::{Reader, Report};
 use super::sample::{Ended, Tended};
 use super::scan::{copy_at_start, has_later_group, scan};
@@ -161,15 +161,24 @@ impl Reading {
         Ok(damaged)
     }
 
-    /// Returns the index of all journals, with their snapshots. Removes the snapshots of these
-    /// journals from `snapshots`.
-    fn finish(self, snapshots: &mut HashMap<u64, Vec<u64>>) -> Result<Index, JournalError> {
+    /// Returns the index of all journals, with their two newest snapshots. Removes the snapshots of
+    /// these journals from `snapshots`. Adds the names of older snapshots to `useless`: their
+    /// removal has failed or was not durable, and the events after them may have been removed.
+    fn finish(
+        self,
+        snapshots: &mut HashMap<u64, Vec<u64>>,
+        useless: &mut Vec<String>,
+    ) -> Result<Index, JournalError> {
         let mut index = Index::default();
         index.note_given(self.last);
         let mut journals: Vec<_> = self.journals.into_iter().collect();
         journals.sort_unstable_by_key(|(id, _)| *id);
         for (id, read) in journals {
-            let snapshots = snapshots.remove(&id).unwrap_or_default();
+            let mut snapshots = snapshots.remove(&id).unwrap_or_default();
+            snapshots.sort_unstable();
+            let older = snapshots.len().saturating_sub(SNAPSHOTS_KEPT);
+            let older = snapshots.drain(..older);
+            useless.extend(older.map(|number| snapshot::name_of(JournalId(id), number)));
             index.add(JournalId(id), journal_of(id, read, snapshots)?);
         }
         for (segment, events) in self.events {
@@ -180,8 +189,8 @@ impl Reading {
 }
 
 /// Returns the index entry of a journal from the collected data `read`. Omits the events that are
-/// no longer needed.
-fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, JournalError> {
+/// no longer needed. `snapshots` has the numbers of the kept snapshots, ascending.
+fn journal_of(id: u64, read: Read, snapshots: Vec<u64>) -> Result<Journal, JournalError> {
     let Read {
         name,
         named_in,
@@ -196,7 +205,6 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
         });
         return Err(JournalError::damaged(&file, at.into(), why));
     };
-    snapshots.sort_unstable();
     let mut journal = Journal::new(name);
     journal.named_in = named_in;
     journal.snapshots = snapshots;
@@ -204,7 +212,7 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
     events.reverse();
     events.sort_by_key(|(number, _)| *number);
     events.dedup_by_key(|(number, _)| *number);
-    let horizon = journal.horizon().max(whole.saturating_sub(1));
+    let horizon = first_horizon(&journal, whole, &events);
     events.retain(|(number, _)| *number > horizon);
     for ((number, _), expected) in events.iter().zip(horizon + 1..) {
         if *number != expected {
@@ -217,6 +225,26 @@ fn journal_of(id: u64, read: Read, mut snapshots: Vec<u64>) -> Result<Journal, J
     }
     journal.places = events.into_iter().map(|(_, place)| place).collect();
     Ok(journal)
+}
+
+/// Returns the sequence number of the last event of a journal that is not needed. `whole` is the
+/// number of the newest event with the whole state, or 0. `events` has each event once, ascending.
+///
+/// This number does not depend on the number of snapshots alone: a damaged snapshot was set apart,
+/// but the events that the older snapshot covers had been removed before that. So if one of these
+/// events is missing, none of them counts. If all are there, they can be read instead of a damaged
+/// snapshot. An event after the oldest snapshot must never be missing.
+fn first_horizon(journal: &Journal, whole: u64, events: &[(u64, Place)]) -> u64 {
+    let horizon = journal.horizon().max(whole.saturating_sub(1));
+    let covered = journal.snapshots.first().copied().unwrap_or(0);
+    let place_of = |number| events.partition_point(|(other, _)| *other <= number);
+    let held = place_of(covered).saturating_sub(place_of(horizon));
+    // A removed event may have left a copy, so it is not enough to look at the first event.
+    if (held as u64) < covered.saturating_sub(horizon) {
+        covered
+    } else {
+        horizon
+    }
 }
 
 /// Returns the error for a missing event of a journal. The name of the journal is in the segment
@@ -319,7 +347,7 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
     let reading = chain.reading;
     let damaged = reading.check_newest(&*files, &mut snapshots, &mut notices)?;
     let (opened, deleted) = (reading.opened.clone(), reading.deleted.clone());
-    let mut index = reading.finish(&mut snapshots)?;
+    let mut index = reading.finish(&mut snapshots, &mut useless)?;
     for (journal, numbers) in snapshots {
         // The number of a deleted journal may be given again, but not that of an unknown one.
         let names = numbers
