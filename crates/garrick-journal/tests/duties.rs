@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_actor::files::Files;
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::supervise::{Decision, Strategy, Supervisor};
 use garrick_actor::{Address, Next, Reply};
 use garrick_journal::{
@@ -31,6 +32,10 @@ enum Command {
     Due(Due),
     /// Returns the keys that were handled.
     Handled(Reply<Vec<String>>),
+    /// Sends itself a message, which takes a place in the mailbox, and then handles a command.
+    Crowded(Box<Command>),
+    /// The message that takes a place.
+    Nothing,
 }
 
 /// The event of a clerk: the effect or reminder with this key was handled.
@@ -99,6 +104,11 @@ impl DurableActor for Clerk {
                 }
             }
             Command::Handled(reply) => reply.send(handled.clone()),
+            Command::Crowded(command) => {
+                cx.send(&cx.address(), Command::Nothing).unwrap();
+                return self.decide(handled, *command, cx);
+            }
+            Command::Nothing => {}
         }
         Next::Continue
     }
@@ -200,6 +210,23 @@ fn clerk(kit: &mut Kit, is_diligent: bool) -> Address<Command> {
     let clerk = kit.node().spawn(entity).unwrap();
     kit.run();
     clerk
+}
+
+/// Starts a clerk with a mailbox for one message, and calls `f` with its kit. The kit is a new one
+/// for each policy of a full mailbox.
+fn each_narrow(f: impl Fn(&mut Kit, &dyn Fn(&mut Kit) -> Address<Command>)) {
+    for on_full in [OnFull::Wait, OnFull::Fail, OnFull::DropNewest] {
+        f(&mut Kit::new(), &|kit| {
+            let journal = open(kit);
+            let entity = journal.entity("clerk", Clerk { is_diligent: false });
+            let clerk = (kit.node().handle().actor(entity.unwrap()))
+                .mailbox(Mailbox::bounded(1, on_full).unwrap())
+                .spawn()
+                .unwrap();
+            kit.run();
+            clerk
+        });
+    }
 }
 
 /// Returns the key and the number of each message about an effect or a reminder, except the first
@@ -411,6 +438,44 @@ fn saved_states_have_the_duties() {
     assert!(log.oldest(journal) > 1, "events were removed");
     let diligent = clerk(&mut kit, true);
     assert_eq!(kit.answer(diligent.ask(Command::Handled)).unwrap(), pending);
+}
+
+#[test]
+fn a_full_mailbox_accepts_the_message_about_an_effect() {
+    each_narrow(|kit, start| {
+        let clerk = start(kit);
+        let crowded = clerk.ask(|reply| Command::Crowded(Box::new(Command::Once("effect", reply))));
+        assert_eq!(kit.answer(crowded), Ok(true));
+        assert_eq!(keys(&told(kit, 0)), ["effect"]);
+        // The bound is the same as before.
+        assert_eq!((clerk.capacity(), clerk.waiting()), (Some(1), Some(0)));
+    });
+}
+
+#[test]
+fn a_full_mailbox_accepts_the_message_about_an_overdue_reminder() {
+    each_narrow(|kit, start| {
+        let clerk = start(kit);
+        let remind = |reply| Command::Crowded(Box::new(Command::Remind("overdue", 0, reply)));
+        assert_eq!(kit.answer(clerk.ask(remind)), Ok(()));
+        assert_eq!(keys(&told(kit, 0)), ["overdue"]);
+    });
+}
+
+#[test]
+fn a_mailbox_accepts_the_messages_about_all_duties_after_a_start() {
+    each_narrow(|kit, start| {
+        let clerk = start(kit);
+        for key in ["a", "b", "c"] {
+            let once = clerk.ask(move |reply| Command::Once(key, reply));
+            assert_eq!(kit.answer(once), Ok(true));
+        }
+        assert_eq!(keys(&told(kit, 0)), ["a", "b", "c"]);
+        kit.crash();
+        let clerk = start(kit);
+        assert_eq!(keys(&told(kit, 3)), ["a", "b", "c"]);
+        assert_eq!((clerk.capacity(), clerk.waiting()), (Some(1), Some(0)));
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Address, Ended, NoReply, Reply, System};
 use garrick_journal::{
     BoxError, Decide, DurableActor, EventKind, Journal, Letter, MemoryLog, Stored,
@@ -23,6 +24,10 @@ enum Order {
     Delivered(u64, Reply<bool>),
     /// A letter from this sender, with this number, has arrived.
     Receive(&'static str, u64, Reply<u64>),
+    /// Sends itself a message, which takes a place in the mailbox, and then handles an order.
+    Crowded(Box<Order>),
+    /// The message that takes a place.
+    Nothing,
 }
 
 /// A number of letters, used as an event and as an answer.
@@ -68,6 +73,11 @@ impl DurableActor for Office {
                     reply.send(answer);
                 }
             }
+            Order::Crowded(order) => {
+                cx.send(&cx.address(), Order::Nothing).unwrap();
+                self.decide(count, *order, cx);
+            }
+            Order::Nothing => {}
         }
     }
 
@@ -93,6 +103,13 @@ impl DurableActor for Office {
 
 /// Starts the office on a system of its own.
 fn start(log: &MemoryLog) -> (System, Address<Order>, Receiver<Letter>) {
+    start_with(log, Mailbox::unbounded())
+}
+
+fn start_with(
+    log: &MemoryLog,
+    mailbox: Mailbox<Order>,
+) -> (System, Address<Order>, Receiver<Letter>) {
     let system = System::new().unwrap();
     let journal = Journal::new(&system.handle(), log.clone()).unwrap();
     let (to_send, letters) = channel();
@@ -100,7 +117,7 @@ fn start(log: &MemoryLog) -> (System, Address<Order>, Receiver<Letter>) {
         to_send: Some(to_send),
     };
     let office = journal.entity("office", office).unwrap();
-    let office = system.spawn(office).unwrap();
+    let office = system.actor(office).mailbox(mailbox).spawn().unwrap();
     (system, office, letters)
 }
 
@@ -150,6 +167,35 @@ fn one_letter_to_a_receiver_is_under_way_and_comes_again_after_each_start() {
     let (_system, office, letters) = start(&log);
     assert!(!delivered(&office, second.number));
     assert!(letters.try_recv().is_err(), "all are confirmed");
+}
+
+#[test]
+fn a_full_mailbox_accepts_the_message_about_a_letter() {
+    for on_full in [OnFull::Wait, OnFull::Fail, OnFull::DropNewest] {
+        let log = MemoryLog::new();
+        let mailbox = || Mailbox::bounded(1, on_full).unwrap();
+        let crowded = |order| Order::Crowded(Box::new(order));
+        let (system, office, letters) = start_with(&log, mailbox());
+        for to in ["bob", "carol"] {
+            let posted = office.ask(|reply| crowded(Order::Post(to, vec!["one", "two"], reply)));
+            posted.wait().unwrap();
+        }
+        let first = [wait(&letters), wait(&letters)];
+        assert_eq!(first.each_ref().map(|letter| &*letter.to), ["bob", "carol"]);
+        // The next letter follows when the first one is confirmed.
+        let delivered = office.ask(|reply| crowded(Order::Delivered(first[0].number, reply)));
+        assert!(delivered.wait().unwrap());
+        let second = wait(&letters);
+        assert_eq!((&*second.to, &second.body[..]), ("bob", &b"two"[..]));
+        drop(office);
+        system.shutdown();
+
+        // The messages about two letters come after a start.
+        let (system, office, letters) = start_with(&log, mailbox());
+        assert_eq!([wait(&letters), wait(&letters)], [second, first[1].clone()]);
+        drop(office);
+        system.shutdown();
+    }
 }
 
 #[test]

@@ -59,6 +59,10 @@ impl Journal {
     /// Returns the entity with the given name. Spawn it like any other actor. Before an entity
     /// handles its first message, it reads its state from the log.
     ///
+    /// A mailbox with a bound accepts the messages about effects, reminders and letters even if it is
+    /// full. But [`OnFull::DropOldest`](garrick_actor::mailbox::OnFull::DropOldest) may drop them
+    /// when later messages arrive. They are then sent again after the next start.
+    ///
     /// Only one entity with the same name can run at a time. A second entity with this name fails
     /// when it starts.
     ///
@@ -210,8 +214,7 @@ impl<A: DurableActor> Entity<A> {
             journal: name.clone(),
             to: to.to_owned(),
         })?;
-        // This actor is alive.
-        let _ = cx.send(&cx.address(), msg);
+        tell_self(msg, cx);
         Ok(())
     }
 
@@ -239,11 +242,10 @@ impl<A: DurableActor> Entity<A> {
         })?;
         let left = at.and_then(|at| at.duration_since(cx.date()).ok());
         let left = left.unwrap_or(Duration::ZERO);
-        let me = cx.address();
-        // This actor is alive.
         if left.is_zero() {
-            let _ = cx.send(&me, msg);
-        } else if let Ok(timer) = cx.start_timer(left, &me, msg) {
+            tell_self(msg, cx);
+        } else if let Ok(timer) = cx.start_timer(left, &cx.address(), msg) {
+            // A full mailbox accepts the messages of timers, too.
             self.timers.insert(key.to_owned(), timer);
         }
         Ok(())
@@ -439,6 +441,15 @@ impl<A: DurableActor> Entity<A> {
             msg = next;
         }
     }
+}
+
+/// Sends an entity a message about an effect, an overdue reminder or a letter, if the turn commits.
+/// The mailbox accepts this message even if it is full, because the message would otherwise be lost
+/// until the next start.
+fn tell_self<M: 'static>(msg: M, cx: &Context<'_, M>) {
+    // The send fails only if another thread has stopped the entity. Then the entity handles no more
+    // messages, and the message is sent again after the next start.
+    let _ = cx.address().send_promised(msg);
 }
 
 impl<A: DurableActor> Actor for Entity<A> {
